@@ -1,4 +1,6 @@
-"""README for a package index, where no file of the repository is beside it: links to files become their words, pictures go."""
+"""README for a package index, where no file of the repository is beside it: links to files
+become their words, pictures go.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def readme_of_index(text: str, base: str = "") -> str:
     Parameters
     ----------
     text : README as it is in the repository
-    base : address under which the repository shows its files; without one, links become words, and pictures are left out
+    base : address under which the repository shows its files; without one, links become words, and
+        pictures are left out
     """
     if base:
         return re.sub(r"\]\((?!https?:|#)", f"]({base.rstrip('/')}/", text)
@@ -29,7 +32,9 @@ def readme_of_index(text: str, base: str = "") -> str:
 
 
 class ReadmeHook(MetadataHookInterface):  # type: ignore[misc]
-    """Write README into the metadata; `base` in pyproject.toml is the address of the repository's files."""
+    """Write README into the metadata; `base` in pyproject.toml is the address of the
+    repository's files.
+    """
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = (Path(self.root) / "README.md").read_text("utf-8")

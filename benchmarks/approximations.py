@@ -1,7 +1,9 @@
-"""How far the approximate methods for queueing networks err, over random networks, by what is in them.
+"""How far the approximate methods for queueing networks err, over random networks, by what is in
+them.
 
-Exact answers come from the product form, or from the Markov chain of small networks where there is none. Prints the
-median, the 95th percentile and the worst relative error of throughput and response time of the classes, in percent.
+Exact answers come from the product form, or from the Markov chain of small networks where there is
+none. Prints the median, the 95th percentile and the worst relative error of throughput and response
+time of the classes, in percent.
 
     python benchmarks/approximations.py [--networks 300] [--chains 60]
 """
@@ -32,7 +34,9 @@ def drawn(random: Random, most: int, stations: int, **more: Any) -> NetworkArray
     classes = int(random.integers(1, 4))
     demand = 10 ** random.uniform(-1, 1, (classes, stations))
     think = random.choice([0, 1, 10]) * demand.sum(axis=1)
-    return network_arrays(demand, population=random.integers(1, most + 1, classes), think=think, **more)
+    return network_arrays(
+        demand, population=random.integers(1, most + 1, classes), think=think, **more
+    )
 
 
 def single(random: Random) -> NetworkArrays:
@@ -45,7 +49,9 @@ def several(random: Random) -> NetworkArrays:
     count = int(random.integers(2, 5))
     servers = random.choice([1, 1, 2, 4, 16], count)
     given = drawn(random, 20, count, servers=servers)
-    return network_arrays(given.service * servers, population=given.population, think=given.think, servers=servers)
+    return network_arrays(
+        given.service * servers, population=given.population, think=given.think, servers=servers
+    )
 
 
 def paced(random: Random) -> NetworkArrays:
@@ -55,12 +61,21 @@ def paced(random: Random) -> NetworkArrays:
 
 
 def small(random: Random, discipline: str, scv: float) -> NetworkArrays:
-    """Two classes, one station of the given kind and a shared one: small enough for its Markov chain."""
+    """Two classes, one station of the given kind and a shared one: small enough for its Markov
+    chain.
+    """
     demand = 10 ** random.uniform(-0.5, 0.5, (2, 2))
     think = random.choice([0.3, 1, 3]) * demand.sum(axis=1)
     kinds = [discipline, "ps"]
     population = random.integers(1, 5 if scv == 1 else 4, 2)
-    return network_arrays(demand, population=population, think=think, discipline=kinds, scv=[scv, 1.0], priority=[1, 2])
+    return network_arrays(
+        demand,
+        population=population,
+        think=think,
+        discipline=kinds,
+        scv=[scv, 1.0],
+        priority=[1, 2],
+    )
 
 
 def errors(
@@ -69,13 +84,18 @@ def errors(
     truth: Callable[[NetworkArrays], Any],
     method: Callable[[NetworkArrays], Any],
 ) -> Errors:
-    """Compare a method with the truth over networks drawn from one seed; nan where the method found no answer."""
+    """Compare a method with the truth over networks drawn from one seed; nan where the method
+    found no answer.
+    """
     random = np.random.default_rng(1)
     flow, response = [], []
     for _ in range(count):
         given = draw(random)
         right, found = truth(given), method(given).throughput[0]
-        cycle, guess = given.population[0] / right - given.think[0], given.population[0] / found - given.think[0]
+        cycle, guess = (
+            given.population[0] / right - given.think[0],
+            given.population[0] / found - given.think[0],
+        )
         flow += list(np.abs(found / right - 1))
         response += list(np.abs(guess / cycle - 1))
     return flow, response
@@ -98,7 +118,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--networks", type=int, default=300)
     arguments.add_argument("--chains", type=int, default=60)
-    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    arguments.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = arguments.parse_args()
     if asked.short:
         asked.networks = asked.chains = 1
@@ -113,7 +135,8 @@ def main() -> None:
                 else (lambda given: reference_chain(given)[0])
             )
             shown = [
-                f"{np.median(each) * 100:6.2f} /{np.percentile(each, 95) * 100:6.2f} /{np.max(each) * 100:6.2f}"
+                f"{np.median(each) * 100:6.2f} /{np.percentile(each, 95) * 100:6.2f}"
+                f" /{np.max(each) * 100:6.2f}"
                 for each in errors(draw, count, truth, method)
             ]
             print(f"{name:30} {method.__name__:12} {shown[0]:>24} {shown[1]:>24}", flush=True)

@@ -1,7 +1,9 @@
-"""What `slipstick calibrate` finds on this host, twice, beside what Linux tells of it, and whether its locks exclude.
+"""What `slipstick calibrate` finds on this host, twice, beside what Linux tells of it, and whether
+its locks exclude.
 
-Printed: sizes of caches and the line beside /sys, how far values repeat, grains that the machine is not made of, repetitions
-that were disturbed, and increments under each lock by two cores, none of which may get lost.
+Printed: sizes of caches and the line beside /sys, how far values repeat, grains that the machine is
+not made of, repetitions that were disturbed, and increments under each lock by two cores, none of
+which may get lost.
 
     python benchmarks/calibrate.py [--short] [--seconds 60]
 """
@@ -39,7 +41,8 @@ def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
     for number, name in enumerate(SPEC_LOCKS, 1):
         words[:], total = 0, np.zeros(1, dtype=np.int64)
         done = [
-            each.submit(count, words, number, rank, turns, total) for rank, each in enumerate(calibration.cores.threads)
+            each.submit(count, words, number, rank, turns, total)
+            for rank, each in enumerate(calibration.cores.threads)
         ]
         for each in done[:2]:
             each.result()
@@ -47,7 +50,9 @@ def exclusion(calibration: Calibration, turns: int) -> dict[str, int]:
     return lost
 
 
-def grains(timings: list[Timing], found: dict[str, HostValue], measured: list[Timing], cores: int) -> list[float]:
+def grains(
+    timings: list[Timing], found: dict[str, HostValue], measured: list[Timing], cores: int
+) -> list[float]:
     """Predict the grains on the machine that was found: relative errors."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "host.yaml"
@@ -59,20 +64,31 @@ def grains(timings: list[Timing], found: dict[str, HostValue], measured: list[Ti
             errors.append(float(time) / seconds - 1)
             words = ", ".join(f"{key} {value}" for key, value in each.given.items())
             print(
-                f"  {words}: {seconds * 1e9:.1f} ns measured, {float(time) * 1e9:.1f} ns predicted, {errors[-1]:+.1%}"
+                f"  {words}: {seconds * 1e9:.1f} ns measured, {float(time) * 1e9:.1f} ns predicted,"
+                f" {errors[-1]:+.1%}"
             )
     return errors
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--short", action="store_true", help="small sets and little time, to see that it runs")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for each of the two times [60]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="small sets and little time, to see that it runs"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="for each of the two times [60]"
+    )
     arguments = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))[:2]
     print(f"cores {cores}, load {os.getloadavg()[0]:.1f}")
-    calibration = Calibration(cores[:1], 0.3, 1 << 18) if arguments.short else Calibration(cores, arguments.seconds)
+    calibration = (
+        Calibration(cores[:1], 0.3, 1 << 18)
+        if arguments.short
+        else Calibration(cores, arguments.seconds)
+    )
     try:
         runs = [calibration.timings() for _ in range(1 if arguments.short else 2)]
         first, *again = [estimates(each, clock()) for each in runs]
@@ -83,10 +99,15 @@ def main() -> None:
         print(f"increments lost under each lock: {exclusion(calibration, 200_000)}")
     sizes = sorted(each.value for path, each in first.items() if path.endswith("size"))
     for found, known in zip(sizes, told_caches(), strict=False):
-        print(f"cache: found {found / 1024:.0f} KiB, told {known / 1024:.0f} KiB, ratio {found / known:.2f}")
+        print(
+            f"cache: found {found / 1024:.0f} KiB, told {known / 1024:.0f} KiB, ratio"
+            f" {found / known:.2f}"
+        )
     for path, each in first.items():
         change = (
-            f", again {again[0][path].value / each.value - 1:+.1%}" if again and path in again[0] and each.value else ""
+            f", again {again[0][path].value / each.value - 1:+.1%}"
+            if again and path in again[0] and each.value
+            else ""
         )
         print(f"{path}: {each.value:.4g} ({each.low:.4g} to {each.high:.4g}){change}")
     disturbed = [sum(each.disturbed for each in run) for run in runs]
@@ -94,7 +115,10 @@ def main() -> None:
     if arguments.short:
         return
     errors = grains(runs[0], first, calibration.grains(), len(cores))
-    print(f"{len(errors)} grains not used: median error {statistics.median(map(abs, errors)):.0%}, goal 25 %")
+    print(
+        f"{len(errors)} grains not used: median error {statistics.median(map(abs, errors)):.0%},"
+        " goal 25 %"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A million points of the closed-form diff request, beside the same formula written by hand.
 
-One process, one thread, the two in turn; prints the ratio of the medians, the memory, and whether the numbers agree.
+One process, one thread, the two in turn; prints the ratio of the medians, the memory, and whether
+the numbers agree.
 
     python benchmarks/closed_form.py [--points 1000000] [--rounds 15]
 """
@@ -34,23 +35,41 @@ REMOTE_COMPUTE, REMOTE_CALL, REMOTE_DELAY = 94e-6, 107e-6, 795e-6
 
 
 def one_expression(parts: Array, reply: Array, speed: Array, wire: Array) -> Array:
-    """Write the diff request on Fast Ethernet in one plain expression, straight from the paper's table."""
+    """Write the diff request on Fast Ethernet in one plain expression, straight from the paper's
+    table.
+    """
     return (
         (102e-6 + 0.03865e-6 * (12 + 46) + SEND_CALL) / speed
         + wire * (12 + 58 + reply + 58)
         + 2 * (2 * 25e-6)
-        + (40e-6 + REMOTE_DELAY + 102e-6 + 0.03865e-6 * (12 + 46) + REMOTE_CALL + REMOTE_COMPUTE) / speed
-        + np.where(reply + 46 <= 1024, 102e-6 + 0.03865e-6 * (reply + 46), 154e-6 + 0.02583e-6 * (reply + 46)) / speed
+        + (40e-6 + REMOTE_DELAY + 102e-6 + 0.03865e-6 * (12 + 46) + REMOTE_CALL + REMOTE_COMPUTE)
+        / speed
+        + np.where(
+            reply + 46 <= 1024,
+            102e-6 + 0.03865e-6 * (reply + 46),
+            154e-6 + 0.02583e-6 * (reply + 46),
+        )
+        / speed
         + (
-            np.where(reply + 46 <= 1024, 102e-6 + 0.03865e-6 * (reply + 46), 154e-6 + 0.02583e-6 * (reply + 46))
+            np.where(
+                reply + 46 <= 1024,
+                102e-6 + 0.03865e-6 * (reply + 46),
+                154e-6 + 0.02583e-6 * (reply + 46),
+            )
             + RECEIVE_CALL
         )
         / speed
         + (parts - 1)
         * np.maximum(
-            np.maximum((102e-6 + 0.03865e-6 * (12 + 46) + SEND_CALL) / speed, wire * (12 + 58 + reply + 58)),
+            np.maximum(
+                (102e-6 + 0.03865e-6 * (12 + 46) + SEND_CALL) / speed, wire * (12 + 58 + reply + 58)
+            ),
             (
-                np.where(reply + 46 <= 1024, 102e-6 + 0.03865e-6 * (reply + 46), 154e-6 + 0.02583e-6 * (reply + 46))
+                np.where(
+                    reply + 46 <= 1024,
+                    102e-6 + 0.03865e-6 * (reply + 46),
+                    154e-6 + 0.02583e-6 * (reply + 46),
+                )
                 + RECEIVE_CALL
             )
             / speed,
@@ -60,9 +79,13 @@ def one_expression(parts: Array, reply: Array, speed: Array, wire: Array) -> Arr
 
 
 def named_parts(parts: Array, reply: Array, speed: Array, wire: Array) -> Array:
-    """Write the same with what is needed twice computed once: a harder rival than one expression."""
+    """Write the same with what is needed twice computed once: a harder rival than one
+    expression.
+    """
     request = 102e-6 + 0.03865e-6 * (12 + 46)
-    answer = np.where(reply + 46 <= 1024, 102e-6 + 0.03865e-6 * (reply + 46), 154e-6 + 0.02583e-6 * (reply + 46))
+    answer = np.where(
+        reply + 46 <= 1024, 102e-6 + 0.03865e-6 * (reply + 46), 154e-6 + 0.02583e-6 * (reply + 46)
+    )
     send, receive = (request + SEND_CALL) / speed, (answer + RECEIVE_CALL) / speed
     on_wire = wire * (12 + 58 + reply + 58)
     remote = (40e-6 + REMOTE_DELAY + request + REMOTE_CALL + REMOTE_COMPUTE + answer) / speed
@@ -71,7 +94,9 @@ def named_parts(parts: Array, reply: Array, speed: Array, wire: Array) -> Array:
 
 
 def ratios(calls: list[Callable[[], object]], rounds: int) -> tuple[list[float], list[float]]:
-    """Time calls in turn; give each one's median [s] and its median ratio to the first, round by round [1]."""
+    """Time calls in turn; give each one's median [s] and its median ratio to the first, round by
+    round [1].
+    """
     table = []
     for _ in range(rounds):
         row = []
@@ -82,7 +107,8 @@ def ratios(calls: list[Callable[[], object]], rounds: int) -> tuple[list[float],
         table.append(row)
     columns = list(zip(*table, strict=True))
     return [statistics.median(column) for column in columns], [
-        statistics.median(b / a for a, b in zip(columns[0], column, strict=True)) for column in columns
+        statistics.median(b / a for a, b in zip(columns[0], column, strict=True))
+        for column in columns
     ]
 
 
@@ -91,19 +117,36 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--points", type=int, default=1_000_000)
     arguments.add_argument("--rounds", type=int, default=15)
-    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    arguments.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = arguments.parse_args()
     if asked.short:
         asked.points, asked.rounds = 100, 1
     form, points = ClosedForm(diff_request()), _points(asked.points)
-    print(f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival / slipstick")
-    print(f"{'varied':32} {'slipstick':>10} {'one expression':>18} {'named parts':>18}  worst difference")
+    print(
+        f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival /"
+        " slipstick"
+    )
+    print(
+        f"{'varied':32} {'slipstick':>10} {'one expression':>18} {'named parts':>18}  worst"
+        " difference"
+    )
     for count in (4, 3, 2):
         varied = dict(list(points.items())[:count])
         # What is not varied is a number for all points, for us and for the rivals.
-        values: dict[str, Any] = {**{name: float(column[0]) for name, column in points.items()}, **varied}
-        hand: dict[str, Any] = dict(zip(("parts", "reply", "speed", "wire"), values.values(), strict=True))
-        calls = [partial(form.times, values), partial(one_expression, **hand), partial(named_parts, **hand)]
+        values: dict[str, Any] = {
+            **{name: float(column[0]) for name, column in points.items()},
+            **varied,
+        }
+        hand: dict[str, Any] = dict(
+            zip(("parts", "reply", "speed", "wire"), values.values(), strict=True)
+        )
+        calls = [
+            partial(form.times, values),
+            partial(one_expression, **hand),
+            partial(named_parts, **hand),
+        ]
         worst = max(float(np.max(np.abs(calls[0]() / rival() - 1))) for rival in calls[1:])
         (ours, one, named), (_, ratio_one, ratio_named) = ratios(list(calls), asked.rounds)
         names = ", ".join(name.rpartition(".")[2] for name in varied)

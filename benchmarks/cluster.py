@@ -1,7 +1,9 @@
-"""Engines for points: the same bytes by all, a cluster that loses workers, what sending costs, and how simulations scale.
+"""Engines for points: the same bytes by all, a cluster that loses workers, what sending costs, and
+how simulations scale.
 
-A Dask cluster of four local workers solves points of a simulation; two workers are killed meanwhile, and one point ends every
-process that it is given to. Every other point must be as one process solves it. Where Dask is not installed, local processes only.
+A Dask cluster of four local workers solves points of a simulation; two workers are killed
+meanwhile, and one point ends every process that it is given to. Every other point must be as one
+process solves it. Where Dask is not installed, local processes only.
 
     python benchmarks/cluster.py [--points 200] [--short]
 """
@@ -36,12 +38,17 @@ from tests.study.poison import poisoned
 
 def main() -> None:
     """Solve by each engine, compare, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--points", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="a few points, to see that it runs")
     given = parser.parse_args()
     points = 6 if given.short else given.points
-    simulated, closed = blocks(points, "simulation"), blocks(10 if given.short else 10_000, "closed-form")
+    simulated, closed = (
+        blocks(points, "simulation"),
+        blocks(10 if given.short else 10_000, "closed-form"),
+    )
     wrong = scaling(simulated) + overhead("processes", closed, lambda: Engine("processes", 2))
     if not given.short and importlib.util.find_spec("distributed"):
         wrong += on_a_cluster(simulated, closed)
@@ -49,15 +56,25 @@ def main() -> None:
 
 
 def blocks(count: int, method: str) -> list[PointBlock]:
-    """Give points of a lock and a bus, each a block of its own."""
+    """Return points of a lock and a bus, each a block of its own."""
     name = {"model": Scalar("lock-and-bus", "lock-and-bus", Mark("benchmark", 1, 1), quoted=True)}
     solvable = evaluator("base", name, Library()).solvable
-    solvable = replace(solvable, method=method, simulation=Simulation(cycles=20_000, kernel="compiled"))
+    solvable = replace(
+        solvable, method=method, simulation=Simulation(cycles=20_000, kernel="compiled")
+    )
     sizes = random.Random(1).choices(range(2, 20), k=count)
     paths = ("population.processors", "parameters.work")
     return [
         PointBlock(
-            solvable, dict(zip(paths, (np.array([float(size)]), np.array([1e-3 * (1 + at / count)])), strict=True)), 1
+            solvable,
+            dict(
+                zip(
+                    paths,
+                    (np.array([float(size)]), np.array([1e-3 * (1 + at / count)])),
+                    strict=True,
+                )
+            ),
+            1,
         )
         for at, size in enumerate(sizes)
     ]
@@ -89,7 +106,8 @@ def scaling(given: Sequence[PointBlock]) -> int:
         two, shorter = timed(Engine(on, 2), given)
         wrong += differing(alone, two)
         print(
-            f"{len(given)} simulated points, 2 {on}: {seconds / shorter:.2f} times 1 process ({seconds:.1f} s); {wrong} points differ"
+            f"{len(given)} simulated points, 2 {on}: {seconds / shorter:.2f} times 1 process"
+            f" ({seconds:.1f} s); {wrong} points differ"
         )
     return wrong
 
@@ -100,8 +118,8 @@ def overhead(name: str, given: Sequence[PointBlock], engine: Callable[[], Engine
     there, longer = timed(engine(), given)
     wrong = differing(here, there)
     print(
-        f"{len(given)} closed-form points of a block each: {1e6 * seconds / len(given):.0f} us a point here, "
-        f"{1e6 * longer / len(given):.0f} us by {name}; {wrong} differ"
+        f"{len(given)} closed-form points of a block each: {1e6 * seconds / len(given):.0f} us a"
+        f" point here, {1e6 * longer / len(given):.0f} us by {name}; {wrong} differ"
     )
     return wrong
 
@@ -112,7 +130,9 @@ def on_a_cluster(given: Sequence[PointBlock], closed: Sequence[PointBlock]) -> i
 
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     whole = Engine().solve(given)
-    with distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(
+        n_workers=4, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
         address = cluster.scheduler_address
         wrong = overhead("a Dask cluster", closed, lambda: Engine(address))
         poison = PointBlock(poisoned("kills"), {}, 1)
@@ -127,7 +147,8 @@ def on_a_cluster(given: Sequence[PointBlock], closed: Sequence[PointBlock]) -> i
     lost = [each for each in found if each.failed]
     wrong += differing(whole, found)
     print(
-        f"4 Dask workers, 2 killed and 1 poisoned point: {len(lost)} of {len(given)} other points lost, {wrong} differ, {seconds:.0f} s"
+        f"4 Dask workers, 2 killed and 1 poisoned point: {len(lost)} of {len(given)} other points"
+        f" lost, {wrong} differ, {seconds:.0f} s"
     )
     print(f"the poisoned point: {failed}")
     return wrong + len(lost) + (not failed)

@@ -1,10 +1,13 @@
-"""Numbers of four programs of 1997 that their paper does not print, each from one Fast Ethernet time of Table 1.
+"""Numbers of four programs of 1997 that their paper does not print, each from one Fast Ethernet
+time of Table 1.
 
-Run it with ``python benchmarks/dvsm_calibration.py``; it takes some minutes. Fitted are the time steps of Barnes, Sphere and
-Water, as whole numbers, and the ray numbers that a processor of Raytrace takes at once, as a power of two: whichever comes
-nearest to the measured time of the smaller size. The larger sizes of Barnes and Sphere are not used, and neither is ATM: the
-tables that follow are predictions there. Nothing else is fitted; times of the shared memory that the paper does not print
-are assumed (`machines/rs6000-43p-fast-ethernet.yaml`), and the study dvsm-applications shows what they matter.
+Run it with ``python benchmarks/dvsm_calibration.py``; it takes some minutes. Fitted are the time
+steps of Barnes, Sphere and Water, as whole numbers, and the ray numbers that a processor of
+Raytrace takes at once, as a power of two: whichever comes nearest to the measured time of the
+smaller size. The larger sizes of Barnes and Sphere are not used, and neither is ATM: the tables
+that follow are predictions there. Nothing else is fitted; times of the shared memory that the paper
+does not print are assumed (`machines/rs6000-43p-fast-ethernet.yaml`), and the study
+dvsm-applications shows what they matter.
 """
 
 from __future__ import annotations
@@ -35,15 +38,17 @@ BATCHES = tuple(2**power for power in range(7))
 
 
 def predicted(row: dict[str, Any], counts: Counts, network: str = "fast-ethernet") -> float:
-    """Give the execution time of a row of Table 1 from counts [s]."""
+    """Return the execution time of a row of Table 1 from counts [s]."""
     machine = load(f"machine/rs6000-43p-{network}")
     assert isinstance(machine, Machine)
-    model = PROGRAMS["dvsm/application"].on(machine, counts=counts, sequential=float(row["sequential"]))
+    model = PROGRAMS["dvsm/application"].on(
+        machine, counts=counts, sequential=float(row["sequential"])
+    )
     return float(ClosedForm(model).times({})[0])
 
 
 def fitted_steps(error: Callable[[int], float], start: int) -> Iterator[tuple[int, float]]:
-    """Give numbers of steps and their errors, by secants, until the next one is known."""
+    """Yield numbers of steps and their errors, by secants, until the next one is known."""
     found: dict[int, float] = {}
     tried = [start, 2 * start]
     while tried[-1] not in found:
@@ -58,7 +63,9 @@ def fitted_steps(error: Callable[[int], float], start: int) -> Iterator[tuple[in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--short", action="store_true", help="one program of a small size, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="one program of a small size, to see that it runs"
+    )
     short = parser.parse_args().short
     rows = yaml.safe_load(PUBLISHED.read_text())["table_1"]
     for name, program in STEPS.items():
@@ -71,7 +78,10 @@ def main() -> None:
             return predicted(rows[name], counts) / float(rows[name]["fast-ethernet"]) - 1
 
         found = dict(fitted_steps(error, 4))
-        print(f"{name}: " + ", ".join(f"{steps} steps {each:+.1%}" for steps, each in sorted(found.items())))
+        print(
+            f"{name}: "
+            + ", ".join(f"{steps} steps {each:+.1%}" for steps, each in sorted(found.items()))
+        )
         steps = min(found, key=lambda each: abs(found[each]))
         other = name.replace("(1)", "(2)")
         if other != name and not short:
@@ -82,8 +92,13 @@ def main() -> None:
     if not short:
         made = {each: counted_program("raytrace").count(numbered_at_once=each) for each in BATCHES}
         row = rows["Raytrace"]
-        missed = {each: predicted(row, counts) / float(row["fast-ethernet"]) - 1 for each, counts in made.items()}
-        print("Raytrace: " + ", ".join(f"{each} at once {miss:+.1%}" for each, miss in missed.items()))
+        missed = {
+            each: predicted(row, counts) / float(row["fast-ethernet"]) - 1
+            for each, counts in made.items()
+        }
+        print(
+            "Raytrace: " + ", ".join(f"{each} at once {miss:+.1%}" for each, miss in missed.items())
+        )
 
 
 if __name__ == "__main__":

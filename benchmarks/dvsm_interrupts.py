@@ -1,10 +1,13 @@
-"""Remote delays of diff requests in phases 1 and 3 of Tables 4 and 5, if receive interrupts preempt what a processor does.
+"""Remote delays of diff requests in phases 1 and 3 of Tables 4 and 5, if receive interrupts preempt
+what a processor does.
 
-Run it with ``python benchmarks/dvsm_interrupts.py``. Processor 0 asks all others for diffs, as in the study dvsm-contention, whose
-costs these are; here the protocol of a message that arrives is done at once, by an interrupt that preempts a send, a receive
-or a handler, at the source and at the destinations. The delay of a request is from its arrival to its processing, with three
-readings of when it arrives: after its interrupt, with its frame (the interrupt counts), and as it was to leave if no
-interrupt had held up the sends. Nothing is fitted. It shares no code with the models but the costs of the operations.
+Run it with ``python benchmarks/dvsm_interrupts.py``. Processor 0 asks all others for diffs, as in
+the study dvsm-contention, whose costs these are; here the protocol of a message that arrives is
+done at once, by an interrupt that preempts a send, a receive or a handler, at the source and at the
+destinations. The delay of a request is from its arrival to its processing, with three readings of
+when it arrives: after its interrupt, with its frame (the interrupt counts), and as it was to leave
+if no interrupt had held up the sends. Nothing is fitted. It shares no code with the models but the
+costs of the operations.
 """
 
 from __future__ import annotations
@@ -121,13 +124,23 @@ class Found(NamedTuple):
 
 
 def costs_of(machine: Machine, given: dict[str, float]) -> Costs:
-    """Give the costs of the operations, those of the study's model."""
+    """Return the costs of the operations, those of the study's model."""
     inputs = DIFF_PHASE.inputs_on(machine, **given)
     made, network = OperationCosts(machine, inputs), machine.network
     protocols = protocol_time(network, made.request), protocol_time(network, made.reply)
     wires = wire_time(network, made.request), wire_time(network, made.reply)
-    columns = (made.send, made.receive, made.serve, *protocols, *wires, made.compute, one(inputs, "dispatch"))
-    return Costs(*(float(column[0]) for column in Tape((*columns, total(latency(network), TIME))).run({})))
+    columns = (
+        made.send,
+        made.receive,
+        made.serve,
+        *protocols,
+        *wires,
+        made.compute,
+        one(inputs, "dispatch"),
+    )
+    return Costs(
+        *(float(column[0]) for column in Tape((*columns, total(latency(network), TIME))).run({}))
+    )
 
 
 def fault(costs: Costs, others: int, *, shared: bool, interrupts: bool) -> Found:
@@ -173,7 +186,9 @@ def fault(costs: Costs, others: int, *, shared: bool, interrupts: bool) -> Found
 
     def returned(now: float) -> None:
         protocol = costs.reply_protocol if interrupts else 0.0
-        arrives(source, protocol, now, lambda when: source.do(costs.receive - protocol, when, received))
+        arrives(
+            source, protocol, now, lambda when: source.do(costs.receive - protocol, when, received)
+        )
 
     def received(now: float) -> None:
         done.append(now)
@@ -190,7 +205,10 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="the phases among 4 processors only")
     short = parser.parse_args().short
     cases = yaml.safe_load(STUDY.read_text(encoding="utf-8"))["what_if"]
-    print("fault time [us] and mean remote delay [us]: measured, without interrupts, with them (after its interrupt,")
+    print(
+        "fault time [us] and mean remote delay [us]: measured, without interrupts, with them (after"
+        " its interrupt,"
+    )
     print("with its frame, as planned)")
     errors = list[list[float]]()
     for name, (time, delay) in MEASURED.items():
@@ -199,17 +217,29 @@ def main() -> None:
         case = dict(cases[name])
         machine = load(f"machine/{case.pop('machine')}")
         assert isinstance(machine, Machine)
-        written = {key: str(each) for key, each in case.items() if key not in ("model", "method") and "." not in key}
+        written = {
+            key: str(each)
+            for key, each in case.items()
+            if key not in ("model", "method") and "." not in key
+        }
         given = {key: parse(each)[0] for key, each in written.items()}
         others, shared = int(given["processors"]) - 1, machine.network.medium == "shared"
         costs = costs_of(machine, given)
-        plain, made = (fault(costs, others, shared=shared, interrupts=each) for each in (False, True))
+        plain, made = (
+            fault(costs, others, shared=shared, interrupts=each) for each in (False, True)
+        )
         delays = "  ".join(f"{each:4.0f}" for each in made[1:])
         errors.append([abs(each / delay - 1) for each in (plain.handler, *made[1:])])
         errors[-1] += [abs(each / time - 1) for each in (plain.fault, made.fault)]
-        print(f"{name:12}  {time:5} {delay:4}  {plain.fault:5.0f} {plain.handler:4.0f}  {made.fault:5.0f}  {delays}")
+        print(
+            f"{name:12}  {time:5} {delay:4}  {plain.fault:5.0f} {plain.handler:4.0f} "
+            f" {made.fault:5.0f}  {delays}"
+        )
     means = [f"{fmean(each):.0%}" for each in zip(*errors, strict=True)]
-    print(f"mean absolute error of the delay: {means[0]}; with interrupts, by reading: {', '.join(means[1:4])}")
+    print(
+        f"mean absolute error of the delay: {means[0]}; with interrupts, by reading:"
+        f" {', '.join(means[1:4])}"
+    )
     print(f"mean absolute error of the fault time: {means[4]}; with interrupts: {means[5]}")
 
 

@@ -1,13 +1,16 @@
 """How often the intervals of fits hold the truth, and what the comparison of families makes of it.
 
-Thirteen synthetic truths of several kinds, 1 % of noise, 1 to 32 processors, three times each. For each truth: how often
-the 90 % intervals hold its parameters (those at a bound apart) and, if the family is known, its time on 64 processors, by
-profile and, with ``--draws``, by bootstrap; the largest error of the fitted family at 128 processors; how often the comparison
-leaves the truth's family in, and how often its 90 % intervals, which carry the doubt about the family, hold the times on 64 and 128.
+Thirteen synthetic truths of several kinds, 1 % of noise, 1 to 32 processors, three times each. For
+each truth: how often the 90 % intervals hold its parameters (those at a bound apart) and, if the
+family is known, its time on 64 processors, by profile and, with ``--draws``, by bootstrap; the
+largest error of the fitted family at 128 processors; how often the comparison leaves the truth's
+family in, and how often its 90 % intervals, which carry the doubt about the family, hold the times
+on 64 and 128.
 
-Then truths drawn at random, which no family has: ten kinds, 1 and 3 % of noise, 1 to 16 and 1 to 32 processors, three times each.
-For each kind: how often there is a prediction at 2 and 4 times the largest number, and how often its interval holds the truth. Their
-seeds begin at 10,000; those below served to choose how intervals are made.
+Then truths drawn at random, which no family has: ten kinds, 1 and 3 % of noise, 1 to 16 and 1 to 32
+processors, three times each. For each kind: how often there is a prediction at 2 and 4 times the
+largest number, and how often its interval holds the truth. Their seeds begin at 10,000; those below
+served to choose how intervals are made.
 
     python benchmarks/fit_coverage.py [--sets 40] [--draws 0] [--only NAME] [--outside 20]
 """
@@ -41,7 +44,9 @@ Sure = Callable[[FittedFormula, int], FitIntervals]
 
 
 def at_bound(name: str, value: float) -> bool:
-    """Say whether a true parameter lies at the end of what it may be, where an interval always holds it."""
+    """Return whether a true parameter lies at the end of what it may be, where an interval always
+    holds it.
+    """
     return value == 0 or (name == "serial" and value == 1)
 
 
@@ -50,7 +55,9 @@ def holds(interval: Interval, value: float) -> bool:
 
 
 def covered(truth: Truth, sets: int, sure: Sure) -> tuple[float, float]:
-    """Give the part of intervals that hold: of the parameters, of the time on 64 processors, the family being known."""
+    """Return the part of intervals that hold: of the parameters, of the time on 64 processors, the
+    family being known.
+    """
     inside = [name for name, value in truth.parameters.items() if not at_bound(name, value)]
     parameters = ahead = 0
     for seed in range(sets):
@@ -58,12 +65,16 @@ def covered(truth: Truth, sets: int, sure: Sure) -> tuple[float, float]:
         found = sure(fitted, seed)
         between = found.parameters(LEVEL)
         parameters += sum(holds(between[name], truth.parameters[name]) for name in inside)
-        ahead += holds(found.of_positive(fitted.time_at(NEAR[0]), LEVEL), float(truth.time(NEAR)[0]))
+        ahead += holds(
+            found.of_positive(fitted.time_at(NEAR[0]), LEVEL), float(truth.time(NEAR)[0])
+        )
     return parameters / sets / len(inside), ahead / sets
 
 
 def compared(truth: Truth, sets: int) -> tuple[float, float, list[float]]:
-    """Give how often the truth's family is left in, the largest relative error at 128 processors, and how often intervals hold."""
+    """Return how often the truth's family is left in, the largest relative error at 128
+    processors, and how often intervals hold.
+    """
     left, worst, held = 0, 0.0, [0, 0]
     for seed in range(sets):
         found = compare(noisy(truth, seed))
@@ -77,7 +88,7 @@ def compared(truth: Truth, sets: int) -> tuple[float, float, list[float]]:
 
 
 def single_station(demand: float, p: Array, servers: int = 1) -> Array:
-    """Give the time of a shared work of 1 s outside a station, and some inside."""
+    """Return the time of a shared work of 1 s outside a station, and some inside."""
     built = network_arrays([demand], population=p.astype(int)[:, None], think=1.0, servers=servers)
     return np.asarray(1 / exact(built).throughput[:, 0])
 
@@ -101,9 +112,13 @@ def outside(seed: int) -> tuple[str, Callable[[Array], Array]]:
         "several servers": lambda p: single_station(part / 2, p, few),
         "harmonic": lambda p: (1 - part + part * harmonic(p)) / p,
         "bandwidth": lambda p: serial / 4 + (p**-end + three[0] ** end) ** (1 / end),
-        "surface of a volume": lambda p: 1 / p + part / 2 * p ** (-2 / 3) * (p > 1) + slow / 2 * np.log2(p),
+        "surface of a volume": lambda p: (
+            1 / p + part / 2 * p ** (-2 / 3) * (p > 1) + slow / 2 * np.log2(p)
+        ),
         "whole tasks": lambda p: serial / 2 + np.ceil(tasks / p) / tasks,
-        "nodes of 4 or 8": lambda p: serial + 1 / p + slow * np.sqrt(np.ceil(p / (4 + 4 * (few > 3))) - 1),
+        "nodes of 4 or 8": lambda p: (
+            serial + 1 / p + slow * np.sqrt(np.ceil(p / (4 + 4 * (few > 3))) - 1)
+        ),
         "lock and coherency": lambda p: single_station(three[1], p) * (1 + slow / 10 * p * (p - 1)),
         "cache": lambda p: serial + (1 + part / (1 + p / end)) / p,
     }
@@ -111,35 +126,51 @@ def outside(seed: int) -> tuple[str, Callable[[Array], Array]]:
 
 
 def foretold(seeds: range) -> None:
-    """Predict truths that no family has; print how often there is a prediction, and how often its interval holds."""
+    """Predict truths that no family has; print how often there is a prediction, and how often
+    its interval holds.
+    """
     count: dict[str, NDArray[np.int64]] = {}
     for seed in seeds:
         name, time_of = outside(seed)
         most, noise = (16, 32)[seed // 10 % 2], (0.01, 0.03)[seed // 20 % 2]
-        found = compare(noisy(Truth("none", False, time_of, {}), seed, noise, MEASURED[most >= MEASURED]))
+        found = compare(
+            noisy(Truth("none", False, time_of, {}), seed, noise, MEASURED[most >= MEASURED])
+        )
         for at, p in enumerate((2.0 * most, 4.0 * most)):
             low, high = found.predict(p, LEVEL)
             given = not found.refusal(p)
             row = count.setdefault(name, np.zeros((2, 3), dtype=np.int64))
             row[at] += [1, given, given and low <= time_of(np.array([p]))[0] <= high]
     print(
-        f"\ntruths that no family has, seeds {seeds.start} to {seeds.stop - 1}; at 2 and 4 times the largest number of processors"
+        f"\ntruths that no family has, seeds {seeds.start} to {seeds.stop - 1}; at 2 and 4 times"
+        " the largest number of processors"
     )
     for name, ((sets, *near), (_, *far)) in {
         **count,
         "together": sum(count.values(), np.zeros((2, 3), dtype=np.int64)),
     }.items():
-        words = [f"{given:3} of {sets:3} predicted, {held / max(1, given):4.0%} held" for given, held in (near, far)]
+        words = [
+            f"{given:3} of {sets:3} predicted, {held / max(1, given):4.0%} held"
+            for given, held in (near, far)
+        ]
         print(f"{name:<26} {'; '.join(words)}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", type=int, default=40, help="data sets of each truth")
-    parser.add_argument("--draws", type=int, default=0, help="of the bootstrap; none by default, for it takes long")
+    parser.add_argument(
+        "--draws", type=int, default=0, help="of the bootstrap; none by default, for it takes long"
+    )
     parser.add_argument("--only", choices=TRUTHS, help="one truth")
-    parser.add_argument("--outside", type=int, default=20, help="truths of each of the kinds that no family has")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--outside", type=int, default=20, help="truths of each of the kinds that no family has"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
     if asked.short:
         asked.sets, asked.outside, asked.only = 1, 0.2, "serial part"
@@ -148,7 +179,8 @@ def main() -> None:
         methods["bootstrap"] = lambda fitted, seed: resample(fitted, seed, asked.draws)
     error = math.sqrt(LEVEL * (1 - LEVEL) / asked.sets)
     print(
-        f"{asked.sets} sets of each truth; {LEVEL:.0%} intervals, so {LEVEL:.0%} +- {2 * error:.0%} is to be expected"
+        f"{asked.sets} sets of each truth; {LEVEL:.0%} intervals, so {LEVEL:.0%} +- {2 * error:.0%}"
+        " is to be expected"
     )
     for name, truth in TRUTHS.items():
         if asked.only not in (None, name):
@@ -156,7 +188,10 @@ def main() -> None:
         begin = time.perf_counter()
         left, worst, ahead_of_all = compared(truth, max(1, asked.sets // 5))
         words = [
-            f"{name:<22} {truth.family:<14} left in {left:4.0%}, off at 128 by at most {worst:5.1%}, 64 and 128 held {ahead_of_all[0]:4.0%} {ahead_of_all[1]:4.0%}"
+            (
+                f"{name:<22} {truth.family:<14} left in {left:4.0%}, off at 128 by at most"
+                f" {worst:5.1%}, 64 and 128 held {ahead_of_all[0]:4.0%} {ahead_of_all[1]:4.0%}"
+            )
         ]
         for method, sure in methods.items():
             parameters, ahead = covered(truth, asked.sets, sure)

@@ -1,10 +1,11 @@
 """Fuzz the reader of formulas: whatever the text, a tree or a FormulaError, at once.
 
-Byte mutation finds what the tokenizer did not expect; texts made by the grammar find what takes long. What is
-accepted is written, read again and evaluated: both must give the same bits.
+Byte mutation finds what the tokenizer did not expect; texts made by the grammar find what takes
+long. What is accepted is written, read again and evaluated: both must give the same bits.
 
-Run ``python benchmarks/formulas.py --mutated 500000 --generated 200000`` for the figures of a release; the exit
-status is 1 if anything but a FormulaError came out, a text took too long, or a tree read back differently.
+Run ``python benchmarks/formulas.py --mutated 500000 --generated 200000`` for the figures of a
+release; the exit status is 1 if anything but a FormulaError came out, a text took too long, or a
+tree read back differently.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from time import perf_counter
 from types import FrameType
 
 from slipstick.errors import FormulaError, ModelError
-from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Expr, Number, Parameter, walk
+from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    TIME,
+    TIME_PER_BYTE,
+    Expr,
+    Number,
+    Parameter,
+    walk,
+)
 from slipstick.expression.tape import Tape
 from slipstick.schema.kinds.quantity import read_condition, read_expression
 
@@ -34,7 +44,22 @@ PARAMETERS = [
     Parameter("gap", TIME_PER_BYTE, 8e-8),
 ]
 KNOWN: dict[str, Expr] = {each.name: each for each in PARAMETERS}
-NUMBERS = ["0", "1", "2", "8", "64", "4096", "1.5", ".25", "1e3", "2.5E-3", "1e308", "5e-324", "017", "9999999999"]
+NUMBERS = [
+    "0",
+    "1",
+    "2",
+    "8",
+    "64",
+    "4096",
+    "1.5",
+    ".25",
+    "1e3",
+    "2.5E-3",
+    "1e308",
+    "5e-324",
+    "017",
+    "9999999999",
+]
 SEEDS = [
     "ceil(bytes / 4096 B) * fault.per_page + gap * bytes",
     "max(t, parts * fault.per_page, 0) / (parts - 1)",
@@ -63,7 +88,11 @@ def main() -> int:
         counts[kind] = report(kind, texts)
     for seed in SEEDS:
         print(f"{microseconds(reader_of(seed), seed, 1 if options.short else 500):8.1f} us  {seed}")
-    return int(any(count[bad] for count in counts.values() for bad in ("traceback", "over time", "differs")))
+    return int(
+        any(
+            count[bad] for count in counts.values() for bad in ("traceback", "over time", "differs")
+        )
+    )
 
 
 def arguments() -> argparse.Namespace:
@@ -72,7 +101,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--mutated", type=int, default=60_000, help="byte-mutated texts")
     parser.add_argument("--generated", type=int, default=20_000, help="texts made by the grammar")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
     if asked.short:
         asked.mutated = asked.generated = 100
@@ -92,7 +123,10 @@ def report(kind: str, texts: Iterator[str]) -> Counter[str]:
         before = perf_counter()
         count[outcome(text)] += 1
         slowest = max(slowest, perf_counter() - before)
-    print(f"{kind}: {sum(count.values())} texts in {perf_counter() - start:.1f} s, slowest {1000 * slowest:.1f} ms")
+    print(
+        f"{kind}: {sum(count.values())} texts in {perf_counter() - start:.1f} s, slowest"
+        f" {1000 * slowest:.1f} ms"
+    )
     for name in ("accepted", "refused", "traceback", "over time", "differs"):
         print(f"{count[name]:8d} {name}")
     return count
@@ -106,7 +140,7 @@ def outcome(text: str) -> str:
     except Late:
         print(f"over time: {text[:200]!r}")
         return "over time"
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is what this program looks for
+    except Exception as error:  # noqa: BLE001
         print(f"{type(error).__name__}: {text[:200]!r}")
         return "traceback"
     finally:
@@ -134,7 +168,9 @@ def read_back(text: str, known: dict[str, Expr]) -> Expr | None:
 
 
 def evaluated(tree: Expr) -> bytes:
-    """Give the bits of the value; none where a radix turns out to be none, which only evaluation can tell."""
+    """Return the bits of the value; none where a radix turns out to be none, which only evaluation
+    can tell.
+    """
     try:
         return Tape([tree]).run({})[0].tobytes()
     except ModelError:
@@ -142,7 +178,7 @@ def evaluated(tree: Expr) -> bytes:
 
 
 def loses(number: Number) -> bool:
-    """Say whether text leaves out something of a number: its unit, or the sign of zero."""
+    """Return whether text leaves out something of a number: its unit, or the sign of zero."""
     return number.dimension != COUNT or repr(number.value) == "-0.0"
 
 
@@ -180,7 +216,11 @@ def expression(chance: random.Random, depth: int) -> str:
     """Make one text of the grammar."""
     if depth == 0:
         return chance.choice(
-            [*KNOWN, *NUMBERS, f"{chance.choice(NUMBERS)} {chance.choice(['B', 'KiB', 'page', 'ms'])}"]
+            [
+                *KNOWN,
+                *NUMBERS,
+                f"{chance.choice(NUMBERS)} {chance.choice(['B', 'KiB', 'page', 'ms'])}",
+            ]
         )
 
     def inner() -> str:
@@ -189,13 +229,17 @@ def expression(chance: random.Random, depth: int) -> str:
     kind = chance.randrange(12)
     if kind < 5:
         signs = chance.choice(["+", "-", "*", "/", "+-*/"])
-        return inner() + "".join(f" {chance.choice(signs)} {inner()}" for _ in range(chance.randint(1, 3)))
+        return inner() + "".join(
+            f" {chance.choice(signs)} {inner()}" for _ in range(chance.randint(1, 3))
+        )
     if kind < 7:
         return f"({inner()})"
     if kind == 7:
         return f"{chance.choice('+-')}{inner()}"
     if kind == 8:
-        return f"({inner()}) ** {chance.choice(['2', '-3', '64', '2 ** 3', '9 ** 9', f'({inner()})'])}"
+        return (
+            f"({inner()}) ** {chance.choice(['2', '-3', '64', '2 ** 3', '9 ** 9', f'({inner()})'])}"
+        )
     name = chance.choice(["max", "min", "ceil", "floor", "log2", "sqrt", "ceil_log", "select"])
     wanted = {"max": chance.randint(1, 6), "min": 2, "ceil_log": 2, "select": 4}.get(name, 1)
     return f"{name}({', '.join(inner() for _ in range(wanted))})"

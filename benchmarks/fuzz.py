@@ -1,18 +1,21 @@
-"""Fuzz every command that reads: whatever files and options hold, the command ends with 0, 1, 2 or 130, soon and small.
+"""Fuzz every command that reads: whatever files and options hold, the command ends with 0, 1, 2 or
+130, soon and small.
 
-Soon is 5 s of processor time, unless the command said on standard error how long it takes: a bar with the time left of a
-study's points, or an estimate in words before what takes long (``slipstick limits``). Such inputs are counted as told, and
-stopped after a minute.
+Soon is 5 s of processor time, unless the command said on standard error how long it takes: a bar
+with the time left of a study's points, or an estimate in words before what takes long (``slipstick
+limits``). Such inputs are counted as told, and stopped after a minute.
 
-An input is a command line with one file. The file is a shipped spec, sample or model of another tool, or a study made of
-parts that the tests have, changed in one to four places: values by hostile ones, numbers by factors, keys dropped, renamed
-and doubled, parts moved, nested, repeated and taken from other files, text damaged sign by sign and byte by byte. Each is
-drawn from the seed and its index alone, and answered by a child process of its own, which is forked from a process that has
+An input is a command line with one file. The file is a shipped spec, sample or model of another
+tool, or a study made of parts that the tests have, changed in one to four places: values by hostile
+ones, numbers by factors, keys dropped, renamed and doubled, parts moved, nested, repeated and taken
+from other files, text damaged sign by sign and byte by byte. Each is drawn from the seed and its
+index alone, and answered by a child process of its own, which is forked from a process that has
 imported slipstick, and whose processor time and memory are measured.
 
-``python benchmarks/fuzz.py`` runs 100,000; the exit status is 1 if one breaks a promise. ``--case INDEX`` runs one and
-prints it; what broke a promise is printed with the fewest lines that break it the same way. ``--record FILE`` keeps what
-came of each block of inputs as a line of JSON; blocks that stand there are not run again.
+``python benchmarks/fuzz.py`` runs 100,000; the exit status is 1 if one breaks a promise. ``--case
+INDEX`` runs one and prints it; what broke a promise is printed with the fewest lines that break it
+the same way. ``--record FILE`` keeps what came of each block of inputs as a line of JSON; blocks
+that stand there are not run again.
 """
 
 from __future__ import annotations
@@ -52,12 +55,15 @@ from tests.measure.damage import damaged
 from tests.mutations import SHIPPED, TOKENS, text_mutated
 from tests.payloads import PAYLOADS
 
-# At the speed of C: writing a changed spec in Python takes as long as most commands take to answer it.
+# At the speed of C: writing a changed spec in Python takes as long as most commands take to answer
+# it.
 Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 SECONDS, MEMORY = 5.0, 3 << 28
-"""Processor time, and memory beside that of the process the child is forked from, which holds the imports (a quarter GiB)."""
+"""Processor time, and memory beside that of the process the child is forked from, which holds
+the imports (a quarter GiB).
+"""
 TOLD = re.compile(r"\d+/\d+ \[[\d:]+<[\d:]+|about [\d,]+ s")
 MOST_TOLD = 60.0
 """Seconds after which a command that said how long it takes is stopped."""
@@ -81,7 +87,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an input ended: ``status N``, ``told``, ``traceback ...``, ``signal N``, ``over 5 s`` or ``over 1 GB``."""
+    """How an input ended: ``status N``, ``told``, ``traceback ...``, ``signal N``, ``over 5 s``
+    or ``over 1 GB``.
+    """
 
     verdict: str
     seconds: float
@@ -97,10 +105,15 @@ class Outcome:
 
 
 def _model_files(folder: str) -> list[str]:
-    return [name for name in SHIPPED if name.startswith(f"{folder}/") and len(SHIPPED[name]) < 20_000]
+    return [
+        name for name in SHIPPED if name.startswith(f"{folder}/") and len(SHIPPED[name]) < 20_000
+    ]
 
 
-SPECS = {folder: _model_files(folder) for folder in sorted({name.partition("/")[0] for name in SHIPPED} - {"studies"})}
+SPECS = {
+    folder: _model_files(folder)
+    for folder in sorted({name.partition("/")[0] for name in SHIPPED} - {"studies"})
+}
 TREES: dict[str, Any] = {}
 
 
@@ -112,7 +125,10 @@ def _tree(name: str) -> Any:
 
 SAMPLES = {
     "measured": sorted((ROOT / "tests/measure/files").glob("*/*.*")),
-    "trace": [*sorted((ROOT / "tests/measure/traces/files").iterdir()), ROOT / "specs/runs/polls.csv"],
+    "trace": [
+        *sorted((ROOT / "tests/measure/traces/files").iterdir()),
+        ROOT / "specs/runs/polls.csv",
+    ],
     "import": [
         *sorted((ROOT / "tests/measure/imports/files").iterdir()),
         *sorted((ROOT / "tests/measure/files").glob("[oinp]*/*.txt")),
@@ -153,8 +169,26 @@ ODD: tuple[Any, ...] = (
         "\u202e",
         "a\nb",
     ),
-    *(None, True, [], {}, [[]], {"a": {}}, [1, "us"], {"value": 3}, {"from": 1, "to": 1e9, "step": 1}, "a.b", "é" * 20),
-    *("engset(1, 1e5, 0.5)", "erlang_c(1e6, 2)", "ceil_log(1e300, 1.0000001)", "select(1e9, 1, 2)", "n ** n ** n ** n"),
+    *(
+        None,
+        True,
+        [],
+        {},
+        [[]],
+        {"a": {}},
+        [1, "us"],
+        {"value": 3},
+        {"from": 1, "to": 1e9, "step": 1},
+        "a.b",
+        "é" * 20,
+    ),
+    *(
+        "engset(1, 1e5, 0.5)",
+        "erlang_c(1e6, 2)",
+        "ceil_log(1e300, 1.0000001)",
+        "select(1e9, 1, 2)",
+        "n ** n ** n ** n",
+    ),
     *(
         "1 / 0",
         "max()",
@@ -185,14 +219,25 @@ def changed(tree: Any, chance: random.Random, other: Any, gentle: bool) -> Any:
             holder[key] = chance.choice(ODD)
         case 2 | 3 | 4:
             # A number, the one of a quantity as well; the rest of the places get a token instead.
-            numbers = [(h, k) for h, k in places if re.search("[0-9]", str(h[k])) and not isinstance(h[k], dict | list)]
+            numbers = [
+                (h, k)
+                for h, k in places
+                if re.search("[0-9]", str(h[k])) and not isinstance(h[k], dict | list)
+            ]
             holder, key = chance.choice(numbers or [(holder, key)])
             holder[key] = _scaled(holder[key], chance)
         case 5:
             del holder[key]
         case 6 if isinstance(holder, dict):
             new = chance.choice(
-                (f"{key}x", chance.choice(PAYLOADS), "x" * 300, str(chance.choice(places)[1]), "a.b", 0)
+                (
+                    f"{key}x",
+                    chance.choice(PAYLOADS),
+                    "x" * 300,
+                    str(chance.choice(places)[1]),
+                    "a.b",
+                    0,
+                )
             )
             holder[new] = holder.pop(key)
         case 7:
@@ -233,8 +278,14 @@ def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
 def _scaled(value: Any, chance: random.Random) -> Any:
     factor = chance.choice(FACTORS)
     if isinstance(value, str):
-        return re.sub(r"[0-9.]+(e[0-9]+)?", lambda found: f"{_float(found[0]) * factor:.6g}", value, count=1)
-    return (int(value * factor) if isinstance(value, int) and abs(factor) >= 1 else value * factor) if value else factor
+        return re.sub(
+            r"[0-9.]+(e[0-9]+)?", lambda found: f"{_float(found[0]) * factor:.6g}", value, count=1
+        )
+    return (
+        (int(value * factor) if isinstance(value, int) and abs(factor) >= 1 else value * factor)
+        if value
+        else factor
+    )
 
 
 def _float(text: str) -> float:
@@ -254,7 +305,14 @@ def _spec(chance: random.Random, folder: str, text: str = "") -> bytes:
         gentle = chance.random() < 0.6
         for _ in range(chance.choice((1, 1, 1, 2, 2, 3, 4))):
             tree = changed(tree, chance, other, gentle)
-        text = yaml.dump(tree, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=200, default_flow_style=None)
+        text = yaml.dump(
+            tree,
+            Dumper=Dumper,
+            sort_keys=False,
+            allow_unicode=True,
+            width=200,
+            default_flow_style=None,
+        )
     else:
         text = text_mutated(text or SHIPPED[name], chance)
     if chance.random() < 0.05:
@@ -263,17 +321,23 @@ def _spec(chance: random.Random, folder: str, text: str = "") -> bytes:
 
 
 def _bombed(text: str, chance: random.Random) -> bytes:
-    """Aliases that grow, brackets without end, many keys, other encodings, no end of line, bytes at random."""
+    """Aliases that grow, brackets without end, many keys, other encodings, no end of line, bytes
+    at random.
+    """
     match chance.randrange(7):
         case 0:
-            levels = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else '1'}]" for n in range(9))
+            levels = "\n".join(
+                f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9) if n else '1'}]" for n in range(9)
+            )
             text = f"{text}\n{levels}\n"
         case 1:
             text += "\nx: " + chance.choice("[{") * chance.choice((100, 5000))
         case 2:
             text += "".join(f"\nk{number}: 1" for number in range(chance.choice((500, 4000))))
         case 3:
-            return text.encode(chance.choice(("utf-16", "utf-32", "utf-8-sig", "latin-1")), "replace")
+            return text.encode(
+                chance.choice(("utf-16", "utf-32", "utf-8-sig", "latin-1")), "replace"
+            )
         case 4:
             text += "\n" + "- " * chance.choice((40, 2000)) + "x"
         case 5:
@@ -311,9 +375,13 @@ def _show(chance: random.Random) -> Input:
     return Input(kind, ("show", "spec.yaml"), "spec.yaml", content)
 
 
-def _solved(command: str, options: Callable[[random.Random], Sequence[str]]) -> Callable[[random.Random], Input]:
+def _solved(
+    command: str, options: Callable[[random.Random], Sequence[str]]
+) -> Callable[[random.Random], Input]:
     def made(chance: random.Random) -> Input:
-        kind = chance.choice(("activities",) * 4 + ("queueing",) * 3 + ("machines", "workloads", "technologies"))
+        kind = chance.choice(
+            ("activities",) * 4 + ("queueing",) * 3 + ("machines", "workloads", "technologies")
+        )
         content = _spec(chance, kind)
         if kind in ("activities", "queueing"):
             told = ["spec.yaml"]
@@ -327,7 +395,9 @@ def _solved(command: str, options: Callable[[random.Random], Sequence[str]]) -> 
                 "spec.yaml",
                 WORKLOAD,
             ]
-            if kind == "workloads" and (found := re.search(rb"^model: *(\S+)", content, re.MULTILINE)):
+            if kind == "workloads" and (
+                found := re.search(rb"^model: *(\S+)", content, re.MULTILINE)
+            ):
                 told[-1] = found[1].decode("utf-8", "replace")
         return Input(kind, (command, *told, *options(chance)), "spec.yaml", content)
 
@@ -335,7 +405,16 @@ def _solved(command: str, options: Callable[[random.Random], Sequence[str]]) -> 
 
 
 METHODS = (
-    *("closed-form", "mean-value", "simulation", "bounds", "exact", "convolution", "schweitzer", "linearizer"),
+    *(
+        "closed-form",
+        "mean-value",
+        "simulation",
+        "bounds",
+        "exact",
+        "convolution",
+        "schweitzer",
+        "linearizer",
+    ),
     *("markov-chain", "mean-value,simulation", "exact,bounds", "nothing"),
 )
 
@@ -346,7 +425,9 @@ def _solve_options(chance: random.Random) -> list[str]:
         value = chance.choice((0, 1, 3, 1000, "1e6", "1e9", -1, "nan", "x", "1 s", "[1, 2]"))
         told += [
             "--set",
-            f"{chance.choice(('population.processors', 'parameters.work', 'classes.jobs.population', 'a..b'))}={value}",
+            (
+                f"{chance.choice(('population.processors', 'parameters.work', 'classes.jobs.population', 'a..b'))}={value}"
+            ),
         ]
     if chance.random() < 0.05:
         told += ["--timeline", chance.choice(("t.json", "t.svg"))]
@@ -365,7 +446,9 @@ def _sample(chance: random.Random, command: str) -> tuple[Path, bytes]:
         content = re.sub(
             rb"[0-9]+(\.[0-9]+)?",
             lambda found: (
-                str(_scaled(_float(found[0].decode()), chance)).encode() if chance.random() < 0.02 else found[0]
+                str(_scaled(_float(found[0].decode()), chance)).encode()
+                if chance.random() < 0.02
+                else found[0]
             ),
             content,
         )
@@ -377,9 +460,10 @@ def _measured(chance: random.Random) -> Input:
     told = ["--unit", "s"] * (chance.random() < 0.7)
     told += ["--processors", chance.choice(("4", "1", "0", "1e9", "x"))] * (chance.random() < 0.4)
     told += ["--time", "3 s"] * (chance.random() < 0.3)
-    told += ["--format", chance.choice(("csv", "extra-p", "perf-stat", "pop", "osu", "profile"))] * (
-        chance.random() < 0.1
-    )
+    told += [
+        "--format",
+        chance.choice(("csv", "extra-p", "perf-stat", "pop", "osu", "profile")),
+    ] * (chance.random() < 0.1)
     return Input(path.parent.name, ("measured", path.name, *told), path.name, content)
 
 
@@ -392,16 +476,23 @@ def _fit(chance: random.Random) -> Input:
     text = "p,time [s]\n" + "".join(
         f"{p},{(1 / p + 0.02 + 0.001 * p) * chance.uniform(0.97, 1.03):.5g}\n" for p in runs
     )
-    told = ["--at", chance.choice(("64", "64,128", "0", "1e9", "1e300", "x"))] * (chance.random() < 0.5)
+    told = ["--at", chance.choice(("64", "64,128", "0", "1e9", "1e300", "x"))] * (
+        chance.random() < 0.5
+    )
     return Input("timings", ("fit", "t.csv", *told), "t.csv", damaged(text, chance)[1])
 
 
 def _trace(chance: random.Random) -> Input:
     path, content = _sample(chance, "trace")
-    told = ["--window", chance.choice(("5 ms", "1 ns", "0 s", "1e9 s", "x"))] * (chance.random() < 0.3)
-    told += ["--view", chance.choice(("matrix", "concurrency", "utilization", "work")), "--picture", "p.svg"] * (
-        chance.random() < 0.1
+    told = ["--window", chance.choice(("5 ms", "1 ns", "0 s", "1e9 s", "x"))] * (
+        chance.random() < 0.3
     )
+    told += [
+        "--view",
+        chance.choice(("matrix", "concurrency", "utilization", "work")),
+        "--picture",
+        "p.svg",
+    ] * (chance.random() < 0.1)
     return Input(path.suffix[1:], ("trace", path.name, "--unit", "us", *told), path.name, content)
 
 
@@ -427,7 +518,9 @@ def _counts(chance: random.Random) -> Input:
     told: dict[str, Any] = dict(SIZES[program])
     for _ in range(chance.randint(1, 2)):
         name = chance.choice((*told, "processors", "page", "steps", "iterations"))
-        told[name] = chance.choice((0, -1, 1.5, 3, 16, 100, 1e5, 1e6, "1e9", "1e15", "1e308", "nan", "x", "[1]", "1 s"))
+        told[name] = chance.choice(
+            (0, -1, 1.5, 3, 16, 100, 1e5, 1e6, "1e9", "1e15", "1e308", "nan", "x", "[1]", "1 s")
+        )
     sets = [word for name, value in told.items() for word in ("--set", f"{name}={value}")]
     return Input("counts", ("counts", program, *sets))
 
@@ -447,7 +540,9 @@ def _new(chance: random.Random) -> Input:
         "x",
     )
     told = ["--from", "spec.yaml"] if chance.random() < 0.7 else []
-    return Input(kind, ("new", chance.choice(known), *told, "-o", "made.yaml"), "spec.yaml", content)
+    return Input(
+        kind, ("new", chance.choice(known), *told, "-o", "made.yaml"), "spec.yaml", content
+    )
 
 
 COMMANDS: dict[str, tuple[float, Callable[[random.Random], Input]]] = {
@@ -464,7 +559,9 @@ COMMANDS: dict[str, tuple[float, Callable[[random.Random], Input]]] = {
     "new": (0.01, _new),
     "page": (0.01, _solved("page", lambda chance: ["-o", "p.html"])),
 }
-"""The share of each command among the inputs, and how an input is drawn; what answers within milliseconds is drawn more often."""
+"""The share of each command among the inputs, and how an input is drawn; what answers within
+milliseconds is drawn more often.
+"""
 
 
 def drawn(seed: int, index: int, only: Sequence[str]) -> Input:
@@ -483,7 +580,9 @@ def drawn(seed: int, index: int, only: Sequence[str]) -> Input:
 
 
 def answered(inputs: Sequence[Input], folder: Path) -> list[Outcome]:
-    """Run inputs in a child process, each in a folder of its own, and say how they ended; it stops at one that ends it."""
+    """Run inputs in a child process, each in a folder of its own, and say how they ended; it
+    stops at one that ends it.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     child = os.fork()
@@ -506,7 +605,9 @@ def _late(said: str) -> str:
 
 
 def _child(inputs: Sequence[Input], folder: Path) -> None:
-    """Run the inputs, each with a minute of processor time; the process ends at once where that is over, or at 1 GB."""
+    """Run the inputs, each with a minute of processor time; the process ends at once where that
+    is over, or at 1 GB.
+    """
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28))
     resource.setrlimit(resource.RLIMIT_AS, (8 * MEMORY, 8 * MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -538,8 +639,13 @@ def _ended(made: Input, folder: Path, before: float) -> Outcome:
             verdict = f"status {slipstick([each.replace(chr(0), '') for each in made.arguments])}"
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is what is looked for
             frames = traceback.extract_tb(error.__traceback__)
-            last = next((each for each in reversed(frames) if "/models/" in each.filename), frames[-1])
-            verdict = f"traceback {type(error).__name__} at {last.filename.rpartition('models/')[2]}:{last.lineno}"
+            last = next(
+                (each for each in reversed(frames) if "/models/" in each.filename), frames[-1]
+            )
+            verdict = (
+                f"traceback {type(error).__name__} at"
+                f" {last.filename.rpartition('models/')[2]}:{last.lineno}"
+            )
             said.write("".join(traceback.format_exception(error)))
         seconds, memory = process_time() - start, _peak() - before
         said.seek(0)
@@ -577,7 +683,9 @@ def smallest(made: Input, verdict: str, folder: Path, tries: int = 200) -> Input
 
 @dataclass
 class Found:
-    """What came of some inputs: verdicts by command and by kind, the largest costs, and what broke a promise."""
+    """What came of some inputs: verdicts by command and by kind, the largest costs, and what
+    broke a promise.
+    """
 
     verdicts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     kinds: Counter[str] = field(default_factory=Counter)
@@ -630,9 +738,20 @@ def warm() -> None:
                 "solve lock-and-bus --with simulation",
                 "explain tour --latex",
             ),
-            *("solve central-server --with exact,simulation,schweitzer,linearizer,markov-chain", "check my-program"),
-            *(f"solve {WORKLOAD} --machine {MACHINE}", "page lock-and-bus -o p.html", "import x -o y", "new machine"),
-            *(f"fit {ROOT}/specs/runs/my-program.csv --picture p.svg", f"trace {ROOT}/specs/runs/my-trace.json"),
+            *(
+                "solve central-server --with exact,simulation,schweitzer,linearizer,markov-chain",
+                "check my-program",
+            ),
+            *(
+                f"solve {WORKLOAD} --machine {MACHINE}",
+                "page lock-and-bus -o p.html",
+                "import x -o y",
+                "new machine",
+            ),
+            *(
+                f"fit {ROOT}/specs/runs/my-program.csv --picture p.svg",
+                f"trace {ROOT}/specs/runs/my-trace.json",
+            ),
         ):
             with open(os.devnull, "w") as nowhere:
                 old, here = (sys.stdout, sys.stderr), os.getcwd()
@@ -649,7 +768,9 @@ def warm() -> None:
 def main() -> int:
     """Run the inputs and print what came of them."""
     options = arguments()
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"))
+    os.environ.update(
+        dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    )
     if options.case is not None:
         return one(options)
     start, whole = perf_counter(), Found()
@@ -663,7 +784,9 @@ def main() -> int:
             pieces.append((at, count))
     if options.jobs:
         with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
-            asked = [pool.submit(block, options.seed, at, count, options.only) for at, count in pieces]
+            asked = [
+                pool.submit(block, options.seed, at, count, options.only) for at, count in pieces
+            ]
             for (at, count), future in zip(pieces, asked, strict=True):
                 found = future.result()
                 whole.join(found)
@@ -677,11 +800,13 @@ def main() -> int:
         told = ", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))
         seconds, slow, memory, large = whole.worst[command]
         print(
-            f"{command:8} {counts.total():7,}: {told}; longest {seconds:.2f} s (case {slow}), largest {memory / 1e6:.0f} MB (case {large})"
+            f"{command:8} {counts.total():7,}: {told}; longest {seconds:.2f} s (case {slow}),"
+            f" largest {memory / 1e6:.0f} MB (case {large})"
         )
     print("kinds:", ", ".join(f"{kind} {number:,}" for kind, number in sorted(whole.kinds.items())))
     print(
-        f"{options.inputs:,} inputs of seed {options.seed}: {len(whole.broken)} broke a promise; {perf_counter() - start:.0f} s"
+        f"{options.inputs:,} inputs of seed {options.seed}: {len(whole.broken)} broke a promise;"
+        f" {perf_counter() - start:.0f} s"
     )
     first = {verdict: index for index, verdict in reversed(whole.broken)}
     for verdict, index in list(first.items())[: options.shown]:
@@ -690,22 +815,34 @@ def main() -> int:
 
 
 def recorded(options: argparse.Namespace) -> dict[tuple[int, int], Found]:
-    """Read what an earlier run found of the same seed and commands, by the first index and the number of inputs."""
+    """Read what an earlier run found of the same seed and commands, by the first index and the
+    number of inputs.
+    """
     found: dict[tuple[int, int], Found] = {}
     if options.record and options.record.exists():
         for line in map(json.loads, options.record.read_text().splitlines()):
             if (line["seed"], tuple(line["only"])) == (options.seed, options.only):
-                verdicts = {command: Counter(counts) for command, counts in line["verdicts"].items()}
+                verdicts = {
+                    command: Counter(counts) for command, counts in line["verdicts"].items()
+                }
                 worst = {command: tuple(costs) for command, costs in line["worst"].items()}
                 broken = [(index, verdict) for index, verdict in line["broken"]]
-                found[line["first"], line["count"]] = Found(verdicts, Counter(line["kinds"]), worst, broken)
+                found[line["first"], line["count"]] = Found(
+                    verdicts, Counter(line["kinds"]), worst, broken
+                )
     return found
 
 
 def record(options: argparse.Namespace, first: int, count: int, found: Found) -> None:
     """Keep what came of a block of inputs."""
     if options.record:
-        line = {"seed": options.seed, "only": options.only, "first": first, "count": count, **vars(found)}
+        line = {
+            "seed": options.seed,
+            "only": options.only,
+            "first": first,
+            "count": count,
+            **vars(found),
+        }
         with options.record.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
@@ -714,10 +851,16 @@ def show(options: argparse.Namespace, index: int, verdict: str) -> None:
     """Print an input with the fewest lines."""
     with tempfile.TemporaryDirectory() as folder:
         made = smallest(
-            drawn(options.seed, index, options.only), verdict, Path(folder) / "case", 6 if "over" in verdict else 200
+            drawn(options.seed, index, options.only),
+            verdict,
+            Path(folder) / "case",
+            6 if "over" in verdict else 200,
         )
         outcome = answered([made], Path(folder) / "case")[0]
-    print(f"\n--seed {options.seed} --case {index}: {outcome.verdict}; slipstick {' '.join(made.arguments)}")
+    print(
+        f"\n--seed {options.seed} --case {index}: {outcome.verdict}; slipstick"
+        f" {' '.join(made.arguments)}"
+    )
     print(made.content[:3000].decode("utf-8", "replace"))
     print("|", outcome.words.strip().replace("\n", "\n| "))
 
@@ -734,7 +877,10 @@ def one(options: argparse.Namespace) -> int:
     if not outcome.kept:
         show(options, options.case, outcome.verdict)
         return 1
-    print(f"slipstick {' '.join(made.arguments)}\n{made.content.decode('utf-8', 'replace')}\n{outcome}")
+    print(
+        "slipstick"
+        f" {' '.join(made.arguments)}\n{made.content.decode('utf-8', 'replace')}\n{outcome}"
+    )
     return 0
 
 
@@ -742,13 +888,26 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=lambda text: tuple(text.split(",")), default=(), help="commands, as check,solve")
+    parser.add_argument(
+        "--only",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        help="commands, as check,solve",
+    )
     parser.add_argument("--case", type=int, help="the index of one input, to run and print it")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to write the file of that input")
-    parser.add_argument("--shown", type=int, default=20, help="broken promises to print, one of each way")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="where to write the file of that input"
+    )
+    parser.add_argument(
+        "--shown", type=int, default=20, help="broken promises to print, one of each way"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes; 0 for none but this one")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="what came of each block; it is not run again")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="what came of each block; it is not run again"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
     if asked.short:
         asked.inputs, asked.jobs = 24, 0

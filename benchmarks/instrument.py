@@ -1,8 +1,9 @@
 """What timed locks cost, and how well waits that are known are booked.
 
-Three measurements: an uncontended acquire and release of a timed lock beside the plain one; two threads that hold a lock
-for 10 ms in turn, whose waits are known: from the request, to when the holder is about to release, each stamped by the
-program itself, for a sleep of 10 ms takes longer; and a program of processes with and without timed locks and barriers.
+Three measurements: an uncontended acquire and release of a timed lock beside the plain one; two
+threads that hold a lock for 10 ms in turn, whose waits are known: from the request, to when the
+holder is about to release, each stamped by the program itself, for a sleep of 10 ms takes longer;
+and a program of processes with and without timed locks and barriers.
 
     python benchmarks/instrument.py [--short]
 """
@@ -41,8 +42,12 @@ def cost(lock: AbstractContextManager[Any], times: int) -> float:
     return (time.perf_counter() - start) / times
 
 
-def alternate(rank: int, lock: TimedLock, turns: list[threading.Event], holds: int, known: list[float]) -> None:
-    """Hold the lock in turn, and ask for it as soon as the other holds it; a known wait is from there to its release."""
+def alternate(
+    rank: int, lock: TimedLock, turns: list[threading.Event], holds: int, known: list[float]
+) -> None:
+    """Hold the lock in turn, and ask for it as soon as the other holds it; a known wait is from
+    there to its release.
+    """
     for turn in range(holds):
         if turn % 2 == rank:
             with lock:
@@ -75,7 +80,10 @@ def rounds(rank: int, lock: Any, barrier: Any, turns: int, number: int) -> None:
 def elapsed(lock: Any, barrier: Any, turns: int, number: int) -> float:
     """Run the rounds on two processes [s]."""
     context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=rounds, args=(rank, lock, barrier, turns, number)) for rank in range(2)]
+    processes = [
+        context.Process(target=rounds, args=(rank, lock, barrier, turns, number))
+        for rank in range(2)
+    ]
     start = time.perf_counter()
     for each in processes:
         each.start()
@@ -86,24 +94,33 @@ def elapsed(lock: Any, barrier: Any, turns: int, number: int) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     short = parser.parse_args().short
     times, holds, number = (1000, 4, 2) if short else (300_000, 100, 60)
     repetitions = 1 if short else 7
     context = multiprocessing.get_context("fork")
 
     for kind, plain in (("threading", threading.Lock()), ("multiprocessing", context.Lock())):
-        pairs = [(cost(plain, times), cost(TimedLock("free", plain), times)) for _ in range(repetitions)]
+        pairs = [
+            (cost(plain, times), cost(TimedLock("free", plain), times)) for _ in range(repetitions)
+        ]
         bare, timed = (min(each) for each in zip(*pairs, strict=True))
         print(f"a free lock of {kind}: {bare * 1e6:.3f} us plain, {timed * 1e6:.3f} us timed")
 
     with WaitRecorder(processors=2) as recorder:
         known = [0.0] * holds
-        recorder.run(alternate, TimedLock("held"), [threading.Event() for _ in range(holds)], holds, known)
+        recorder.run(
+            alternate, TimedLock("held"), [threading.Event() for _ in range(holds)], holds, known
+        )
     found, whole = waits(recorder.profile, "held"), sum(known)
     print(
-        f"{holds} waits of about {HOLD * 1e3:g} ms: {whole:.4f} s to the release, {found:.4f} s booked, {found / whole - 1:+.1%}"
+        f"{holds} waits of about {HOLD * 1e3:g} ms: {whole:.4f} s to the release, {found:.4f} s"
+        f" booked, {found / whole - 1:+.1%}"
     )
 
     turns = 20_000
@@ -115,7 +132,10 @@ def main() -> None:
             lock, barrier = TimedLock("sum", context.Lock()), TimedBarrier(2, "round", context)
             recorder.run(rounds, lock, barrier, turns, number)
             ratios.append((time.perf_counter() - start) / bare)
-    print(f"a program of two processes, timed over plain: {statistics.median(ratios):.3f} (median of {len(ratios)})")
+    print(
+        f"a program of two processes, timed over plain: {statistics.median(ratios):.3f} (median of"
+        f" {len(ratios)})"
+    )
     print(f"processors of this host: {len(os.sched_getaffinity(0))}, load {os.getloadavg()[0]:.1f}")
 
 

@@ -1,9 +1,10 @@
 """How often a 95 % interval holds the answer, at the sizes that the default stopping rule picks.
 
-1,000 replications take some minutes on one core. Beside the coverage stands its own standard error, the mean size of a
-run, and the runs that did not converge.
+1,000 replications take some minutes on one core. Beside the coverage stands its own standard error,
+the mean size of a run, and the runs that did not converge.
 
-    python benchmarks/interval_coverage.py [--replications 1000] [--first 0] [--only 0.9] [--parts 4]
+    python benchmarks/interval_coverage.py [--replications 1000] [--first 0] [--only 0.9] [--parts
+    4]
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def open_station(load: float) -> tuple[Plan, float]:
 
 
 def closed_network() -> tuple[Plan, float]:
-    """Ten jobs between a cpu (demand 1), a disk (0.8) and a think time of 5; exact MVA gives the time."""
+    """Ten jobs between a cpu (demand 1), a disk (0.8) and a think time of 5; exact MVA gives the
+    time.
+    """
     demands, jobs, think = (1.0, 0.8), 10, 5.0
     builder = Builder()
     builder.delay(ServiceTime("exponential", think), "think")
@@ -53,24 +56,33 @@ MODELS: dict[str, Callable[[], tuple[Plan, float]]] = {
 }
 
 
-def coverage(title: str, make: Callable[[], tuple[Plan, float]], seeds: range, events: int, parts: int) -> None:
+def coverage(
+    title: str, make: Callable[[], tuple[Plan, float]], seeds: range, events: int, parts: int
+) -> None:
     plan, truth = make()
     held = cycles = unsure = 0
     begin = time.perf_counter()
     for done, seed in enumerate(seeds):
         if done and done % 50 == 0:
             print(f"  {held} of {done} cover", flush=True)
-        found = simulate(plan, Simulation(seed, kernel="compiled", events=events, replications=parts))
+        found = simulate(
+            plan, Simulation(seed, kernel="compiled", events=events, replications=parts)
+        )
         estimate = found.mean_time()
         unsure += not found.converged
         cycles += found.cycles
-        held += estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
+        held += (
+            estimate.low is not None
+            and estimate.high is not None
+            and estimate.low <= truth <= estimate.high
+        )
     replications = len(seeds)
     share = held / replications
     error = math.sqrt(share * (1 - share) / replications)
     print(
-        f"{title:<28} covers {held:4d} = {100 * share:5.1f} % +- {100 * error:.1f}, mean run {cycles / replications:12,.0f} cycles, "
-        f"not converged {unsure}, {time.perf_counter() - begin:.0f} s",
+        f"{title:<28} covers {held:4d} = {100 * share:5.1f} % +- {100 * error:.1f}, mean run"
+        f" {cycles / replications:12,.0f} cycles, not converged {unsure},"
+        f" {time.perf_counter() - begin:.0f} s",
         flush=True,
     )
 
@@ -79,10 +91,16 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--replications", type=int, default=1000)
-    parser.add_argument("--first", type=int, default=0, help="the first seed, where the seeds are run in pieces")
-    parser.add_argument("--parts", type=int, default=1, help="independent runs that each simulation is parted into")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first seed, where the seeds are run in pieces"
+    )
+    parser.add_argument(
+        "--parts", type=int, default=1, help="independent runs that each simulation is parted into"
+    )
     parser.add_argument("--only", default="", help="the models whose title holds this text")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
     count, events = (2, 2_000) if asked.short else (asked.replications, Simulation(1).events)
     seeds = range(asked.first, asked.first + count)

@@ -1,10 +1,13 @@
-"""A report folder and a study under kill -9 and other ends: what is whole, what is lost, what stays beside.
+"""A report folder and a study under kill -9 and other ends: what is whole, what is lost, what stays
+beside.
 
-A child writes reports of five files without end and is killed at random moments, then at each operation on a file, one
-after the other; after each kill the folder must hold one report, and the next run must clear what was left beside it. Then a
-study of simulated points is run and killed at random moments, and run again until it ends: no point that was kept may be
-lost, and its report must be that of a run that nobody killed, byte for byte. The other ends: two runs at once, Ctrl-C, a
-read-only folder, a disk that is full and is made larger, and the order in which files are stored before a loss of power.
+A child writes reports of five files without end and is killed at random moments, then at each
+operation on a file, one after the other; after each kill the folder must hold one report, and the
+next run must clear what was left beside it. Then a study of simulated points is run and killed at
+random moments, and run again until it ends: no point that was kept may be lost, and its report must
+be that of a run that nobody killed, byte for byte. The other ends: two runs at once, Ctrl-C, a
+read-only folder, a disk that is full and is made larger, and the order in which files are stored
+before a loss of power.
 
     python benchmarks/killed_reports.py [--kills 200] [--only folders|steps|studies|ends] [--short]
 """
@@ -43,8 +46,9 @@ while True:
     word += 1
 """
 
-# Ends itself by SIGKILL before its n-th operation on a file; the exchange of folders is a call of a C function. A process of
-# its own: a fork of one that has threads could wait for ever for what a thread holds.
+# Ends itself by SIGKILL before its n-th operation on a file; the exchange of folders is a call of a
+# C function. A process of its own: a fork of one that has threads could wait for ever for what a
+# thread holds.
 STEPS = """
 import os, signal, sys
 from pathlib import Path
@@ -69,7 +73,9 @@ vary: {population.processors: {from: 2, to: POINTS, step: 1}}
 
 def main() -> None:
     """Kill, look, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="a few kills, to see that it runs")
     parser.add_argument("--only", choices=["folders", "steps", "studies", "ends"])
@@ -78,7 +84,9 @@ def main() -> None:
     parts: dict[str, Callable[[], int]] = {
         "folders": lambda: killed_folders(kills, moments),
         "steps": lambda: killed_at_each_step(3 if given.short else 1000),
-        "studies": lambda: killed_studies(1 if given.short else kills, moments, 4 if given.short else 8),
+        "studies": lambda: killed_studies(
+            1 if given.short else kills, moments, 4 if given.short else 8
+        ),
         "ends": lambda: 0 if given.short else other_ends(),
     }
     sys.exit(1 if sum(each() for name, each in parts.items() if given.only in (None, name)) else 0)
@@ -96,7 +104,10 @@ def killed_folders(kills: int, moments: random.Random) -> int:
                 writer.stdout.readline()
                 time.sleep(moments.uniform(0, 0.02))
                 writer.send_signal(signal.SIGKILL)
-            mixed += len({path.read_text() for path in target.iterdir()}) != 1 or len(list(target.iterdir())) != 5
+            mixed += (
+                len({path.read_text() for path in target.iterdir()}) != 1
+                or len(list(target.iterdir())) != 5
+            )
             left += len(os.listdir(temporary)) > 1
         start = time.perf_counter()
         for word in range(20):
@@ -106,20 +117,25 @@ def killed_folders(kills: int, moments: random.Random) -> int:
         cost = (time.perf_counter() - start) / 20
         stays = len(os.listdir(temporary)) - 1
     print(
-        f"{kills} kills: {mixed} folders mixed or missing files; {left} kills left a folder beside, {stays} stay after the next run"
+        f"{kills} kills: {mixed} folders mixed or missing files; {left} kills left a folder beside,"
+        f" {stays} stay after the next run"
     )
     print(f"one replacement of five files: {cost * 1e3:.1f} ms")
     return mixed + stays
 
 
 def killed_at_each_step(most: int) -> int:
-    """Kill what writes a folder before its 1st, 2nd, ... operation on a file; give the number of folders that are wrong."""
+    """Kill what writes a folder before its 1st, 2nd, ... operation on a file; give the number of
+    folders that are wrong.
+    """
     wrong = steps = 0
     with tempfile.TemporaryDirectory() as temporary:
         target = Path(temporary, "report")
         _write(target, "old")
         for step in range(1, most):
-            child = subprocess.run([sys.executable, "-c", STEPS, str(target), str(step)], check=False)
+            child = subprocess.run(
+                [sys.executable, "-c", STEPS, str(target), str(step)], check=False
+            )
             killed = child.returncode == -signal.SIGKILL
             wrong += child.returncode not in (0, -signal.SIGKILL)
             words = {path.read_text() for path in target.iterdir()}
@@ -129,7 +145,10 @@ def killed_at_each_step(most: int) -> int:
             steps = step
         _write(target, "last")
         wrong += os.listdir(temporary) != ["report"]
-    print(f"killed before each of {steps} operations on files: {wrong} folders mixed, missing files, or left beside")
+    print(
+        f"killed before each of {steps} operations on files: {wrong} folders mixed, missing files,"
+        " or left beside"
+    )
     return wrong
 
 
@@ -139,7 +158,11 @@ def _write(target: Path, word: str) -> None:
             (work / f"{number}.txt").write_text(word)
 
 
-SLIPSTICK = [sys.executable, "-c", "import sys; from slipstick.cli.main import main; sys.exit(main(sys.argv[1:]))"]
+SLIPSTICK = [
+    sys.executable,
+    "-c",
+    "import sys; from slipstick.cli.main import main; sys.exit(main(sys.argv[1:]))",
+]
 
 
 def other_ends() -> int:
@@ -147,9 +170,13 @@ def other_ends() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         study, whole = Path(temporary, "study.yaml"), Path(temporary, "whole")
         study.write_text(STUDY.replace("POINTS", "40"))
-        subprocess.run([*SLIPSTICK, "run", str(study), "--out", str(whole)], check=True, capture_output=True)
+        subprocess.run(
+            [*SLIPSTICK, "run", str(study), "--out", str(whole)], check=True, capture_output=True
+        )
         wrong = _two_at_once(study, whole, Path(temporary, "both"))
-        wrong += sum(_interrupted(study, whole, Path(temporary, on), on) for on in ("threads", "processes"))
+        wrong += sum(
+            _interrupted(study, whole, Path(temporary, on), on) for on in ("threads", "processes")
+        )
         wrong += _orphans(study, Path(temporary, "orphans"))
         return wrong + _disks(study, whole, Path(temporary, "disk"))
 
@@ -157,7 +184,11 @@ def other_ends() -> int:
 def _run(study: Path, out: Path, *more: str) -> subprocess.Popen[str]:
     command = [*SLIPSTICK, "run", str(study), "--out", str(out), *more]
     return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
 
 
@@ -166,7 +197,8 @@ def _two_at_once(study: Path, whole: Path, out: Path) -> int:
     ends = [(run.communicate(), run.returncode)[1] for run in runs]
     wrong = ends != [0, 0] or _files(out) != _files(whole) or _beside(out) != []
     print(
-        f"two runs into one folder at once: exit {ends}, report {'differs' if wrong else 'whole, and as that of one run'}"
+        f"two runs into one folder at once: exit {ends}, report"
+        f" {'differs' if wrong else 'whole, and as that of one run'}"
     )
     return int(wrong)
 
@@ -186,16 +218,21 @@ def _interrupted(study: Path, whole: Path, out: Path, on: str) -> int:
     told = again.communicate()[1]
     wrong = run.returncode != 130 or seconds > 1 or bool(left) or _files(out) != _files(whole)
     print(
-        f"Ctrl-C of 2 {on}: exit {run.returncode} after {seconds:.2f} s, {len(left)} processes left; "
-        f"{next((line for line in told.splitlines() if 'earlier run' in line), 'no point kept')}; "
-        f"report {'as' if _files(out) == _files(whole) else 'not as'} that of one run"
+        f"Ctrl-C of 2 {on}: exit {run.returncode} after {seconds:.2f} s, {len(left)} processes"
+        " left;"
+        f" {next((line for line in told.splitlines() if 'earlier run' in line), 'no point kept')};"
+        f" report {'as' if _files(out) == _files(whole) else 'not as'} that of one run"
     )
     return int(wrong)
 
 
 def _living(run: subprocess.Popen[str]) -> list[str]:
-    """Give the states of the processes of a run, but of those that have ended and that no process has waited for."""
-    told = subprocess.run(["ps", "-o", "stat=", "-g", str(run.pid)], capture_output=True, text=True, check=False).stdout
+    """Return the states of the processes of a run, but of those that have ended and that no
+    process has waited for.
+    """
+    told = subprocess.run(
+        ["ps", "-o", "stat=", "-g", str(run.pid)], capture_output=True, text=True, check=False
+    ).stdout
     return [state for state in told.split() if not state.startswith("Z")]
 
 
@@ -217,7 +254,9 @@ def _disks(study: Path, whole: Path, place: Path) -> int:
     place.mkdir()
 
     def mount(options: str) -> bool:
-        return not subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(place)], check=False).returncode
+        return not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "none", str(place)], check=False
+        ).returncode
 
     if not mount("size=96k"):
         print("no right to mount: full and read-only disks were not tried")
@@ -228,7 +267,9 @@ def _disks(study: Path, whole: Path, place: Path) -> int:
             mount(f"remount,size={size}")
             run = _run(study, out)
             told, kept = run.communicate()[1], kept_in(out).points if out.exists() else 0
-            last = [line for line in told.splitlines() if "error" in line or "earlier run" in line][-1:]
+            last = [line for line in told.splitlines() if "error" in line or "earlier run" in line][
+                -1:
+            ]
             print(f"a disk of {size}: exit {run.returncode}, {kept} points kept; {' '.join(last)}")
         wrong += run.returncode != 0 or _files(out) != _files(whole) or _beside(out) != []
         mount("remount,ro")
@@ -247,7 +288,8 @@ def _beside(out: Path) -> list[str]:
 def killed_studies(kills: int, moments: random.Random, points: int) -> int:
     """Kill runs of a study, and go on with it until it ends; give the number of what is wrong.
 
-    Runs are forks of this process, which has imported all: so a kill falls into the study, not into the import.
+    Runs are forks of this process, which has imported all: so a kill falls into the study, not into
+    the import.
     """
     killed = lost = ended = different = unfinished = 0
     with tempfile.TemporaryDirectory() as temporary:
@@ -273,16 +315,20 @@ def killed_studies(kills: int, moments: random.Random, points: int) -> int:
                 lost += max(0, before + run.points - kept)
                 unfinished += 0 < kept < points
                 if killed % 50 == 0:
-                    print(f"so far {killed} kills, {lost} kept points lost, {different} reports differ", flush=True)
+                    print(
+                        f"so far {killed} kills, {lost} kept points lost, {different} reports"
+                        " differ",
+                        flush=True,
+                    )
             ended += 1
             same = status == 0 and _files(folder) == _files(whole)
             different += not same
             if not same:
                 print(f"status {status}: {folder.with_name('said.txt').read_text()[-2000:]}")
     print(
-        f"{killed} kills of a study of {points} points, after {unfinished} of which some points were kept and some not: "
-        f"{lost} kept points lost; {ended} runs went on to the end, {different} of their reports differ from that of a run "
-        "that nobody killed"
+        f"{killed} kills of a study of {points} points, after {unfinished} of which some points"
+        f" were kept and some not: {lost} kept points lost; {ended} runs went on to the end,"
+        f" {different} of their reports differ from that of a run that nobody killed"
     )
     return lost + different
 
@@ -318,7 +364,7 @@ def _started(study: Path, out: Path) -> _Started:
 
         Journal.keep = kept  # type: ignore[method-assign, assignment]
         code = slipstick(["run", str(study), "--out", str(out)])
-    except BaseException:  # noqa: BLE001, for the parent reads what was said
+    except BaseException:  # noqa: BLE001  # the parent reads what is printed
         traceback.print_exc()
     finally:
         sys.stderr.flush()

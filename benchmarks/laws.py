@@ -1,8 +1,9 @@
-"""A million evaluations of every law, beside NumPy's evaluation of the same expression as written by hand.
+"""A million evaluations of every law, beside NumPy's evaluation of the same expression as written
+by hand.
 
-One process, one thread, in turn, by processor time. What may vary within the law's conditions is an array; counts are
-numbers. A law checks its conditions at every point. The first rival does, too, each as one comparison; the
-second checks nothing. Prints a table, worst ratio first.
+One process, one thread, in turn, by processor time. What may vary within the law's conditions is an
+array; counts are numbers. A law checks its conditions at every point. The first rival does, too,
+each as one comparison; the second checks nothing. Prints a table, worst ratio first.
 
     python benchmarks/laws.py [--points 1000000] [--rounds 5] [--only NAME]
 """
@@ -54,7 +55,9 @@ def retried_rate(rate: Any, inputs: float, outputs: float, stages: float) -> Any
     """Repeat Patel's equation twenty times, as is usual."""
     found = rate
     for _ in range(20):
-        accepted = drop_stages(found, inputs, outputs, stages) / found * (outputs / inputs) ** stages
+        accepted = (
+            drop_stages(found, inputs, outputs, stages) / found * (outputs / inputs) ** stages
+        )
         found = rate / (rate + accepted * (1 - rate))
     return found
 
@@ -79,14 +82,20 @@ def md1_late(load: Any, elapsed: Any) -> Any:
     """Evaluate Erlang's alternating sum."""
     count = np.floor(elapsed)
     terms = (
-        np.where(k <= count, (load * (k - elapsed)) ** k / math.factorial(k) * np.exp(-load * (k - elapsed)), 0.0)
+        np.where(
+            k <= count,
+            (load * (k - elapsed)) ** k / math.factorial(k) * np.exp(-load * (k - elapsed)),
+            0.0,
+        )
         for k in range(int(np.max(count)) + 1)
     )
     return 1 - (1 - load) * sum(terms)
 
 
 def palm(load: Any, services: Any) -> Any:
-    """Take the reciprocal of Kummer's function 1F1(1; services + 1; load), which has the same series."""
+    """Take the reciprocal of Kummer's function 1F1(1; services + 1; load), which has the same
+    series.
+    """
     from scipy.special import hyp1f1
 
     return 1 / hyp1f1(1.0, services + 1, load)
@@ -142,18 +151,25 @@ def with_checks(law: Law) -> Callable[..., Any]:
 
 def points(law: Law, count: int) -> dict[str, Any]:
     """Vary every symbol that may vary by up to a tenth, within the law's conditions."""
-    given: dict[str, Any] = {name: float(value) for name, value in law.given(law.checks[-1]).items()}
+    given: dict[str, Any] = {
+        name: float(value) for name, value in law.given(law.checks[-1]).items()
+    }
     random = np.random.default_rng(1)
     for each in law.symbols:
         for low, high in ((1.0, 1.1), (0.9, 1.0)):
             trial = {**given, each.name: given[each.name] * random.uniform(low, high, 1000)}
-            fits = {name: value[:1000] if np.ndim(value) else value for name, value in trial.items()}
-            if given[each.name] and all(condition.holds(fits).all() for condition in law.conditions):
+            fits = {
+                name: value[:1000] if np.ndim(value) else value for name, value in trial.items()
+            }
+            if given[each.name] and all(
+                condition.holds(fits).all() for condition in law.conditions
+            ):
                 given[each.name] = given[each.name] * random.uniform(low, high, count)
                 break
     # Bounds that touch, such as work >= span, may be crossed by one point in a million.
     good = np.logical_and.reduce(
-        [np.broadcast_to(each.holds(given), count) for each in law.conditions] or [np.ones(1, dtype=bool)]
+        [np.broadcast_to(each.holds(given), count) for each in law.conditions]
+        or [np.ones(1, dtype=bool)]
     )
     if not np.all(good):
         keep = np.resize(np.flatnonzero(good), count)
@@ -173,7 +189,9 @@ def timed(calls: Sequence[Callable[[], object]], rounds: int) -> tuple[list[floa
             row.append(time.process_time() - start)
         table.append(row)
     columns = list(zip(*table, strict=True))
-    ratios = [statistics.median(b / a for a, b in zip(columns[0], each, strict=True)) for each in columns]
+    ratios = [
+        statistics.median(b / a for a, b in zip(columns[0], each, strict=True)) for each in columns
+    ]
     return [statistics.median(column) for column in columns], ratios
 
 
@@ -183,7 +201,9 @@ def main() -> None:
     arguments.add_argument("--points", type=int, default=1_000_000)
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--only", help="laws whose names hold this", default="")
-    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    arguments.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = arguments.parse_args()
     if asked.short:
         asked.points, asked.rounds = 1000, 1
@@ -194,20 +214,32 @@ def main() -> None:
             continue
         calls = [partial(each, **values) for each in (law, with_checks(law), by_hand(law))]
         with np.errstate(all="ignore"):
-            ours, hand = (np.broadcast_to(np.asarray(call(), dtype=float), asked.points) for call in calls[::2])
+            ours, hand = (
+                np.broadcast_to(np.asarray(call(), dtype=float), asked.points)
+                for call in calls[::2]
+            )
             (mine, checked, bare), (_, careful, careless) = timed(calls, asked.rounds)
             worst = float(np.nanmax(np.abs(ours - hand) / np.maximum(np.abs(hand), 1e-300)))
         rows.append((careful, careless, law.name, mine, checked, bare, worst))
-    print(f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival / law")
+    print(
+        f"{asked.points:,} points; one thread; medians of {asked.rounds} rounds; ratios are rival"
+        " / law"
+    )
     print(f"{'law':42} {'law':>10} {'with checks':>18} {'bare':>19}  worst difference")
     for ratio, other, name, mine, checked, bare, worst in sorted(rows):
         print(
             f"{name:42} {mine * 1e3:7.1f} ms {checked * 1e3:7.1f} ms {ratio:5.2f} x"
             f" {bare * 1e3:7.1f} ms {other:5.2f} x  {worst:.1e}"
         )
-    for rival, column in (("with checks", [row[0] for row in rows]), ("bare", [row[1] for row in rows])):
+    for rival, column in (
+        ("with checks", [row[0] for row in rows]),
+        ("bare", [row[1] for row in rows]),
+    ):
         fast, middle = sum(each >= 1 for each in column), statistics.median(column)
-        print(f"{fast} of {len(rows)} laws at least as fast as by hand {rival}; median ratio {middle:.2f}")
+        print(
+            f"{fast} of {len(rows)} laws at least as fast as by hand {rival}; median ratio"
+            f" {middle:.2f}"
+        )
 
 
 if __name__ == "__main__":

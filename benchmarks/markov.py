@@ -1,6 +1,7 @@
 """Chains of queueing networks: states explored and solved in a second, with sizes and memory.
 
-One process, one thread. Beside each network the same chain explored state by state in Python, where that is quick.
+One process, one thread. Beside each network the same chain explored state by state in Python, where
+that is quick.
 
     python benchmarks/markov.py [--large]
 """
@@ -20,7 +21,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the plain exploration of states is the tests' own
+sys.path.insert(
+    0, str(Path(__file__).parents[1])
+)  # the plain exploration of states is the tests' own
 
 from slipstick.queueing.markov.chain import stationary
 from slipstick.queueing.markov.solve import markov_chain
@@ -34,7 +37,10 @@ CASES: dict[str, tuple[NetworkArrays, int | None]] = {
         220,
     ),
     "four stations, closed": (network_arrays([0.1, 0.3, 0.2, 0.25], population=40), None),
-    "two classes, closed": (network_arrays([[0.1, 0.3, 0.2], [0.3, 0.1, 0.2]], population=[14, 14]), None),
+    "two classes, closed": (
+        network_arrays([[0.1, 0.3, 0.2], [0.3, 0.1, 0.2]], population=[14, 14]),
+        None,
+    ),
     "lines that keep the order": (
         network_arrays([[1.0], [3.0]], population=[8, 8], think=5.0, discipline="fcfs"),
         None,
@@ -46,13 +52,19 @@ LARGE = {"four stations, larger": (network_arrays([0.1, 0.3, 0.2, 0.25], populat
 def main() -> None:
     """Explore and solve every case; print one line each."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--large", action="store_true", help="also a chain that takes a minute to solve")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--large", action="store_true", help="also a chain that takes a minute to solve"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
     cases = CASES | LARGE if asked.large else CASES
     if asked.short:
         cases = {"two queues, open": (CASES["two queues, open"][0], 20)}
-    print(f"{'chain':28}{'states':>10}{'rates':>10}{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}")
+    print(
+        f"{'chain':28}{'states':>10}{'rates':>10}{'explored/s':>12}{'solved/s':>12}{'pi Q':>10}{'MiB':>8}"
+    )
     for name, (given, cut) in cases.items():
         start = perf_counter()
         _, chain = markov_chain(given, truncation=cut)
@@ -82,7 +94,9 @@ def by_state(customers: int) -> None:
     start = perf_counter()
     first: tuple[int, ...] = (customers, 0, 0, 0)
     chain = explore_states(first, moves)
-    print(f"{'the same, state by state':28}{chain.size:>10,}{'':>10}{chain.size / (perf_counter() - start):>12,.0f}")
+    print(
+        f"{'the same, state by state':28}{chain.size:>10,}{'':>10}{chain.size / (perf_counter() - start):>12,.0f}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
-"""Mean value against exact chains and simulation, over generated models: errors of the time by construct and by scv.
+"""Mean value against exact chains and simulation, over generated models: errors of the time by
+construct and by scv.
 
-    python benchmarks/mean_value.py [--models 20] [--first 10000 20000] [--keep FILE] [--worst 10] [--only phases,forks]
-    python benchmarks/mean_value.py --repair
+    python benchmarks/mean_value.py [--models 20] [--first 10000 20000] [--keep FILE] [--worst 10]
+    [--only phases,forks] python benchmarks/mean_value.py --repair
 
-Numbers of models from the first of `PROMISED` on are only run to print the table; rules are chosen and constants fitted with
-numbers below it (`TUNED`), so that what the table shows was not fitted to its models. Small models are solved exactly, as Markov
-chains (method markov-chain); the others are simulated, to a half-width of 0.6 % of the time or as far as the events allow.
-Each result is written to the file of --keep at once; started again, the program goes on from there, and a model whose
-reference is known is not solved again.
+Numbers of models from the first of `PROMISED` on are only run to print the table; rules are chosen
+and constants fitted with numbers below it (`TUNED`), so that what the table shows was not fitted to
+its models. Small models are solved exactly, as Markov chains (method markov-chain); the others are
+simulated, to a half-width of 0.6 % of the time or as far as the events allow. Each result is
+written to the file of --keep at once; started again, the program goes on from there, and a model
+whose reference is known is not solved again.
 
-With --repair, machine repair alone: the data that the weight of whole services is judged by, with and without it.
+With --repair, machine repair alone: the data that the weight of whole services is judged by, with
+and without it.
 """
 
 from __future__ import annotations
@@ -64,7 +67,9 @@ from slipstick.vocabulary import READER_WRITER_ORDERS
 
 SCVS = (0.25, 1.0, 4.0, 0.0)
 TUNED, PROMISED = 1, (10_000, 20_000)
-"""First number of models for tuning, and of each series of those that are only run to print the table."""
+"""First number of models for tuning, and of each series of those that are only run to print the
+table.
+"""
 
 MOST_STATES, SMALL = 2_500, 3
 """States of a chain, and processors of a model that is tried as one."""
@@ -79,7 +84,9 @@ class _Draw:
     """Draws of one model: every step has a name of its own and the same scv."""
 
     def __init__(self, construct: str, scv: float, number: int) -> None:
-        self.random = np.random.Generator(np.random.PCG64([crc32(construct.encode()), round(100 * scv), number]))
+        self.random = np.random.Generator(
+            np.random.PCG64([crc32(construct.encode()), round(100 * scv), number])
+        )
         self.scv = scv
         self.resources: dict[str, Resource] = {}
         self._steps = 0
@@ -104,7 +111,9 @@ class _Draw:
 
     def processors(self) -> int:
         sizes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
-        return int(self.random.choice(sizes, p=[0.02, 0.16, 0.16, 0.12, 0.12, 0.12, 0.1, 0.08, 0.06, 0.06]))
+        return int(
+            self.random.choice(sizes, p=[0.02, 0.16, 0.16, 0.12, 0.12, 0.12, 0.1, 0.08, 0.06, 0.06])
+        )
 
     def station(self) -> str:
         name = f"station{len(self.resources)}"
@@ -141,8 +150,13 @@ class _Draw:
         return then(*parts)
 
     def nested_locks(self) -> Activity:
-        """Draw locks that are taken alone and inside others, and stations that are used under them and outside."""
-        stations, names = ["shared", self.station()], [f"lock{index}" for index in range(self.whole(2, 3))]
+        """Draw locks that are taken alone and inside others, and stations that are used under
+        them and outside.
+        """
+        stations, names = (
+            ["shared", self.station()],
+            [f"lock{index}" for index in range(self.whole(2, 3))],
+        )
         self.resources.update({"shared": Station(), **dict.fromkeys(names, Lock())})
         parts: list[Activity] = []
         for index, name in enumerate(names):
@@ -154,25 +168,35 @@ class _Draw:
 
     def _under(self, stations: Sequence[str], locks: Sequence[str]) -> Activity:
         if locks and self.chance(0.4):
-            return hold(locks[0], then(*(self._under(stations, locks[1:]) for _ in range(self.whole(1, 2)))))
+            return hold(
+                locks[0], then(*(self._under(stations, locks[1:]) for _ in range(self.whole(1, 2))))
+            )
         if self.chance(0.5):
             return self.visit(stations[self.whole(0, 1)], 0.1, 1.0)
         return self.think(0.1, 1.5)
 
     def shared_locks(self) -> Activity:
-        """Draw a reader-writer lock that is read and written as at random, or in turn, with a station under it or outside."""
+        """Draw a reader-writer lock that is read and written as at random, or in turn, with a
+        station under it or outside.
+        """
         order = str(self.random.choice(list(READER_WRITER_ORDERS)))
-        self.resources["lock"] = ReaderWriterLock(order, *([self.whole(1, 4)] if self.chance(0.3) else []))
+        self.resources["lock"] = ReaderWriterLock(
+            order, *([self.whole(1, 4)] if self.chance(0.3) else [])
+        )
         bodies = []
         for mode in MODES:
-            body = self.visit(self.station(), 0.2, 1.0) if self.chance(0.3) else self.think(0.3, 3.0)
+            body = (
+                self.visit(self.station(), 0.2, 1.0) if self.chance(0.3) else self.think(0.3, 3.0)
+            )
             bodies.append(hold("lock", body, mode))
         p = round(float(self.random.uniform(0.05, 0.95)), 2)
         used = then(*bodies) if self.chance(0.3) else choose((p, bodies[0]), (1 - p, bodies[1]))
         return then(self.visit(self.station()), used) if self.chance(0.4) else used
 
     def shared_by_many(self) -> Model:
-        """Draw a reader-writer lock of more processors than a chain counts, which is seldom held, always, or between."""
+        """Draw a reader-writer lock of more processors than a chain counts, which is seldom
+        held, always, or between.
+        """
         processors = int(self.random.choice([20, 32, 48, 64, 96]))
         cycle = self.think(0.2 * processors, 4.0 * processors) >> self.shared_locks()
         return closed_model(cycle, processors, resources=self.resources)
@@ -225,7 +249,9 @@ class _Draw:
     def pipelines(self) -> Activity:
         stages = []
         for index in range(self.whole(2, 4)):
-            body = self.visit(self.station(), 0.2, 1.0) if self.chance(0.5) else self.think(0.2, 1.5)
+            body = (
+                self.visit(self.station(), 0.2, 1.0) if self.chance(0.5) else self.think(0.2, 1.5)
+            )
             kind = serial if self.chance(0.7) else parallel
             stages.append(kind(body, name=f"stage{index}-{len(self.resources)}-{self._steps}"))
         return pipeline(stages, self.whole(2, 12), name=f"line{self._steps}")
@@ -263,8 +289,14 @@ class _Draw:
     def arrivals(self, *kinds: Callable[[], Activity]) -> Model:
         """Draw a stream that uses the busiest resource for 0.3 to 0.85 of the time."""
         cycle = kinds[self.whole(0, len(kinds) - 1)]()
-        rare = MeanValue(open_model(cycle, 1e-6, resources=self.resources)).points({}).answer(0).values
-        works = [each.value / 1e-6 for name, each in rare.items() if name.startswith("utilization") and each.value]
+        rare = (
+            MeanValue(open_model(cycle, 1e-6, resources=self.resources)).points({}).answer(0).values
+        )
+        works = [
+            each.value / 1e-6
+            for name, each in rare.items()
+            if name.startswith("utilization") and each.value
+        ]
         rate = float(self.random.uniform(0.3, 0.85)) / max(works, default=1.0)
         return open_model(cycle, round(rate, 6), resources=self.resources)
 
@@ -274,7 +306,10 @@ class _Draw:
         members = {}
         for name in ("first", "second"):
             body = self.think(1.0, 20.0) >> self.visit("shared")
-            members[name] = (self.whole(1, 8), body >> self.visit(self.station()) if self.chance(0.5) else body)
+            members[name] = (
+                self.whole(1, 8),
+                body >> self.visit(self.station()) if self.chance(0.5) else body,
+            )
         return grouped_model(members, resources=self.resources)
 
 
@@ -313,12 +348,20 @@ def generated(construct: str, scv: float, number: int) -> Model:
 
 
 def reference(construct: str, scv: float, number: int, events: int) -> Row:
-    """Solve a model exactly where it is small, else simulate it: time, and half-width of its interval [s]."""
+    """Solve a model exactly where it is small, else simulate it: time, and half-width of its
+    interval [s].
+    """
     model = generated(construct, scv, number)
-    sizes = [float(each.value or 0) for each in model.population.counts if isinstance(each, Number | Parameter)]
+    sizes = [
+        float(each.value or 0)
+        for each in model.population.counts
+        if isinstance(each, Number | Parameter)
+    ]
     if scv and sizes and max(sizes) <= SMALL:
         with limited({"states": MOST_STATES}):
-            found = float(import_module("slipstick.method.activity_chain").ActivityChain(model).times({})[0])
+            found = float(
+                import_module("slipstick.method.activity_chain").ActivityChain(model).times({})[0]
+            )
         if np.isfinite(found):
             return {"time": found, "half": 0.0, "by": "chain"}
     # The simulator is imported only when it is needed.
@@ -332,7 +375,7 @@ def reference(construct: str, scv: float, number: int, events: int) -> Row:
 
 
 def solved(construct: str, scv: float, number: int) -> float | None:
-    """Give the time by mean value [s]; None where it refuses."""
+    """Return the time by mean value [s]; None where it refuses."""
     try:
         time = float(MeanValue(generated(construct, scv, number)).times({})[0])
     except NoAnswerError:
@@ -341,13 +384,22 @@ def solved(construct: str, scv: float, number: int) -> float | None:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Write the errors as a table: median, 95 in 100 and worst by construct and scv [%]; misses of the aim are bold."""
+    """Write the errors as a table: median, 95 in 100 and worst by construct and scv [%]; misses
+    of the aim are bold.
+    """
     heads = ["construct", *((f"scv {scv:g}" if scv else "constant times") for scv in SCVS)]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    for label, constructs in [*((each, (each,)) for each in CONSTRUCTS), ("**all**", tuple(CONSTRUCTS))]:
+    for label, constructs in [
+        *((each, (each,)) for each in CONSTRUCTS),
+        ("**all**", tuple(CONSTRUCTS)),
+    ]:
         cells = []
         for scv in SCVS:
-            errors = [abs(row["error"]) for row in rows if row["construct"] in constructs and row["scv"] == scv]
+            errors = [
+                abs(row["error"])
+                for row in rows
+                if row["construct"] in constructs and row["scv"] == scv
+            ]
             cells.append(_cell([100 * each for each in errors]))
         if any(cells):
             lines.append(f"| {label} | {' | '.join(cells)} |")
@@ -365,11 +417,15 @@ def _cell(errors: Sequence[float]) -> str:
 
 
 def repair() -> None:
-    """Print errors of machine repair (one server, services of mean 1), with the weight of whole services and without."""
+    """Print errors of machine repair (one server, services of mean 1), with the weight of whole
+    services and without.
+    """
     simulation_of = import_module("slipstick.method.simulation.form").simulation_of
     settings = import_module("slipstick.sim.settings").Simulation(precision=0.002, events=600_000)
     rows: list[list[float]] = []
-    for machines, load, scv, rest in product((2, 4, 8, 16), (0.5, 0.8, 1.0, 1.2), (0.0, 0.25), (0.25, 1.0)):
+    for machines, load, scv, rest in product(
+        (2, 4, 8, 16), (0.5, 0.8, 1.0, 1.2), (0.0, 0.25), (0.25, 1.0)
+    ):
         think = delay(machines / load - 1, name="think", scv=rest)
         model = closed_model(think >> service("server", 1.0, scv=scv), machines)
         found = []
@@ -380,30 +436,44 @@ def repair() -> None:
         time = simulation_of(model, settings).points({}).answer(0)["time"]
         rows.append([100 * abs(each / time - 1) for each in found])
     for name, each in zip(("with", "without"), np.array(rows).T, strict=True):
-        print(f"{name:8} median {np.median(each):5.2f}  95 % {np.quantile(each, 0.95):5.2f}  worst {each.max():5.2f} %")
+        print(
+            f"{name:8} median {np.median(each):5.2f}  95 % {np.quantile(each, 0.95):5.2f}  worst"
+            f" {each.max():5.2f} %"
+        )
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Say how many models there are, and how sure their references are."""
+    """Return how many models there are, and how sure their references are."""
     answered = [row for row in rows if "error" in row]
     halves = [100 * row["half"] / row["time"] for row in answered if row["by"] == "simulation"]
     numbers = sorted({row["number"] for row in rows})
     ends = zip([None, *numbers], [*numbers, None], strict=True)
-    gaps = [(before, after) for before, after in ends if before is None or after is None or after > before + 1]
+    gaps = [
+        (before, after)
+        for before, after in ends
+        if before is None or after is None or after > before + 1
+    ]
     series = " and ".join(f"{after} to {before}" for (_, after), (before, _) in pairwise(gaps))
     exact = sum(row["by"] == "chain" for row in answered)
     text = (
-        f"{len(rows)} models, numbers {series}: {exact} ({100 * exact / len(rows):.0f} %) against exact values, "
-        f"{len(halves)} against simulation"
+        f"{len(rows)} models, numbers {series}: {exact} ({100 * exact / len(rows):.0f} %) against"
+        f" exact values, {len(halves)} against simulation"
     )
     if halves:
-        most = np.quantile(halves, 0.95, method="higher")  # an order statistic, for some may be infinite
-        text += f" (half-width {np.median(halves):.1f} % in the median, at most {most:.1f} % in 95 of 100)"
+        most = np.quantile(
+            halves, 0.95, method="higher"
+        )  # an order statistic, for some may be infinite
+        text += (
+            f" (half-width {np.median(halves):.1f} % in the median, at most {most:.1f} % in 95 of"
+            " 100)"
+        )
     return f"{text}, {len(rows) - len(answered)} refused by mean value"
 
 
 def measured(cases: Sequence[tuple[str, float, int]], keep: Path | None, events: int) -> list[Row]:
-    """Solve models by both methods, and write the reference of each to a file as soon as it is known."""
+    """Solve models by both methods, and write the reference of each to a file as soon as it is
+    known.
+    """
     known: dict[tuple[str, float, int], Row] = {}
     if keep and keep.exists():
         for row in map(json.loads, keep.read_text().splitlines()):
@@ -412,7 +482,12 @@ def measured(cases: Sequence[tuple[str, float, int]], keep: Path | None, events:
     for construct, scv, number in cases:
         row = known.get((construct, scv, number))
         if row is None:
-            row = {"construct": construct, "scv": scv, "number": number, **reference(construct, scv, number, events)}
+            row = {
+                "construct": construct,
+                "scv": scv,
+                "number": number,
+                **reference(construct, scv, number, events),
+            }
             if keep:
                 with keep.open("a") as file:
                     file.write(json.dumps(row) + "\n")
@@ -425,16 +500,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--models", type=int, default=20, help="models of each construct, scv and first number; 20 make 2400"
+        "--models",
+        type=int,
+        default=20,
+        help="models of each construct, scv and first number; 20 make 2400",
     )
-    parser.add_argument("--first", type=int, nargs="*", default=PROMISED, help=f"first numbers; {TUNED} to tune")
+    parser.add_argument(
+        "--first", type=int, nargs="*", default=PROMISED, help=f"first numbers; {TUNED} to tune"
+    )
     parser.add_argument("--only", default=",".join(CONSTRUCTS), help="constructs")
-    parser.add_argument("--scv", type=float, nargs="*", default=SCVS, help="squared coefficients of variation")
-    parser.add_argument("--events", type=int, default=300_000, help="events of a simulation at most")
+    parser.add_argument(
+        "--scv", type=float, nargs="*", default=SCVS, help="squared coefficients of variation"
+    )
+    parser.add_argument(
+        "--events", type=int, default=300_000, help="events of a simulation at most"
+    )
     parser.add_argument("--keep", type=Path, help="file that keeps the references")
     parser.add_argument("--worst", type=int, default=10, help="worst models to name")
     parser.add_argument("--repair", action="store_true", help="machine repair alone")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     given = parser.parse_args(arguments)
     if given.short:
         given.models, given.first, given.scv, given.events = 1, given.first[:1], [1.0], 2000
@@ -446,11 +532,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = [(name, scv, number) for number in numbers for name in chosen for scv in given.scv]
     start = time.process_time()
     rows = measured(cases, given.keep, given.events)
-    print(f"{table([row for row in rows if 'error' in row])}\n\n{summary(rows)}; {time.process_time() - start:.0f} s")
+    print(
+        f"{table([row for row in rows if 'error' in row])}\n\n{summary(rows)};"
+        f" {time.process_time() - start:.0f} s"
+    )
     for row in sorted(rows, key=lambda each: -abs(each.get("error", 0.0)))[: given.worst]:
         if "error" in row:
-            interval = f"+- {100 * row['half'] / row['time']:.1f} %" if row["by"] == "simulation" else "exact"
-            print(f"  {row['construct']} {row['scv']:g} {row['number']}: {100 * row['error']:+.2f} % ({interval})")
+            interval = (
+                f"+- {100 * row['half'] / row['time']:.1f} %"
+                if row["by"] == "simulation"
+                else "exact"
+            )
+            print(
+                f"  {row['construct']} {row['scv']:g} {row['number']}: {100 * row['error']:+.2f} %"
+                f" ({interval})"
+            )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Where two processors of this machine go: a program that times itself, written as a profile.
 
-Blocks of arithmetic, of unequal sizes, are dealt out in turn to processes; each adds its result to a shared sum under
-one lock, and all meet at a barrier between rounds. The program is the same on any number of processes. Every process
-times its waits for the lock and for the barrier, and, in its blocks, the time in which it was not running at all: the
-elapsed time less that of the processor. What is left is useful. One more run on one process has no timing but that of
-the processor over the whole, so that the machine's other work is not in it.
+Blocks of arithmetic, of unequal sizes, are dealt out in turn to processes; each adds its result to
+a shared sum under one lock, and all meet at a barrier between rounds. The program is the same on
+any number of processes. Every process times its waits for the lock and for the barrier, and, in its
+blocks, the time in which it was not running at all: the elapsed time less that of the processor.
+What is left is useful. One more run on one process has no timing but that of the processor over the
+whole, so that the machine's other work is not in it.
 
     python benchmarks/measured_profile.py [--repetitions 7] [--out specs/profiles/two-cores.yaml]
 """
@@ -32,7 +33,9 @@ PROCESSORS = (1, 2)
 
 @dataclass
 class Spent:
-    """What one process spent: when it began and ended, its waits by cause [s], and how often each was timed."""
+    """What one process spent: when it began and ended, its waits by cause [s], and how often
+    each was timed.
+    """
 
     begin: float = 0.0
     end: float = 0.0
@@ -54,12 +57,20 @@ def work(turns: int) -> int:
 
 
 def blocks(rank: int, size: int, turn: int) -> Iterator[int]:
-    """Give the sizes of the blocks of one process in one round: unequal, and the same in all on any number."""
-    return (LEAST + MORE * ((7 * turn + 5 * block) % 4) for block in range(BLOCKS) if block % size == rank)
+    """Return the sizes of the blocks of one process in one round: unequal, and the same in all on
+    any number.
+    """
+    return (
+        LEAST + MORE * ((7 * turn + 5 * block) % 4)
+        for block in range(BLOCKS)
+        if block % size == rank
+    )
 
 
 def plain(total: Any, lock: Lock, meet: Barrier, rounds: int) -> float:
-    """Run on one process without any timing but that of the whole; give the processor's time [s]."""
+    """Run on one process without any timing but that of the whole; give the processor's time
+    [s].
+    """
     begin = thread_time()
     for turn in range(rounds):
         for turns in blocks(0, 1, turn):
@@ -95,7 +106,9 @@ def timed(rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: i
     return spent
 
 
-def _process(rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: int, told: Any) -> None:
+def _process(
+    rank: int, size: int, total: Any, lock: Lock, meet: Barrier, rounds: int, told: Any
+) -> None:
     told.put((rank, timed(rank, size, total, lock, meet, rounds)))
 
 
@@ -104,7 +117,9 @@ def run(size: int, rounds: int) -> list[Spent]:
     context = multiprocessing.get_context("fork")
     shared = (context.Value("q", 0, lock=False), context.Lock(), context.Barrier(size), rounds)
     told = context.SimpleQueue()
-    processes = [context.Process(target=_process, args=(rank, size, *shared, told)) for rank in range(size)]
+    processes = [
+        context.Process(target=_process, args=(rank, size, *shared, told)) for rank in range(size)
+    ]
     cores = sorted(os.sched_getaffinity(0))
     for rank, process in enumerate(processes):
         process.start()
@@ -127,10 +142,22 @@ def written(one: float, runs: list[tuple[int, int, list[Spent]]]) -> str:
     lines = [
         "profile: 1",
         "title: Blocks of arithmetic, one lock and a barrier on two processors of today",
-        f"source: measured by benchmarks/measured_profile.py on two cores, {count} repetitions, on a shared and noisy machine",
-        "# not-running is the time in which a process had work but no processor: the machine's other work.",
-        "# The timer costs well under 1 us an event and is left in the waits. Rewritten by the program, not by hand.",
-        f"one_processor: {{value: {one:.6f} s, source: processor's time in as many runs without timing inside (median)}}",
+        (
+            f"source: measured by benchmarks/measured_profile.py on two cores, {count} repetitions,"
+            " on a shared and noisy machine"
+        ),
+        (
+            "# not-running is the time in which a process had work but no processor: the machine's"
+            " other work."
+        ),
+        (
+            "# The timer costs well under 1 us an event and is left in the waits. Rewritten by the"
+            " program, not by hand."
+        ),
+        (
+            f"one_processor: {{value: {one:.6f} s, source: processor's time in as many runs without"
+            " timing inside (median)}"
+        ),
         "runs:",
     ]
     for size, repetition, spent in runs:
@@ -150,10 +177,14 @@ def written(one: float, runs: list[tuple[int, int, list[Spent]]]) -> str:
 
 def main() -> None:
     """Measure, and write the profile."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     given = parser.parse_args()
     rounds = 1 if given.short else ROUNDS
     given.repetitions = 1 if given.short else given.repetitions

@@ -1,17 +1,21 @@
-"""Mutation test of the numeric code: change one operator or number at a time, and see whether a test fails.
+"""Mutation test of the numeric code: change one operator or number at a time, and see whether a
+test fails.
 
-A mutant is one of the packages law, queueing, method and sim with a single change, drawn by the seed: an arithmetic
-operator, a comparison, an `and` or `or`, or a number. It is written into a copy of the sources, never into the checkout.
-The tests run once with marks at the places of the drawn mutants; so it is known which tests execute a place, and how long
-each takes. A mutant is tried with these tests, the quickest first, until one fails; after them with other tests of the same
-files, its module and its folder, for a fixture or a cache may have executed the place for several. A change inside a function is made in a process that has all
-tests loaded, by exchange of the code; a change that the import executes, or that is compiled, is tried by new imports.
+A mutant is one of the packages law, queueing, method and sim with a single change, drawn by the
+seed: an arithmetic operator, a comparison, an `and` or `or`, or a number. It is written into a copy
+of the sources, never into the checkout. The tests run once with marks at the places of the drawn
+mutants; so it is known which tests execute a place, and how long each takes. A mutant is tried with
+these tests, the quickest first, until one fails; after them with other tests of the same files, its
+module and its folder, for a fixture or a cache may have executed the place for several. A change
+inside a function is made in a process that has all tests loaded, by exchange of the code; a change
+that the import executes, or that is compiled, is tried by new imports.
 
-A run has a limit of processor time, several times what its tests take without the change: at the limit the mutant counts
-as killed (a loop without an end). What ends otherwise by a signal gives no verdict, and is counted as unknown. A test that
-fails must pass without the change. The map and the results are appended to files of one folder as they come, and what
-stands there is not done again while the sources are the same. A survivor that changes no answer is no gap in the tests;
-this is judged by hand.
+A run has a limit of processor time, several times what its tests take without the change: at the
+limit the mutant counts as killed (a loop without an end). What ends otherwise by a signal gives no
+verdict, and is counted as unknown. A test that fails must pass without the change. The map and the
+results are appended to files of one folder as they come, and what stands there is not done again
+while the sources are the same. A survivor that changes no answer is no gap in the tests; this is
+judged by hand.
 
     python benchmarks/mutants.py --folder FOLDER [--count 200] [--seed 1] [--retry]
 """
@@ -56,8 +60,8 @@ _MEMORY = 4 * 2**30
 """Of a run of tests, beside what is loaded [B]: a loop without an end may take more and more."""
 
 _TIMES, _LEAST, _COMPILE = 5, 10, 240
-"""Processor time of a run: so many times what its tests take without the change, and at least so many seconds; with the
-seconds that compiling the simulator may take."""
+"""Processor time of a run: so many times what its tests take without the change, and at least so
+many seconds; with the seconds that compiling the simulator may take."""
 
 _WAIT = 600
 """Elapsed time [s] after which a run that takes no processor time is ended, without a verdict."""
@@ -81,12 +85,16 @@ OPERATORS: dict[type[ast.AST], Any] = {
 
 
 Place = tuple[tuple[int, int], tuple[int, int], int]
-"""First and last position of an expression, each a line and a column, and the number of its mark."""
+"""First and last position of an expression, each a line and a column, and the number of its
+mark.
+"""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: lines from `first` to `last` of a module, from 1, become `after`; columns count bytes."""
+    """One change: lines from `first` to `last` of a module, from 1, become `after`; columns
+    count bytes.
+    """
 
     path: Path
     first: int
@@ -108,10 +116,12 @@ class Mutant:
         """What is replaced, with its module: what a later run knows a mutant by."""
         lines = self.path.read_text().splitlines()[self.first - 1 : self.last]
         inside = self.path.relative_to(PACKAGE)
-        return f"{inside}: {' '.join(each.strip() for each in lines)} [{self.start}] -> {self.after}"
+        return (
+            f"{inside}: {' '.join(each.strip() for each in lines)} [{self.start}] -> {self.after}"
+        )
 
     def apply(self, text: str) -> str:
-        """Give the text of the module with the change."""
+        """Return the text of the module with the change."""
         lines = text.splitlines(keepends=True)
         head = "".join(lines[: self.first - 1]) + _cut(lines[self.first - 1], 0, self.start)
         rest = _cut(lines[self.last - 1], self.end, None) + "".join(lines[self.last :])
@@ -141,12 +151,18 @@ def _changes(node: ast.AST) -> Iterator[str]:
         olds, node.ops = node.ops, [OPERATORS[type(node.ops[0])](), *node.ops[1:]]
         yield f"({ast.unparse(node)})"
         node.ops = olds
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+    elif (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
+    ):
         yield repr(node.value * 2 if node.value not in (0, 1) else node.value + 1)
 
 
 def valid(mutant: Mutant, text: str) -> bool:
-    """Say whether the change gives a program, and another one: positions inside f-strings are not exact."""
+    """Return whether the change gives a program, and another one: positions inside f-strings are
+    not exact.
+    """
     try:
         return ast.dump(ast.parse(mutant.apply(text))) != ast.dump(ast.parse(text))
     except (SyntaxError, UnicodeDecodeError):
@@ -154,7 +170,9 @@ def valid(mutant: Mutant, text: str) -> bool:
 
 
 def marked(text: str, places: Sequence[Place]) -> str:
-    """Put marks around expressions; what cannot be marked, as in a pattern of `match`, is left as it is."""
+    """Put marks around expressions; what cannot be marked, as in a pattern of `match`, is left
+    as it is.
+    """
     kept: list[Place] = []
     for place in places if not _parses(_inserted(text, places)) else ():
         if _parses(_inserted(text, [*kept, place])):
@@ -186,7 +204,9 @@ def _inserted(text: str, places: Sequence[Place]) -> str:
 
 @dataclass(frozen=True)
 class Tried:
-    """What is known of a test: its processor time [s], and the numbers of the mutants whose places it executes."""
+    """What is known of a test: its processor time [s], and the numbers of the mutants whose
+    places it executes.
+    """
 
     seconds: float
     passed: bool
@@ -219,7 +239,12 @@ class Mapping:
         return True
 
     def _keep(self, file: Any, test: str, seconds: float) -> None:
-        line = {"test": test, "seconds": seconds, "passed": self.passed, "executed": sorted(self.seen)}
+        line = {
+            "test": test,
+            "seconds": seconds,
+            "passed": self.passed,
+            "executed": sorted(self.seen),
+        }
         file.write(json.dumps(line) + "\n")
         file.flush()
 
@@ -247,10 +272,14 @@ class Exchanging:
         return True
 
     def _tried(self, mutant: Mutant | None, tests: Sequence[str]) -> str:
-        """Run tests in this process, which is a fork, with the code exchanged; give the test that fails."""
+        """Run tests in this process, which is a fork, with the code exchanged; give the test
+        that fails.
+        """
         if mutant is not None and not exchanged(mutant, self.source):
             return "no function found"
-        for item in (self.items[test] for test in tests if test in self.items):  # the map may name tests of before
+        for item in (
+            self.items[test] for test in tests if test in self.items
+        ):  # the map may name tests of before
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             if self.failed:
                 break
@@ -258,17 +287,27 @@ class Exchanging:
 
 
 def exchanged(mutant: Mutant, source: Path) -> int:
-    """Give the functions of a module in this process the code of the mutant; say how many there are."""
+    """Return the functions of a module in this process the code of the mutant; say how many there
+    are.
+    """
     path = str(source / "slipstick" / mutant.path.relative_to(PACKAGE))
     text = mutant.path.read_text()
     codes = list(
-        zip(_codes(compile(text, path, "exec")), _codes(compile(mutant.apply(text), path, "exec")), strict=True)
+        zip(
+            _codes(compile(text, path, "exec")),
+            _codes(compile(mutant.apply(text), path, "exec")),
+            strict=True,
+        )
     )
     others = {old: new for old, new in codes if old != new}
     found = 0
     gc.unfreeze()  # the tests freeze what is collected, which is not listed then
     for each in gc.get_objects():
-        if isinstance(each, types.FunctionType) and each.__code__.co_filename == path and each.__code__ in others:
+        if (
+            isinstance(each, types.FunctionType)
+            and each.__code__.co_filename == path
+            and each.__code__ in others
+        ):
             each.__code__ = others[each.__code__]
             found += 1
     return found
@@ -282,11 +321,17 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _pytest(tests: Sequence[str], plugin: object) -> int:
-    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[plugin]))
+    return int(
+        pytest.main(
+            ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[plugin]
+        )
+    )
 
 
 def apart(source: Path, limit: float, work: Callable[[], str]) -> tuple[int, str]:
-    """Do some work in a fork within a limit of processor time; give how it ended and what it said."""
+    """Do some work in a fork within a limit of processor time; give how it ended and what it
+    said.
+    """
     with tempfile.NamedTemporaryFile() as told:
         child = os.fork()
         if not child:
@@ -302,9 +347,12 @@ def apart(source: Path, limit: float, work: Callable[[], str]) -> tuple[int, str
 def _inside(source: Path, limit: float, work: Callable[[], str], told: Path) -> NoReturn:
     """Work in this fork, and end it."""
     if math.isfinite(limit):
-        # The soft limit sends SIGXCPU; at the hard one, which must be above it, Linux sends SIGKILL.
+        # The soft limit sends SIGXCPU; at the hard one, which must be above it, Linux sends
+        # SIGKILL.
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 5))
-        memory = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + _MEMORY
+        memory = (
+            int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + _MEMORY
+        )
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
@@ -316,7 +364,7 @@ def _inside(source: Path, limit: float, work: Callable[[], str], told: Path) -> 
     code = 0
     try:
         told.write_text(work())
-    except BaseException as error:  # noqa: BLE001, for this child has no one to tell but its parent
+    except BaseException as error:  # noqa: BLE001  # a child reports to its parent alone
         told.write_text(repr(error))
         code = 99
     os._exit(code)
@@ -356,7 +404,9 @@ class Trial:
         """Read what earlier runs found of the same sources."""
         for line in _lines(self.folder / "map.jsonl"):
             if line["test"]:
-                self.known[line["test"]] = Tried(line["seconds"], line["passed"], frozenset(line["executed"]))
+                self.known[line["test"]] = Tried(
+                    line["seconds"], line["passed"], frozenset(line["executed"])
+                )
             else:
                 self.at_import |= frozenset(line["executed"])
         results = self.folder / "results.jsonl"
@@ -375,7 +425,9 @@ class Trial:
                 text = path.read_text()
                 places = [(*place, module) for place in _returned(text)]
                 places += [
-                    (each.begins, each.ends, number) for number, each in enumerate(self.mutants) if each.path == path
+                    (each.begins, each.ends, number)
+                    for number, each in enumerate(self.mutants)
+                    if each.path == path
                 ]
                 (source / "slipstick" / path.relative_to(PACKAGE)).write_text(marked(text, places))
 
@@ -391,7 +443,9 @@ class Trial:
         self.read(False)
 
     def tests(self, number: int) -> list[str]:
-        """List the tests for a mutant: those that execute its place, then others of their files, of its module, of its folder."""
+        """List the tests for a mutant: those that execute its place, then others of their files,
+        of its module, of its folder.
+        """
         sound = {name: test for name, test in self.known.items() if test.passed}
         place = {name for name, test in sound.items() if number in test.executed}
         files = {name.partition("::")[0] for name in place}
@@ -412,8 +466,12 @@ class Trial:
         return chosen
 
     def run(self) -> None:
-        """Try each mutant that has no result: first by exchange of the code, then what is left by new imports."""
-        todo = [number for number, mutant in enumerate(self.mutants) if mutant.text not in self.results]
+        """Try each mutant that has no result: first by exchange of the code, then what is left
+        by new imports.
+        """
+        todo = [
+            number for number, mutant in enumerate(self.mutants) if mutant.text not in self.results
+        ]
         source = self._copied("models")
         if todo and not self.short:
             _told("compiled", apart(source, math.inf, partial(_compiled, source)))
@@ -422,7 +480,12 @@ class Trial:
 
             def work() -> str:
                 fresh(source)
-                return str(_pytest(self.asked, Exchanging(lambda tried: self._each(inside, source, tried), source)))
+                return str(
+                    _pytest(
+                        self.asked,
+                        Exchanging(lambda tried: self._each(inside, source, tried), source),
+                    )
+                )
 
             _told("tries", apart(source, math.inf, work))
             self.read(False)
@@ -434,7 +497,7 @@ class Trial:
                 self._anew(number, source)
 
     def _imported(self, number: int) -> bool:
-        """Say whether a place is executed by an import, or compiled."""
+        """Return whether a place is executed by an import, or compiled."""
         return (
             number in self.at_import
             or "compiled" in self.mutants[number].path.parts
@@ -515,7 +578,9 @@ def _told(what: str, ended: tuple[int, str]) -> None:
 
 
 def _runnable(test: str) -> str:
-    """Give what pytest is asked for: of a doctest, whose identity it does not take, the module."""
+    """Return what pytest is asked for: of a doctest, whose identity it does not take, the
+    module.
+    """
     if test.startswith("tests/"):
         return test
     name = test.partition("::")[2]
@@ -532,7 +597,7 @@ _NO_VERDICT = ("unknown", "pytest ended", "no function found")
 
 
 def verdict(by: str) -> str:
-    """Say what a result means."""
+    """Return what a result means."""
     return "SURVIVES" if not by else "unknown" if by.startswith(_NO_VERDICT) else "killed"
 
 
@@ -541,16 +606,21 @@ _KERNEL = PACKAGE / "sim" / "compiled" / "kernel.py"
 
 
 def _used(path: Path) -> int:
-    """Give the number of the mark that a module is used."""
+    """Return the number of the mark that a module is used."""
     return -1 - sorted(PACKAGE.rglob("*.py")).index(path)
 
 
 def _returned(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """List the places of the values that functions return, which show that a test uses a module."""
     values = [
-        node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Return) and node.value is not None
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Return) and node.value is not None
     ]
-    return [((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0)) for each in values]
+    return [
+        ((each.lineno, each.col_offset), (each.end_lineno or 0, each.end_col_offset or 0))
+        for each in values
+    ]
 
 
 def _lines(path: Path) -> list[Any]:
@@ -558,19 +628,29 @@ def _lines(path: Path) -> list[Any]:
 
 
 def asked_tests(folders: Sequence[str]) -> list[str]:
-    """Give the arguments of pytest for folders of tests and the doctests of the packages."""
-    return [*(str(ROOT / "tests" / each) for each in folders), "--pyargs", *(f"slipstick.{each}" for each in CHANGED)]
+    """Return the arguments of pytest for folders of tests and the doctests of the packages."""
+    return [
+        *(str(ROOT / "tests" / each) for each in folders),
+        "--pyargs",
+        *(f"slipstick.{each}" for each in CHANGED),
+    ]
 
 
 def drawn(asked: argparse.Namespace) -> tuple[list[Mutant], int]:
     """Draw mutants; say of how many."""
     roots = [asked.under] if asked.under else ["queueing/routes.py"] if asked.short else CHANGED
-    paths = [path for root in roots for path in sorted((PACKAGE / root).rglob("*.py")) or [PACKAGE / root]]
+    paths = [
+        path
+        for root in roots
+        for path in sorted((PACKAGE / root).rglob("*.py")) or [PACKAGE / root]
+    ]
     every = [each for path in paths for each in mutants(path)]
     order = random.Random(asked.seed).sample(every, len(every))
     chosen: list[Mutant] = []
     for mutant in order:
-        if len(chosen) < (1 if asked.short else asked.count) and valid(mutant, mutant.path.read_text()):
+        if len(chosen) < (1 if asked.short else asked.count) and valid(
+            mutant, mutant.path.read_text()
+        ):
             chosen.append(mutant)
     return chosen, len(every)
 
@@ -580,24 +660,35 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("--count", type=int, default=200)
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--most", type=float, default=20.0, help="tests for a mutant take at most this together [s]")
-    arguments.add_argument("--under", default="", help="a folder or module of the package, instead of all four")
+    arguments.add_argument(
+        "--most", type=float, default=20.0, help="tests for a mutant take at most this together [s]"
+    )
+    arguments.add_argument(
+        "--under", default="", help="a folder or module of the package, instead of all four"
+    )
     arguments.add_argument("--tests", nargs="*", default=TESTS, help="folders of tests")
     arguments.add_argument("--folder", type=Path, help="where the map and the results are kept")
     arguments.add_argument(
-        "--retry", action="store_true", help="try what was not killed again, with all tests of today"
+        "--retry",
+        action="store_true",
+        help="try what was not killed again, with all tests of today",
     )
-    arguments.add_argument("--short", action="store_true", help="a mutant of one module, by its doctests")
+    arguments.add_argument(
+        "--short", action="store_true", help="a mutant of one module, by its doctests"
+    )
     asked = arguments.parse_args()
     for name in _LIBRARIES.split():
         import_module(name)
     chosen, existing = drawn(asked)
     with tempfile.TemporaryDirectory() as place:
-        # Of one name for one sample of one text of the sources: what was compiled there is found again.
+        # Of one name for one sample of one text of the sources: what was compiled there is found
+        # again.
         sources = sha256("".join(each.text for each in chosen).encode()).hexdigest()[:12]
         folder = (asked.folder or Path(place)).resolve() / sources
         folder.mkdir(parents=True, exist_ok=True)
-        tests = ["--pyargs", "slipstick.queueing.routes"] if asked.short else asked_tests(asked.tests)
+        tests = (
+            ["--pyargs", "slipstick.queueing.routes"] if asked.short else asked_tests(asked.tests)
+        )
         trial = Trial(folder, tests, asked.short, chosen, asked.most)
         trial.read(asked.retry)
         trial.measure()
@@ -607,8 +698,9 @@ def main() -> int:
         for verdict in ("killed", "SURVIVES", "unknown")
     }
     print(
-        f"{len(by['killed'])} of {len(chosen)} mutants killed ({len(by['killed']) / len(chosen):.0%}), "
-        f"{len(by['unknown'])} without a verdict, of {existing:,} there are; not killed:"
+        f"{len(by['killed'])} of {len(chosen)} mutants killed"
+        f" ({len(by['killed']) / len(chosen):.0%}), {len(by['unknown'])} without a verdict, of"
+        f" {existing:,} there are; not killed:"
     )
     for mutant in by["SURVIVES"] + by["unknown"]:
         print(f"  line {mutant.first} of {mutant.text}")

@@ -1,15 +1,17 @@
-"""Queueing networks solved from numbers to checked answers, beside a plain loop of the recursion and line-solver.
+"""Queueing networks solved from numbers to checked answers, beside a plain loop of the recursion
+and line-solver.
 
-(a) exact, 10 stations, 1,000 customers; (b) exact, 6 stations, populations (20, 20, 20); (c) Bard-Schweitzer and
-Linearizer, 20 stations, 5 classes of 100; (d) a central-server model at 1,000 points, over N and over a demand. Ours
-is from the public functions, network building and the checks of every law included. The loops are CPython as one would write
-the recursion by hand, without building or checking; those of (c) substitute until nothing moves by 1e-9. line-solver
-is measured through its model interface, building included, where it is installed (pip install line-solver), and (a) by
-PDQ's C library where `--pdq` names it: initialized, built and solved.
+(a) exact, 10 stations, 1,000 customers; (b) exact, 6 stations, populations (20, 20, 20); (c)
+Bard-Schweitzer and Linearizer, 20 stations, 5 classes of 100; (d) a central-server model at 1,000
+points, over N and over a demand. Ours is from the public functions, network building and the checks
+of every law included. The loops are CPython as one would write the recursion by hand, without
+building or checking; those of (c) substitute until nothing moves by 1e-9. line-solver is measured
+through its model interface, building included, where it is installed (pip install line-solver), and
+(a) by PDQ's C library where `--pdq` names it: initialized, built and solved.
 
-Where numba is installed ours are its compiled loops; `--plain` leaves them out. Five calls of ours and one of the rival
-take turns in this process for some seconds, and the least time of each counts: what else the machine does makes
-both longer, but seldom all of their calls.
+Where numba is installed ours are its compiled loops; `--plain` leaves them out. Five calls of ours
+and one of the rival take turns in this process for some seconds, and the least time of each counts:
+what else the machine does makes both longer, but seldom all of their calls.
 
     python benchmarks/mva.py [--seconds 4] [--plain] [--pdq libpdq.so]
 """
@@ -68,8 +70,12 @@ def lattice(demand: Rows, think: Sequence[float], counts: Sequence[int]) -> list
     return flow
 
 
-def substitution(demand: Rows, think: Sequence[float], counts: Sequence[float], change: Any = None) -> tuple[Any, Any]:
-    """Substitute until no queue moves; `change` by [r][k] is what Linearizer adds to what r meets at k."""
+def substitution(
+    demand: Rows, think: Sequence[float], counts: Sequence[float], change: Any = None
+) -> tuple[Any, Any]:
+    """Substitute until no queue moves; `change` by [r][k] is what Linearizer adds to what r
+    meets at k.
+    """
     classes, stations = range(len(counts)), range(len(demand[0]))
     queue = [[n / len(demand[0])] * len(demand[0]) for n in counts]
     flow = [0.0 for _ in counts]
@@ -95,13 +101,20 @@ def three_rounds(demand: Rows, think: Sequence[float], counts: Sequence[int]) ->
     every = [list(counts), *([n - (i == r) for i, n in enumerate(counts)] for r in classes)]
     change: list[Any] = [None] * len(every)
     for _ in range(3):
-        queues = [substitution(demand, think, each, more)[1] for each, more in zip(every, change, strict=True)]
+        queues = [
+            substitution(demand, think, each, more)[1]
+            for each, more in zip(every, change, strict=True)
+        ]
         share = [
-            [[q / n for q in row] for row, n in zip(*pair, strict=True)] for pair in zip(queues, every, strict=True)
+            [[q / n for q in row] for row, n in zip(*pair, strict=True)]
+            for pair in zip(queues, every, strict=True)
         ]
         change = [
             [
-                [sum((n[j] - (j == r)) * (share[1 + r][j][k] - share[0][j][k]) for j in classes) for k in stations]
+                [
+                    sum((n[j] - (j == r)) * (share[1 + r][j][k] - share[0][j][k]) for j in classes)
+                    for k in stations
+                ]
                 for r in classes
             ]
             for n in every
@@ -132,16 +145,25 @@ def line_solver(demand: Rows, think: Sequence[float], counts: Sequence[int], met
 
 
 def pdq(library: str, demand: Sequence[float], think: float, count: int) -> Callable[[], float]:
-    """Give a call that solves one class by PDQ's exact method, through its C functions; the throughput."""
+    """Return a call that solves one class by PDQ's exact method, through its C functions; the
+    throughput.
+    """
     calls = ctypes.CDLL(library)
     calls.PDQ_GetThruput.restype = ctypes.c_double
-    closed_terminals, center, in_order, exactly = 11, 3, 8, 14  # TERM, CEN, FCFS and EXACT of PDQ_Lib.h
+    closed_terminals, center, in_order, exactly = (
+        11,
+        3,
+        8,
+        14,
+    )  # TERM, CEN, FCFS and EXACT of PDQ_Lib.h
     names = [b"q%d" % k for k in range(len(demand))]
     times = [ctypes.c_double(each) for each in demand]
 
     def solve() -> float:
         calls.PDQ_Init(b"model")
-        calls.PDQ_CreateClosed(b"all", closed_terminals, ctypes.c_double(count), ctypes.c_double(think))
+        calls.PDQ_CreateClosed(
+            b"all", closed_terminals, ctypes.c_double(count), ctypes.c_double(think)
+        )
         for name, each in zip(names, times, strict=True):
             calls.PDQ_CreateNode(name, center, in_order)
             calls.PDQ_SetDemand(name, b"all", each)
@@ -158,8 +180,12 @@ def taken(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def in_turn(mine: Callable[[], Any], rival: Callable[[], Any], seconds: float) -> tuple[float, float]:
-    """Time five calls of the first and one of the second in turn, at least three times and so long: the least of each [s]."""
+def in_turn(
+    mine: Callable[[], Any], rival: Callable[[], Any], seconds: float
+) -> tuple[float, float]:
+    """Time five calls of the first and one of the second in turn, at least three times and so
+    long: the least of each [s].
+    """
     mine()
     own, theirs, end = list[float](), list[float](), time.perf_counter() + seconds
     while len(theirs) < 3 or time.perf_counter() < end:
@@ -176,7 +202,9 @@ def ours(method: Callable[..., Any], within: float = 1e-8, **given: Any) -> np.n
 
 
 def central_server() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Give demands (1000, 1, 5) and populations (1000, 1): N from 1 to 100 by ten demands of one disk."""
+    """Return demands (1000, 1, 5) and populations (1000, 1): N from 1 to 100 by ten demands of one
+    disk.
+    """
     demand = np.tile([0.005, 0.030, 0.030, 0.020, 0.020], (1000, 1, 1))
     demand[:, 0, 1] = np.repeat(np.linspace(0.01, 0.05, 10), 100)
     return demand, np.tile(np.arange(1, 101), 10)[:, None]
@@ -188,7 +216,9 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=4.0, help="for each row of the table")
     arguments.add_argument("--plain", action="store_true", help="without compiled loops")
     arguments.add_argument("--pdq", metavar="LIBRARY", help="PDQ's functions as a shared library")
-    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    arguments.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = arguments.parse_args()
     fast = not (asked.plain or asked.short) and find_spec("numba") is not None
     with compiled_loops() if fast else contextlib.nullcontext():
@@ -241,19 +271,25 @@ def measure(asked: argparse.Namespace, fast: bool) -> None:
     print(f"{'':38} {'slipstick':>10} {'CPython loop':>22} {'line-solver':>22}  worst difference")
     for name, mine, loop, peer in cases:
         own, theirs = in_turn(mine, loop, seconds)
-        worst = float(np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(loop()).reshape(-1) - 1)))
+        worst = float(
+            np.max(np.abs(np.asarray(mine()).reshape(-1) / np.asarray(loop()).reshape(-1) - 1))
+        )
         scale = 200 if name.startswith("(d)") else 1
         beside = "not installed" if _absent() else ""
         if not beside:
             long = taken(peer) * scale
             beside = f"{long * 1e3:9.0f} ms {long / own:6.0f} x"
-        print(f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {theirs / own:6.1f} x {beside:>22}  {worst:.0e}")
+        print(
+            f"{name:38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {theirs / own:6.1f} x"
+            f" {beside:>22}  {worst:.0e}"
+        )
     if asked.pdq:
         other = pdq(asked.pdq, a[0].tolist(), 1.0, many)
         own, theirs = in_turn(cases[0][1], other, seconds)
         worst = abs(float(cases[0][1]()[0, 0]) / other() - 1)
         print(
-            f"{'(a) beside PDQ, built and solved':38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms {theirs / own:6.1f} x {'':22}  {worst:.0e}"
+            f"{'(a) beside PDQ, built and solved':38} {own * 1e3:7.2f} ms {theirs * 1e3:9.2f} ms"
+            f" {theirs / own:6.1f} x {'':22}  {worst:.0e}"
         )
     else:
         print("(a) beside PDQ: not measured, no --pdq LIBRARY")

@@ -1,8 +1,10 @@
-"""Approximate quantiles of response times beside simulated ones, over random open networks of product form.
+"""Approximate quantiles of response times beside simulated ones, over random open networks of
+product form.
 
-One class visits one to four stations once at most: first come first served or processor sharing and exponential, of 1, 2 or 4 servers,
-or delays of scv 0.25, 1 or 4, loaded to between 30 and 90 %. Networks whose quantiles are exact are left out. The stated errors
-were chosen with the seeds 5000 to 5119 and 20000 to 20399, before the networks of the seeds from 40000 on were looked at.
+One class visits one to four stations once at most: first come first served or processor sharing and
+exponential, of 1, 2 or 4 servers, or delays of scv 0.25, 1 or 4, loaded to between 30 and 90 %.
+Networks whose quantiles are exact are left out. The stated errors were chosen with the seeds 5000
+to 5119 and 20000 to 20399, before the networks of the seeds from 40000 on were looked at.
 """
 
 from __future__ import annotations
@@ -28,7 +30,11 @@ def drawn(random: np.random.Generator) -> QueueingNetwork:
         scv = float(random.choice([0.25, 1, 1, 4])) if kind == "is" else 1.0
         visits = float(random.choice([0.5, 1, 1, 1]))
         stations[f"s{k}"] = station(
-            service={"c": service}, visits={"c": visits}, scv={"c": scv}, discipline=kind, servers=servers
+            service={"c": service},
+            visits={"c": visits},
+            scv={"c": scv},
+            discipline=kind,
+            servers=servers,
         )
         most = max(most, 0.0 if kind == "is" else service * visits / servers)
     rate = float(random.uniform(0.3, 0.9)) / (most or float(mean.sum()))
@@ -36,13 +42,19 @@ def drawn(random: np.random.Generator) -> QueueingNetwork:
 
 
 def errors(seed: int, cycles: int) -> dict[float, float]:
-    """Give the relative error of each quantile against simulation; nothing where they are exact, or not given."""
+    """Return the relative error of each quantile against simulation; nothing where they are exact,
+    or not given.
+    """
     model = drawn(np.random.default_rng(seed))
     answer = solve(model)
     names = {q: f"response_time_quantile[c,{q:g}]" for q in QUANTILES}
     if any(name not in answer.values or answer.values[name].low is None for name in names.values()):
         return {}
-    simulated = solve(model, method="simulation", simulation=Simulation(cycles=cycles, seed=seed, kernel="compiled"))
+    simulated = solve(
+        model,
+        method="simulation",
+        simulation=Simulation(cycles=cycles, seed=seed, kernel="compiled"),
+    )
     found = {q: (answer[name], simulated[name]) for q, name in names.items()}
     return {q: mine / truth - 1 for q, (mine, truth) in found.items() if mine is not None and truth}
 
@@ -63,7 +75,14 @@ def main() -> None:
     print("quantile  models  median  95 of 100  most   mean   stated  within")
     for (q, each), stated in zip(sorted(found.items()), QUANTILE_ERRORS, strict=True):
         size = np.abs(each)
-        shown = (np.median(size), np.percentile(size, 95), size.max(), np.mean(each), stated, np.mean(size <= stated))
+        shown = (
+            np.median(size),
+            np.percentile(size, 95),
+            size.max(),
+            np.mean(each),
+            stated,
+            np.mean(size <= stated),
+        )
         print(f"{q:8g}  {len(each):6}  " + "  ".join(f"{100 * number:6.1f} %" for number in shown))
 
 

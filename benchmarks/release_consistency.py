@@ -1,7 +1,9 @@
-"""Shared-memory programs through the release-consistency protocol: speed, memory, growth, and their counts.
+"""Shared-memory programs through the release-consistency protocol: speed, memory, growth, and their
+counts.
 
-Run it with ``python benchmarks/release_consistency.py``; ``--small`` leaves out the larger runs. Accesses are pages touched by reads and
-writes, and lock operations. Each run has a process of its own, so that its memory is its own.
+Run it with ``python benchmarks/release_consistency.py``; ``--small`` leaves out the larger runs.
+Accesses are pages touched by reads and writes, and lock operations. Each run has a process of its
+own, so that its memory is its own.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the eight runs are shared 
 from slipstick.program import counted_program
 from slipstick_workloads import START
 from slipstick_workloads.counts import Counts
-from slipstick_workloads.release_consistency.accesses import Access, Acquire, Read, Release, SharedProgram, Write
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Read,
+    Release,
+    SharedProgram,
+    Write,
+)
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.sharing.barnes import barnes
@@ -69,7 +78,9 @@ def counted(program: SharedProgram, seen: list[int]) -> SharedProgram:
                 seen[0] += 1
             yield access
 
-    return SharedProgram(program.name, program.processors, program.pages, body, program.unit, program.word_count)
+    return SharedProgram(
+        program.name, program.processors, program.pages, body, program.unit, program.word_count
+    )
 
 
 def measured(make: Callable[[], SharedProgram], protocol: Protocol) -> Measured:
@@ -105,8 +116,9 @@ def alone(function: Callable[..., Measured], *arguments: object) -> Measured:
 def show_speed(name: str, each: Measured) -> None:
     total = each.building + each.running
     print(
-        f"  {name:<12} {each.accesses:12,} accesses {each.building:6.1f} s laid out {each.running:6.1f} s run"
-        f" {each.accesses / total:12,.0f} accesses/s {each.mebibytes:7.0f} MiB"
+        f"  {name:<12} {each.accesses:12,} accesses {each.building:6.1f} s laid out"
+        f" {each.running:6.1f} s run {each.accesses / total:12,.0f} accesses/s"
+        f" {each.mebibytes:7.0f} MiB"
     )
 
 
@@ -118,34 +130,58 @@ def show_counts(name: str, counts: Counts) -> None:
     for phase in counts.phases:
         for tally in phase.tallies:
             hops.update(tally.acquisitions)
-    names = ("faults", "write_faults", "twins", "empty", "notices", "invalidated", "collections", "collected", "sent")
+    names = (
+        "faults",
+        "write_faults",
+        "twins",
+        "empty",
+        "notices",
+        "invalidated",
+        "collections",
+        "collected",
+        "sent",
+    )
     print(f"  {name}: {counts.total('work'):,} {counts.unit}, {len(counts.phases)} phases")
     print("    " + ", ".join(f"{each} {counts.total(each):,}" for each in names))
     print(
-        f"    bytes sent {counts.bytes_sent():,}; faults by parts { ({d: number for d, (number, _) in parts.items()}) }"
+        f"    bytes sent {counts.bytes_sent():,}; faults by parts"
+        f" { ({d: number for d, (number, _) in parts.items()}) }"
     )
-    each = f"{size / replies:.0f} B a reply, {size / counts.total('faults'):.0f} B a fault" if replies else "none"
+    each = (
+        f"{size / replies:.0f} B a reply, {size / counts.total('faults'):.0f} B a fault"
+        if replies
+        else "none"
+    )
     print(f"    diffs: {each}; acquisitions by hops {dict(sorted(hops.items()))}")
     print(f"    the paper: {PRINTED[name]}")
 
 
 def show_shipped() -> None:
-    """Derive every shipped file of counts again by its own command, and say whether it is what was shipped."""
+    """Derive every shipped file of counts again by its own command, and say whether it is what
+    was shipped.
+    """
     for path in sorted(SHIPPED_COUNTS.glob("*.yaml")):
         kept = yaml.safe_load(path.read_text())
         _, _, program, *options = shlex.split(kept["command"])
-        parameters = {name: float(value) for name, value in (each.split("=") for each in options[1::2])}
+        parameters = {
+            name: float(value) for name, value in (each.split("=") for each in options[1::2])
+        }
         begin = time.perf_counter()
         made = counted_program(program).count(**parameters).to_dict()
         same = made == {key: kept[key] for key in made}
         took = time.perf_counter() - begin
-        print(f"  {path.stem:<12} {'the same' if same else 'DIFFERS'} after {took:.1f} s: {kept['command']}")
+        print(
+            f"  {path.stem:<12} {'the same' if same else 'DIFFERS'} after {took:.1f} s:"
+            f" {kept['command']}"
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="leave out Barnes and the growth")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
     if asked.short:
         small = measured(lambda: sor(rows=34, columns=512, iterations=2), Protocol())
@@ -167,9 +203,14 @@ def main() -> None:
     print("\ngrowth: time for an access as a program goes on, beside its first size")
     for name in ("SOR", "Barnes", "Water"):
         first, *later = (alone(grown, name, factor) for factor in (2, 4, 8))
-        ratios = [(each.running / each.accesses) / (first.running / first.accesses) for each in later]
+        ratios = [
+            (each.running / each.accesses) / (first.running / first.accesses) for each in later
+        ]
         accesses = [f"{each.accesses:,}" for each in (first, *later)]
-        print(f"  {name:<8} accesses {', '.join(accesses)}: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
+        print(
+            f"  {name:<8} accesses {', '.join(accesses)}:"
+            f" {', '.join(f'{ratio:.2f}' for ratio in ratios)}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Whether every committed report is what its study gives today, whole: pages, numbers, inputs and files.
+"""Whether every committed report is what its study gives today, whole: pages, numbers, inputs and
+files.
 
-Run ``python benchmarks/reports.py [STUDY ...]``; 4 processor minutes for all. The tests rebuild the fast ones and hold a
-sample of the cells of the others. The exit status is 1 if a report differs; ``make report`` rebuilds them.
+Run ``python benchmarks/reports.py [STUDY ...]``; 4 processor minutes for all. The tests rebuild the
+fast ones and hold a sample of the cells of the others. The exit status is 1 if a report differs;
+``make report`` rebuilds them.
 """
 
 from __future__ import annotations
@@ -25,8 +27,12 @@ from tests.reports import STUDIES, differences
 
 def main() -> int:
     """Rebuild the reports in a folder of their own and print what differs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("studies", nargs="*", metavar="STUDY", help="names of shipped studies [all]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "studies", nargs="*", metavar="STUDY", help="names of shipped studies [all]"
+    )
     parser.add_argument("--short", action="store_true", help="one quick study, to see that it runs")
     asked = parser.parse_args()
     rows = []

@@ -1,9 +1,12 @@
-"""How large a model may be, each in a process of its own: processor time, with imports, memory, and a second road.
+"""How large a model may be, each in a process of its own: processor time, with imports, memory, and
+a second road.
 
-- a machine of 2^17 equal nodes, of which one stands for all (activity halo-exchange): the sum over all nodes takes 17 times
-  that over two, the rest of the time is the same
-- exact mean value analysis of 1,000,000 customers at three stations, beside a plain loop of the recursion
-- mean value of 1,000,000 processors at a bus, beside the same as a product-form network by exact mean value analysis
+- a machine of 2^17 equal nodes, of which one stands for all (activity halo-exchange): the sum over
+  all nodes takes 17 times that over two, the rest of the time is the same
+- exact mean value analysis of 1,000,000 customers at three stations, beside a plain loop of the
+  recursion
+- mean value of 1,000,000 processors at a bus, beside the same as a product-form network by exact
+  mean value analysis
 
     python benchmarks/scale.py [--short]
 """
@@ -19,11 +22,13 @@ from concurrent.futures import ProcessPoolExecutor
 
 
 def machine(nodes: int) -> tuple[float, float]:
-    """Give the time of a step on so many nodes, and what follows of that on two."""
+    """Return the time of a step on so many nodes, and what follows of that on two."""
     from slipstick import solve
 
     def answer(count: int) -> tuple[float, float]:
-        found = solve("halo-exchange", {"population.processors": count, "machine.processors.count": count})
+        found = solve(
+            "halo-exchange", {"population.processors": count, "machine.processors.count": count}
+        )
         return float(found["time"] or 0), found.account["sum"]
 
     (time_, _), (of_two, sum_) = answer(nodes), answer(2)
@@ -31,7 +36,7 @@ def machine(nodes: int) -> tuple[float, float]:
 
 
 def recursion(customers: int) -> tuple[float, float]:
-    """Give the throughput of a network by exact mean value analysis, and by a plain loop."""
+    """Return the throughput of a network by exact mean value analysis, and by a plain loop."""
     from slipstick.queueing.checks import checked
     from slipstick.queueing.exact import exact
     from slipstick.queueing.network import network_arrays
@@ -48,28 +53,43 @@ def recursion(customers: int) -> tuple[float, float]:
 
 
 def mean_value(processors: int) -> tuple[float, float]:
-    """Give the time of a cycle by mean value, whose service times are exponential, and by exact mean value analysis."""
+    """Return the time of a cycle by mean value, whose service times are exponential, and by exact
+    mean value analysis.
+    """
     from slipstick import closed_model, delay, service, solve
     from slipstick.queueing.exact import exact
     from slipstick.queueing.network import network_arrays
 
     cycle = delay(9.0, name="think", scv=1) >> service("bus", 1e-3, name="use", scv=1)
-    found = float(solve(closed_model(cycle, processors=processors), method="mean-value")["time"] or 0)
+    found = float(
+        solve(closed_model(cycle, processors=processors), method="mean-value")["time"] or 0
+    )
     built = network_arrays(service=[[1e-3]], population=processors, think=9.0)
     return found, processors / float(exact(built).throughput[0, 0])
 
 
-def measured(call: Callable[[int], tuple[float, float]], size: int) -> tuple[float, float, float, float]:
-    """Give both results, processor time [s] and peak memory [MB]; the second road is part of both."""
+def measured(
+    call: Callable[[int], tuple[float, float]], size: int
+) -> tuple[float, float, float, float]:
+    """Return both results, processor time [s] and peak memory [MB]; the second road is part of
+    both.
+    """
     begun = time.process_time()
     found, second = call(size)
-    return found, second, time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    return (
+        found,
+        second,
+        time.process_time() - begun,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+    )
 
 
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    arguments.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     short = arguments.parse_args().short
     fresh = multiprocessing.get_context("spawn")
     for title, call, size in (
@@ -80,7 +100,8 @@ def main() -> None:
         with ProcessPoolExecutor(1, mp_context=fresh) as alone:
             found, second, seconds, memory = alone.submit(measured, call, size).result()
         print(
-            f"{size:9,} {title:26} {seconds:6.2f} s {memory:6.0f} MB, {abs(found / second - 1):.0e} off the second road"
+            f"{size:9,} {title:26} {seconds:6.2f} s {memory:6.0f} MB, {abs(found / second - 1):.0e}"
+            " off the second road"
         )
 
 

@@ -1,9 +1,11 @@
-"""Cycles a second of the kernels beside SimPy, Ciw, line-solver and a bare hand-written compiled loop, in one run.
+"""Cycles a second of the kernels beside SimPy, Ciw, line-solver and a bare hand-written compiled
+loop, in one run.
 
-Every contender simulates the same model and estimates the same mean cycle time, which is printed as a check. Run it
-with ``python benchmarks/simulator.py``; who is not installed (``pip install simpy ciw line-solver``) is named and left
-out. Best of three rounds, in processor time of one core. line-solver's engine is a program of its own: it is measured by
-the time it says it took, without starting up, and its completions of service, thinking included, are turned into cycles.
+Every contender simulates the same model and estimates the same mean cycle time, which is printed as
+a check. Run it with ``python benchmarks/simulator.py``; who is not installed (``pip install simpy
+ciw line-solver``) is named and left out. Best of three rounds, in processor time of one core.
+line-solver's engine is a program of its own: it is measured by the time it says it took, without
+starting up, and its completions of service, thinking included, are turned into cycles.
 """
 
 from __future__ import annotations
@@ -108,7 +110,10 @@ def simpy_single(cycles: int) -> tuple[float, float]:
 def simpy_central(cycles: int) -> tuple[float, float]:
     simpy, draw, seen = import_module("simpy"), random.Random(1), [0, 0.0]
     env = simpy.Environment()
-    cpu, disks = simpy.Resource(env, 1), [(simpy.Resource(env, 1), 1.8), (simpy.Resource(env, 1), 1.6)]
+    cpu, disks = (
+        simpy.Resource(env, 1),
+        [(simpy.Resource(env, 1), 1.8), (simpy.Resource(env, 1), 1.6)],
+    )
 
     def job() -> Any:
         while True:
@@ -205,7 +210,9 @@ def _timed_ciw(network: Any, until: float, jobs: int | None) -> tuple[float, flo
     records = [each for each in run.get_all_records() if each.node == 1]
     if jobs is not None:
         return len(records) / passed, jobs * until / len(records)
-    return len(records) / passed, sum(each.exit_date - each.arrival_date for each in records) / len(records)
+    return len(records) / passed, sum(each.exit_date - each.arrival_date for each in records) / len(
+        records
+    )
 
 
 def line_single(completions: int) -> tuple[float, float]:
@@ -279,25 +286,38 @@ TARGETS = (("plain", "simpy", 2.5), ("compiled", "simpy", 40.0), ("compiled", "b
 """Who is to be at least so many times as fast as whom."""
 
 
-def compare(title: str, plan: Plan, visits: int, peers: dict[str, Contender], customers: int) -> None:
+def compare(
+    title: str, plan: Plan, visits: int, peers: dict[str, Contender], customers: int
+) -> None:
     """Print cycles and visits a second, and which targets are met."""
     print(f"\n{title}")
-    contenders: dict[str, Contender] = {**peers, "plain": lambda: ours(plan, Kernel, customers // 4)}
+    contenders: dict[str, Contender] = {
+        **peers,
+        "plain": lambda: ours(plan, Kernel, customers // 4),
+    }
     if find_spec("numba"):
         contenders["compiled"] = lambda: ours(plan, CompiledKernel, 4 * customers)
     # In turn, so that whatever else the machine does meets all of them.
-    rounds = [{name: run() for name, run in contenders.items()} for _ in range(3 if customers == CUSTOMERS else 1)]
+    rounds = [
+        {name: run() for name, run in contenders.items()}
+        for _ in range(3 if customers == CUSTOMERS else 1)
+    ]
     rows = {name: max(each[name] for each in rounds) for name in contenders}
     unit = rows.get("simpy", rows["plain"])[0]
     for name, (rate, mean) in rows.items():
         times = f"{rate / unit:7.1f} x {'simpy' if 'simpy' in rows else 'plain'}"
-        print(f"  {name:<12} {rate:12,.0f} cycles/s  {rate * visits:12,.0f} visits/s  {times}   mean {mean:.3f}")
+        print(
+            f"  {name:<12} {rate:12,.0f} cycles/s  {rate * visits:12,.0f} visits/s  {times}   mean"
+            f" {mean:.3f}"
+        )
     for name, other, least in TARGETS:
         if name in rows and other in rows:
             told(f"{name} / {other}", rows[name][0] / rows[other][0], f"at least {least:g}", least)
 
 
-def told(what: str, found: float, wanted: str, least: float = 0.0, most: float = float("inf")) -> None:
+def told(
+    what: str, found: float, wanted: str, least: float = 0.0, most: float = float("inf")
+) -> None:
     print(f"  {'met   ' if least <= found <= most else 'MISSED'} {what} = {found:.2f}, {wanted}")
 
 
@@ -309,15 +329,24 @@ def memory() -> None:
     print("\nmemory, M/M/1")
     peaks = []
     for events in (1_000_000, 4_000_000, 16_000_000, 64_000_000):
-        found = simulate(single_server(), Simulation(1, precision=1e-9, events=events, kernel="compiled"))
+        found = simulate(
+            single_server(), Simulation(1, precision=1e-9, events=events, kernel="compiled")
+        )
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         print(f"  {found.events:12,} events  {peaks[-1]:8.1f} MiB at the peak")
-    told("peak at 64 million / at 4 million events", peaks[-1] / peaks[1], "flat: at most 1.1", most=1.1)
+    told(
+        "peak at 64 million / at 4 million events",
+        peaks[-1] / peaks[1],
+        "flat: at most 1.1",
+        most=1.1,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     customers = SHORT if parser.parse_args().short else CUSTOMERS
     cycles, few = customers // 10, customers // 50
     single: dict[str, Contender] = {}

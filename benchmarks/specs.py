@@ -1,11 +1,13 @@
-"""Fuzz the loader of specs: whatever a file holds, it is valid or refused with a line, at once; a fault is found where it is.
+"""Fuzz the loader of specs: whatever a file holds, it is valid or refused with a line, at once; a
+fault is found where it is.
 
-Every shipped spec is changed at random, sign by sign, line by line and word by word, and checked as ``slipstick check``
-does; then single faults of 14 kinds are planted at known lines, and each must be named there and nowhere else; then generated
-specs, half of them with a small mistake, are checked and solved, and both must agree whether they are valid.
+Every shipped spec is changed at random, sign by sign, line by line and word by word, and checked as
+``slipstick check`` does; then single faults of 14 kinds are planted at known lines, and each must
+be named there and nowhere else; then generated specs, half of them with a small mistake, are
+checked and solved, and both must agree whether they are valid.
 
-Run ``python benchmarks/specs.py`` for the figures of a release, 100,000 mutated and 2,500 planted (6 minutes on two
-processors); the exit status is 1 if a promise does not hold.
+Run ``python benchmarks/specs.py`` for the figures of a release, 100,000 mutated and 2,500 planted
+(6 minutes on two processors); the exit status is 1 if a promise does not hold.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ CHUNK = 100
 
 
 class Late(BaseException):
-    """A check took longer than the alarm; not an Exception, so that nobody catches it in passing."""
+    """A check took longer than the alarm; not an Exception, so that nobody catches it in
+    passing.
+    """
 
 
 @dataclass
@@ -61,22 +65,35 @@ def main() -> int:
     options = arguments()
     kept = True
     signal.signal(signal.SIGPROF, ring)
-    for kind, count in (("mutated", options.mutated), ("planted", options.planted), ("agreed", options.agreed)):
+    for kind, count in (
+        ("mutated", options.mutated),
+        ("planted", options.planted),
+        ("agreed", options.agreed),
+    ):
         start, whole = perf_counter(), Found()
         with ProcessPoolExecutor(max(1, options.jobs), initializer=limit, initargs=(kind,)) as pool:
             mapped = pool.map if options.jobs else map
-            pieces = zip(*tasks(kind, count, options.seed, options.seconds), strict=True) if count else ()
+            pieces = (
+                zip(*tasks(kind, count, options.seed, options.seconds), strict=True)
+                if count
+                else ()
+            )
             for each in mapped(checks, *pieces) if count else ():
                 whole.kinds += each.kinds
                 whole.slowest = max(whole.slowest, each.slowest)
                 whole.broken += each.broken
         counts = ", ".join(f"{number:,} {what}" for what, number in sorted(whole.kinds.items()))
-        print(f"{count:,} {kind}: {counts}; slowest {whole.slowest[0] * 1e3:.0f} ms; {perf_counter() - start:.0f} s")
+        print(
+            f"{count:,} {kind}: {counts}; slowest {whole.slowest[0] * 1e3:.0f} ms;"
+            f" {perf_counter() - start:.0f} s"
+        )
         for number, (said, text) in enumerate(whole.broken):
             print(said)
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
-                (options.keep / f"{kind}-{number}.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
+                (options.keep / f"{kind}-{number}.yaml").write_bytes(
+                    text.encode("utf-8", "surrogatepass")
+                )
         kept = kept and not whole.broken
     return 0 if kept else 1
 
@@ -84,15 +101,26 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--mutated", type=int, default=100_000, help="texts changed at random")
-    parser.add_argument("--planted", type=int, default=2500, help="texts with one fault at a known line")
-    parser.add_argument("--agreed", type=int, default=2000, help="generated specs, checked and then solved")
+    parser.add_argument(
+        "--planted", type=int, default=2500, help="texts with one fault at a known line"
+    )
+    parser.add_argument(
+        "--agreed", type=int, default=2000, help="generated specs, checked and then solved"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=5, help="what a check may take at most")
     parser.add_argument(
-        "--jobs", type=int, default=2, help="processes; 0 for none but this one, without a limit of memory"
+        "--jobs",
+        type=int,
+        default=2,
+        help="processes; 0 for none but this one, without a limit of memory",
     )
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to keep the texts that broke a promise")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="where to keep the texts that broke a promise"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
     if asked.short:
         asked.mutated = asked.planted = asked.agreed = 5
@@ -107,7 +135,9 @@ def tasks(kind: str, count: int, seed: int, seconds: int) -> Iterator[tuple[str,
 
 
 def limit(kind: str) -> None:
-    """Bound the memory of a worker, so that what allocates without end is seen as an error; solving takes more."""
+    """Bound the memory of a worker, so that what allocates without end is seen as an error;
+    solving takes more.
+    """
     allowed = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = 8 * MEMORY if kind == "agreed" else MEMORY
     most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)

@@ -1,12 +1,14 @@
-"""How large the package is, how many files one question passes through, and how fast commands start.
+"""How large the package is, how many files one question passes through, and how fast commands
+start.
 
     python benchmarks/structure.py [CHECKOUT ...]
 
-Each checkout is one column; with an older checkout beside this one, it shows before and after. Counted are the
-calculator (`models/slipstick`) without the papers' programs, wherever a checkout keeps those, and the lines of the
-packages beside it. Files passed are files
-with a function that ran, work done while importing left out; more than `QUESTIONS` allows fail. Start-up is processor time, user and system, as the
-least of several runs, and as a ratio to ``python -c "import numpy"`` of the same environment.
+Each checkout is one column; with an older checkout beside this one, it shows before and after.
+Counted are the calculator (`models/slipstick`) without the papers' programs, wherever a checkout
+keeps those, and the lines of the packages beside it. Files passed are files with a function that
+ran, work done while importing left out; more than `QUESTIONS` allows fail. Start-up is processor
+time, user and system, as the least of several runs, and as a ratio to ``python -c "import numpy"``
+of the same environment.
 """
 
 from __future__ import annotations
@@ -83,9 +85,13 @@ COMMANDS = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("checkouts", nargs="*", type=Path, metavar="CHECKOUT")
-    parser.add_argument("--short", action="store_true", help="the smallest sizes, to see that it runs")
+    parser.add_argument(
+        "--short", action="store_true", help="the smallest sizes, to see that it runs"
+    )
     asked = parser.parse_args()
-    checkouts = [each.resolve() for each in asked.checkouts] or [Path(__file__).resolve().parents[1]]
+    checkouts = [each.resolve() for each in asked.checkouts] or [
+        Path(__file__).resolve().parents[1]
+    ]
     rows: dict[str, list[object]] = defaultdict(list)
     for checkout in checkouts:
         for name, value in (
@@ -94,7 +100,12 @@ def main() -> int:
             *start_up(checkout, asked.short),
         ):
             rows[name].append(value)
-    print(tabulate([[name, *values] for name, values in rows.items()], ["", *(each.name for each in checkouts)]))
+    print(
+        tabulate(
+            [[name, *values] for name, values in rows.items()],
+            ["", *(each.name for each in checkouts)],
+        )
+    )
     counted = {name: rows[f"files passed by {name}"] for name in QUESTIONS}
     over = [
         f"{name} passes through {counts[0]} files; at most {QUESTIONS[name][1]} are allowed"
@@ -127,8 +138,16 @@ def sizes(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
     for package in ("slipstick_measure", "slipstick_workloads"):
         yield f"lines of {package}", lines((checkout / "models" / package).rglob("*.py"))
     yield "lines of all packages", lines(every)
-    yield "modules with one importer, in their own folder", sum(1 for _ in only_importers(checkout, trees))
-    classes = Counter(node.name for tree in everything.values() for node in tree.body if isinstance(node, ast.ClassDef))
+    yield (
+        "modules with one importer, in their own folder",
+        sum(1 for _ in only_importers(checkout, trees)),
+    )
+    classes = Counter(
+        node.name
+        for tree in everything.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    )
     yield "class names with several meanings", sum(1 for count in classes.values() if count > 1)
     functions = sorted(length for tree in trees.values() for length in lengths(tree))
     yield "functions", len(functions)
@@ -149,7 +168,11 @@ def only_importers(checkout: Path, trees: dict[Path, ast.Module]) -> Iterator[Pa
                     if found is not None:
                         importers[found].add(each)
     for each, users in importers.items():
-        if each.name != "__init__.py" and len(users) == 1 and next(iter(users)).parent == each.parent:
+        if (
+            each.name != "__init__.py"
+            and len(users) == 1
+            and next(iter(users)).parent == each.parent
+        ):
             yield each
 
 
@@ -163,15 +186,29 @@ def lengths(tree: ast.Module) -> Iterator[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
             first = node.body[0]
-            text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and ast.get_docstring(node)
-            yield node.end_lineno - node.lineno + 1 - ((first.end_lineno or 0) - first.lineno + 1 if text else 0)
+            text = (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and ast.get_docstring(node)
+            )
+            yield (
+                node.end_lineno
+                - node.lineno
+                + 1
+                - ((first.end_lineno or 0) - first.lineno + 1 if text else 0)
+            )
 
 
 def passed(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
     for name, (question, _) in list(QUESTIONS.items())[: 2 if short else None]:
-        question = question.replace("os.devnull + 'x'", repr(str(scratch() / name.replace(" ", "-"))))
+        question = question.replace(
+            "os.devnull + 'x'", repr(str(scratch() / name.replace(" ", "-")))
+        )
         done = run(checkout, "-c", PASSED, str(checkout), question)
-        yield f"files passed by {name}", int(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1]
+        yield (
+            f"files passed by {name}",
+            int(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1],
+        )
 
 
 def start_up(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
@@ -193,11 +230,17 @@ def seconds(checkout: Path, *words: str) -> float:
 
 def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(checkout / "models")}
-    # Users do not compile the package at each start, and do not limit the threads of NumPy's libraries.
+    # Users do not compile the package at each start, and do not limit the threads of NumPy's
+    # libraries.
     for name in ("PYTHONDONTWRITEBYTECODE", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment.pop(name, None)
     return subprocess.run(
-        [sys.executable, *words], cwd=checkout, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *words],
+        cwd=checkout,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -1,9 +1,12 @@
-"""A pool of processes that match sequences in groups, to be traced: the trace of the study my-trace.
+"""A pool of processes that match sequences in groups, to be traced: the trace of the study
+my-trace.
 
-    viztracer --ignore_c_function --max_stack_depth 5 --output_file trace.json benchmarks/traced_pool.py 12
+    viztracer --ignore_c_function --max_stack_depth 5 --output_file trace.json
+    benchmarks/traced_pool.py 12
 
-Each process takes the number of the next group from a counter that all share (`take`), and counts how many words of a probe
-each sequence of the group has (`match`). The arguments are how many sequences are a group and how many processes work.
+Each process takes the number of the next group from a counter that all share (`take`), and counts
+how many words of a probe each sequence of the group has (`match`). The arguments are how many
+sequences are a group and how many processes work.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ def match(words: frozenset[str], sequence: str) -> int:
     return hits
 
 
-def work(start: Any, counter: Any, found: Any, group: int, sequences: list[str], words: frozenset[str]) -> None:
+def work(
+    start: Any, counter: Any, found: Any, group: int, sequences: list[str], words: frozenset[str]
+) -> None:
     """Match groups until none is left, from when all processes are there."""
     start.wait()
     while (first := take(counter, group)) < SEQUENCES:

@@ -1,8 +1,10 @@
-"""Traces of many events, read and shown whole, each in a process of its own: processor time, elapsed time, peak memory.
+"""Traces of many events, read and shown whole, each in a process of its own: processor time,
+elapsed time, peak memory.
 
-The files: Chrome events one after the other, and nested in others; a table of records; states of Paraver; rows of perf sched
-timehist; an OTF2 archive, where its library is installed. Made with sixteen threads and fifty names; nothing in them is special but
-their number. A row of timehist is one event here, and three spans.
+The files: Chrome events one after the other, and nested in others; a table of records; states of
+Paraver; rows of perf sched timehist; an OTF2 archive, where its library is installed. Made with
+sixteen threads and fifty names; nothing in them is special but their number. A row of timehist is
+one event here, and three spans.
 
     python benchmarks/traces.py [--events 10000000] [--only otf2] [--short]
 """
@@ -42,7 +44,13 @@ def chrome(events: int, nested: bool) -> Iterator[str]:
         inner = nested and turn % 5
         start = 250 * (turn // 5) + 45 * inner if nested else 50 * turn
         length = 20 if inner else 245 if nested else 45
-        yield text % (",\n" if at else "", at % THREADS, 8931992628.451 + start, length, turn % NAMES)
+        yield text % (
+            ",\n" if at else "",
+            at % THREADS,
+            8931992628.451 + start,
+            length,
+            turn % NAMES,
+        )
     yield "]}"
 
 
@@ -57,7 +65,10 @@ def records(events: int) -> Iterator[str]:
 
 def paraver(events: int) -> Iterator[str]:
     """Write states of 45 us and of 5 us, in turn."""
-    yield f"#Paraver (24/11/26 at 07:00):{events // THREADS * 25_000 + 50_000}_ns:1(16):1:1({THREADS}:1)\n"
+    yield (
+        "#Paraver (24/11/26 at"
+        f" 07:00):{events // THREADS * 25_000 + 50_000}_ns:1(16):1:1({THREADS}:1)\n"
+    )
     for at in range(events):
         start, odd = at // THREADS // 2 * 50_000, at // THREADS % 2
         first, last = (start + 45_000, start + 50_000) if odd else (start, start + 45_000)
@@ -66,9 +77,15 @@ def paraver(events: int) -> Iterator[str]:
 
 def timehist(events: int) -> Iterator[str]:
     """Write rows of a task that waits 3 us, is delayed 2 us and runs 45 us."""
-    yield "           time    cpu  task name                       wait time  sch delay   run time\n"
-    yield "                        [tid/pid]                          (msec)     (msec)     (msec)\n"
-    yield "--------------- ------  ------------------------------  ---------  ---------  ---------\n"
+    yield (
+        "           time    cpu  task name                       wait time  sch delay   run time\n"
+    )
+    yield (
+        "                        [tid/pid]                          (msec)     (msec)     (msec)\n"
+    )
+    yield (
+        "--------------- ------  ------------------------------  ---------  ---------  ---------\n"
+    )
     for at in range(events):
         end, task = 8929 + (at // THREADS + 1) * 50e-6, f"work[{6900 + at % THREADS}]"
         yield f"{end:15.6f} [0000]  {task:30}      0.005      0.002      0.045\n"
@@ -82,7 +99,9 @@ def otf2(events: int, folder: Path) -> Path | None:
         return None
     with library.writer.open(str(folder), timer_resolution=1_000_000) as archive:
         told = archive.definitions
-        process = told.location_group("process", system_tree_parent=told.system_tree_node("machine"))
+        process = told.location_group(
+            "process", system_tree_parent=told.system_tree_node("machine")
+        )
         lanes = [told.location(f"thread {each}", group=process) for each in range(THREADS)]
         writers = [archive.event_writer_from_location(each) for each in lanes]
         regions = [told.region(f"f{each}") for each in range(NAMES)]
@@ -120,17 +139,24 @@ def main(events: int, only: str = "") -> int:
     with tempfile.TemporaryDirectory() as folder:
         for path in written(events, only, Path(folder)):
             begun = time.perf_counter()
-            run = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+            run = subprocess.run(
+                [sys.executable, "-c", READ, path], capture_output=True, text=True, check=True
+            )
             elapsed = time.perf_counter() - begun
             used, peak, _, _ = map(float, run.stdout.split())
             size = sum(each.stat().st_size for each in (path, *path.with_suffix("").rglob("*")))
-            print(f"{path.name:12} {size / 1e6:9.1f} {used:9.1f} {elapsed:9.1f} {peak / 1e6:9.0f}", flush=True)
+            print(
+                f"{path.name:12} {size / 1e6:9.1f} {used:9.1f} {elapsed:9.1f} {peak / 1e6:9.0f}",
+                flush=True,
+            )
             missed += events >= 10_000_000 and (used > SECONDS or peak > BYTES)
     return missed
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--only", default="", help="part of the name of a file")
     parser.add_argument("--short", action="store_true")

@@ -1,4 +1,6 @@
-"""How Sphinx builds these pages; `make docs` runs it. References are made from schemas, laws and commands, never written twice."""
+"""How Sphinx builds these pages; `make docs` runs it. References are made from schemas, laws and
+commands, never written twice.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ html_show_copyright = html_show_sourcelink = False
 myst_heading_anchors = 2
 autodoc_typehints = "none"  # the text of a parameter says what it is; the signature has the type
 autodoc_member_order = "bysource"
-suppress_warnings = ["ref.python"]  # words of a parameter list that are also names, such as times, link to one of them
+suppress_warnings = [
+    "ref.python"
+]  # words of a parameter list that are also names, such as times, link to one of them
 
 
 class Generated(SphinxDirective):
@@ -50,7 +54,10 @@ class KeysDirective(Generated):
             yield from _table(kind, schema)
             for name, each in sorted(schema.get("$defs", {}).items()):
                 if each.get("properties"):
-                    yield f"({kind}-{name})=\n### {_spoken(name)} ({kind})\n\n{_cell(each.get('description', ''))}\n"
+                    yield (
+                        f"({kind}-{name})=\n### {_spoken(name)}"
+                        f" ({kind})\n\n{_cell(each.get('description', ''))}\n"
+                    )
                     yield from _table(kind, each)
 
 
@@ -65,7 +72,9 @@ def _table(kind: str, schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _takes(kind: str, each: dict[str, Any]) -> str:
-    """Say what a property takes; the long form of a value, with its source and meaning, is left out."""
+    """Say what a property takes; the long form of a value, with its source and meaning, is left
+    out.
+    """
     if "$ref" in each:
         name = each["$ref"].rpartition("/")[2]
         return f"[{_spoken(name)}](#{kind}-{name})"
@@ -82,10 +91,17 @@ def _takes(kind: str, each: dict[str, Any]) -> str:
     if "description" in each and "title" not in each:
         return _cell(each["description"])
     kinds = each.get("type", "any value")
-    return " or ".join(_WORDS.get(one, one) for one in ([kinds] if isinstance(kinds, str) else kinds))
+    return " or ".join(
+        _WORDS.get(one, one) for one in ([kinds] if isinstance(kinds, str) else kinds)
+    )
 
 
-_WORDS = {"object": "keys and values", "string": "text", "boolean": "`true` or `false`", "integer": "whole number"}
+_WORDS = {
+    "object": "keys and values",
+    "string": "text",
+    "boolean": "`true` or `false`",
+    "integer": "whole number",
+}
 
 
 def _spoken(name: str) -> str:
@@ -94,7 +110,13 @@ def _spoken(name: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+    return (
+        " ".join(text.split())
+        .replace("|", "\\|")
+        .replace("<", "&lt;")
+        .replace("*", "\\*")
+        .replace("_", "\\_")
+    )
 
 
 class LawsDirective(Generated):
@@ -106,7 +128,10 @@ class LawsDirective(Generated):
             yield f"```{{raw}} html\n{_mathml(law)}\n```\n"
             yield "| symbol | unit | meaning |\n| --- | --- | --- |"
             for symbol in (law.gives, *law.symbols):
-                yield f"| `{symbol.name}` | {_cell(str(symbol.dimension))} | {_cell(symbol.meaning)} |"
+                yield (
+                    f"| `{symbol.name}` | {_cell(str(symbol.dimension))} |"
+                    f" {_cell(symbol.meaning)} |"
+                )
             yield f"\nHolds for {_cell(str(law.holds))}.\n" if law.holds else ""
             yield f"Source: {_cell(law.source)}.\n\n{_cell(law.note or '')}\n"
 
@@ -123,11 +148,17 @@ class CommandsDirective(Generated):
         import click
 
         for name, command in sorted(cli.commands.items()):
-            with click.Context(command, info_name=f"slipstick {name}", max_content_width=100) as context:
+            with click.Context(
+                command, info_name=f"slipstick {name}", max_content_width=100
+            ) as context:
                 yield f"## {name}\n\n```text\n{command.get_help(context)}\n```\n"
 
 
 def setup(app: Sphinx) -> None:
     """Register the directives of the generated references."""
-    for name, directive in {"spec-keys": KeysDirective, "laws": LawsDirective, "commands": CommandsDirective}.items():
+    for name, directive in {
+        "spec-keys": KeysDirective,
+        "laws": LawsDirective,
+        "commands": CommandsDirective,
+    }.items():
         app.add_directive(name, directive)

@@ -1,4 +1,6 @@
-"""Pages opened in headless Chromium: a session of its debugging protocol over a pair of pipes, with no other library."""
+"""Pages opened in headless Chromium: a session of its debugging protocol over a pair of pipes,
+with no other library.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from numpy.typing import NDArray
 
 __all__ = ["CHROMIUM", "Browser", "Pixels"]
 
-_LIMITED = getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY  # Chromium reserves more addresses than a limit allows
+_LIMITED = (
+    getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY
+)  # Chromium reserves more addresses than a limit allows
 CHROMIUM = "" if _LIMITED else shutil.which("chromium") or shutil.which("chromium-browser") or ""
 """The program, where it is installed and can start: Debian's package has it under this name."""
 _PATIENCE = 60.0
@@ -46,10 +50,23 @@ class Browser:
 
     def __init__(self, folder: Path) -> None:
         ours, theirs = os.pipe(), os.pipe()
-        shell = f'exec "$0" "$@" 3<&{ours[0]} 4>&{theirs[1]}'  # where the protocol is read and written
-        command = ["bash", "-c", shell, CHROMIUM, *_SWITCHES, f"--user-data-dir={folder}", "about:blank"]
+        shell = (  # where the protocol is read and written
+            f'exec "$0" "$@" 3<&{ours[0]} 4>&{theirs[1]}'
+        )
+        command = [
+            "bash",
+            "-c",
+            shell,
+            CHROMIUM,
+            *_SWITCHES,
+            f"--user-data-dir={folder}",
+            "about:blank",
+        ]
         self._process = subprocess.Popen(
-            command, pass_fds=(ours[0], theirs[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            pass_fds=(ours[0], theirs[1]),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(ours[0])
         os.close(theirs[1])
@@ -61,7 +78,10 @@ class Browser:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._process.terminate()
         self._process.wait()
@@ -72,7 +92,9 @@ class Browser:
         """Open a file as a new page, and wait until it is loaded."""
         self._session = ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network", "DOM", "Accessibility"):
             self.call(f"{domain}.enable")
         self.events.clear()

@@ -1,4 +1,6 @@
-"""Hosts whose times are made: what the kernels of `slipstick calibrate` would measure on a known host."""
+"""Hosts whose times are made: what the kernels of `slipstick calibrate` would measure on a known
+host.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ HOST: dict[str, Any] = {
 
 
 def read_time(known: Mapping[str, Any], size: float) -> float:
-    """The mean over reads at random of a set: each is answered by the nearest cache that has its line."""
+    """The mean over reads at random of a set: each is answered by the nearest cache that has its
+    line.
+    """
     time, missed = 0.0, 1.0
     for cache, hit in zip((*known["sizes"], np.inf), known["hits"], strict=True):
         beyond = max(0.0, 1.0 - cache / size) if np.isfinite(cache) else 0.0
@@ -39,12 +43,28 @@ def read_time(known: Mapping[str, Any], size: float) -> float:
 
 def times_of(known: Mapping[str, Any], seed: int = 1, cores: int = 2) -> list[Timing]:
     """Times that the kernels would have on a host, with noise."""
-    made: list[tuple[str, dict[str, Any], float]] = [("step", {}, known["step"]), ("swap", {}, known["own"])]
-    made += [(kernel, {"bytes": size}, read_time(known, size)) for kernel in ("visit", "read") for size in SETS]
-    made += [("pair", {"stride": each}, 8e-9 if each < known["line"] else 11e-9) for each in (8, 16, 32, 64, 128, 256)]
-    made += [("stream", {"processors": 1}, 2 * known["byte"]), ("stream", {"processors": 2}, known["byte"])]
+    made: list[tuple[str, dict[str, Any], float]] = [
+        ("step", {}, known["step"]),
+        ("swap", {}, known["own"]),
+    ]
+    made += [
+        (kernel, {"bytes": size}, read_time(known, size))
+        for kernel in ("visit", "read")
+        for size in SETS
+    ]
+    made += [
+        ("pair", {"stride": each}, 8e-9 if each < known["line"] else 11e-9)
+        for each in (8, 16, 32, 64, 128, 256)
+    ]
+    made += [
+        ("stream", {"processors": 1}, 2 * known["byte"]),
+        ("stream", {"processors": 2}, known["byte"]),
+    ]
     if cores > 1:
-        made += [("ping", {}, known["handed"]), *(("lock", {"lock": name}, known["latency"]) for name in SPEC_LOCKS)]
+        made += [
+            ("ping", {}, known["handed"]),
+            *(("lock", {"lock": name}, known["latency"]) for name in SPEC_LOCKS),
+        ]
         for name, parties in product(SPEC_LOCKS, (1, 2)):
             extra = (parties - 1) * HANDED[name] * (known["handed"] - known["own"])
             made.append(("turns", {"lock": name, "processors": parties}, 200e-9 + extra))
@@ -73,7 +93,9 @@ class FakeCalibration:
 
 
 def use_made_times(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
-    """Let `slipstick calibrate` measure the known host on two cores, whatever else the machine computes."""
+    """Let `slipstick calibrate` measure the known host on two cores, whatever else the machine
+    computes.
+    """
     monkeypatch.setattr(host, "Calibration", FakeCalibration)
     monkeypatch.setattr(host, "clock", lambda: CLOCK)
     monkeypatch.setattr(host, "told_caches", lambda: list(HOST["sizes"]))

@@ -1,4 +1,6 @@
-"""Solving in closed form, of whatever model: what is said of formulas is tested without the method that is the default."""
+"""Solving in closed form, of whatever model: what is said of formulas is tested without the
+method that is the default.
+"""
 
 from __future__ import annotations
 

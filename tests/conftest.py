@@ -1,4 +1,6 @@
-"""What holds for all tests: properties are drawn the same on every machine, none is timed, and tables have one width."""
+"""What holds for all tests: properties are drawn the same on every machine, none is timed, and
+tables have one width.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from subprocess import DEVNULL, Popen
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the command line sets it, before NumPy is loaded: see slipstick.limits
+os.environ["OPENBLAS_NUM_THREADS"] = (
+    "1"  # as the command line sets it, before NumPy is loaded: see slipstick.limits
+)
 
 import pytest
 from hypothesis import settings
@@ -42,15 +46,20 @@ _LOCK = "SLIPSTICK_TESTS_COMPILING"  # the file whose lock the compiling process
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let one process compile the loop of the simulator for all workers, while they collect and run the first tests.
+    """Let one process compile the loop of the simulator for all workers, while they collect and run
+    the first tests.
 
-    It holds the lock of an open file for as long as it runs, and each worker waits for that lock before its first run.
+    It holds the lock of an open file for as long as it runs, and each worker waits for that lock
+    before its first run.
     """
     if getattr(session.config.option, "tx", None) and not hasattr(session.config, "workerinput"):
         with NamedTemporaryFile(delete=False) as file:
             flock(file, LOCK_EX)
             session.config.stash[_COMPILING] = Popen(
-                [sys.executable, "-c", COMPILE], stdout=DEVNULL, stderr=DEVNULL, pass_fds=[file.fileno()]
+                [sys.executable, "-c", COMPILE],
+                stdout=DEVNULL,
+                stderr=DEVNULL,
+                pass_fds=[file.fileno()],
             )
         os.environ[_LOCK] = file.name
     elif path := os.environ.get(_LOCK):

@@ -1,4 +1,6 @@
-"""The phases of Tables 4 and 5 as inputs of ``dvsm/diff-phase``, with no measured delay among them."""
+"""The phases of Tables 4 and 5 as inputs of ``dvsm/diff-phase``, with no measured delay among
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ VARIATION = 0.05
 
 
 def column(table: int, network: str, phase: str) -> dict[str, Any]:
-    """Give a printed column."""
+    """Return a printed column."""
     found: dict[str, Any] = PAPER[f"table_{table}"][network][phase]
     return found
 
 
 def inputs(table: int, network: str, phase: str, variation: float = VARIATION) -> dict[str, Any]:
-    """Give the inputs of a phase: what was measured, but for the delay."""
+    """Return the inputs of a phase: what was measured, but for the delay."""
     printed = column(table, network, phase)
     many, once = printed["call_source"]
     send, receive = (once, many) if phase == "III" else (many, once)
@@ -52,17 +54,21 @@ def inputs(table: int, network: str, phase: str, variation: float = VARIATION) -
 
 def phase_model(table: int, network: str, phase: str, variation: float = VARIATION) -> Model:
     """Build a phase."""
-    return PROGRAMS["dvsm/diff-phase"].on(machine(network), **inputs(table, network, phase, variation))
+    return PROGRAMS["dvsm/diff-phase"].on(
+        machine(network), **inputs(table, network, phase, variation)
+    )
 
 
 @cache
 def simulated(table: int, network: str, phase: str, variation: float = VARIATION) -> Answer:
     """Simulate a phase, once for all tests."""
-    return simulation.solve(phase_model(table, network, phase, variation), None, Simulation(precision=0.01))
+    return simulation.solve(
+        phase_model(table, network, phase, variation), None, Simulation(precision=0.01)
+    )
 
 
 def fault_time(answer: Answer) -> float:
-    """Give the time of a fault: a cycle without what was served before it [us]."""
+    """Return the time of a fault: a cycle without what was served before it [us]."""
     time = answer["time"]
     assert time is not None
     return (time - answer.account.get("wait:processor[0]", 0.0)) / US

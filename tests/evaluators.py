@@ -1,8 +1,8 @@
 """The second road: small evaluators that share no code with the package.
 
-`dual` follows an expression recursively in plain Python, each value with its derivative (forward mode,
-where the tape goes backwards). `flow_line` runs a pipeline event by event; `plain_time` follows an
-activity with it.
+`dual` follows an expression recursively in plain Python, each value with its derivative (forward
+mode, where the tape goes backwards). `flow_line` runs a pipeline event by event; `plain_time`
+follows an activity with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
+from slipstick.model.activity import (
+    Activity,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    Step,
+    Then,
+)
 from slipstick.model.system import Barrier, Model
 
 Dual = tuple[float, float]
@@ -85,7 +95,10 @@ def _levels(args: list[Dual]) -> Dual:
 _OPERATORS: dict[str, Callable[[list[Dual]], Dual]] = {
     "sum": _sum,
     "difference": lambda args: (args[0][0] - args[1][0], args[0][1] - args[1][1]),
-    "product": lambda args: (args[0][0] * args[1][0], args[0][1] * args[1][0] + args[0][0] * args[1][1]),
+    "product": lambda args: (
+        args[0][0] * args[1][0],
+        args[0][1] * args[1][0] + args[0][0] * args[1][1],
+    ),
     "quotient": _quotient,
     "power": _power,
     "max": _first(max),
@@ -157,6 +170,9 @@ def plain_time(activity: Activity, model: Model, values: Mapping[str, float]) ->
             return value(meeting.cost, values)
         case Pipeline(stages, items):
             each = range(round(value(items, values)))
-            times = [[inside(stage.bodies[item % len(stage.bodies)]) for stage in stages] for item in each]
+            times = [
+                [inside(stage.bodies[item % len(stage.bodies)]) for stage in stages]
+                for item in each
+            ]
             return flow_line([stage.kind for stage in stages], times)
     raise AssertionError(activity)

@@ -1,4 +1,5 @@
-"""Specs made wrong: at random, to see what the loader does with anything, and by one fault at a known line.
+"""Specs made wrong: at random, to see what the loader does with anything, and by one fault at a
+known line.
 
 The tests take a sample; ``benchmarks/specs.py`` the full numbers.
 """
@@ -18,7 +19,17 @@ from slipstick.schema.text import Entry, Listing, Node, Scalar, Table, read_text
 from slipstick.study.check import check_file
 from tests.payloads import PAYLOADS
 
-__all__ = ["FAULTS", "SHIPPED", "Outcome", "Planted", "checked", "mutated", "planted", "planted_lines", "text_mutated"]
+__all__ = [
+    "FAULTS",
+    "SHIPPED",
+    "Outcome",
+    "Planted",
+    "checked",
+    "mutated",
+    "planted",
+    "planted_lines",
+    "text_mutated",
+]
 
 SHIPPED: dict[str, str] = {
     f"{path.parent.name}/{path.stem}": path.read_text()
@@ -28,12 +39,69 @@ SHIPPED: dict[str, str] = {
 
 SIGNS = ":-[]{},'\"#&*!|>?%@`<~=. \n\t\r\\\0\x85é\ud800\ufeff0179eunxs"
 TOKENS = (
-    *("no", "1e3", "12:30", "017", ".nan", "-.inf", "nan", "inf", "-1 us", "5", "0", "-0.0", "1e-320 s", "1e308 s"),
-    *("null", "~", "''", "[]", "{}", "[[]]", "{a: {b: {}}}", "&a", "*a", "<<", "!!int", "1e400", "9" * 18, "9" * 30),
-    *("5 us", "4 KiB", "3 B/s", "50%", "5 us/us", "1 / 0", "max()", "(((", "work * work", "machine.processors.count"),
-    *("{from: 1, to: 9, step: 0}", "{from: 1, to: 1e9, step: 1}", "{from: -1e308, to: 1e308, count: 3}"),
-    *("{from: 1 us, to: 2 B, count: 3}", "{from: 1, to: 1000000, count: 1000000}", "[1, us, 3 s, {value: 2}]"),
-    *("{value: 3 us, source: me}", "{value: 3 us, sorce: me}", "{value: }", "{value: [1]}", "x.yaml", "../x.yaml", "/"),
+    *(
+        "no",
+        "1e3",
+        "12:30",
+        "017",
+        ".nan",
+        "-.inf",
+        "nan",
+        "inf",
+        "-1 us",
+        "5",
+        "0",
+        "-0.0",
+        "1e-320 s",
+        "1e308 s",
+    ),
+    *(
+        "null",
+        "~",
+        "''",
+        "[]",
+        "{}",
+        "[[]]",
+        "{a: {b: {}}}",
+        "&a",
+        "*a",
+        "<<",
+        "!!int",
+        "1e400",
+        "9" * 18,
+        "9" * 30,
+    ),
+    *(
+        "5 us",
+        "4 KiB",
+        "3 B/s",
+        "50%",
+        "5 us/us",
+        "1 / 0",
+        "max()",
+        "(((",
+        "work * work",
+        "machine.processors.count",
+    ),
+    *(
+        "{from: 1, to: 9, step: 0}",
+        "{from: 1, to: 1e9, step: 1}",
+        "{from: -1e308, to: 1e308, count: 3}",
+    ),
+    *(
+        "{from: 1 us, to: 2 B, count: 3}",
+        "{from: 1, to: 1000000, count: 1000000}",
+        "[1, us, 3 s, {value: 2}]",
+    ),
+    *(
+        "{value: 3 us, source: me}",
+        "{value: 3 us, sorce: me}",
+        "{value: }",
+        "{value: [1]}",
+        "x.yaml",
+        "../x.yaml",
+        "/",
+    ),
     *(
         "extends: ",
         "use: [",
@@ -79,11 +147,18 @@ def checked(text: str, path: Path) -> Outcome:
     except SpecError as error:
         lines = frozenset(each.line for each in error.problems if each.file == str(path))
         last = len(re.split("\r\n|[\n\r\x85]", text)) + 1
-        placed = all(min(each.line, each.column) >= 1 and Path(each.file).is_file() for each in error.problems)
+        placed = all(
+            min(each.line, each.column) >= 1 and Path(each.file).is_file()
+            for each in error.problems
+        )
         placed = placed and bool(error.problems) and all(line <= last for line in lines)
-        return Outcome("refused" if placed else "without a line", lines, str(error), perf_counter() - start)
+        return Outcome(
+            "refused" if placed else "without a line", lines, str(error), perf_counter() - start
+        )
     except Exception as error:  # noqa: BLE001  # a traceback is what is looked for
-        return Outcome("traceback", frozenset(), f"{type(error).__name__}: {error}", perf_counter() - start)
+        return Outcome(
+            "traceback", frozenset(), f"{type(error).__name__}: {error}", perf_counter() - start
+        )
     return Outcome("valid", frozenset(), "", perf_counter() - start)
 
 
@@ -134,7 +209,15 @@ def _tokens(text: str, chance: random.Random) -> str:
     if not found:
         return text
     one, other = chance.choice(found), chance.choice(found)
-    new = chance.choice((other[0], chance.choice(TOKENS), chance.choice(TOKENS), chance.choice(PAYLOADS), one[0] + "x"))
+    new = chance.choice(
+        (
+            other[0],
+            chance.choice(TOKENS),
+            chance.choice(TOKENS),
+            chance.choice(PAYLOADS),
+            one[0] + "x",
+        )
+    )
     return text[: one.start()] + new + text[one.end() :]
 
 
@@ -143,7 +226,9 @@ def _numbers(text: str, chance: random.Random) -> str:
     if not found:
         return text
     one = chance.choice(found)
-    new = chance.choice(("-1", "0", "1e9", "1e300", "1e-300", "0.5", "7", "1000000", "", "08", "1e400"))
+    new = chance.choice(
+        ("-1", "0", "1e9", "1e300", "1e-300", "0.5", "7", "1000000", "", "08", "1e400")
+    )
     return text[: one.start()] + new + text[one.end() :]
 
 
@@ -154,7 +239,14 @@ def _bytes(text: str, chance: random.Random) -> str:
     return data.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode()
 
 
-_MUTATIONS: tuple[Callable[[str, random.Random], str], ...] = (_signs, _lines, _tokens, _tokens, _numbers, _bytes)
+_MUTATIONS: tuple[Callable[[str, random.Random], str], ...] = (
+    _signs,
+    _lines,
+    _tokens,
+    _tokens,
+    _numbers,
+    _bytes,
+)
 
 
 # One fault at a known line
@@ -197,14 +289,29 @@ class _Spot:
 
     @property
     def scalar(self) -> Scalar | None:
-        return self.entry.node if isinstance(self.entry.node, Scalar) and not self.entry.node.quoted else None
+        return (
+            self.entry.node
+            if isinstance(self.entry.node, Scalar) and not self.entry.node.quoted
+            else None
+        )
 
 
 _NAMED_BY_USER = (
     *("sources", "what_if", "vary", "ranges", "slips", "stack", "resources", "parameters"),
     *("classes", "chains", "stations", "waits", "events", "locks", "barriers", "seek", "changes"),
 )
-_LISTED = ("medium", "kind", "spacing", "log", "discipline", "lock", "combine", "distribution", "fully", "partly")
+_LISTED = (
+    "medium",
+    "kind",
+    "spacing",
+    "log",
+    "discipline",
+    "lock",
+    "combine",
+    "distribution",
+    "fully",
+    "partly",
+)
 _REFERENCES = (
     "trend",
     "trends",
@@ -237,7 +344,7 @@ def planted(chance: random.Random) -> Planted:
 
 
 def planted_lines(fault: Planted, outcome: Outcome) -> bool:
-    """Say whether the fault was refused, and named at its line and nowhere else."""
+    """Return whether the fault was refused, and named at its line and nowhere else."""
     return outcome.kind == "refused" and outcome.lines == {fault.line}
 
 
@@ -273,15 +380,24 @@ def _put(text: str, spot: _Spot, new: str, at_key: bool = False) -> _Made:
 def _misspelt(text: str, spot: _Spot, chance: random.Random) -> _Made:
     key = str(spot.path[-1])
     at = chance.randrange(len(key))
-    new = chance.choice((key[:at] + key[at + 1 :], key[:at] + "x" + key[at:], key[:at] + key[at] + key[at:]))
-    return _put(text, spot, new, at_key=True) if new and new != key and not new.endswith((".", "-")) else None
+    new = chance.choice(
+        (key[:at] + key[at + 1 :], key[:at] + "x" + key[at:], key[:at] + key[at] + key[at:])
+    )
+    return (
+        _put(text, spot, new, at_key=True)
+        if new and new != key and not new.endswith((".", "-"))
+        else None
+    )
 
 
 def _inserted(text: str, spot: _Spot, chance: random.Random) -> _Made:
     lines, mark = text.split("\n"), spot.entry.key_mark
     if lines[mark.line - 1][: mark.column - 1].strip():
         return None
-    lines.insert(mark.line - 1, " " * (mark.column - 1) + chance.choice(("zzz: 1", "zzz: true", "zzz: {a: 5}")))
+    lines.insert(
+        mark.line - 1,
+        " " * (mark.column - 1) + chance.choice(("zzz: 1", "zzz: true", "zzz: {a: 5}")),
+    )
     return mark.line, "\n".join(lines)
 
 
@@ -289,13 +405,19 @@ def _doubled(text: str, spot: _Spot, chance: random.Random) -> _Made:
     lines, mark = text.split("\n"), spot.entry.key_mark
     line = lines[mark.line - 1]
     before, whole = line[: mark.column - 1], line[mark.column - 1 :]
-    if before.strip(" -") or not isinstance(spot.entry.node, Scalar) or whole.rstrip().endswith((":", ">-", "|")):
+    if (
+        before.strip(" -")
+        or not isinstance(spot.entry.node, Scalar)
+        or whole.rstrip().endswith((":", ">-", "|"))
+    ):
         return None
     lines.insert(mark.line, " " * (mark.column - 1) + whole)
     return mark.line + 1, "\n".join(lines)
 
 
-def _valued(change: Callable[[str, random.Random], str | None]) -> Callable[[str, _Spot, random.Random], _Made]:
+def _valued(
+    change: Callable[[str, random.Random], str | None],
+) -> Callable[[str, _Spot, random.Random], _Made]:
     def made(text: str, spot: _Spot, chance: random.Random) -> _Made:
         new = change(spot.scalar.text, chance) if spot.scalar else None
         return _put(text, spot, new) if new is not None else None
@@ -318,7 +440,11 @@ def _is_key(spot: _Spot) -> bool:
 
 
 def _is_number(spot: _Spot) -> bool:
-    return bool(spot.scalar and _NUMBER.fullmatch(spot.scalar.text) and spot.key not in ("title", "source", "text"))
+    return bool(
+        spot.scalar
+        and _NUMBER.fullmatch(spot.scalar.text)
+        and spot.key not in ("title", "source", "text")
+    )
 
 
 def _is_quantity(spot: _Spot) -> bool:
@@ -343,21 +469,38 @@ def _is_value(spot: _Spot) -> bool:
 
 FAULTS: dict[str, tuple[Callable[[_Spot], bool], Callable[[str, _Spot, random.Random], _Made]]] = {
     "misspelt key": (_is_key, _misspelt),
-    "unknown key": (lambda spot: isinstance(spot.path[-1], str) and spot.parent != "parameters", _inserted),
+    "unknown key": (
+        lambda spot: isinstance(spot.path[-1], str) and spot.parent != "parameters",
+        _inserted,
+    ),
     "duplicate key": (lambda spot: isinstance(spot.path[-1], str), _doubled),
     "missing unit": (_is_quantity, _valued(lambda old, _: old.split()[0])),
     "wrong unit": (_is_quantity, _valued(_other_unit)),
     "no such unit": (_is_quantity, _valued(lambda old, _: old + "x")),
-    "text for a number": (_is_number, _valued(lambda old, chance: chance.choice(("some text", "many", "3 three us")))),
-    "negative": (_is_quantity, _valued(lambda old, _: f"-{old}" if re.search("[1-9]", old) else None)),
+    "text for a number": (
+        _is_number,
+        _valued(lambda old, chance: chance.choice(("some text", "many", "3 three us"))),
+    ),
+    "negative": (
+        _is_quantity,
+        _valued(lambda old, _: f"-{old}" if re.search("[1-9]", old) else None),
+    ),
     "not in the list": (lambda spot: spot.key in _LISTED, _valued(_mistyped)),
     "wrong name": (_is_reference, _valued(_mistyped)),
-    "wrong type": (_is_value, _valued(lambda _, chance: chance.choice(("[1, [2]]", "{a: 1}", "[]")))),
-    "not finite": (_is_value, _valued(lambda _, chance: chance.choice((".nan", ".inf", "-.Inf", "1e400")))),
+    "wrong type": (
+        _is_value,
+        _valued(lambda _, chance: chance.choice(("[1, [2]]", "{a: 1}", "[]"))),
+    ),
+    "not finite": (
+        _is_value,
+        _valued(lambda _, chance: chance.choice((".nan", ".inf", "-.Inf", "1e400"))),
+    ),
     "leading zero": (_is_number, _valued(lambda old, _: f"0{old}" if old.isdigit() else None)),
     "anchor": (_is_value, _valued(lambda old, _: f"&a {old}")),
 }
-"""Kinds of fault: where one can be planted, and how; the planter gives the line and the text, or nothing."""
+"""Kinds of fault: where one can be planted, and how; the planter gives the line and the text, or
+nothing.
+"""
 
 
 @cache

@@ -12,14 +12,18 @@ from slipstick.model.machine import LinearCost, Machine, Network, SizeRange
 from slipstick.model.system import Model
 from slipstick.program import PROGRAMS
 
-PAPER: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "published" / "dvsm.yaml").read_text())
+PAPER: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parent / "published" / "dvsm.yaml").read_text()
+)
 NETWORKS = tuple(PAPER["table_2"])
 MEDIUM = {"fast-ethernet": "shared", "atm": "switched"}
 US = 1e-6
 
 
 def machine(name: str) -> Machine:
-    """Build the paper's machine on one of its two networks, every number from Table 2 and the platform."""
+    """Build the paper's machine on one of its two networks, every number from Table 2 and the
+    platform.
+    """
     table, platform = PAPER["table_2"][name], PAPER["platform"]
 
     def quantity(path: str, dimension: Dimension, value: float, scale: float = 1.0) -> Expr:
@@ -32,7 +36,11 @@ def machine(name: str) -> Machine:
         ranges.append(
             SizeRange(
                 name=f"r{index}",
-                up_to=None if each["up_to"] is None else quantity(f"{path}.up_to", BYTES, each["up_to"]),
+                up_to=(
+                    None
+                    if each["up_to"] is None
+                    else quantity(f"{path}.up_to", BYTES, each["up_to"])
+                ),
                 total=LinearCost(
                     quantity(f"{path}.fixed", TIME, fixed, US),
                     quantity(f"{path}.per_byte", TIME_PER_BYTE, per_byte, US),
@@ -41,7 +49,9 @@ def machine(name: str) -> Machine:
         )
     network = Network(
         name=name,
-        protocol_added=quantity("network.protocol.added", BYTES, PAPER["worked_out"]["protocol_added"][name]),
+        protocol_added=quantity(
+            "network.protocol.added", BYTES, PAPER["worked_out"]["protocol_added"][name]
+        ),
         ranges=tuple(ranges),
         wire_per_byte=quantity("network.wire.per_byte", TIME_PER_BYTE, table["wire_per_byte"], US),
         wire_added=quantity("network.wire.added", BYTES, table["wire_added"]),
@@ -61,9 +71,13 @@ def machine(name: str) -> Machine:
 
 
 def page_fault(network: str) -> Model:
-    """Build the operation of Table 3; the ATM delay is the one that adds up, not the one the scan shows."""
+    """Build the operation of Table 3; the ATM delay is the one that adds up, not the one the
+    scan shows.
+    """
     column = PAPER["table_3"][network]
-    misread = next(each for each in PAPER["slips"] if (each["table"], each["row"]) == (3, "remote_delay"))
+    misread = next(
+        each for each in PAPER["slips"] if (each["table"], each["row"]) == (3, "remote_delay")
+    )
     delay = misread["ours"] if network == misread["column"] else column["remote_delay"]
     return PROGRAMS["dvsm/page-fault"].on(
         machine(network),

@@ -1,7 +1,8 @@
 """Text that would run code if anything executed it: for names, keys, values and formulas alike.
 
-Each payload has a ``{marker}`` to fill with a path by `str.format`; whoever executes it creates that file.
-Braces of the payloads' own are doubled, so filling by `str.replace` leaves hostile text, too.
+Each payload has a ``{marker}`` to fill with a path by `str.format`; whoever executes it creates
+that file. Braces of the payloads' own are doubled, so filling by `str.replace` leaves hostile text,
+too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ PAYLOADS: tuple[str, ...] = (
     "1 + __import__('os').system('touch {marker}')",
     "max(1, __import__('os').system('touch {marker}'))",
     # attribute walks
-    "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'Popen'][0](['touch', '{marker}'])",
+    (
+        "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == 'Popen'][0](['touch',"
+        " '{marker}'])"
+    ),
     (
         "[c for c in (1).__class__.__mro__[1].__subclasses__() if '_wrap_close' in repr(c)]"
         "[0].__init__.__globals__['system']('touch {marker}')"

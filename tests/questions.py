@@ -19,7 +19,7 @@ ResultT = TypeVar("ResultT", bound=QuestionResult)
 
 
 def result_of(results: Results, kind: type[ResultT]) -> ResultT:
-    """Give the one result of a class."""
+    """Return the one result of a class."""
     (found,) = (each for each in results.questions.values() if isinstance(each, kind))
     return found
 
@@ -31,7 +31,8 @@ def reported(
 
     Returns
     -------
-    what is printed, the whole report, the question's rows of results.csv, and the JSON document, whose answers are those of the question
+    what is printed, the whole report, the question's rows of results.csv, and the JSON document,
+    whose answers are those of the question
     """
     assert main(["run", study, "--out", "here"]) == 0
     printed = capsys.readouterr().out
@@ -50,12 +51,12 @@ def whole_report(folder: str = "here") -> str:
 
 
 def number(answer: Answer, name: str) -> float:
-    """Give a number that an answer must have."""
+    """Return a number that an answer must have."""
     found = answer[name]
     assert found is not None
     return found
 
 
 def parameter(row: Answer) -> str:
-    """Say which quantity a row of a ranking is about."""
+    """Return which quantity a row of a ranking is about."""
     return str(row.point["parameter"])

@@ -1,4 +1,6 @@
-"""Reports held against what their studies give today: whole, or a few cells of those that take long."""
+"""Reports held against what their studies give today: whole, or a few cells of those that take
+long.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ SLOW = (
 
 
 def differences(study: str, work: Path) -> Iterator[str]:
-    """Rebuild a report and name what of it differs: a file that is or is not there, the page, the numbers, the inputs.
+    """Rebuild a report and name what of it differs: a file that is or is not there, the page, the
+    numbers, the inputs.
 
     Parameters
     ----------
@@ -58,9 +61,17 @@ def differences(study: str, work: Path) -> Iterator[str]:
     prepared = prepare(study)
     made, kept = work / study, ROOT / "reports" / study
     with patch("slipstick.report.pictures.store", _store_once):
-        names = {path.name for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")}
+        names = {
+            path.name
+            for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")
+        }
     yield from sorted(
-        names ^ {path.name for path in kept.iterdir() if not path.name.startswith(".") and path.name != HTML}
+        names
+        ^ {
+            path.name
+            for path in kept.iterdir()
+            if not path.name.startswith(".") and path.name != HTML
+        }
     )
     for name in names & {"report.md", DETAILS}:
         if not (kept / name).exists() or (made / name).read_text() != (kept / name).read_text():
@@ -72,7 +83,9 @@ def differences(study: str, work: Path) -> Iterator[str]:
 
 
 def _store_once(figure: Figure, path: Path) -> None:
-    """Draw each picture once, as SVG: ``tests/report/test_pictures.py`` looks at both formats, and here none is compared."""
+    """Draw each picture once, as SVG: ``tests/report/test_pictures.py`` looks at both formats,
+    and here none is compared.
+    """
     if path.suffix == ".svg":
         store(figure, path)
     else:
@@ -88,7 +101,9 @@ def changed_inputs(study: str) -> list[str]:
 
 
 def changed_cells(study: str) -> list[str]:
-    """Solve the first, the middle and the last case, and both ends of every sweep, and name what differs in the table."""
+    """Solve the first, the middle and the last case, and both ends of every sweep, and name what
+    differs in the table.
+    """
     library = Library()
     tree = library.load("study", study)
     context = StudyContext.of(validate(study_model(tree), tree), tree, library, {})
@@ -100,26 +115,37 @@ def changed_cells(study: str) -> list[str]:
         found += _changed_row(context, case, context.cases[case], head, row)
     for sweep in sweeps_of(context.spec, tree):
         points = [row for row in rows if row[0] == sweep.name]
-        for case, row, end in ((sweep.spec.cases[0], points[0], 0), (sweep.spec.cases[-1], points[-1], -1)):
+        for case, row, end in (
+            (sweep.spec.cases[0], points[0], 0),
+            (sweep.spec.cases[-1], points[-1], -1),
+        ):
             ends: dict[str, Node] = {path: nodes[end] for path, nodes in sweep.axes().items()}
             found += _changed_row(context, case, {**context.cases[case], **ends}, head, row)
     return found
 
 
-def _changed_row(context: StudyContext, case: str, settings: Settings, head: list[str], row: list[str]) -> list[str]:
+def _changed_row(
+    context: StudyContext, case: str, settings: Settings, head: list[str], row: list[str]
+) -> list[str]:
     """Solve one point alone, and name the columns of its row that say something else."""
     solved = evaluator(case, settings, context.library).answer()
     names = {column.rpartition(" [")[0]: column for column in head}
     (answer,) = with_derived({case: solved}, case, list(names)).values()
     made = {column: answer.find(name) for name, column in names.items() if name}
     kept = dict(zip(head, row, strict=True))
-    known = {column: repr(value) for column, value in made.items() if value is not None and kept[column]}
+    known = {
+        column: repr(value) for column, value in made.items() if value is not None and kept[column]
+    }
     assert known or kept["failed"], f"nothing of {row[:2]} is compared"
-    return [f"{row[:2]}: {column}" for column, text in known.items() if not _same(text, kept[column])]
+    return [
+        f"{row[:2]}: {column}" for column, text in known.items() if not _same(text, kept[column])
+    ]
 
 
 def _digest(name: str) -> str:
-    """Hash a file as inputs name it: from the root, or by its name alone if it lies beside the study."""
+    """Hash a file as inputs name it: from the root, or by its name alone if it lies beside the
+    study.
+    """
     places = chain([ROOT / name], sorted((ROOT / "specs").glob(f"*/{name}")))
     path = next((path for path in places if path.is_file()), None)
     return sha256(path.read_bytes()).hexdigest() if path else "no such file"
@@ -138,7 +164,9 @@ def _alike(made: list[list[str]], kept: list[list[str]]) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    """Compare cells; the last digits of logarithms and powers differ from processor to processor."""
+    """Compare cells; the last digits of logarithms and powers differ from processor to
+    processor.
+    """
     try:
         return one == other or math.isclose(float(one), float(other), rel_tol=1e-11)
     except ValueError:
@@ -146,7 +174,9 @@ def _same(one: str, other: str) -> bool:
 
 
 def _inputs(folder: Path) -> dict[str, object]:
-    """Read a report's inputs without the versions and hashes, which are those of the machine at hand."""
+    """Read a report's inputs without the versions and hashes, which are those of the machine at
+    hand.
+    """
     inputs = yaml.safe_load((folder / "inputs.yaml").read_text())
     assert isinstance(inputs, dict)
     del inputs["versions"]

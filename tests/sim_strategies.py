@@ -26,7 +26,16 @@ from slipstick.model.activity import (
     service,
     then,
 )
-from slipstick.model.system import Barrier, Lock, Model, Resource, Station, closed_model, open_model, phased_model
+from slipstick.model.system import (
+    Barrier,
+    Lock,
+    Model,
+    Resource,
+    Station,
+    closed_model,
+    open_model,
+    phased_model,
+)
 
 LOCKS = ("door", "gate", "hatch")
 """Taken in this order from the outside in, so that nobody waits in a circle."""
@@ -57,14 +66,24 @@ def trees(depth: int = 3, calm: bool = False, random: bool = True) -> st.SearchS
     calm : what runs side by side uses no resource, and nothing is random
     random : times may be random and choices made
     """
-    return st.builds(itertools.count).flatmap(lambda numbers: _tree(numbers, depth, calm, random and not calm))
+    return st.builds(itertools.count).flatmap(
+        lambda numbers: _tree(numbers, depth, calm, random and not calm)
+    )
 
 
 @st.composite
 def _tree(
-    draw: st.DrawFn, numbers: Iterator[int], depth: int, calm: bool, random: bool, alone: bool = True, locks: int = 0
+    draw: st.DrawFn,
+    numbers: Iterator[int],
+    depth: int,
+    calm: bool,
+    random: bool,
+    alone: bool = True,
+    locks: int = 0,
 ) -> Activity:
-    """Draw a tree; `alone` says that nothing of the same member runs beside it, `locks` how many are held."""
+    """Draw a tree; `alone` says that nothing of the same member runs beside it, `locks` how many
+    are held.
+    """
 
     def inner(alone: bool = alone, locks: int = locks) -> Activity:
         return draw(_tree(numbers, depth - 1, calm, random, alone, locks))
@@ -98,10 +117,13 @@ def _tree(
 
 
 @st.composite
-def _pipeline(draw: st.DrawFn, numbers: Iterator[int], depth: int, calm: bool, random: bool, locks: int) -> Activity:
+def _pipeline(
+    draw: st.DrawFn, numbers: Iterator[int], depth: int, calm: bool, random: bool, locks: int
+) -> Activity:
     items = draw(st.integers(1, 4))
     stages: list[Stage] = []
-    # Where items differ, two lines may end at one instant, and the closed form may follow the other one.
+    # Where items differ, two lines may end at one instant, and the closed form may follow the other
+    # one.
     uneven = items > 1 and not calm and draw(st.booleans())
     for index in range(draw(st.integers(1, 3))):
         count = items if uneven and draw(st.booleans()) else 1
@@ -114,14 +136,18 @@ def _pipeline(draw: st.DrawFn, numbers: Iterator[int], depth: int, calm: bool, r
 def calm_models(draw: st.DrawFn) -> Model:
     """Draw deterministic models of one processor in which nothing is in the way of anything."""
     if draw(st.booleans()):
-        return phased_model((draw(st.integers(0, 3)), 1, draw(trees(calm=True))), (1, 1, delay(1.0, name="end")))
+        return phased_model(
+            (draw(st.integers(0, 3)), 1, draw(trees(calm=True))), (1, 1, delay(1.0, name="end"))
+        )
     return closed_model(delay(1.0, name="begin") >> draw(trees(calm=True)), 1, resources=RESOURCES)
 
 
 @st.composite
 def busy_models(draw: st.DrawFn, random: bool = True) -> Model:
     """Draw models of several processors, with a barrier now and then."""
-    cycle = delay(1.0, name="begin", scv=1.0 if random else 0.0) >> draw(trees(depth=2, random=random))
+    cycle = delay(1.0, name="begin", scv=1.0 if random else 0.0) >> draw(
+        trees(depth=2, random=random)
+    )
     if draw(st.booleans()):
         cycle = cycle >> barrier("meet")
     processors = draw(st.integers(1, 5))
@@ -136,5 +162,7 @@ def busy_models(draw: st.DrawFn, random: bool = True) -> Model:
 @st.composite
 def open_models(draw: st.DrawFn) -> Model:
     """Draw open models with random service."""
-    cycle = service("bus", draw(times()) / 16, name="ask", scv=1.0) >> delay(draw(times()), name="stay")
+    cycle = service("bus", draw(times()) / 16, name="ask", scv=1.0) >> delay(
+        draw(times()), name="stay"
+    )
     return open_model(cycle, 1.0, resources=RESOURCES)

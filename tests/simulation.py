@@ -11,6 +11,8 @@ from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
 
 
-def solve(model: Model, values: Mapping[str, float] | None = None, simulation: Simulation | None = None) -> Answer:
+def solve(
+    model: Model, values: Mapping[str, float] | None = None, simulation: Simulation | None = None
+) -> Answer:
     """Simulate a model; what stops it is raised."""
     return Answers(_solution(model, values or {}, simulation or Simulation())).answer(0)

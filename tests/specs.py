@@ -49,7 +49,8 @@ medium: shared
 """
 DESIGN = """\
 activity: 1
-population: {processors: 8}            # or {arrivals: 0.3 /s}; or phases: [{repeat, processors, cycle}]
+# or {arrivals: 0.3 /s}; or phases: [{repeat, processors, cycle}]
+population: {processors: 8}          
 useful: [busy]
 resources: {bus: {servers: 1, discipline: fcfs}, door: {lock: fifo}, meet: {barrier: central, cost: 5 us}}
 cycle:
@@ -73,7 +74,9 @@ def line(text: str, number: int, new: str) -> str:
 
 def activity(*items: str, head: str = "population: {processors: 2}") -> str:
     """Write an activity, a line for each of its items."""
-    return "\n".join(["activity: 1", *head.splitlines(), "cycle:", *(f"  - {item}" for item in items), ""])
+    return "\n".join(
+        ["activity: 1", *head.splitlines(), "cycle:", *(f"  - {item}" for item in items), ""]
+    )
 
 
 def study(*lines: str, base: str = "{model: dvsm/lock, machine: rs6000-43p-atm}") -> str:
@@ -89,7 +92,7 @@ def valid(folder: Path, text: str, name: str = "x.yaml") -> str:
 
 
 def refused(folder: Path, text: str, name: str = "x.yaml") -> list[str]:
-    """Give the problems of a spec as they are printed, files by their names only."""
+    """Return the problems of a spec as they are printed, files by their names only."""
     with pytest.raises(SpecError) as caught:
         valid(folder, text, name)
     return [str(each).replace(f"{folder}/", "") for each in caught.value.problems]

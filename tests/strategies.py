@@ -1,6 +1,8 @@
-"""What Hypothesis draws: expressions, activities, models, cost tables, and values for their parameters.
+"""What Hypothesis draws: expressions, activities, models, cost tables, and values for their
+parameters.
 
-Everything that several tests draw is here, so that a new construct is added to one file and to all tests.
+Everything that several tests draw is here, so that a new construct is added to one file and to all
+tests.
 """
 
 from __future__ import annotations
@@ -51,10 +53,23 @@ from slipstick.model.activity import (
     then,
 )
 from slipstick.model.machine import LinearCost, Machine, Network, SizeRange
-from slipstick.model.system import Barrier, Lock, Model, Resource, Station, closed_model, open_model, phased_model
+from slipstick.model.system import (
+    Barrier,
+    Lock,
+    Model,
+    Resource,
+    Station,
+    closed_model,
+    open_model,
+    phased_model,
+)
 
 PARAMETERS: dict[Dimension, tuple[Parameter, ...]] = {
-    TIME: (Parameter("work", TIME, 9.0), Parameter("bus.time", TIME, 2.0), Parameter("sync-time", TIME, 0.5)),
+    TIME: (
+        Parameter("work", TIME, 9.0),
+        Parameter("bus.time", TIME, 2.0),
+        Parameter("sync-time", TIME, 0.5),
+    ),
     BYTES: (Parameter("size", BYTES, 12.0), Parameter("page", BYTES, 4096.0)),
     TIME_PER_BYTE: (Parameter("wire", TIME_PER_BYTE, 0.25),),
     RATE: (Parameter("rate", RATE, 0.75),),
@@ -79,7 +94,9 @@ def parameter_values() -> st.SearchStrategy[dict[str, float]]:
 
 
 @st.composite
-def expressions(draw: st.DrawFn, dimension: Dimension = TIME, depth: int = 3, smooth: bool = False) -> Expr:
+def expressions(
+    draw: st.DrawFn, dimension: Dimension = TIME, depth: int = 3, smooth: bool = False
+) -> Expr:
     """Draw a tree of one dimension.
 
     Parameters
@@ -94,12 +111,22 @@ def expressions(draw: st.DrawFn, dimension: Dimension = TIME, depth: int = 3, sm
 
     if depth == 0:
         leaves = st.sampled_from(PARAMETERS[dimension])
-        return draw(leaves | st.sampled_from([0.5, 1.0, 2.0, 7.0]).map(Number) if dimension == COUNT else leaves)
+        return draw(
+            leaves | st.sampled_from([0.5, 1.0, 2.0, 7.0]).map(Number)
+            if dimension == COUNT
+            else leaves
+        )
     kinds = ["leaf", "sum", "difference", "scaled", "divided", "max", "min"]
     kinds += [] if smooth else ["select"]
     kinds += {
         TIME: ["by size", "by rate"],
-        COUNT: ["ratio", "power", "sqrt", "log2", *([] if smooth else ["ceil", "floor", "ceil_log"])],
+        COUNT: [
+            "ratio",
+            "power",
+            "sqrt",
+            "log2",
+            *([] if smooth else ["ceil", "floor", "ceil_log"]),
+        ],
     }.get(dimension, [])
     match draw(st.sampled_from(kinds)):
         case "sum":
@@ -141,13 +168,31 @@ STEPS: tuple[Step, ...] = (
     delay(PARAMETERS[TIME][0], name="work"),
     service("bus", PARAMETERS[TIME][1], name="transfer", component="memory", technology="memory"),
     service(
-        "link", PARAMETERS[TIME_PER_BYTE][0] * PARAMETERS[BYTES][0], name="send", component="message", technology="wire"
+        "link",
+        PARAMETERS[TIME_PER_BYTE][0] * PARAMETERS[BYTES][0],
+        name="send",
+        component="message",
+        technology="wire",
     ),
-    service("own", PARAMETERS[TIME][2] / PARAMETERS[COUNT][1], name="call", component="message", technology="system"),
+    service(
+        "own",
+        PARAMETERS[TIME][2] / PARAMETERS[COUNT][1],
+        name="call",
+        component="message",
+        technology="system",
+    ),
     delay(1 / PARAMETERS[RATE][0], name="think", component="think"),
-    service("disk", maximum(PARAMETERS[TIME][1], PARAMETERS[TIME][2]), name="read", component="io", scv=1.0),
+    service(
+        "disk",
+        maximum(PARAMETERS[TIME][1], PARAMETERS[TIME][2]),
+        name="read",
+        component="io",
+        scv=1.0,
+    ),
 )
-"""Steps of several components and technology classes; a name stands for one step wherever it is drawn."""
+"""Steps of several components and technology classes; a name stands for one step wherever it is
+drawn.
+"""
 
 RESOURCES: Mapping[str, Resource] = {
     "bus": Station(),
@@ -168,7 +213,11 @@ def _activity(draw: st.DrawFn, numbers: Iterator[int], depth: int) -> Activity:
     def inner() -> Activity:
         return draw(_activity(numbers, depth - 1))
 
-    kinds = ["step"] if depth == 0 else ["step", "then", "fork", "choose", "repeat", "hold", "pipeline", "barrier"]
+    kinds = (
+        ["step"]
+        if depth == 0
+        else ["step", "then", "fork", "choose", "repeat", "hold", "pipeline", "barrier"]
+    )
     match draw(st.sampled_from(kinds)):
         case "then":
             return then(*(inner() for _ in range(draw(st.integers(2, 3)))))
@@ -183,7 +232,9 @@ def _activity(draw: st.DrawFn, numbers: Iterator[int], depth: int) -> Activity:
         case "hold":
             body = inner()
             # Who holds a lock cannot ask for it again.
-            return body if any(isinstance(node, Hold) for node in steps(body)) else hold("door", body)
+            return (
+                body if any(isinstance(node, Hold) for node in steps(body)) else hold("door", body)
+            )
         case "pipeline":
             # A name of its own for each: a model refuses two different pipelines of one name.
             return draw(_pipeline(numbers, depth))
@@ -212,22 +263,29 @@ def models(draw: st.DrawFn, depth: int = 3, arrivals: Sequence[float] = (1e-6,))
     Parameters
     ----------
     depth : of the activities
-    arrivals : factors of the arrival rate; by default arrivals are so few that no resource is saturated, whatever the
-        activity asks of it and whatever values the parameters get
+    arrivals : factors of the arrival rate; by default arrivals are so few that no resource is
+        saturated, whatever the activity asks of it and whatever values the parameters get
     """
     numbers = itertools.count()
     useful = draw(st.sampled_from([("busy",), ("busy", "memory"), ()]))
     kind = draw(st.sampled_from(["closed", "phases", "arrivals"]))
     if kind == "phases":
         parts = [
-            (draw(st.sampled_from([1, 2, 5])), draw(st.sampled_from([1, 2, 8])), draw(_activity(numbers, depth - 1)))
+            (
+                draw(st.sampled_from([1, 2, 5])),
+                draw(st.sampled_from([1, 2, 8])),
+                draw(_activity(numbers, depth - 1)),
+            )
             for _ in range(draw(st.integers(1, 3)))
         ]
         return phased_model(*parts, resources=RESOURCES, useful=useful)
     cycle = draw(_activity(numbers, depth))
     if kind == "arrivals":
         return open_model(
-            cycle, PARAMETERS[RATE][0] * draw(st.sampled_from(arrivals)), resources=RESOURCES, useful=useful
+            cycle,
+            PARAMETERS[RATE][0] * draw(st.sampled_from(arrivals)),
+            resources=RESOURCES,
+            useful=useful,
         )
     return closed_model(cycle, draw(st.integers(1, 16)), resources=RESOURCES, useful=useful)
 
@@ -275,7 +333,9 @@ def machines(draw: st.DrawFn) -> Machine:
     return Machine(
         name="drawn",
         processors=Parameter("machine.processors.count", COUNT, float(draw(st.integers(2, 64)))),
-        speed=Parameter("machine.processors.speed", COUNT, draw(st.sampled_from([0.25, 1.0, 2.0, 8.0]))),
+        speed=Parameter(
+            "machine.processors.speed", COUNT, draw(st.sampled_from([0.25, 1.0, 2.0, 8.0]))
+        ),
         page=Parameter("machine.memory.page", BYTES, 4096.0),
         signal=Parameter("machine.signal", TIME, draw(microseconds())),
         network=draw(networks()),

@@ -57,10 +57,15 @@ class TestLoad:
     def test_a_program_loads_on_its_machine(self) -> None:
         model = load(OPERATION, machine="rs6000-43p-atm", set={"parts": 3, "reply": "4120 B"})
         assert isinstance(model, Model)
-        assert solve(model)["time"] == solve(OPERATION, {"parts": 3, "reply": 4120}, machine="rs6000-43p-atm")["time"]
+        assert (
+            solve(model)["time"]
+            == solve(OPERATION, {"parts": 3, "reply": 4120}, machine="rs6000-43p-atm")["time"]
+        )
 
     def test_a_machine_loads_with_values_set(self) -> None:
-        machine = load("machine/rs6000-43p-atm", set={"network": "fast-ethernet", "processors.count": 4})
+        machine = load(
+            "machine/rs6000-43p-atm", set={"network": "fast-ethernet", "processors.count": 4}
+        )
         assert isinstance(machine, Machine)
         assert machine.network.medium == "shared"
 
@@ -68,12 +73,18 @@ class TestLoad:
         ("reference", "message"),
         [
             ("study/locks", "a study is run, not loaded: slipstick.run('study/locks')"),
-            ("lock-and-buss", "model=: model: there is no model 'lock-and-buss'; did you mean 'lock-and-bus'?"),
+            (
+                "lock-and-buss",
+                "model=: model: there is no model 'lock-and-buss'; did you mean 'lock-and-bus'?",
+            ),
             ("machine/rs6000-43p", "load: there is no machine 'rs6000-43p'; did you mean"),
             ("nowhere.yaml", "nowhere.yaml:1:1: there is no such file; check its name"),
             (
                 OPERATION,
-                "model=: machine: dvsm/diff-request runs on a machine; name one of linux-cluster, rs6000-43p-atm",
+                (
+                    "model=: machine: dvsm/diff-request runs on a machine; name one of"
+                    " linux-cluster, rs6000-43p-atm"
+                ),
             ),
         ],
     )
@@ -85,23 +96,41 @@ class TestLoad:
     def test_other_kinds_are_refused_with_those_that_load(self) -> None:
         with pytest.raises(ModelError) as caught:
             load("trend/anything")
-        assert str(caught.value) == "a trend cannot be loaded by itself; load takes a model, a machine or a network"
+        assert (
+            str(caught.value)
+            == "a trend cannot be loaded by itself; load takes a model, a machine or a network"
+        )
 
     def test_a_dict_stands_for_a_file(self) -> None:
-        activity = {"activity": 1, "population": {"processors": 2}, "cycle": [{"name": "work", "delay": "1 s"}]}
-        shop = {"queueing-network": 1, "classes": {"r": {"arrivals": 0.5}}, "stations": {"a": {"service": {"r": 1.0}}}}
+        activity = {
+            "activity": 1,
+            "population": {"processors": 2},
+            "cycle": [{"name": "work", "delay": "1 s"}],
+        }
+        shop = {
+            "queueing-network": 1,
+            "classes": {"r": {"arrivals": 0.5}},
+            "stations": {"a": {"service": {"r": 1.0}}},
+        }
         loaded = load(activity)
         assert isinstance(loaded, Model)
         assert solve(activity)["time"] == solve(loaded)["time"] == 1.0
-        assert solve(shop, {"classes.r.arrivals": [0.25, 0.5]})["response_time[r]"].tolist() == [4 / 3, 2.0]
+        assert solve(shop, {"classes.r.arrivals": [0.25, 0.5]})["response_time[r]"].tolist() == [
+            4 / 3,
+            2.0,
+        ]
         assert (
-            run({"study": 1, "base": {"model": activity}, "what_if": {"b": {"cycle.work.delay": 3}}}).cases["b"]["time"]
+            run(
+                {"study": 1, "base": {"model": activity}, "what_if": {"b": {"cycle.work.delay": 3}}}
+            ).cases["b"]["time"]
             == 3
         )
         machine = load({"machine": 1, "extends": "rs6000-43p-atm"})
         assert isinstance(machine, Machine)
         assert machine.network.medium == "switched"
-        with pytest.raises(SpecError, match=re.escape("model=: cycel: unknown key; did you mean 'cycle'?")):
+        with pytest.raises(
+            SpecError, match=re.escape("model=: cycel: unknown key; did you mean 'cycle'?")
+        ):
             solve({"activity": 1, "cycel": []})
 
 
@@ -110,14 +139,21 @@ class TestOnePoint:
 
     def test_numbers_are_in_base_units_and_text_has_its_unit(self) -> None:
         machine = "rs6000-43p-fast-ethernet"
-        text = solve(OPERATION, machine=machine, set={"reply": "4120 B", "machine.processors.speed": "2"})
-        number = solve(OPERATION, machine=machine, set={"reply": 4120, "machine.processors.speed": 2})
+        text = solve(
+            OPERATION, machine=machine, set={"reply": "4120 B", "machine.processors.speed": "2"}
+        )
+        number = solve(
+            OPERATION, machine=machine, set={"reply": 4120, "machine.processors.speed": 2}
+        )
         assert text["time"] == number["time"] == pytest.approx(0.000826, abs=1e-6)
 
-    def test_a_named_parameter_of_a_file_takes_a_number_in_its_own_unit(self, tmp_path: Path) -> None:
+    def test_a_named_parameter_of_a_file_takes_a_number_in_its_own_unit(
+        self, tmp_path: Path
+    ) -> None:
         path = tmp_path / "mine.yaml"
         path.write_text(
-            "activity: 1\nparameters: {each: 2 ms}\npopulation: {processors: 1}\ncycle: [{delay: 3 * each}]\n"
+            "activity: 1\nparameters: {each: 2 ms}\npopulation: {processors: 1}\ncycle: [{delay: 3"
+            " * each}]\n"
         )
         assert solve(path)["time"] == pytest.approx(0.006)
         assert solve(path, {"parameters.each": 0.001})["time"] == pytest.approx(0.003)
@@ -130,14 +166,19 @@ class TestOnePoint:
     def test_a_law_gives_the_same_by_name_and_as_an_object(self) -> None:
         values: dict[str, float | str] = {"items": 3, "once": "10 us", "longest": 3e-6}
         assert (
-            solve("law/flow-line", values)["time"] == solve(LAWS["flow-line"], values)["time"] == pytest.approx(16e-6)
+            solve("law/flow-line", values)["time"]
+            == solve(LAWS["flow-line"], values)["time"]
+            == pytest.approx(16e-6)
         )
 
     def test_method_and_simulation_hold(self) -> None:
         settings = Simulation(seed=3, cycles=200)
         by_name = solve("lock-and-bus", method="simulation", simulation=settings)
         assert by_name.method == "simulation"
-        assert by_name["time"] == solve(load_model("lock-and-bus"), method="simulation", simulation=settings)["time"]
+        assert (
+            by_name["time"]
+            == solve(load_model("lock-and-bus"), method="simulation", simulation=settings)["time"]
+        )
 
     def test_of_several_bounds_the_tightest_are_given(self) -> None:
         assert solve("central-server", method="bounds").method == "bounds"
@@ -151,13 +192,22 @@ class TestOnePoint:
             ),
             (
                 lambda: solve(load_model("lock-and-bus"), {"population.procesors": 3}),
-                "no parameter is named 'population.procesors'; did you mean 'population.processors'?",
+                (
+                    "no parameter is named 'population.procesors'; did you mean"
+                    " 'population.processors'?"
+                ),
             ),
             (
                 lambda: solve("lock-and-bus", {"population.processors": "3 s"}),
-                "set: population.processors: '3 s' is a quantity in s, but a plain number is wanted, such as '3'",
+                (
+                    "set: population.processors: '3 s' is a quantity in s, but a plain number is"
+                    " wanted, such as '3'"
+                ),
             ),
-            (lambda: solve("lock-and-bus", workload="sor"), "workload=: workload: an activity runs on no workload"),
+            (
+                lambda: solve("lock-and-bus", workload="sor"),
+                "workload=: workload: an activity runs on no workload",
+            ),
             (
                 lambda: solve(load_model("lock-and-bus"), machine="rs6000-43p-atm"),
                 "a model that is built already takes no machine=",
@@ -165,7 +215,10 @@ class TestOnePoint:
             (lambda: solve(3), "solve takes a model, not a int; wrap an activity"),  # type: ignore[call-overload]
             (
                 lambda: solve(OPERATION, machine=load("machine/rs6000-43p-atm")),  # type: ignore[call-overload]
-                "machine= takes a name, a file, or a dict of what the file would hold, not a Machine",
+                (
+                    "machine= takes a name, a file, or a dict of what the file would hold, not a"
+                    " Machine"
+                ),
             ),
             (
                 lambda: run({"study": 1, "base": {"model": "lock-and-bus"}}).cases["bas"],
@@ -188,11 +241,16 @@ class TestManyPoints:
 
     def test_arrays_of_a_model_by_name_and_of_an_object_agree(self) -> None:
         sizes, times = [1, 2, 4, 8], [1e-3, 2e-3, 1e-3, 2e-3]
-        values: dict[str, list[int] | np.ndarray] = {"population.processors": sizes, CRITICAL: np.array(times)}
+        values: dict[str, list[int] | np.ndarray] = {
+            "population.processors": sizes,
+            CRITICAL: np.array(times),
+        }
         named = solve("lock-and-bus", values, method="mean-value")
         built = solve(load_model("lock-and-bus"), values, method="mean-value")
         alone = [
-            solve("lock-and-bus", {"population.processors": p, CRITICAL: t}, method="mean-value")["time"]
+            solve("lock-and-bus", {"population.processors": p, CRITICAL: t}, method="mean-value")[
+                "time"
+            ]
             for p, t in zip(sizes, times, strict=True)
         ]
         assert named.dims == built.dims == ("point",)
@@ -201,7 +259,9 @@ class TestManyPoints:
         assert named.answer(2)["time"] == pytest.approx(alone[2], rel=1e-12)
 
     def test_a_sweep_has_a_dimension_for_each_axis(self) -> None:
-        found = solve("lock-and-bus", sweep({"population.processors": [1, 2, 4], CRITICAL: ["1 ms", "2 ms"]}))
+        found = solve(
+            "lock-and-bus", sweep({"population.processors": [1, 2, 4], CRITICAL: ["1 ms", "2 ms"]})
+        )
         assert found.coords == {"population.processors": (1.0, 2.0, 4.0), CRITICAL: (0.001, 0.002)}
         assert found["time"].shape == (3, 2)
         assert found["time"][0, 1] == pytest.approx(
@@ -210,12 +270,17 @@ class TestManyPoints:
         assert found[CRITICAL][0].tolist() == [0.001, 0.002]
 
     def test_names_vary_as_well(self) -> None:
-        found = solve(OPERATION, sweep({"machine": ["rs6000-43p-atm", "rs6000-43p-fast-ethernet"], "parts": [1, 2]}))
+        found = solve(
+            OPERATION,
+            sweep({"machine": ["rs6000-43p-atm", "rs6000-43p-fast-ethernet"], "parts": [1, 2]}),
+        )
         assert found.dims == ("machine", "parts")
         assert found["time"].shape == (2, 2)
 
     def test_single_values_hold_at_all_points(self) -> None:
-        found = solve(load_model("lock-and-bus"), sweep({"population.processors": [1, 2], CRITICAL: "2 ms"}))
+        found = solve(
+            load_model("lock-and-bus"), sweep({"population.processors": [1, 2], CRITICAL: "2 ms"})
+        )
         assert found.dims == ("population.processors",)
         assert found["time"][0] == pytest.approx(
             solve("lock-and-bus", {"population.processors": 1, CRITICAL: 0.002})["time"]
@@ -229,7 +294,10 @@ class TestManyPoints:
                 {"population.processors": [1, 2], CRITICAL: [1e-3]},
                 "arrays need equally many values: population.processors has 2",
             ),
-            ({"population.processors": []}, "population.processors has no values; give at least one"),
+            (
+                {"population.processors": []},
+                "population.processors has no values; give at least one",
+            ),
             (sweep({"population.processors": 2}), "sweep(...) needs a list or an array"),
             (
                 {"population.processors": np.ones((2, 2))},
@@ -237,7 +305,9 @@ class TestManyPoints:
             ),
         ],
     )
-    def test_arrays_that_make_no_points_are_refused(self, model: str, values: Any, message: str) -> None:
+    def test_arrays_that_make_no_points_are_refused(
+        self, model: str, values: Any, message: str
+    ) -> None:
         with pytest.raises(ModelError) as caught:
             solve(load_model("lock-and-bus") if model == "object" else model, values)
         assert str(caught.value).startswith(message)
@@ -259,7 +329,8 @@ class TestStudies:
     def test_a_dict_gives_what_the_file_gives(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"
         path.write_text(
-            f"study: 1\nbase: {{model: lock-and-bus, {CRITICAL}: 2 ms}}\nvary: {{population.processors: [1, 2, 4]}}\n"
+            f"study: 1\nbase: {{model: lock-and-bus, {CRITICAL}: 2 ms}}\nvary:"
+            " {population.processors: [1, 2, 4]}\n"
         )
         from_dict, from_file = run(self.STUDY), run(path)
         np.testing.assert_array_equal(from_dict.sweeps[0]["time"], from_file.sweeps[0]["time"])
@@ -279,22 +350,46 @@ def load_model(name: str) -> Model:
 
 
 class TestPrinting:
-    """An answer and a sweep print as tables; names that are not there are refused with the nearest."""
+    """An answer and a sweep print as tables; names that are not there are refused with the
+    nearest.
+    """
 
-    def test_an_answer_prints_what_the_terminal_prints(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["solve", "law/flow-line", "--set", "items=3", "--set", "once=2 us", "--set", "longest=1 us"]) == 0
+    def test_an_answer_prints_what_the_terminal_prints(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert (
+            main(
+                [
+                    "solve",
+                    "law/flow-line",
+                    "--set",
+                    "items=3",
+                    "--set",
+                    "once=2 us",
+                    "--set",
+                    "longest=1 us",
+                ]
+            )
+            == 0
+        )
         answer = solve("law/flow-line", {"items": "3", "once": "2 us", "longest": "1 us"})
         printed = capsys.readouterr().out
         assert str(answer).splitlines()[0] == printed.splitlines()[0]
-        assert {" ".join(line.split()) for line in str(answer).splitlines()} >= {"time 4 us", "value amount"}
+        assert {" ".join(line.split()) for line in str(answer).splitlines()} >= {
+            "time 4 us",
+            "value amount",
+        }
 
-    def test_several_kinds_of_bounds_are_printed_one_by_one(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_several_kinds_of_bounds_are_printed_one_by_one(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert main(["solve", "central-server", "--with", "bounds"]) == 0
         assert capsys.readouterr().out.startswith("central-server by bounds/asymptotic: ")
 
     def test_the_repr_is_one_line(self) -> None:
-        assert repr(solve("law/flow-line", {"items": 3, "once": 2e-6, "longest": 1e-6})) == (
-            "<Answer for law/flow-line by closed-form: time = 4e-06 s>"
+        assert (
+            repr(solve("law/flow-line", {"items": 3, "once": 2e-6, "longest": 1e-6}))
+            == "<Answer for law/flow-line by closed-form: time = 4e-06 s>"
         )
 
     def test_a_number_of_an_account_goes_by_the_name_of_its_column(self) -> None:
@@ -321,30 +416,56 @@ class TestPrinting:
         assert polars.DataFrame(sweep).equals(sweep.to_polars())
 
     def test_a_library_that_reads_arrow_streams_takes_results(self) -> None:
-        found = run({"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1, 2]}})
+        found = run(
+            {
+                "study": 1,
+                "base": {"model": "lock-and-bus"},
+                "vary": {"population.processors": [1, 2]},
+            }
+        )
         table = polars.DataFrame(found)
         assert table["sweep"].to_list() == [None, "vary", "vary"]
-        assert table["time [s]"].to_list() == [found.cases["base"]["time"], *found.sweeps[0]["time"].tolist()]
+        assert table["time [s]"].to_list() == [
+            found.cases["base"]["time"],
+            *found.sweeps[0]["time"].tolist(),
+        ]
 
     def test_a_law_of_another_name_is_told_with_the_nearest(self) -> None:
         with pytest.raises(KeyError, match="did you mean 'amdahl-"):
             LAWS["amdahl"]
 
-    def test_a_library_that_is_not_installed_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_library_that_is_not_installed_is_named(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "xarray", None)
         with pytest.raises(MissingExtraError, match="pip install xarray"):
             solve("lock-and-bus", {"population.processors": [1, 2]}).to_xarray()
 
 
 class TestPointsInAFile:
-    AXES: Mapping[str, Any] = {"population.processors": [1, 2, 4], "parameters.critical": ["1 ms", "2 ms"]}
+    AXES: Mapping[str, Any] = {
+        "population.processors": [1, 2, 4],
+        "parameters.critical": ["1 ms", "2 ms"],
+    }
 
-    def test_they_are_those_of_a_sweep_in_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_they_are_those_of_a_sweep_in_memory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("slipstick.study.stream.TOGETHER", 4)
         for method in (None, "mean-value"):
-            written = solve("lock-and-bus", sweep(self.AXES, out=tmp_path / "points.parquet"), method=method)
-            table, held = written.scan().collect(), solve("lock-and-bus", sweep(self.AXES), method=method)
-            assert (len(written), written.failed, written.outside, written.units) == (6, 0, 0, {"time": "s"})
+            written = solve(
+                "lock-and-bus", sweep(self.AXES, out=tmp_path / "points.parquet"), method=method
+            )
+            table, held = (
+                written.scan().collect(),
+                solve("lock-and-bus", sweep(self.AXES), method=method),
+            )
+            assert (len(written), written.failed, written.outside, written.units) == (
+                6,
+                0,
+                0,
+                {"time": "s"},
+            )
             units = json.loads(polars.read_parquet_metadata(written.path)["units"])
             assert units == {"population.processors": "1", "parameters.critical": "s", "time": "s"}
             assert table["time"].to_list() == held["time"].ravel().tolist()
@@ -353,18 +474,31 @@ class TestPointsInAFile:
             assert table["exact"].to_list() == list(held.provenance.exact)
         assert [each.name for each in tmp_path.iterdir()] == ["points.parquet"]
 
-    def test_a_point_outside_of_its_bounds_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        # No shipped approximation leaves its bounds at these points, so one of three points is said to.
-        said = property(lambda found: {1: "time is below its lower bound 1 s"} if len(found) == 3 else {})
+    def test_a_point_outside_of_its_bounds_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # No shipped approximation leaves its bounds at these points, so one of three points is said
+        # to.
+        said = property(
+            lambda found: {1: "time is below its lower bound 1 s"} if len(found) == 3 else {}
+        )
         monkeypatch.setattr("slipstick.method.answers.Answers.outside", said)
         axes = sweep({"population.processors": [1, 2, 4]}, out=tmp_path / "x.parquet")
         written = solve("lock-and-bus", axes, method="mean-value")
         assert written.outside == 1
-        assert written.scan().collect()["outside"].to_list() == ["", "time is below its lower bound 1 s", ""]
+        assert written.scan().collect()["outside"].to_list() == [
+            "",
+            "time is below its lower bound 1 s",
+            "",
+        ]
 
     def test_points_without_an_answer_are_counted(self, tmp_path: Path) -> None:
-        axes = sweep({"items": [1, 2], "once": 0.001, "longest": [0.001, 0.002]}, out=tmp_path / "x.parquet")
-        written = solve(LAWS["flow-line"], axes)  # an item cannot take longer at one stage than at all of them
+        axes = sweep(
+            {"items": [1, 2], "once": 0.001, "longest": [0.001, 0.002]}, out=tmp_path / "x.parquet"
+        )
+        written = solve(
+            LAWS["flow-line"], axes
+        )  # an item cannot take longer at one stage than at all of them
         assert (len(written), written.failed) == (4, 2)
         assert np.isnan(written.scan().collect()["time"].to_numpy()).tolist() == [False, True] * 2
 
@@ -374,12 +508,18 @@ class TestPointsInAFile:
             (
                 {"population.processors": [2, 3]},
                 "simulation",
-                "simulation takes too long for a file of points; write another method, such as closed-form",
+                (
+                    "simulation takes too long for a file of points; write another method, such as"
+                    " closed-form"
+                ),
             ),
             (
                 {"machine": ["rs6000-43p-atm", "nodes-2024"]},
                 None,
-                "machine needs a model for each of its values; write a file of points for each of them",
+                (
+                    "machine needs a model for each of its values; write a file of points for each"
+                    " of them"
+                ),
             ),
         ],
     )
@@ -395,7 +535,8 @@ class TestPointsInAFile:
         solvable = SolvableModel(law, law.parameters, None, Simulation())
         with pytest.raises(ModelError) as caught:
             streamed(solvable, {"x": np.ones(2)}, tmp_path / "x.parquet")
-        assert str(caught.value) == (
-            "x is no number that time is computed from, so it cannot be varied within one file of points; write a file for "
-            "each of its values"
+        assert (
+            str(caught.value)
+            == "x is no number that time is computed from, so it cannot be varied within one file"
+            " of points; write a file for each of its values"
         )

@@ -19,7 +19,11 @@ def test_a_program_runs_in_its_short_form(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [program, "--short"])
     # As from another folder: what a program takes of the tests it finds by itself.
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *(each for each in sys.path if Path(each) != BENCHMARKS.parent)])
+    monkeypatch.setattr(
+        sys,
+        "path",
+        [str(BENCHMARKS), *(each for each in sys.path if Path(each) != BENCHMARKS.parent)],
+    )
     for name in [each for each in sys.modules if each.partition(".")[0] == "tests"]:
         monkeypatch.delitem(sys.modules, name)
     alarm = signal.getsignal(signal.SIGALRM)

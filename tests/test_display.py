@@ -18,7 +18,10 @@ SWEEP = {"population.processors": list(range(1, 61))}
 def tables(html: str) -> list[list[list[str]]]:
     """Read the cells of every table; well-formed, or ElementTree refuses it."""
     whole = ElementTree.fromstring(f"<div>{html}</div>")
-    return [[[cell.text or "" for cell in row] for row in each.iter("tr")] for each in whole.iter("table")]
+    return [
+        [[cell.text or "" for cell in row] for row in each.iter("tr")]
+        for each in whole.iter("table")
+    ]
 
 
 def test_an_answer_shows_its_values_its_account_and_its_notes() -> None:
@@ -31,24 +34,43 @@ def test_an_answer_shows_its_values_its_account_and_its_notes() -> None:
     ]
 
 
-@pytest.mark.parametrize("settings", [{}, {"population.processors": "32", "parameters.critical": "0.5 ms"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"population.processors": "32", "parameters.critical": "0.5 ms"}]
+)
 def test_print_of_an_answer_is_what_the_terminal_shows(
     settings: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["solve", "lock-and-bus", *(f"--set={path}={text}" for path, text in settings.items())]) == 0
+    assert (
+        main(
+            ["solve", "lock-and-bus", *(f"--set={path}={text}" for path, text in settings.items())]
+        )
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "now  meaning" in shown
     assert str(solve("lock-and-bus", settings)) == shown.rstrip()
 
 
 def test_printed_notebooks_have_the_same_cells_in_latex() -> None:
-    study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1, 2]}}
+    study = {
+        "study": 1,
+        "base": {"model": "lock-and-bus"},
+        "vary": {"population.processors": [1, 2]},
+    }
     for shown in (solve("lock-and-bus"), solve("lock-and-bus", SWEEP), run(study)):
         arrays = re.findall(
-            r"\\displaystyle \\begin\{array\}\{(l+)\}\n(.*?)\n\\end\{array\}", shown._repr_latex_(), re.DOTALL
+            r"\\displaystyle \\begin\{array\}\{(l+)\}\n(.*?)\n\\end\{array\}",
+            shown._repr_latex_(),
+            re.DOTALL,
         )
-        told = [[row.split(" & ") for row in re.split(r" \\\\(?: \\hline)?\n", text)] for _, text in arrays]
-        told = [[[_plain(cell) for cell in row] for row in rows if not row[0].startswith("\\rlap")] for rows in told]
+        told = [
+            [row.split(" & ") for row in re.split(r" \\\\(?: \\hline)?\n", text)]
+            for _, text in arrays
+        ]
+        told = [
+            [[_plain(cell) for cell in row] for row in rows if not row[0].startswith("\\rlap")]
+            for rows in told
+        ]
         assert told == tables(shown._repr_html_())
         assert [len(sides) for sides, _ in arrays] == [len(rows[0]) for rows in told]
 
@@ -60,11 +82,15 @@ def _plain(cell: str) -> str:
 
 
 def test_no_text_is_a_command_of_latex() -> None:
-    assert r"\text{a}\backslash \text{input}\{\text{x}\}\text{}\%\text{}" in latex_table("", ["a\\input{x}%"], [])
+    assert r"\text{a}\backslash \text{input}\{\text{x}\}\text{}\%\text{}" in latex_table(
+        "", ["a\\input{x}%"], []
+    )
 
 
 def test_a_sweep_shows_its_first_points_and_says_that_there_are_more() -> None:
-    ((head, first, *_, last),) = tables(solve("lock-and-bus", SWEEP, method="closed-form")._repr_html_())
+    ((head, first, *_, last),) = tables(
+        solve("lock-and-bus", SWEEP, method="closed-form")._repr_html_()
+    )
     assert head[:2] == ["population.processors", "time [s]"]
     assert first[:2] == ["1", "0.010005"]
     assert set(last) == {"..."}
@@ -83,12 +109,18 @@ def test_a_model_shows_its_steps_and_its_resources() -> None:
 
 
 def test_a_study_shows_its_cases_and_sweeps() -> None:
-    study = {"study": 1, "base": {"model": "law/flow-line", "items": 3, "once": "10 us", "longest": "3 us"}}
+    study = {
+        "study": 1,
+        "base": {"model": "law/flow-line", "items": 3, "once": "10 us", "longest": "3 us"},
+    }
     found = run({**study, "vary": {"items": [1, 2]}})
     cases, sweep = tables(found._repr_html_())
     assert cases[1][:3] == ["base", "law/flow-line", "time"]
     assert repr(found) == "<Results of study: 1 cases and 1 sweeps>"
-    assert str(found).splitlines()[1] == "base: <Answer for law/flow-line by closed-form: time = 1.6e-05 s>"
+    assert (
+        str(found).splitlines()[1]
+        == "base: <Answer for law/flow-line by closed-form: time = 1.6e-05 s>"
+    )
     assert [row[0] for row in sweep] == ["items", "1", "2"]
 
 
@@ -101,7 +133,9 @@ def test_a_law_shows_its_equation() -> None:
 
 
 def test_a_model_shows_its_equations() -> None:
-    found = closed_model(delay(9e-3, name="work") >> hold("door", service("bus", 1e-3, name="update")), processors=8)
+    found = closed_model(
+        delay(9e-3, name="work") >> hold("door", service("bus", 1e-3, name="update")), processors=8
+    )
     assert found._repr_latex_().splitlines()[1].startswith("T &= ")
 
 

@@ -1,4 +1,6 @@
-"""The pages of the documentation: their commands run, files that they name exist, and they are built. Examples are doctests."""
+"""The pages of the documentation: their commands run, files that they name exist, and they are
+built. Examples are doctests.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,14 @@ PATHS = [
     if not PLACEHOLDER.search(path)
 ]
 SPECS = re.findall(r"```yaml\n(.+?)```", TEXTS["extending.md"], re.DOTALL)
-SECTIONS = dict(re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", TEXTS["extending.md"], re.DOTALL | re.MULTILINE))
+SECTIONS = dict(
+    re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", TEXTS["extending.md"], re.DOTALL | re.MULTILINE)
+)
 
 REBUILT = {*STUDIES} - {*SLOW}
-"""Shipped studies that ``tests/house/test_specs.py`` runs and writes whole; they are not run again here."""
+"""Shipped studies that ``tests/house/test_specs.py`` runs and writes whole; they are not run
+again here.
+"""
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -68,7 +74,8 @@ def test_the_files_and_commands_of_a_page_work_in_an_empty_folder(
     for command in re.findall(r"^\$ slipstick (.+)$", TEXTS[page], re.MULTILINE):
         if (study := re.fullmatch(r"run (\S+) --out \S+", command)) and study[1] in REBUILT:
             continue
-        # A page in which the model runs takes half of the time; tests/report/test_live.py makes those of both kinds of model.
+        # A page in which the model runs takes half of the time; tests/report/test_live.py makes
+        # those of both kinds of model.
         whole = [*shlex.split(command), *["--no-html"] * command.startswith("run ")]
         assert main(whole) == 0, (command, capsys.readouterr().err)
 

@@ -1,4 +1,6 @@
-"""A package beside slipstick adds a command, a question, a check and a format of measured files by its entry points."""
+"""A package beside slipstick adds a command, a question, a check and a format of measured files
+by its entry points.
+"""
 
 from __future__ import annotations
 
@@ -145,20 +147,30 @@ def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
     assert "## Fastest case" in (tmp_path / "report" / "report.md").read_text()
 
 
-def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_taken_or_cannot_be_imported_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     metadata = tmp_path / "odd-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[odd.a]\none = odd_part:TABLE\n[odd.b]\ntwo = odd_missing:TABLE\n")
+    (metadata / "entry_points.txt").write_text(
+        "[odd.a]\none = odd_part:TABLE\n[odd.b]\ntwo = odd_missing:TABLE\n"
+    )
     (tmp_path / "odd_part.py").write_text("TABLE = {'run': 'odd_part:run'}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ModelError, match=r"odd_part:TABLE adds 'run' to the group odd.a, where it is taken"):
+    with pytest.raises(
+        ModelError, match=r"odd_part:TABLE adds 'run' to the group odd.a, where it is taken"
+    ):
         list(Registry("odd.a", {"run": 1}))
     with pytest.raises(
-        ModelError, match=r"odd_part:run, which is 'run' of the group odd.a, is not there: module 'odd_part'"
+        ModelError,
+        match=r"odd_part:run, which is 'run' of the group odd.a, is not there: module 'odd_part'",
     ):
         Registry("odd.a")["run"]
-    with pytest.raises(ModelError, match=r"odd_missing:TABLE cannot be imported for the group odd.b: No module named"):
+    with pytest.raises(
+        ModelError,
+        match=r"odd_missing:TABLE cannot be imported for the group odd.b: No module named",
+    ):
         list(Registry("odd.b"))
 
 
@@ -167,4 +179,6 @@ def test_a_study_without_questions_of_other_packages_has_none_of_their_keys() ->
     assert study_model(plain) is StudySpec
     assert study_model(asks) is study_model()
     assert [*QUESTIONS.places] == ["measured", "traces", "fits"]
-    assert study_model().model_fields.keys() == StudySpec.model_fields.keys() | QUESTIONS.places.keys()
+    assert (
+        study_model().model_fields.keys() == StudySpec.model_fields.keys() | QUESTIONS.places.keys()
+    )

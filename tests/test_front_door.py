@@ -22,17 +22,25 @@ class Strange(Activity):
 def test_a_name_that_is_not_there_is_said_like_any_other() -> None:
     with pytest.raises(AttributeError) as caught:
         slipstick.solver  # type: ignore[attr-defined]  # noqa: B018
-    assert str(caught.value) == "module 'slipstick' has no attribute 'solver'; did you mean 'solve'?"
+    assert (
+        str(caught.value) == "module 'slipstick' has no attribute 'solver'; did you mean 'solve'?"
+    )
 
 
 def test_solve_and_run_are_functions_whatever_was_imported_first() -> None:
-    code = "import slipstick.method.closed_form, slipstick.study.run; from slipstick import run, solve; print(callable(run), callable(solve))"
+    code = (
+        "import slipstick.method.closed_form, slipstick.study.run; from slipstick import run,"
+        " solve; print(callable(run), callable(solve))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True True\n"
 
 
 def test_importing_the_package_imports_no_library() -> None:
-    code = "import sys, slipstick; print(sorted({'numpy', 'sympy', 'pydantic', 'yaml', 'click'} & set(sys.modules)))"
+    code = (
+        "import sys, slipstick; print(sorted({'numpy', 'sympy', 'pydantic', 'yaml', 'click'} &"
+        " set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -55,7 +63,9 @@ def test_a_public_name_is_called_like_what_it_stands_for(name: str) -> None:
 
 
 def test_a_line_of_the_stub_imports_one_name_as_type_checkers_export_it() -> None:
-    assert all(len(each.names) == 1 and each.names[0].asname == each.names[0].name for each in IMPORTS)
+    assert all(
+        len(each.names) == 1 and each.names[0].asname == each.names[0].name for each in IMPORTS
+    )
 
 
 def test_a_study_runs_in_one_call() -> None:
@@ -67,15 +77,20 @@ def test_a_study_runs_in_one_call() -> None:
 def test_a_parameter_needs_a_name_that_can_stand_in_a_path(name: str) -> None:
     with pytest.raises(ModelError) as caught:
         slipstick.Parameter(name)
-    assert str(caught.value) == f"{name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots"
+    assert (
+        str(caught.value)
+        == f"{name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots"
+    )
 
 
 @pytest.mark.parametrize("name", ["a b", "1x", "x" * 70])
 def test_a_step_needs_a_name_that_can_stand_in_a_path(name: str) -> None:
     with pytest.raises(ModelError) as caught:
         slipstick.delay(1.0, name=name)
-    assert str(caught.value) == (
-        f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a letter"
+    assert (
+        str(caught.value)
+        == f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a"
+        " letter"
     )
 
 

@@ -1,4 +1,6 @@
-"""A cost over its limit is refused with the way to raise it, and that way works: command line, study and Python alike."""
+"""A cost over its limit is refused with the way to raise it, and that way works: command line,
+study and Python alike.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,16 @@ import pytest
 from slipstick import Model, closed_model, delay, fork, run, service, solve, sweep
 from slipstick.cli.main import main
 from slipstick.errors import InputError, NoAnswerError, SlipstickError, SpecError, UnknownNameError
-from slipstick.limits import ANNOUNCE, ANNOUNCED, LIMITS, WorkPace, added_up, check_cost, given_limits, limited
+from slipstick.limits import (
+    ANNOUNCE,
+    ANNOUNCED,
+    LIMITS,
+    WorkPace,
+    added_up,
+    check_cost,
+    given_limits,
+    limited,
+)
 from slipstick.schema.text import standard_input
 from slipstick.study.engine import Engine, Limits
 from slipstick.study.points import Block, PointBlock, SolvedBlock, solved
@@ -78,7 +89,11 @@ def test_points_that_take_long_tell_how_long_without_those_kept_of_an_earlier_ru
         """A store that has the first point alone."""
 
         def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
-            return solved(block) if isinstance(block, PointBlock) and block.values[PROCESSORS] == 1 else None
+            return (
+                solved(block)
+                if isinstance(block, PointBlock) and block.values[PROCESSORS] == 1
+                else None
+            )
 
         def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None:
             pass
@@ -99,7 +114,10 @@ def test_points_that_take_long_tell_how_long_without_those_kept_of_an_earlier_ru
 @pytest.mark.parametrize(
     "asked",
     [
-        "solve lock-and-bus --with simulation --set simulation.precision=0.0001 --set simulation.events=200000",
+        (
+            "solve lock-and-bus --with simulation --set simulation.precision=0.0001 --set"
+            " simulation.events=200000"
+        ),
         "solve lock-and-bus --with mean-value --set population.processors=100",
         "solve central-server --with markov-chain",
     ],
@@ -115,14 +133,19 @@ def test_a_long_answer_tells_how_long_it_takes(
 def test_a_program_says_how_long_counting_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--set", "bodies=1e6", "--set", "steps=100"]
     assert main(["counts", "barnes", *sizes, "--limit", "counting=10"]) == 1
-    words = "counting barnes takes 25,911 s; the limit is 10: take a smaller size, or allow more with --limit counting=27000"
+    words = (
+        "counting barnes takes 25,911 s; the limit is 10: take a smaller size, or allow more with"
+        " --limit counting=27000"
+    )
     assert words in capsys.readouterr().err
 
 
 def test_points_that_belong_together_are_within_one_limit() -> None:
     with added_up() as spent:
         check_cost("states", 10_000, "this", "ask for less", points=2)
-        with pytest.raises(NoAnswerError, match="this, for each of many points; together they are over the limit:"):
+        with pytest.raises(
+            NoAnswerError, match="this, for each of many points; together they are over the limit:"
+        ):
             check_cost("states", 12_000, "this", "ask for less")
     assert spent == [pytest.approx(2 / 3), 0.4]
     check_cost("states", 12_000, "this", "ask for less")
@@ -153,7 +176,9 @@ def test_a_limit_holds_on_the_command_line(capsys: pytest.CaptureFixture[str]) -
         ("states", "write NAME=VALUE, such as states=1e6 or time=60s"),
     ],
 )
-def test_a_limit_that_cannot_be_is_refused(given: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_that_cannot_be_is_refused(
+    given: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["solve", "bolch-8-4", "--limit", given]) == 2
     assert words in capsys.readouterr().err
 
@@ -166,7 +191,12 @@ def test_a_limit_of_a_study_holds_and_the_command_line_goes_before_it(
     for command in (["check", str(study)], ["run", str(study), "--out", str(tmp_path / "out")]):
         assert main(command) == 2
         assert "vary: 6 points; the limit is 4" in capsys.readouterr().err
-    assert main(["run", str(study), "--no-html", "--out", str(tmp_path / "out"), "--limit", "points=6"]) == 0
+    assert (
+        main(
+            ["run", str(study), "--no-html", "--out", str(tmp_path / "out"), "--limit", "points=6"]
+        )
+        == 0
+    )
     assert len(run(study, limits={"points": 10}).sweeps[0]) == 6
 
 
@@ -194,14 +224,19 @@ def test_all_limits_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(f"\n{name} " in told for name in LIMITS)
     assert main(["limits", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)["limits"]
-    assert {name: each["value"] for name, each in values.items()} == {name: each.value for name, each in LIMITS.items()}
+    assert {name: each["value"] for name, each in values.items()} == {
+        name: each.value for name, each in LIMITS.items()
+    }
 
 
-SPEC = "queueing-network: 1\nclasses: {a: {population: 2}}\nstations: {cpu: {service: {a: 10 ms}}}\n"
+SPEC = (
+    "queueing-network: 1\nclasses: {a: {population: 2}}\nstations: {cpu: {service: {a: 10 ms}}}\n"
+)
 DATA = "p,time [s]\n1,8\n2,5\n"
 TRACE = "processor,event,source,destination,time [us]\na,enter,,work,0\na,leave,,work,5\n"
 ARRIVALS = (
-    "queueing-network: 1\nclasses: {a: {trace: {file: data.csv, of: gaps}}}\nstations: {cpu: {service: {a: 10 ms}}}\n"
+    "queueing-network: 1\nclasses: {a: {trace: {file: data.csv, of: gaps}}}\nstations: {cpu:"
+    " {service: {a: 10 ms}}}\n"
 )
 
 
@@ -214,7 +249,12 @@ ARRIVALS = (
         ({"t.csv": DATA}, ["fit", "t.csv"], "data_bytes", len(DATA)),
         ({"t.csv": TRACE}, ["trace", "t.csv"], "trace_bytes", len(TRACE)),
         ({"t.csv": TRACE}, ["measured", "t.csv"], "events", 4),
-        ({"a.yaml": ARRIVALS, "data.csv": "gap [s]\n1\n2\n"}, ["check", "a.yaml"], "data_bytes", 12),
+        (
+            {"a.yaml": ARRIVALS, "data.csv": "gap [s]\n1\n2\n"},
+            ["check", "a.yaml"],
+            "data_bytes",
+            12,
+        ),
         ({"a.yaml": ARRIVALS, "data.csv": "gap [s]\n1\n2\n"}, ["check", "a.yaml"], "arrivals", 2),
         ({}, ["measured", "-"], "input_bytes", len(DATA)),
     ],
@@ -237,7 +277,10 @@ def test_readers_refuse_more_than_their_limit_and_read_what_it_allows(
     refused = capsys.readouterr().err
     assert f"the limit is {least - 1}" in refused or f"more than {least - 1} " in refused
     assert f"or allow more with --limit {name}=" in refused
-    assert main([*command, "--limit", f"{name}={least}"]) in (0, 1), capsys.readouterr().err  # a fit needs more runs
+    assert main([*command, "--limit", f"{name}={least}"]) in (
+        0,
+        1,
+    ), capsys.readouterr().err  # a fit needs more runs
     standard_input.cache_clear()
 
 
@@ -245,13 +288,19 @@ def test_a_file_over_its_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "t.prv").write_text("#Paraver (1):9:1:1\n")
     for read in ("open", "os.open"):
         monkeypatch.setattr(f"builtins.{read}" if read == "open" else read, pytest.fail)
-    with limited({"trace_bytes": 5}), pytest.raises(SpecError, match="19 bytes are too many; the limit is 5"):
+    with (
+        limited({"trace_bytes": 5}),
+        pytest.raises(SpecError, match="19 bytes are too many; the limit is 5"),
+    ):
         read_trace(tmp_path / "t.prv")
 
 
 def test_what_a_packed_trace_unpacks_to_counts(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TRACE.encode() + b"\n" * 100_000))
-    with limited({"trace_bytes": 5_000}), pytest.raises(SpecError, match="more than 5,000 bytes; cut the trace"):
+    with (
+        limited({"trace_bytes": 5_000}),
+        pytest.raises(SpecError, match="more than 5,000 bytes; cut the trace"),
+    ):
         read_trace(tmp_path / "t.csv.gz")
 
 
@@ -262,7 +311,9 @@ def test_a_fork_of_many_different_branches_is_refused_and_one_of_alike_branches_
 
     with (
         limited({"branches": 3}),
-        pytest.raises(NoAnswerError, match="would join 4 branches that use different resources; the"),
+        pytest.raises(
+            NoAnswerError, match="would join 4 branches that use different resources; the"
+        ),
     ):
         solve(forked(4), method="mean-value")
     with limited({"branches": 3}):

@@ -1,4 +1,6 @@
-"""Random times have the mean and the variation asked for in every method, and maxima as integrals and exact results give them."""
+"""Random times have the mean and the variation asked for in every method, and maxima as
+integrals and exact results give them.
+"""
 
 from __future__ import annotations
 
@@ -67,11 +69,15 @@ def test_balanced_means_carry_half_each() -> None:
 
 
 def test_times_out_of_range_are_named() -> None:
-    with pytest.raises(ModelError, match=r"a hyperexponential time has an scv of at least 1, got 0\.5"):
+    with pytest.raises(
+        ModelError, match=r"a hyperexponential time has an scv of at least 1, got 0\.5"
+    ):
         hyperexponential(1.0, 0.5)
     with pytest.raises(ModelError, match=r"a Coxian time has an scv of at least 0\.01, got 0"):
         coxian(1.0, 0.0)
-    with pytest.raises(ModelError, match=r"a time made of phases needs a finite mean above 0 s, got 0\.0"):
+    with pytest.raises(
+        ModelError, match=r"a time made of phases needs a finite mean above 0 s, got 0\.0"
+    ):
         exponential(0.0)
 
 
@@ -89,7 +95,9 @@ def test_simulator_and_chain_have_the_same_moments(mean: float, scv: float) -> N
 @pytest.mark.parametrize("scv", [0.4, 0.07, 0.7, 4.0])
 def test_one_server_waits_by_pollaczek_and_khinchine_in_chain_and_simulation(scv: float) -> None:
     load = 0.6
-    queue = network({"jobs": open_class(load)}, {"cpu": station(service={"jobs": 1.0}, scv={"jobs": scv})})
+    queue = network(
+        {"jobs": open_class(load)}, {"cpu": station(service={"jobs": 1.0}, scv={"jobs": scv})}
+    )
     waiting = load * (1 + scv) / 2 / (1 - load)
     chain = solve(queue, method="markov-chain")
     assert chain.values["waiting_time[jobs,cpu]"].value == pytest.approx(waiting, rel=1e-6)
@@ -111,7 +119,9 @@ def expected_maximum(times: list[tuple[float, float]]) -> float:
     """Integrate P(longest > t), each time a gamma variate."""
 
     def beyond(t: float) -> float:
-        return 1 - float(np.prod([stats.gamma.cdf(t, 1 / scv, scale=mean * scv) for mean, scv in times]))
+        return 1 - float(
+            np.prod([stats.gamma.cdf(t, 1 / scv, scale=mean * scv) for mean, scv in times])
+        )
 
     return float(integrate.quad(beyond, 0, 200, limit=500, points=[mean for mean, _ in times])[0])
 
@@ -131,18 +141,28 @@ def test_times_that_vary_more_than_exponential_ones() -> None:
         phases = hyperexponential(mean, scv)
         return 1 - float(np.sum(phases.start * np.exp(-phases.rates * t)))
 
-    expected = integrate.quad(lambda t: 1 - np.prod([below(t, *each) for each in times]), 0, 400, limit=500)[0]
-    assert maximum_of([random_time(*each) for each in times]).mean[0] == pytest.approx(expected, rel=1e-3)
+    expected = integrate.quad(
+        lambda t: 1 - np.prod([below(t, *each) for each in times]), 0, 400, limit=500
+    )[0]
+    assert maximum_of([random_time(*each) for each in times]).mean[0] == pytest.approx(
+        expected, rel=1e-3
+    )
     alike = integrate.quad(lambda t: 1 - below(t, 1.0, 4.0) ** 16, 0, 400, limit=500)[0]
-    assert maximum_of_identical(random_time(1.0, 4.0), 16 * ONE).mean[0] == pytest.approx(alike, rel=1e-3)
+    assert maximum_of_identical(random_time(1.0, 4.0), 16 * ONE).mean[0] == pytest.approx(
+        alike, rel=1e-3
+    )
 
 
-TIMES = st.builds(random_time, st.floats(1e-6, 1e3), st.sampled_from([0.01, 0.25, 0.9, 1.0, 4.0, 30.0]))
+TIMES = st.builds(
+    random_time, st.floats(1e-6, 1e3), st.sampled_from([0.01, 0.25, 0.9, 1.0, 4.0, 30.0])
+)
 
 
 @quick
 @given(st.lists(TIMES, min_size=1, max_size=4), st.integers(1, 40))
-def test_a_maximum_is_no_less_than_the_mean_of_any_operand(times: list[RandomTime], count: int) -> None:
+def test_a_maximum_is_no_less_than_the_mean_of_any_operand(
+    times: list[RandomTime], count: int
+) -> None:
     """Issue 12: a fork came out 0.015 % below its longest branch, and so below the lower bound."""
     longest = max(float(each.mean[0]) for each in times)
     assert maximum_of(times).mean[0] >= longest
@@ -167,19 +187,27 @@ def test_many_times_need_few_panels_and_equal_ones_one(monkeypatch: pytest.Monke
     assert float(few.mean[0]) != float(every.mean[0])
     assert few.variance == pytest.approx(every.variance, rel=1e-4)
     alike = maximum_of([random_time(2.0, 0.5) for _ in range(30)])
-    assert alike.mean == pytest.approx(maximum_of_identical(random_time(2.0, 0.5), 30 * ONE).mean, rel=1e-12)
+    assert alike.mean == pytest.approx(
+        maximum_of_identical(random_time(2.0, 0.5), 30 * ONE).mean, rel=1e-12
+    )
 
 
-@pytest.mark.parametrize(("scv", "error"), [(0.1, 0.01), (0.25, 0.021), (1.0, 0.065), (2.0, 0.09), (4.0, 0.075)])
+@pytest.mark.parametrize(
+    ("scv", "error"), [(0.1, 0.01), (0.25, 0.021), (1.0, 0.065), (2.0, 0.09), (4.0, 0.075)]
+)
 def test_the_work_left_after_a_gap_errs_as_stated(scv: float, error: float) -> None:
-    """Exact of a gamma variate: E (Y - c)+ = m P(Y' > c) - c P(Y > c), where Y' has one more in its shape."""
+    """Exact of a gamma variate: E (Y - c)+ = m P(Y' > c) - c P(Y > c), where Y' has one more in
+    its shape.
+    """
     work = stats.gamma(1 / scv, scale=scv), stats.gamma(1 / scv + 1, scale=scv)
     off = []
     for gap in (0.2, 0.5, 1.0, 2.0):
         constant, _ = left_over(ONE, scv * ONE, gap * ONE, 0 * ONE)
         off.append(constant[0] - (work[1].sf(gap) - gap * work[0].sf(gap)))
         exponential, _ = left_over(ONE, scv * ONE, gap * ONE, gap * gap * ONE)
-        assert exponential[0] == pytest.approx(1 - gap * (1 - (1 + scv / gap) ** (-1 / scv)), rel=1e-6)
+        assert exponential[0] == pytest.approx(
+            1 - gap * (1 - (1 + scv / gap) ** (-1 / scv)), rel=1e-6
+        )
     assert error / 3 < max(map(abs, off)) < error
 
 
@@ -225,7 +253,9 @@ def test_the_normal_distribution() -> None:
 
 
 @pytest.mark.parametrize(("scv", "exact"), [(0.25, 1.2734), (1.0, 1.5), (4.0, 1.65)])
-def test_the_later_of_two_times_keeps_the_tails_of_their_distribution(scv: float, exact: float) -> None:
+def test_the_later_of_two_times_keeps_the_tails_of_their_distribution(
+    scv: float, exact: float
+) -> None:
     """Exact: Erlang with four phases, exponential, hyperexponential with balanced means."""
     times = JointlyNormalTimes()
     a, b = (times.after(None, RandomTime(np.ones(1), np.full(1, scv))) for _ in range(2))
@@ -236,8 +266,12 @@ def test_the_later_of_two_times_keeps_the_tails_of_their_distribution(scv: float
     assert times.mean[times.later(a, b)][0] == pytest.approx(1 + exact, rel=0.01)
 
 
-def _sampled_end(scv: float, stages: list[tuple[bool, float]], items: int, random: np.random.Generator) -> float:
-    """Sample the mean time at which the last item leaves a pipeline of serial and parallel stages."""
+def _sampled_end(
+    scv: float, stages: list[tuple[bool, float]], items: int, random: np.random.Generator
+) -> float:
+    """Sample the mean time at which the last item leaves a pipeline of serial and parallel
+    stages.
+    """
     ends = np.zeros((2000, items))
     for is_serial, mean in stages:
         if scv > 1:
@@ -263,17 +297,28 @@ def _sampled_end(scv: float, stages: list[tuple[bool, float]], items: int, rando
         (4.0, [serial, parallel], 0.04, 0.25),
     ],
 )
-def test_pipelines_alone(scv: float, kinds: list[Callable[..., Stage]], half: float, most: float) -> None:
+def test_pipelines_alone(
+    scv: float, kinds: list[Callable[..., Stage]], half: float, most: float
+) -> None:
     random, errors = np.random.Generator(np.random.PCG64(40_000)), []
     for _ in range(30):
-        means = np.exp(random.uniform(np.log(0.2), np.log(2.0), int(random.integers(2, 6)))).tolist()
-        chosen, items = [kinds[-1 if random.random() > 0.75 else 0] for _ in means], int(random.integers(2, 17))
+        means = np.exp(
+            random.uniform(np.log(0.2), np.log(2.0), int(random.integers(2, 6)))
+        ).tolist()
+        chosen, items = (
+            [kinds[-1 if random.random() > 0.75 else 0] for _ in means],
+            int(random.integers(2, 17)),
+        )
         parts = [
-            kind(delay(mean, name=f"s{k}", scv=scv)) for k, (kind, mean) in enumerate(zip(chosen, means, strict=True))
+            kind(delay(mean, name=f"s{k}", scv=scv))
+            for k, (kind, mean) in enumerate(zip(chosen, means, strict=True))
         ]
         (time,) = MeanValue(closed_model(pipeline(parts, items), 1)).times({})
         exact = _sampled_end(
-            scv, [(kind is serial, mean) for kind, mean in zip(chosen, means, strict=True)], items, random
+            scv,
+            [(kind is serial, mean) for kind, mean in zip(chosen, means, strict=True)],
+            items,
+            random,
         )
         errors.append(abs(time / exact - 1))
     assert np.median(errors) < half

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick import closed_class, delay, grouped_model, load, network, service, solve, station, sweep
+from slipstick import (
+    closed_class,
+    delay,
+    grouped_model,
+    load,
+    network,
+    service,
+    solve,
+    station,
+    sweep,
+)
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownNameError
 from slipstick.model.activity import Activity
 from slipstick.model.system import Station
@@ -24,8 +34,20 @@ def cycle(name: str) -> Activity:
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        ("linearizer", "; approximate methods take that for one class only; ask for markov-chain or simulation"),
-        ("schweitzer", "; approximate methods take that for one class only; ask for markov-chain or simulation"),
+        (
+            "linearizer",
+            (
+                "; approximate methods take that for one class only; ask for markov-chain or"
+                " simulation"
+            ),
+        ),
+        (
+            "schweitzer",
+            (
+                "; approximate methods take that for one class only; ask for markov-chain or"
+                " simulation"
+            ),
+        ),
     ],
 )
 def test_approximate_methods_refuse_classes_that_overtake(method: str, words: str) -> None:
@@ -36,17 +58,23 @@ def test_approximate_methods_refuse_classes_that_overtake(method: str, words: st
 
 def test_mean_value_refuses_groups_that_overtake() -> None:
     model = grouped_model(
-        {"first": (2, cycle("first")), "second": (2, cycle("second"))}, resources={"bus": Station(discipline="lcfs")}
+        {"first": (2, cycle("first")), "second": (2, cycle("second"))},
+        resources={"bus": Station(discipline="lcfs")},
     )
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="mean-value")
-    assert ", where groups wait unequally long; mean-value has no answer for that, simulation may" in str(caught.value)
+    assert (
+        ", where groups wait unequally long; mean-value has no answer for that, simulation may"
+        in str(caught.value)
+    )
 
 
 def test_a_chain_refuses_random_order_with_rates() -> None:
     stations = {"cpu": station(demand={"a": 1.0, "b": 2.0}, discipline="random", rates=[1.0, 1.5])}
     with pytest.raises(SlipstickError) as caught:
-        solve(network({"a": closed_class(2), "b": closed_class(1)}, stations), method="markov-chain")
+        solve(
+            network({"a": closed_class(2), "b": closed_class(1)}, stations), method="markov-chain"
+        )
     words = "a chain has no random order of service with rates; ask for linearizer, or for servers"
     assert str(caught.value) == words
 
@@ -84,14 +112,22 @@ def test_a_machine_takes_no_workload() -> None:
 
 
 def test_a_long_sweep_keeps_no_whole_answers() -> None:
-    found = solve("lock-and-bus", {"population.processors": list(range(1, 6000))}, method="closed-form")
+    found = solve(
+        "lock-and-bus", {"population.processors": list(range(1, 6000))}, method="closed-form"
+    )
     assert isinstance(found, Sweep)
     with pytest.raises(ModelError) as caught:
         found.answer(0)
-    assert str(caught.value) == "whole answers were not kept for so many points; solve this point alone"
+    assert (
+        str(caught.value)
+        == "whole answers were not kept for so many points; solve this point alone"
+    )
 
 
 def test_a_simulation_takes_a_limited_number_of_permits() -> None:
     with pytest.raises(ModelError) as caught:
         LockPlan("pool", permits=MOST_HOLDERS + 1, noun="permits")
-    assert str(caught.value) == f"permits pool: a simulation takes from 1 to {MOST_HOLDERS}, got {MOST_HOLDERS + 1}"
+    assert (
+        str(caught.value)
+        == f"permits pool: a simulation takes from 1 to {MOST_HOLDERS}, got {MOST_HOLDERS + 1}"
+    )

@@ -1,4 +1,6 @@
-"""Units: every factor by a second road, every refusal word for word, and text that comes back as it went."""
+"""Units: every factor by a second road, every refusal word for word, and text that comes back as
+it went.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ POWER = "is not a whole number from 1 to 9 or -9 to -1; write it as in 's^2'"
 sizes = st.floats(min_value=1e-290, max_value=1e290)
 values = st.one_of(st.just(0.0), sizes, sizes.map(lambda size: -size))
 dimensions = st.one_of(
-    st.sampled_from([COUNT, TIME, BYTES, RATE, TIME_PER_BYTE, BANDWIDTH, FREQUENCY, Dimension.of("op/s")]),
+    st.sampled_from(
+        [COUNT, TIME, BYTES, RATE, TIME_PER_BYTE, BANDWIDTH, FREQUENCY, Dimension.of("op/s")]
+    ),
     st.tuples(*[st.integers(-9, 9)] * len(BASES)).map(Dimension),
 )
 
@@ -89,14 +93,23 @@ def test_the_rest_of_the_table_is_one_of_its_own_kind() -> None:
     rest = {unit: (Fraction(1), unit) for unit in ("request", "page", "message", "cycle", "1")}
     rest["%"] = (Fraction(1, 100), "1")
     tried = {TIME, BYTES, FREQUENCY, Dimension.of("op")}
-    left = {unit: (size, str(counted)) for unit, (size, counted) in UNITS.items() if counted not in tried}
+    left = {
+        unit: (size, str(counted))
+        for unit, (size, counted) in UNITS.items()
+        if counted not in tried
+    }
     assert left == rest
 
 
 def test_the_table_holds_what_is_documented() -> None:
-    assert spelt(TIME) == "day h min month ms ns ps s us week year \N{MICRO SIGN}s \N{GREEK SMALL LETTER MU}s"
-    assert spelt(BYTES) == (
-        "B EB EiB GB Gbit GiB Gibit KiB Kibit MB Mbit MiB Mibit PB PiB TB Tbit TiB Tibit bit kB kbit"
+    assert (
+        spelt(TIME)
+        == "day h min month ms ns ps s us week year \N{MICRO SIGN}s \N{GREEK SMALL LETTER MU}s"
+    )
+    assert (
+        spelt(BYTES)
+        == "B EB EiB GB Gbit GiB Gibit KiB Kibit MB Mbit MiB Mibit PB PiB TB Tbit TiB Tibit bit kB"
+        " kbit"
     )
     assert spelt(FREQUENCY) == "GHz Hz MHz THz kHz"
     assert spelt(Dimension.of("op")) == "Eop Gop Mop Pop Top kop op"
@@ -174,7 +187,11 @@ def test_scales_multiply_and_divide(one: str, other: str) -> None:
     assert scale(f"{one}/{other}") == (a / b, kind / sort)
     assert scale(f"{one}^3") == (a**3, kind**3)
     assert scale(f"/{one}") == scale(f"1/{one}") == scale(f"{one}^-1") == (1 / a, COUNT / kind)
-    assert scale(f"{one}/{other}/{other}") == scale(f"{one}/{other} {other}") == (a / b**2, kind / sort**2)
+    assert (
+        scale(f"{one}/{other}/{other}")
+        == scale(f"{one}/{other} {other}")
+        == (a / b**2, kind / sort**2)
+    )
 
 
 @given(dimensions)
@@ -194,7 +211,9 @@ def test_a_thousand_quantities() -> None:
     units = "us", "MB/s", "ns/B", "/s", "kop"
     read = [parse(f"{n / 8} {unit}") for n in range(200) for unit in units]
     factors = [scale(unit) for unit in units]
-    assert read == [(float(Fraction(n, 8) * factor), kind) for n in range(200) for factor, kind in factors]
+    assert read == [
+        (float(Fraction(n, 8) * factor), kind) for n in range(200) for factor, kind in factors
+    ]
 
 
 # --- refusing, with the whole message ---
@@ -248,7 +267,9 @@ def test_a_thousand_quantities() -> None:
 )
 def test_refuses_a_unit_and_names_those_it_may_be(unit: str, way_out: str) -> None:
     assert refusal(f"5 {unit}") == f"'5 {unit}': there is no unit {unit.split()[0]!r}; {way_out}"
-    assert refusal(f"5 s/{unit}") == f"'5 s/{unit}': there is no unit {unit.split()[0]!r}; {way_out}"
+    assert (
+        refusal(f"5 s/{unit}") == f"'5 s/{unit}': there is no unit {unit.split()[0]!r}; {way_out}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -291,7 +312,16 @@ def test_refuses(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1e400 s", "-1e400 s", "1e308 GB", "1e999999999 s", "1e99999999999999999999999 s", "1e-400 s", "1e-320 us"]
+    "text",
+    [
+        "1e400 s",
+        "-1e400 s",
+        "1e308 GB",
+        "1e999999999 s",
+        "1e99999999999999999999999 s",
+        "1e-400 s",
+        "1e-320 us",
+    ],
 )
 def test_refuses_what_floating_point_cannot_hold(text: str) -> None:
     assert refusal(text) == f"{text!r} {OUT_OF_RANGE}"
@@ -320,9 +350,21 @@ def test_refuses_a_missing_unit_in_a_scale() -> None:
         ("2", "op/cycle", "'2' lacks its unit; write it, such as '2 op/cycle'"),
         ("8 MB", "s", "'8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'"),
         ("8 MB", "1", "'8 MB' is a quantity in B, but a plain number is wanted, such as '8'"),
-        ("5 %", "s/B", "'5 %' is a plain number, but a quantity in s/B is wanted, such as '5 ns/B'"),
-        ("64 GB/s", "cycle/s", "'64 GB/s' is a quantity in B/s, but a quantity in cycle/s is wanted, such as '64 GHz'"),
-        ("3 /s", "B/s", "'3 /s' is a quantity in 1/s, but a quantity in B/s is wanted, such as '3 MB/s'"),
+        (
+            "5 %",
+            "s/B",
+            "'5 %' is a plain number, but a quantity in s/B is wanted, such as '5 ns/B'",
+        ),
+        (
+            "64 GB/s",
+            "cycle/s",
+            "'64 GB/s' is a quantity in B/s, but a quantity in cycle/s is wanted, such as '64 GHz'",
+        ),
+        (
+            "3 /s",
+            "B/s",
+            "'3 /s' is a quantity in 1/s, but a quantity in B/s is wanted, such as '3 MB/s'",
+        ),
     ],
 )
 def test_insists_on_the_dimension(text: str, wanted: str, message: str) -> None:
@@ -331,14 +373,18 @@ def test_insists_on_the_dimension(text: str, wanted: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("wanted", ["s", "B", "s/B", "B/s", "1/s", "cycle/s", "1", "op/cycle", "s B/op^2"])
+@pytest.mark.parametrize(
+    "wanted", ["s", "B", "s/B", "B/s", "1/s", "cycle/s", "1", "op/cycle", "s B/op^2"]
+)
 def test_the_example_in_a_message_would_do(wanted: str) -> None:
     with pytest.raises(UnitError) as caught:
         to_base("7 page", Dimension.of(wanted))
     to_base(str(caught.value).split("'")[-2], Dimension.of(wanted))
 
 
-@given(st.one_of(st.text(max_size=220), st.text("0123456789eE+-.,_ */^%kMGismuBbitopHz", max_size=220)))
+@given(
+    st.one_of(st.text(max_size=220), st.text("0123456789eE+-.,_ */^%kMGismuBbitopHz", max_size=220))
+)
 @example("1" * 200)
 @example("1 " + "EB^9 " * 39)
 @example("1 /" + "ps^9/" * 39)
@@ -404,7 +450,11 @@ def test_shows(value: float, dimension: str, text: str) -> None:
 
 
 def test_shows_as_many_digits_as_asked_but_all_before_the_point() -> None:
-    assert [show(1.23456e-5, TIME, digits) for digits in (1, 3, 6)] == ["12 us", "12.3 us", "12.3456 us"]
+    assert [show(1.23456e-5, TIME, digits) for digits in (1, 3, 6)] == [
+        "12 us",
+        "12.3 us",
+        "12.3456 us",
+    ]
 
 
 @given(values, dimensions)
@@ -446,7 +496,9 @@ def test_bytes_with_a_binary_prefix_are_exact(count: int) -> None:
         ([5, 1e6], "B", ("MB", 1e6)),
     ],
 )
-def test_chooses_one_unit_for_all(values: list[float], dimension: str, chosen: tuple[str, float]) -> None:
+def test_chooses_one_unit_for_all(
+    values: list[float], dimension: str, chosen: tuple[str, float]
+) -> None:
     assert choose(values, Dimension.of(dimension)) == chosen
 
 

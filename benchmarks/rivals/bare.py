@@ -1,4 +1,6 @@
-"""Loops that simulate one kind of model and nothing else, written by hand and compiled: what no general kernel can beat."""
+"""Loops that simulate one kind of model and nothing else, written by hand and compiled: what no
+general kernel can beat.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,10 @@ def single(cycles: int, seed: int) -> float:
                 place = heap
                 heap += 1
                 while place > 0 and heap_time[(place - 1) >> 1] > due:
-                    heap_time[place], heap_kind[place] = heap_time[(place - 1) >> 1], heap_kind[(place - 1) >> 1]
+                    heap_time[place], heap_kind[place] = (
+                        heap_time[(place - 1) >> 1],
+                        heap_kind[(place - 1) >> 1],
+                    )
                     place = (place - 1) >> 1
                 heap_time[place], heap_kind[place] = due, what
     return total / cycles
@@ -92,7 +97,9 @@ def closed(cycles: int, seed: int, jobs: int, think: float, means: Any) -> float
     )
     at, begun = np.full(jobs, -1), np.zeros(jobs)
     for job in range(jobs):
-        size = push(heap_time, heap_job, size, np.random.exponential(think) if think > 0 else 0.0, job)
+        size = push(
+            heap_time, heap_job, size, np.random.exponential(think) if think > 0 else 0.0, job
+        )
     total, done = 0.0, 0
     while done < cycles:
         now, job = heap_time[0], heap_job[0]

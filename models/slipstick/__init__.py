@@ -1,7 +1,7 @@
 """slipstick: a performance-model calculator for parallel systems.
 
-A model is a machine, a workload and how they are used. slipstick computes how long it takes, where the processors'
-time goes, what limits it and which change would help most.
+A model is a machine, a workload and how they are used. slipstick computes how long it takes, where
+the processors' time goes, what limits it and which change would help most.
 
 >>> from slipstick import closed_model, delay, hold, service, solve
 >>> cycle = delay(9e-3, name="work") >> hold("table", service("bus", 1e-3, name="update", component="lock"))
@@ -9,11 +9,11 @@ time goes, what limits it and which change would help most.
 >>> answer["efficiency"], answer.account
 (0.9, {'busy': 0.009, 'lock': 0.001})
 
-Why this shape: data flow one way, model -> method -> answer -> report, and every package says in its first line what
-it is. `expression` lies below `law` and `model`, which both use it; `answer` and `results` are what `method` and `study`
-hand to `report`, which cannot compute. The public names stand in the stub ``__init__.pyi``, where type checkers and
-editors read them; a name is imported when it is first used, so that ``import slipstick`` and the command line start
-without NumPy.
+Why this shape: data flow one way, model -> method -> answer -> report, and every package says in
+its first line what it is. `expression` lies below `law` and `model`, which both use it; `answer`
+and `results` are what `method` and `study` hand to `report`, which cannot compute. The public names
+stand in the stub ``__init__.pyi``, where type checkers and editors read them; a name is imported
+when it is first used, so that ``import slipstick`` and the command line start without NumPy.
 """
 
 from importlib import import_module
@@ -31,7 +31,9 @@ __version__ = "0.1.0"
 
 
 def _public() -> dict[str, str]:
-    """Read the stub: the module of each public name. Its lines are ``from MODULE import NAME as NAME``."""
+    """Read the stub: the module of each public name. Its lines are ``from MODULE import NAME as
+    NAME``.
+    """
     with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
         lines = [line.split() for line in stub if line.startswith("from ")]
     return {name: module for _, module, _, _, _, name in lines}
@@ -48,6 +50,8 @@ def __getattr__(name: str) -> object:
     if name not in names:
         from slipstick.errors import did_you_mean
 
-        raise AttributeError(f"module 'slipstick' has no attribute {name!r}{did_you_mean(name, list(names))}")
+        raise AttributeError(
+            f"module 'slipstick' has no attribute {name!r}{did_you_mean(name, list(names))}"
+        )
     globals()[name] = found = getattr(import_module(names[name]), name)
     return found

@@ -11,22 +11,44 @@ from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import UnknownNameError
 
 HELD = ", which its interval holds"
-"""Ends the words on a value beyond a bound that is no contradiction: its interval reaches the bound."""
+"""Ends the words on a value beyond a bound that is no contradiction: its interval reaches the
+bound.
+"""
 
 OVERHEAD, REDUCTION = "overhead", "overhead_reduction"
-"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 - after / before of it."""
+"""Time of a processor that is not useful: all that the account holds besides the useful; and 1 -
+after / before of it.
+"""
 
 LOW, HIGH = "low", "high"
 
 _SECONDS = (
-    *("time", "time_alone", "time_quantile", "wait", "account", "technology", "step", "once", OVERHEAD),
-    *("response_time", "residence_time", "time_per_visit", "waiting_time", "response_time_quantile", "time_until"),
+    *(
+        "time",
+        "time_alone",
+        "time_quantile",
+        "wait",
+        "account",
+        "technology",
+        "step",
+        "once",
+        OVERHEAD,
+    ),
+    *(
+        "response_time",
+        "residence_time",
+        "time_per_visit",
+        "waiting_time",
+        "response_time_quantile",
+        "time_until",
+    ),
 )
 _UNITS = {"throughput": "1/s", "warps": "1/s", "bytes": "B", **dict.fromkeys(_SECONDS, "s")}
 
 
 def unit_of(name: str) -> str:
-    """Give the base unit of a value, or of an end of its interval, by its name; most are plain numbers.
+    """Return the base unit of a value, or of an end of its interval, by its name; most are plain
+    numbers.
 
     >>> unit_of("low[throughput[jobs]]")
     '1/s'
@@ -59,8 +81,14 @@ class Value:
         return self.low, self.high
 
     def __str__(self) -> str:
-        between = f"{self.low:.4g} to {self.high:.4g}" if self.low is not None and self.high is not None else "unknown"
-        return f"{between if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(" 1")
+        between = (
+            f"{self.low:.4g} to {self.high:.4g}"
+            if self.low is not None and self.high is not None
+            else "unknown"
+        )
+        return f"{between if self.value is None else format(self.value, '.4g')} {self.unit}".removesuffix(
+            " 1"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +127,19 @@ class Answer(ShownAsTables):
     ----------
     model, method : names
     values : by name, such as ``time`` or ``processors_lost[lock]``
-    account : seconds of a processor in a cycle (or the whole program), by component; adds up to the time
+    account : seconds of a processor in a cycle (or the whole program), by component; adds up to the
+        time
     technology : the same seconds by technology class
     steps : the same seconds by step
     once : time of one execution of each step [s]
     useful : components that count as useful
-    share : by value and path, the part of one percent that one percent less buys; adds up to 1 for a time or a rate
+    share : by value and path, the part of one percent that one percent less buys; adds up to 1 for
+        a time or a rate
     gradient : by value and path, the derivative in base units
     exact : equal to the model's expectation to rounding
     bound : which value lies outside of its bounds, and by what; empty where none does
-    error : the class of the error, where an approximate method promises none for the model; else empty
+    error : the class of the error, where an approximate method promises none for the model; else
+        empty
     failed : why there is no answer, or None
     notes : what the method left out or assumed
     limits : the limiting stage of each pipeline
@@ -116,9 +147,11 @@ class Answer(ShownAsTables):
     given : what was set beside the files
     seed : key of the random streams of a simulation
     converged : whether a simulation reached the wished precision; None of other methods
-    promise : usual relative error of the time of an approximate method, as its benchmark shows it [1]
+    promise : usual relative error of the time of an approximate method, as its benchmark shows it
+        [1]
     interrupted : the method was stopped before it was done
-    intervals : ends of the interval of what the account holds, by names such as ``account[lock]`` and ``step[send]``
+    intervals : ends of the interval of what the account holds, by names such as ``account[lock]``
+        and ``step[send]``
     described : what the specs say of each quantity, by path, where they are known
     """
 
@@ -148,7 +181,8 @@ class Answer(ShownAsTables):
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> float | None:
-        """Give a number by its name, in its base unit; None for a value of which only bounds are known.
+        """Return a number by its name, in its base unit; None for a value of which only bounds are
+        known.
 
         Raises
         ------
@@ -167,7 +201,7 @@ class Answer(ShownAsTables):
         return str(written("text of an answer", self)).rstrip()
 
     def shown_tables(self) -> Iterator[TableShown]:
-        """Give the values, the account and the notes."""
+        """Yield the values, the account and the notes."""
         yield from written("tables of an answer", self)
 
     def __repr__(self) -> str:
@@ -175,12 +209,18 @@ class Answer(ShownAsTables):
             return f"<Answer for {self.model} by {self.method}: no answer: {self.failed}>"
         first = ", ".join(f"{name} = {each}" for name, each in list(self.values.items())[:2])
         more = len(self.names) - 2
-        return f"<Answer for {self.model} by {self.method}: {first}{f', and {more} more' if more > 0 else ''}>"
+        return (
+            f"<Answer for {self.model} by {self.method}:"
+            f" {first}{f', and {more} more' if more > 0 else ''}>"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of everything that `find` gives a number for."""
-        return (*self.values, *(f"{kind}[{key}]" for kind, book in self._books.items() for key in book))
+        return (
+            *self.values,
+            *(f"{kind}[{key}]" for kind, book in self._books.items() for key in book),
+        )
 
     def find(self, name: str) -> float | None:
         """Find a number by the name that columns have, in its base unit; None where there is none.
@@ -194,9 +234,11 @@ class Answer(ShownAsTables):
         return self._books[kind].get(inside.removesuffix("]")) if kind in self._books else None
 
     def ends(self, name: str) -> tuple[float | None, float | None]:
-        """Give the ends of the interval of a number by its name, in its base unit; None where there is none.
+        """Return the ends of the interval of a number by its name, in its base unit; None where
+        there is none.
 
-        They are infinite where a simulation does not know how sure its estimate is: it was too short, or drifts.
+        They are infinite where a simulation does not know how sure its estimate is: it was too
+        short, or drifts.
 
         >>> Answer("m", "simulation", account={"lock": 2.0}, intervals={"account[lock]": (1.9, 2.1)}).ends("account[lock]")
         (1.9, 2.1)
@@ -207,7 +249,7 @@ class Answer(ShownAsTables):
         return (-inf, inf) if unsure and None in ends and not name.startswith("once[") else ends
 
     def unit(self, name: str) -> str:
-        """Give the base unit of a number by its name; empty where there is none."""
+        """Return the base unit of a number by its name; empty where there is none."""
         if name in self.values:
             return self.values[name].unit
         return "s" if self.find(name) is not None else ""
@@ -219,4 +261,9 @@ class Answer(ShownAsTables):
 
     @property
     def _books(self) -> dict[str, Mapping[str, float]]:
-        return {"account": self.account, "technology": self.technology, "step": self.steps, "once": self.once}
+        return {
+            "account": self.account,
+            "technology": self.technology,
+            "step": self.steps,
+            "once": self.once,
+        }

@@ -1,10 +1,13 @@
-"""The Python interface: `load`, `solve`, `sweep`, `run` and `dump`, which take what the command line takes.
+"""The Python interface: `load`, `solve`, `sweep`, `run` and `dump`, which take what the command
+line takes.
 
-A model is named as `slipstick solve` names it (a program, an activity, a queueing network, ``law/NAME``, a file), or is
-a dict of what a file would hold, or an object. Values go by path; each is text with its unit, as on the command line, or a number in base units (s, B, 1/s).
-Where values are arrays, `solve` answers at all points at once.
+A model is named as `slipstick solve` names it (a program, an activity, a queueing network,
+``law/NAME``, a file), or is a dict of what a file would hold, or an object. Values go by path; each
+is text with its unit, as on the command line, or a number in base units (s, B, 1/s). Where values
+are arrays, `solve` answers at all points at once.
 
-Why this shape: what a call does not use is not imported. A model that is built already needs no specs, and no study.
+Why this shape: what a call does not use is not imported. A model that is built already needs no
+specs, and no study.
 """
 
 from __future__ import annotations
@@ -91,9 +94,10 @@ def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> A
     Parameters
     ----------
     axes : arrays or lists of values by path; a single value holds at every point
-    out : a Parquet file to write the points to, block by block, so that memory does not grow with their number; `solve`
-        then gives a `StreamedSweep`. The axes are numbers, the method does not simulate, and the file has the first value
-        of an answer, such as ``time``, with the method of each point and whether it is exact
+    out : a Parquet file to write the points to, block by block, so that memory does not grow with
+        their number; `solve` then gives a `StreamedSweep`. The axes are numbers, the method does
+        not simulate, and the file has the first value of an answer, such as ``time``, with the
+        method of each point and whether it is exact
 
     >>> from slipstick import solve, sweep
     >>> axes = sweep({"population.processors": [1, 2, 4], "parameters.critical": ["1 ms", "2 ms"]})
@@ -121,17 +125,18 @@ def load(
 
     Parameters
     ----------
-    reference : a model by the name or file that `slipstick solve` takes (``lock-and-bus``, ``dvsm/diff-request``,
-        ``law/flow-line``, ``mine.yaml``), or ``KIND/NAME`` of the catalogue: ``machine/NAME``, ``network/NAME``,
-        ``activity/NAME``, ``queueing-network/NAME``; the file of a machine or network; or a dict of what a file would hold,
-        whose first key is the kind
-    machine, workload, technology : what a program runs on, its inputs, the technology: names, files, or in place as dicts
+    reference : a model by the name or file that `slipstick solve` takes (``lock-and-bus``,
+        ``dvsm/diff-request``, ``law/flow-line``, ``mine.yaml``), or ``KIND/NAME`` of the catalogue:
+        ``machine/NAME``, ``network/NAME``, ``activity/NAME``, ``queueing-network/NAME``; the file
+        of a machine or network; or a dict of what a file would hold, whose first key is the kind
+    machine, workload, technology : what a program runs on, its inputs, the technology: names,
+        files, or in place as dicts
     set : values by path, laid over what the files say: text with a unit, or numbers in base units
 
     Returns
     -------
-    Machine or SharedMemory (of a machine), Network (of a network), Model (of a program or an activity),
-    QueueingNetwork, or Law
+    Machine or SharedMemory (of a machine), Network (of a network), Model (of a program or an
+    activity), QueueingNetwork, or Law
 
     Raises
     ------
@@ -149,7 +154,9 @@ def load(
     from slipstick.schema.library import KINDS, Library, is_file_name, kinds_called
 
     library = Library()
-    name = str(next(iter(reference), "")) if isinstance(reference, Mapping) else os.fspath(reference)
+    name = (
+        str(next(iter(reference), "")) if isinstance(reference, Mapping) else os.fspath(reference)
+    )
     prefix, _, rest = name.partition("/")
     if isinstance(reference, Mapping):
         kinds = [name]
@@ -160,15 +167,26 @@ def load(
     kind = next((each for each in (*FILES, *HARDWARE) if each in kinds), kinds[0] if kinds else "")
     if kind in HARDWARE:
         _refuse_others(kind, machine=machine, workload=workload, technology=technology)
-        tree = _node(reference, "load") if isinstance(reference, Mapping) else library.load(kind, name, _mark("load"))
+        tree = (
+            _node(reference, "load")
+            if isinstance(reference, Mapping)
+            else library.load(kind, name, _mark("load"))
+        )
         return _hardware(kind, Path(name).stem, tree, set or {}, library)
     if kind == "study":
         raise ModelError(f"a study is run, not loaded: slipstick.run({name!r})")
     if kind in KINDS and kind not in FILES:
-        raise ModelError(f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network")
+        raise ModelError(
+            f"a {kind} cannot be loaded by itself; load takes a model, a machine or a network"
+        )
     if prefix == "law" and not set and rest in LAWS:
         return LAWS[rest]
-    references = {"model": reference, "machine": machine, "workload": workload, "technology": technology}
+    references = {
+        "model": reference,
+        "machine": machine,
+        "workload": workload,
+        "technology": technology,
+    }
     return build(resolve(_settings(references, set or {}), library)).model
 
 
@@ -183,7 +201,8 @@ class SolveOptions(TypedDict, total=False):
     limits: Mapping[str, float] | None
 
 
-# A mapping of single values is one of values or arrays as well; the first signature that fits is meant.
+# A mapping of single values is one of values or arrays as well; the first signature that fits is
+# meant.
 @overload
 def solve(  # type: ignore[overload-overlap]
     model: Spec | Object, set: AxesToFile, **options: Unpack[SolveOptions]
@@ -193,7 +212,9 @@ def solve(  # type: ignore[overload-overlap]
     model: Spec | Object, set: Mapping[str, Value] | None = None, **options: Unpack[SolveOptions]
 ) -> Answer: ...
 @overload
-def solve(model: Spec | Object, set: Axes | Mapping[str, Value | Values], **options: Unpack[SolveOptions]) -> Sweep: ...
+def solve(
+    model: Spec | Object, set: Axes | Mapping[str, Value | Values], **options: Unpack[SolveOptions]
+) -> Sweep: ...
 def solve(
     model: Spec | Object,
     set: Mapping[str, Any] | None = None,
@@ -209,17 +230,19 @@ def solve(
 
     Parameters
     ----------
-    model : a model by the name or file that `slipstick solve` takes, a dict of what the file would hold, or an object: what
-        `load` and the constructors give
-    set : values by path that differ from the model's own: text with a unit, or numbers in base units. With arrays or
-        lists of equal length the model is solved at as many points; single values hold at all of them. `sweep` gives every
-        combination instead
+    model : a model by the name or file that `slipstick solve` takes, a dict of what the file would
+        hold, or an object: what `load` and the constructors give
+    set : values by path that differ from the model's own: text with a unit, or numbers in base
+        units. With arrays or lists of equal length the model is solved at as many points; single
+        values hold at all of them. `sweep` gives every combination instead
     machine, workload, technology : of a program: names, files, or in place as dicts
-    method : by name. By default, of an activity the closed form at the points where it is exact, elsewhere mean value or, where
-        that promises no error, simulation; of a law its formula, and of a network the most exact solver that its size allows.
-        ``answer.method`` and ``found.provenance`` say which it was
+    method : by name. By default, of an activity the closed form at the points where it is exact,
+        elsewhere mean value or, where that promises no error, simulation; of a law its formula, and
+        of a network the most exact solver that its size allows. ``answer.method`` and
+        ``found.provenance`` say which it was
     simulation : how to simulate: seed, precision, budget
-    limits : costs to allow instead of those that ``slipstick limits`` lists, such as ``{"states": 1e6}``
+    limits : costs to allow instead of those that ``slipstick limits`` lists, such as ``{"states":
+        1e6}``
 
     Returns
     -------
@@ -228,15 +251,16 @@ def solve(
     Sweep
         at many; ``found["time"]`` is an array with a dimension for each axis
     StreamedSweep
-        at those of a `sweep` with a file: where it is, how many points it has, and how many have no answer
+        at those of a `sweep` with a file: where it is, how many points it has, and how many have no
+        answer
 
     Raises
     ------
     SpecError : a name is unknown, a file is wrong, a path leads nowhere, or a value is not allowed
     ModelError : a model given as an object has no such parameter, or lacks a value
     UnknownNameError : there is no such method for such a model
-    NoAnswerError : there is no answer at the one point, because a time overflows or a station is saturated. Of many
-        points, those without an answer hold NaN, and `Sweep.failed` says why
+    NoAnswerError : there is no answer at the one point, because a time overflows or a station is
+        saturated. Of many points, those without an answer hold NaN, and `Sweep.failed` says why
 
     >>> from slipstick import solve
     >>> answer = solve("lock-and-bus", {"population.processors": 32}, method="mean-value")
@@ -250,19 +274,31 @@ def solve(
     """
     with limited(limits or {}):
         if not isinstance(model, str | os.PathLike | Mapping):
-            _refuse_others("a model that is built already", machine=machine, workload=workload, technology=technology)
+            _refuse_others(
+                "a model that is built already",
+                machine=machine,
+                workload=workload,
+                technology=technology,
+            )
             return _solve_object(model, set or {}, method, simulation)
-        references = {"model": model, "machine": machine, "workload": workload, "technology": technology}
+        references = {
+            "model": model,
+            "machine": machine,
+            "workload": workload,
+            "technology": technology,
+        }
         return _solve_named(references, set or {}, method, simulation)
 
 
-def run(study: Reference | Mapping[str, Any], *, limits: Mapping[str, float] | None = None) -> Results:
+def run(
+    study: Reference | Mapping[str, Any], *, limits: Mapping[str, float] | None = None
+) -> Results:
     """Run a study and give everything that it found.
 
     Parameters
     ----------
-    study : its name in the catalogue, its file, or the study itself as a dict of what the file would hold; numbers of a
-        dict may be in base units
+    study : its name in the catalogue, its file, or the study itself as a dict of what the file
+        would hold; numbers of a dict may be in base units
     limits : costs to allow, as `solve` takes them; they go before those of the study
 
     Raises
@@ -285,7 +321,9 @@ def run(study: Reference | Mapping[str, Any], *, limits: Mapping[str, float] | N
 
 
 def dump(model: Model | QueueingNetwork) -> str:
-    """Write a model as the text of a file, of an activity or of a queueing network, which reads as an equal model."""
+    """Write a model as the text of a file, of an activity or of a queueing network, which reads
+    as an equal model.
+    """
     import yaml
 
     from slipstick.model.network import QueueingNetwork
@@ -297,7 +335,10 @@ def dump(model: Model | QueueingNetwork) -> str:
 
 
 def _solve_named(
-    references: Mapping[str, Spec | None], given: Mapping[str, Any], method: str | None, simulation: Simulation | None
+    references: Mapping[str, Spec | None],
+    given: Mapping[str, Any],
+    method: str | None,
+    simulation: Simulation | None,
 ) -> Answer | Sweep | StreamedSweep:
     """Answer for a model from the catalogue or a file, at one point or at many."""
     from slipstick.schema.inputs import REFERENCES
@@ -325,14 +366,18 @@ def _solve_named(
 
 
 def _one(settings: Settings, method: str | None) -> Answer:
-    """Answer at one point of a model from the catalogue or a file; of several kinds of bounds the tightest."""
+    """Answer at one point of a model from the catalogue or a file; of several kinds of bounds
+    the tightest.
+    """
     from slipstick.method.methods import form_of
     from slipstick.schema.inputs import solve_settings
     from slipstick.schema.library import Library
 
     (answer, *more), built = solve_settings(settings, Library(), [method])
     if more:
-        compiled = form_of(built.model, built.parameters, answer.method.partition("/")[0], built.options.simulation)
+        compiled = form_of(
+            built.model, built.parameters, answer.method.partition("/")[0], built.options.simulation
+        )
         answer = compiled.points({}).answer(0)
     if answer.failed:
         raise NoAnswerError(answer.failed)
@@ -346,9 +391,14 @@ def _solve_object(
     from slipstick.method.methods import form_of
 
     known = _parameters(model)
-    fixed = {path: _number(path, value, known) for path, value in given.items() if _is_single(value)}
+    fixed = {
+        path: _number(path, value, known) for path, value in given.items() if _is_single(value)
+    }
     several = {path: _several(path, values) for path, values in given.items() if path not in fixed}
-    varied = {path: np.array([_number(path, value, known) for value in values]) for path, values in several.items()}
+    varied = {
+        path: np.array([_number(path, value, known) for value in values])
+        for path, values in several.items()
+    }
     if not varied and not isinstance(given, Axes):
         answer = form_of(model, known, method, simulation).points(fixed).answer(0)
         if answer.failed:
@@ -366,18 +416,24 @@ def _solve_object(
     return _carried_out(_plan(solvable, fixed, varied, isinstance(given, Axes)))
 
 
-def _plan(solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool) -> SweepPlan:
+def _plan(
+    solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool
+) -> SweepPlan:
     """Lay out the points of a model that is built already."""
     from slipstick.results.study import Axis
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import PointGroup, SweepPlan
 
     index = np.indices(tuple(map(len, varied.values()))).reshape(len(varied), -1)
-    points = {path: values[at] if grid else values for at, (path, values) in zip(index, varied.items(), strict=True)}
+    points = {
+        path: values[at] if grid else values
+        for at, (path, values) in zip(index, varied.items(), strict=True)
+    }
     count = len(next(iter(points.values())))
     values = {**{path: np.full(count, value) for path, value in fixed.items()}, **points}
     axes = tuple(
-        Axis(path, str(solvable.parameters[path].dimension), tuple(values.tolist())) for path, values in varied.items()
+        Axis(path, str(solvable.parameters[path].dimension), tuple(values.tolist()))
+        for path, values in varied.items()
     )
     group = PointGroup(solvable, values, np.arange(count))
     return SweepPlan(axes, points, (BASE,) * count, (group,), not grid)
@@ -389,11 +445,15 @@ def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
     if not lengths or 0 in lengths.values():
         empty = next((path for path, length in lengths.items() if not length), "")
         raise ModelError(
-            f"{empty} has no values; give at least one" if empty else "sweep(...) needs a list or an array"
+            f"{empty} has no values; give at least one"
+            if empty
+            else "sweep(...) needs a list or an array"
         )
     if not grid and len(set(lengths.values())) > 1:
         counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-        raise ModelError(f"arrays need equally many values: {counts}; sweep(...) makes every combination")
+        raise ModelError(
+            f"arrays need equally many values: {counts}; sweep(...) makes every combination"
+        )
 
 
 def _carried_out(plan: SweepPlan) -> Sweep:
@@ -413,7 +473,7 @@ def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition
 
 
 def _parameters(model: Object) -> Mapping[str, Parameter]:
-    """Give everything that can be set of a model that is built already, by path."""
+    """Return everything that can be set of a model that is built already, by path."""
     from slipstick.law import Law
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import need_model
@@ -437,12 +497,16 @@ def _is_single(value: Any) -> bool:
 def _several(path: str, values: Any) -> list[Any]:
     """List the values of an axis."""
     if np.ndim(values) > 1:
-        raise ModelError(f"the values of {path} are a list or an array of one dimension; got {np.ndim(values)}")
+        raise ModelError(
+            f"the values of {path} are a list or an array of one dimension; got {np.ndim(values)}"
+        )
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def _settings(
-    references: Mapping[str, Spec | None], values: Mapping[str, Any], simulation: Simulation | None = None
+    references: Mapping[str, Spec | None],
+    values: Mapping[str, Any],
+    simulation: Simulation | None = None,
 ) -> dict[str, Node]:
     """Collect everything that a model from the catalogue or a file is solved with, by path."""
     from slipstick.schema.inputs import SECTION
@@ -450,8 +514,12 @@ def _settings(
     for path, spec in references.items():
         if not isinstance(spec, str | os.PathLike | Mapping | None):
             what = type(spec).__name__
-            raise ModelError(f"{path}= takes a name, a file, or a dict of what the file would hold, not a {what}")
-    settings = {path: _reference(each, path) for path, each in references.items() if each is not None}
+            raise ModelError(
+                f"{path}= takes a name, a file, or a dict of what the file would hold, not a {what}"
+            )
+    settings = {
+        path: _reference(each, path) for path, each in references.items() if each is not None
+    }
     for path, value in values.items():
         settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
     for each in fields(simulation) if simulation is not None else ():
@@ -461,7 +529,7 @@ def _settings(
 
 
 def _reference(value: Any, place: str) -> Node:
-    """Give a name, a path or a spec in place as what stands in a file."""
+    """Return a name, a path or a spec in place as what stands in a file."""
     return _node(os.fspath(value) if isinstance(value, os.PathLike) else value, f"{place}=")
 
 
@@ -474,7 +542,7 @@ def _written(text: str) -> Node:
 
 
 def _node(value: Any, place: str) -> Node:
-    """Give a Python value as what stands in a file; its numbers are in base units."""
+    """Return a Python value as what stands in a file; its numbers are in base units."""
     from slipstick.schema.text import from_plain
 
     return from_plain(_plain(value), _mark(place))
@@ -487,7 +555,11 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | range):
         return [_plain(each) for each in value]
-    return in_base_units(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return (
+        in_base_units(value)
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else value
+    )
 
 
 def _mark(place: str) -> Mark:
@@ -506,7 +578,9 @@ def _hardware(
     from slipstick.schema.text import replace as replaced
 
     for path, value in values.items():
-        tree = replaced(tree, path, _written(value) if isinstance(value, str) else _node(value, "set"))
+        tree = replaced(
+            tree, path, _written(value) if isinstance(value, str) else _node(value, "set")
+        )
     assert isinstance(tree, Table)
     tree = library.resolve(kind, tree)
     prefix = "machine" if kind == "machine" else "machine.network"

@@ -1,8 +1,8 @@
 """How objects show themselves in a notebook: tables in HTML and LaTeX, every text escaped.
 
-An object of a lower package may show what only a package above it can write, such as the equations of a model. The
-package that knows all others, `slipstick`, says in `WRITERS` where each such text is written. So no package imports
-one above it, and this module imports nothing of the package.
+An object of a lower package may show what only a package above it can write, such as the equations
+of a model. The package that knows all others, `slipstick`, says in `WRITERS` where each such text
+is written. So no package imports one above it, and this module imports nothing of the package.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any
 MOST_ROWS = 50
 
 WRITERS: dict[str, str] = {}
-"""By what is written, the function that writes it for an object: ``module:NAME``, imported when it is first asked for."""
+"""By what is written, the function that writes it for an object: ``module:NAME``, imported when
+it is first asked for.
+"""
 
 
 def written(what: str, subject: object) -> Any:
@@ -35,7 +37,7 @@ class ShownAsTables:
     __slots__ = ()
 
     def shown_tables(self) -> Iterable[TableShown]:
-        """Give the tables, the most important first."""
+        """Return the tables, the most important first."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -47,7 +49,9 @@ class ShownAsTables:
         return "\n\n".join(latex_table(*each) for each in self.shown_tables())
 
 
-def html_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS) -> str:
+def html_table(
+    title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS
+) -> str:
     """Lay a table out in HTML.
 
     Parameters
@@ -73,13 +77,18 @@ def _row(tag: str, cells: Sequence[object]) -> str:
 
 
 def _escaped(cell: object) -> str:
-    from html import escape  # its list of entities takes time to import, and few commands write HTML
+    from html import (
+        escape,
+    )  # its list of entities takes time to import, and few commands write HTML
 
     return escape(str(cell))
 
 
-def latex_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS) -> str:
-    r"""Lay a table out in LaTeX: an array, for what shows mathematics on a page knows no tables of text.
+def latex_table(
+    title: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = MOST_ROWS
+) -> str:
+    r"""Lay a table out in LaTeX: an array, for what shows mathematics on a page knows no tables of
+    text.
 
     Parameters
     ----------
@@ -91,7 +100,9 @@ def latex_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]
     \text{50 }\%\text{}
     \end{array}$
     """
-    first, *others = [" & ".join(map(_latex_text, row)) for row in (head, *_first(rows, len(head), most))]
+    first, *others = [
+        " & ".join(map(_latex_text, row)) for row in (head, *_first(rows, len(head), most))
+    ]
     above = [f"\\rlap{{{_latex_text(title)}}} \\\\"] if title else []
     lines = "\n".join([*above, f"{first} \\\\ \\hline", " \\\\\n".join(others)])
     return f"$\\displaystyle \\begin{{array}}{{{'l' * len(head)}}}\n{lines}\n\\end{{array}}$"
@@ -101,8 +112,12 @@ _LATEX_MARKS = {"\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
 
 
 def _latex_text(cell: object) -> str:
-    """Write a text; its signs that LaTeX takes as commands stand between parts of it, in which alone they are escaped alike."""
+    """Write a text; its signs that LaTeX takes as commands stand between parts of it, in which
+    alone they are escaped alike.
+    """
     parts = re.sub(
-        r"[\\^~_%&#${}]", lambda mark: f"}}{_LATEX_MARKS.get(mark[0], chr(92) + mark[0])}\\text{{", str(cell)
+        r"[\\^~_%&#${}]",
+        lambda mark: f"}}{_LATEX_MARKS.get(mark[0], chr(92) + mark[0])}\\text{{",
+        str(cell),
     )
     return f"\\text{{{parts}}}"

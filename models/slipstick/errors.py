@@ -15,7 +15,8 @@
         `-- TooManyStatesError     its Markov chain is too large
 
 Why this shape: callers act on two things only, whether the input or the model is at fault, and
-where. So the two branches are the two exit statuses, and a place travels as a `Problem`, not as text.
+where. So the two branches are the two exit statuses, and a place travels as a `Problem`, not as
+text.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ MOST_PROBLEMS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing that is wrong, and where: 1-based line and column (0 outside files), dotted path."""
+    """One thing that is wrong, and where: 1-based line and column (0 outside files), dotted
+    path.
+    """
 
     file: str
     line: int
@@ -52,7 +55,11 @@ class Problem:
         place = f"{self.file}:{self.line}:{self.column}" if self.line and not option else self.file
         name = self.file.removeprefix("--").removeprefix("set ").casefold()
         told = option and self.path.casefold() in (name, f"simulation.{name}")
-        return f"{place}: {self.path}: {self.message}" if self.path and not told else f"{place}: {self.message}"
+        return (
+            f"{place}: {self.path}: {self.message}"
+            if self.path and not told
+            else f"{place}: {self.message}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +82,17 @@ class Fault:
 
 
 class SlipstickError(Exception):
-    """Root of every error that slipstick raises on purpose; it travels between processes as it is."""
+    """Root of every error that slipstick raises on purpose; it travels between processes as it
+    is.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (type(self), self.args, self.__dict__)
 
 
-def _made_again(kind: type[SlipstickError], args: tuple[object, ...], values: dict[str, object]) -> SlipstickError:
+def _made_again(
+    kind: type[SlipstickError], args: tuple[object, ...], values: dict[str, object]
+) -> SlipstickError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(values)
     return error
@@ -145,7 +156,8 @@ class MissingExtraError(InputError):
 
 
 def need(library: str, purpose: str, extra: str = "report") -> Any:
-    """Import an optional library or a module of it; `extra` is the extra of this package that installs it.
+    """Import an optional library or a module of it; `extra` is the extra of this package that
+    installs it.
 
     Raises
     ------
@@ -162,7 +174,9 @@ class NoAnswerError(SlipstickError):
 
 
 class TooManyStatesError(NoAnswerError):
-    """A Markov chain is too large; `size` is the number of states, for callers that know another way out."""
+    """A Markov chain is too large; `size` is the number of states, for callers that know another
+    way out.
+    """
 
     def __init__(self, size: str, way_out: str) -> None:
         self.size = size

@@ -1,9 +1,12 @@
-"""What other packages add to slipstick, by name: programs, laws, commands, questions, kinds of specs, files that are read.
+"""What other packages add to slipstick, by name: programs, laws, commands, questions, kinds of
+specs, files that are read.
 
-A package adds through the entry points of one group for each kind of addition, such as ``slipstick.questions``; the page
-"Extending slipstick" of the documentation lists the groups. Each entry point gives a mapping from names to where they are
-defined, ``module:NAME``. So all names are known without importing what they stand for, which happens when it is asked
-for. `slipstick_workloads` and `slipstick_measure` are added in this way; slipstick imports neither of them.
+A package adds through the entry points of one group for each kind of addition, such as
+``slipstick.questions``; the page "Extending slipstick" of the documentation lists the groups. Each
+entry point gives a mapping from names to where they are defined, ``module:NAME``. So all names are
+known without importing what they stand for, which happens when it is asked for.
+`slipstick_workloads` and `slipstick_measure` are added in this way; slipstick imports neither of
+them.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ T = TypeVar("T")
 
 
 class SpecKind(NamedTuple):
-    """A kind of spec: its folder, where the model that checks it is defined, and the spec that a starter is made from."""
+    """A kind of spec: its folder, where the model that checks it is defined, and the spec that a
+    starter is made from.
+    """
 
     folder: str
     model: str
@@ -29,7 +34,8 @@ class SpecKind(NamedTuple):
 class Registry(Mapping[str, T]):
     """Additions of one kind by name: slipstick's own, and behind them those of other packages.
 
-    Entry points are read when a name is asked for that is none of slipstick's own, or when all names are.
+    Entry points are read when a name is asked for that is none of slipstick's own, or when all
+    names are.
 
     Parameters
     ----------
@@ -45,7 +51,9 @@ class Registry(Mapping[str, T]):
     ('machines', False, ['machine'])
     """
 
-    def __init__(self, group: str, own: Mapping[str, T] | Callable[[], Mapping[str, T]] = dict) -> None:
+    def __init__(
+        self, group: str, own: Mapping[str, T] | Callable[[], Mapping[str, T]] = dict
+    ) -> None:
         self._group, self._given = group, own
 
     @cached_property
@@ -55,7 +63,9 @@ class Registry(Mapping[str, T]):
 
     @cached_property
     def places(self) -> dict[str, Any]:
-        """Where other packages define what they add: ``module:NAME``, or, once it was imported, the thing itself."""
+        """Where other packages define what they add: ``module:NAME``, or, once it was imported,
+        the thing itself.
+        """
         from importlib.metadata import entry_points
 
         found: dict[str, Any] = {}
@@ -63,9 +73,13 @@ class Registry(Mapping[str, T]):
             try:
                 added = point.load()
             except (ImportError, AttributeError) as error:
-                raise ModelError(f"{point.value} cannot be imported for the group {self._group}: {error}") from error
+                raise ModelError(
+                    f"{point.value} cannot be imported for the group {self._group}: {error}"
+                ) from error
             if taken := [name for name in added if name in found or name in self.own]:
-                raise ModelError(f"{point.value} adds {taken[0]!r} to the group {self._group}, where it is taken")
+                raise ModelError(
+                    f"{point.value} adds {taken[0]!r} to the group {self._group}, where it is taken"
+                )
             found |= added
         return found
 
@@ -80,7 +94,9 @@ class Registry(Mapping[str, T]):
             if isinstance(place, str):
                 place = self.places[name] = imported(place)
         except (ImportError, AttributeError) as error:
-            raise ModelError(f"{place}, which is {name!r} of the group {self._group}, is not there: {error}") from error
+            raise ModelError(
+                f"{place}, which is {name!r} of the group {self._group}, is not there: {error}"
+            ) from error
         return cast(T, place)
 
     def __contains__(self, name: object) -> bool:

@@ -1,6 +1,8 @@
-"""Timed locks, barriers, monitors, pools and loops for programs of your own, and the recorder: see `slipstick_measure.instrument`.
+"""Timed locks, barriers, monitors, pools and loops for programs of your own, and the recorder: see
+`slipstick_measure.instrument`.
 
-They measure and compute nothing, so they are kept with what reads measurements, and are found here when they are asked for.
+They measure and compute nothing, so they are kept with what reads measurements, and are found here
+when they are asked for.
 """
 
 from typing import Any

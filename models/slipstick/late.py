@@ -1,4 +1,6 @@
-"""NumPy, imported when something is first computed with it: files are read and checked without its start-up time."""
+"""NumPy, imported when something is first computed with it: files are read and checked without
+its start-up time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Limits of what one request may cost. A cost is estimated first, and refused above its limit with the way to raise it.
+"""Limits of what one request may cost. A cost is estimated first, and refused above its limit with
+the way to raise it.
 
 slipstick solve MODEL --limit states=1e6
 limits: {states: 1e6}                             in a study
@@ -26,7 +27,8 @@ class CostLimit:
     value : the limit, unless another is given
     counts : what is counted
     cost : memory and processor time of each, in words
-    seconds : processor time of each; a request of more than `ANNOUNCED` in all is announced before it is done [s]
+    seconds : processor time of each; a request of more than `ANNOUNCED` in all is announced before
+        it is done [s]
     """
 
     value: float
@@ -37,13 +39,28 @@ class CostLimit:
 
 LIMITS = {
     "states": CostLimit(3e4, "states of a Markov chain", "4 KB and 0.2 to 1 ms each", 0.0008),
-    "ticks": CostLimit(2e9, "ticks of a Markov chain's clock until a time, for each of its rates", "3 ns each", 3e-09),
-    "lattice": CostLimit(1e10, "steps of an exact method of a network through its populations", "1 ns each", 1e-09),
+    "ticks": CostLimit(
+        2e9,
+        "ticks of a Markov chain's clock until a time, for each of its rates",
+        "3 ns each",
+        3e-09,
+    ),
+    "lattice": CostLimit(
+        1e10, "steps of an exact method of a network through its populations", "1 ns each", 1e-09
+    ),
     "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each", 5e-08),
-    "counting": CostLimit(3600, "seconds that it takes to count a program, estimated", "within a factor of 2", 1.0),
-    "speeds": CostLimit(1e6, "servers of a station of a network whose speeds are listed", "100 B and 0.5 us each"),
-    "customers": CostLimit(1e6, "customers of a chain of a network that a simulation follows", "2 KB each"),
-    "shares": CostLimit(2e9, "pairs of customers of a simulation with a station shared by all", "6 ns each", 6e-9),
+    "counting": CostLimit(
+        3600, "seconds that it takes to count a program, estimated", "within a factor of 2", 1.0
+    ),
+    "speeds": CostLimit(
+        1e6, "servers of a station of a network whose speeds are listed", "100 B and 0.5 us each"
+    ),
+    "customers": CostLimit(
+        1e6, "customers of a chain of a network that a simulation follows", "2 KB each"
+    ),
+    "shares": CostLimit(
+        2e9, "pairs of customers of a simulation with a station shared by all", "6 ns each", 6e-9
+    ),
     "numbers": CostLimit(
         2.5e7,
         "numbers that a simulation of an activity keeps of what is under way",
@@ -51,33 +68,53 @@ LIMITS = {
         4e-07,
     ),
     "populations": CostLimit(
-        2e4, "populations of several groups that mean value goes through", "3 ms each and more", 0.003
+        2e4,
+        "populations of several groups that mean value goes through",
+        "3 ms each and more",
+        0.003,
     ),
-    "visits": CostLimit(2e3, "places in activities at which mean value has a queue joined", "3 to 15 ms each", 0.0055),
+    "visits": CostLimit(
+        2e3,
+        "places in activities at which mean value has a queue joined",
+        "3 to 15 ms each",
+        0.0055,
+    ),
     "branches": CostLimit(
-        200, "branches of a fork that use different resources, by mean value", "0.6 ms for each pair"
+        200,
+        "branches of a fork that use different resources, by mean value",
+        "0.6 ms for each pair",
     ),
     "points": CostLimit(2e6, "points of a sweep that memory holds", "up to 2 KB and 20 us each"),
     "values": CostLimit(1e6, "values of one axis of a sweep", "50 B and 0.6 us each"),
-    "choices": CostLimit(2e4, "points that are chosen among", "up to 0.5 ms each, 3 us to check", 0.0003),
-    "spec_bytes": CostLimit(
-        2**20, "bytes of a spec; a study's own are read before its limits:", "up to 1 us and 30 B each"
+    "choices": CostLimit(
+        2e4, "points that are chosen among", "up to 0.5 ms each, 3 us to check", 0.0003
     ),
-    "spec_values": CostLimit(5e4, "values in a spec; a study's own likewise", "13 us and 400 B each"),
-    "data_bytes": CostLimit(2**24, "bytes of a file of measurements or of arrivals", "1 us and 30 B each"),
+    "spec_bytes": CostLimit(
+        2**20,
+        "bytes of a spec; a study's own are read before its limits:",
+        "up to 1 us and 30 B each",
+    ),
+    "spec_values": CostLimit(
+        5e4, "values in a spec; a study's own likewise", "13 us and 400 B each"
+    ),
+    "data_bytes": CostLimit(
+        2**24, "bytes of a file of measurements or of arrivals", "1 us and 30 B each"
+    ),
     "arrivals": CostLimit(1e5, "arrivals in a file of them", "10 us and 600 B each"),
     "trace_bytes": CostLimit(2**33, "bytes of a trace, also of what was packed", "0.2 us each"),
     "events": CostLimit(2e7, "events of a trace", "4 us each"),
     "input_bytes": CostLimit(2**28, "bytes of standard input", "1 B each"),
 }
-"""By name. The costs were measured in November 2026, except those of arrivals and of standard input, which are estimated.
+"""By name. The costs were measured in November 2026, except those of arrivals and of standard
+input, which are estimated.
 
 A study may limit the time and the memory of one point as well.
 """
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""The environment in which NumPy's matrix products use one thread: those of queueing networks are small, so that several
-threads wait for each other most of the time (an exact answer of 20 stations takes three times the processor time)."""
+"""The environment in which NumPy's matrix products use one thread: those of queueing networks are
+small, so that several threads wait for each other most of the time (an exact answer of 20 stations
+takes three times the processor time)."""
 
 ANNOUNCED = 5.0
 """Processor time above which an estimate is announced before the work begins [s]."""
@@ -90,18 +127,19 @@ _GIVEN: ContextVar[Mapping[str, float]] = ContextVar("given limits", default=Map
 
 
 def given_limits() -> Mapping[str, float]:
-    """Give the limits that hold here in place of those of `LIMITS`."""
+    """Return the limits that hold here in place of those of `LIMITS`."""
     return _GIVEN.get()
 
 
 def limit(name: str) -> float:
-    """Give a limit that holds here."""
+    """Return a limit that holds here."""
     return _GIVEN.get().get(name, LIMITS[name].value)
 
 
 @contextmanager
 def limited(values: Mapping[str, float]) -> Iterator[None]:
-    """Set other limits inside; a limit that was already given outside, as on the command line, stays.
+    """Set other limits inside; a limit that was already given outside, as on the command line,
+    stays.
 
     Raises
     ------
@@ -126,7 +164,9 @@ def limited(values: Mapping[str, float]) -> Iterator[None]:
 
 @contextmanager
 def added_up() -> Iterator[list[float]]:
-    """Apply the limits to the sum of all requests inside; gives each request as a part of its limit."""
+    """Apply the limits to the sum of all requests inside; gives each request as a part of its
+    limit.
+    """
     spent: list[float] = []
     token = _SPENT.set(spent)
     try:
@@ -143,7 +183,8 @@ def check_cost(
     error: Callable[[str], Exception] = NoAnswerError,
     points: int = 1,
 ) -> None:
-    """Refuse a request whose cost is over its limit, with the way to raise it; announce one of more than `ANNOUNCED`.
+    """Refuse a request whose cost is over its limit, with the way to raise it; announce one of more
+    than `ANNOUNCED`.
 
     Parameters
     ----------
@@ -152,7 +193,8 @@ def check_cost(
     what : the request with its cost in words, as the beginning of a sentence
     otherwise : the alternatives to it, in words
     error : makes the error of a message
-    points : number of points with this cost each; the limit is for one of them, inside `added_up` for their sum
+    points : number of points with this cost each; the limit is for one of them, inside `added_up`
+        for their sum
 
     >>> check_cost("states", 2e6, "the chain of x has 2,000,000 states", "ask for simulation")
     Traceback (most recent call last):
@@ -166,29 +208,37 @@ more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
         spent.append(points * cost / limit(name))
         if sum(spent) > 1:
             raise error(
-                f"{what}, for each of many points; together they are over the limit: {otherwise}, {way_out(name)}"
+                f"{what}, for each of many points; together they are over the limit: {otherwise},"
+                f" {way_out(name)}"
             )
-    elif (announce := ANNOUNCE.get()) is not None and (seconds := points * cost * LIMITS[name].seconds) > ANNOUNCED:
+    elif (announce := ANNOUNCE.get()) is not None and (
+        seconds := points * cost * LIMITS[name].seconds
+    ) > ANNOUNCED:
         announce(
-            f"{what}{f' at each of {points:,} points' if points > 1 else ''}: about {seconds:,.0f} s of processor time"
+            f"{what}{f' at each of {points:,} points' if points > 1 else ''}: about {seconds:,.0f}"
+            " s of processor time"
         )
 
 
 class WorkPace:
-    """Follows work that is done in parts, and announces, halfway to `ANNOUNCED`, if all of it may take longer.
+    """Follows work that is done in parts, and announces, halfway to `ANNOUNCED`, if all of it may
+    take longer.
 
     The first part is left out of the pace, for it holds what is done once.
 
     Parameters
     ----------
-    elapsed : follow the time that passes, for work that others do, in place of the processor time of this thread
+    elapsed : follow the time that passes, for work that others do, in place of the processor time
+        of this thread
 
     >>> pace = WorkPace()
     >>> pace.check(1, 10, "the simulation may take 10 events")
     """
 
     def __init__(self, elapsed: bool = False) -> None:
-        self._clock, self._unit = (monotonic, "s") if elapsed else (thread_time, "s of processor time")
+        self._clock, self._unit = (
+            (monotonic, "s") if elapsed else (thread_time, "s of processor time")
+        )
         self._start, self._first, self._over = self._clock(), (0.0, 0.0), False
 
     def check(self, done: float, most: float, what: str) -> None:

@@ -1,26 +1,30 @@
-"""Random times of a given mean and squared coefficient of variation (scv): one meaning for all methods, sums and maxima.
+"""Random times of a given mean and squared coefficient of variation (scv): one meaning for all
+methods, sums and maxima.
 
 The distribution that such a time has:
 
     scv 0         constant; a Markov chain refuses it
     0 < scv < 1   a row of exponential phases of which the last may be missing (`phases_below_one`); an Erlang time
-                  where 1/scv is whole. Below 0.01, which takes more than 100 phases, a chain refuses and the
-                  simulator draws a gamma time
+                  where 1/scv is whole. Below 0.01, which takes more than 100 phases, a chain
+                  refuses and the simulator draws a gamma time
     scv 1         exponential
     scv > 1       one of two exponential phases that contribute half of the mean each (`balanced_means`)
 
-A Markov chain holds the phases (`PhaseType`), the simulator draws them (`slipstick.sim.plan.distributions`), so both
-mean the same model.
+A Markov chain holds the phases (`PhaseType`), the simulator draws them
+(`slipstick.sim.plan.distributions`), so both mean the same model.
 
-Mean value describes a time by its mean and variance (`RandomTime`). For the maximum of independent times, a time of scv up to
-1 is fitted by a distribution whose cube root is normal, which is close to a gamma distribution (Wilson and Hilferty, Proc.
-National Academy of Sciences 17, 1931, 684-688), a time of a larger scv by the hyperexponential distribution above. Both
-distribution functions are elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no special
-functions. Maxima of constants are exact, and so are those of up to `MOST_EXPONENTIAL` exponential times and of any number of
-equal ones. Hyperexponential times are exact but for the integration (`_integrated`). All others are fitted: against maxima of
-gamma variates, and of exponential times with others, the mean errs by up to 0.6 % (tests/test_random_times.py).
+Mean value describes a time by its mean and variance (`RandomTime`). For the maximum of independent
+times, a time of scv up to 1 is fitted by a distribution whose cube root is normal, which is close
+to a gamma distribution (Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688),
+a time of a larger scv by the hyperexponential distribution above. Both distribution functions are
+elementary, so that E max = integral of 1 - product of F_i(t) and its derivatives need no special
+functions. Maxima of constants are exact, and so are those of up to `MOST_EXPONENTIAL` exponential
+times and of any number of equal ones. Hyperexponential times are exact but for the integration
+(`_integrated`). All others are fitted: against maxima of gamma variates, and of exponential times
+with others, the mean errs by up to 0.6 % (tests/test_random_times.py).
 
-`JointlyNormalTimes` treats times that depend on each other, such as the ends of a pipeline's items, by Clark's formulas.
+`JointlyNormalTimes` treats times that depend on each other, such as the ends of a pipeline's items,
+by Clark's formulas.
 """
 
 from __future__ import annotations
@@ -50,7 +54,8 @@ class PhaseType:
     ----------
     start : probability of each phase to be the first [1] [phases]
     rates : rate at which each phase ends [1/s] [phases]
-    onward : probability of each phase to follow each; what a row lacks of 1 ends the time [1] [phases, phases]
+    onward : probability of each phase to follow each; what a row lacks of 1 ends the time [1]
+        [phases, phases]
 
     >>> time = phase_type(6.0, 1 / 3)
     >>> print(time.mean, time.scv)
@@ -73,7 +78,7 @@ class PhaseType:
         return exits
 
     def moment(self, order: int) -> Any:
-        """Give a moment, ``k! a (-T)^-k 1`` with T = diag(rates) (onward - I) [s^order]."""
+        """Return a moment, ``k! a (-T)^-k 1`` with T = diag(rates) (onward - I) [s^order]."""
         away = self.rates[:, None] * (np.eye(self.phases) - self.onward)
         value: Array = np.ones(self.phases)
         for k in range(1, order + 1):
@@ -92,7 +97,7 @@ class PhaseType:
 
 
 def exponential(mean: complex) -> PhaseType:
-    """Give one phase of a mean [s].
+    """Return one phase of a mean [s].
 
     >>> exponential(2.0).rates
     array([0.5])
@@ -101,7 +106,8 @@ def exponential(mean: complex) -> PhaseType:
 
 
 def balanced_means(scv: complex | Array) -> Any:
-    """Give the probability of the shorter of two phases that contribute half of the mean each; scv at least 1.
+    """Return the probability of the shorter of two phases that contribute half of the mean each;
+    scv at least 1.
 
         p = (1 + sqrt((scv - 1) / (scv + 1))) / 2      means 1 / (2 p) and 1 / (2 (1 - p)) of the mean
 
@@ -111,7 +117,7 @@ def balanced_means(scv: complex | Array) -> Any:
 
 
 def hyperexponential(mean: complex, scv: complex) -> PhaseType:
-    """Give one of two phases; see `balanced_means`.
+    """Return one of two phases; see `balanced_means`.
 
     >>> print(hyperexponential(1.0, 3.0).scv)
     3.0
@@ -124,16 +130,18 @@ def hyperexponential(mean: complex, scv: complex) -> PhaseType:
 
 
 def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
-    """Give the phases of a time of mean 1 and an scv below 1: equal ones, and one more with a probability.
+    """Return the phases of a time of mean 1 and an scv below 1: equal ones, and one more with a
+    probability.
 
-    Two phases where 1/2 <= scv < 1: one of mean 1/2, and with probability 1 / (2 scv) one of mean scv. They become
-    one exponential time at scv 1, with a derivative. Below, k phases of mean 1 / (k - p) where
-    1/k <= scv < 1/(k - 1), the last of them with probability 1 - p::
+    Two phases where 1/2 <= scv < 1: one of mean 1/2, and with probability 1 / (2 scv) one of mean
+    scv. They become one exponential time at scv 1, with a derivative. Below, k phases of mean 1 /
+    (k - p) where 1/k <= scv < 1/(k - 1), the last of them with probability 1 - p::
 
         p = (k scv - sqrt(k (1 + scv) - k^2 scv)) / (1 + scv)
 
-    Source: Bolch, Greiner, de Meer and Trivedi, Queueing Networks and Markov Chains, Wiley 2006, section 1.3 (two
-    phases); Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B (more).
+    Source: Bolch, Greiner, de Meer and Trivedi, Queueing Networks and Markov Chains, Wiley 2006,
+    section 1.3 (two phases); Tijms, A First Course in Stochastic Models, Wiley 2003, appendix B
+    (more).
 
     Returns
     -------
@@ -154,14 +162,18 @@ def phases_below_one(scv: complex) -> tuple[int, Any, Any, Any]:
 
 
 def coxian(mean: complex, scv: complex) -> PhaseType:
-    """Give a row of phases of which the last may be missing, with an scv of 0.01 and more; see `phases_below_one`.
+    """Return a row of phases of which the last may be missing, with an scv of 0.01 and more; see
+    `phases_below_one`.
 
     >>> time = coxian(2.0, 0.4)
     >>> print(time.phases, time.mean, time.scv)
     3 2.0 0.4
     """
     if not LEAST_SCV <= complex(scv).real < np.inf:
-        raise ModelError(f"a Coxian time has an scv of at least {LEAST_SCV}, got {scv}; simulate what varies less")
+        raise ModelError(
+            f"a Coxian time has an scv of at least {LEAST_SCV}, got {scv}; simulate what varies"
+            " less"
+        )
     certain, each, probability, last = phases_below_one(scv)
     first = np.zeros(certain + 1)
     first[0] = 1.0
@@ -172,7 +184,7 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
 
 
 def phase_type(mean: complex, scv: complex) -> PhaseType:
-    """Give a time of a mean and an scv: exponential, hyperexponential above 1, Coxian below.
+    """Return a time of a mean and an scv: exponential, hyperexponential above 1, Coxian below.
 
     >>> phase_type(1.0, 1.0).phases, phase_type(1.0, 4.0).phases, phase_type(1.0, 0.25).phases
     (1, 2, 4)
@@ -196,7 +208,8 @@ class RandomTime:
     ----------
     mean : [s]
     variance : [s^2]
-    kind : constant or exponential where the distribution is known, so that maxima are exact; else general
+    kind : constant or exponential where the distribution is known, so that maxima are exact; else
+        general
     """
 
     mean: Array
@@ -209,7 +222,7 @@ class RandomTime:
         return self.variance / nonzero(self.mean * self.mean)
 
     def scaled(self, factor: Array) -> RandomTime:
-        """Give a multiple of the time."""
+        """Return a multiple of the time."""
         return RandomTime(self.mean * factor, self.variance * factor * factor, self.kind)
 
 
@@ -229,7 +242,9 @@ def added(values: Iterable[Array]) -> Array:
 
 
 def largest(values: Sequence[Array]) -> Array:
-    """Give the largest by real parts, the first of equals: a maximum whose derivative belongs to one operand."""
+    """Return the largest by real parts, the first of equals: a maximum whose derivative belongs to
+    one operand.
+    """
     best = values[0]
     for value in values[1:]:
         best = np.where(value.real > best.real, value, best)
@@ -237,12 +252,14 @@ def largest(values: Sequence[Array]) -> Array:
 
 
 def smallest(values: Sequence[Array]) -> Array:
-    """Give the smallest by real parts, the first of equals."""
+    """Return the smallest by real parts, the first of equals."""
     return -largest([-value for value in values])
 
 
 def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.inf) -> Array:
-    """Limit a number by real parts; one at or beyond an end has the derivative of that end, and NaN stays NaN."""
+    """Limit a number by real parts; one at or beyond an end has the derivative of that end, and
+    NaN stays NaN.
+    """
     value = np.where(value.real <= np.real(low), low, value)
     return value if high is math.inf else np.where(value.real >= np.real(high), high, value)
 
@@ -262,7 +279,9 @@ def sum_of(times: Iterable[RandomTime]) -> RandomTime:
 
 
 def repeated(count: Array, time: RandomTime) -> RandomTime:
-    """Add `count` independent copies of a time; a fraction f is one more copy with probability f."""
+    """Add `count` independent copies of a time; a fraction f is one more copy with probability
+    f.
+    """
     if time is ZERO_TIME:
         return ZERO_TIME
     fraction = count - np.floor(count.real)
@@ -291,17 +310,21 @@ _MOST_EDGES = 32
 """Ends of panels at most in the integral of a maximum; 10 times that differ have as many."""
 
 _REACH = 5.0
-"""Standard deviations from the mean at which an interval of integration ends: what lies beyond changes a mean by 1e-7 of it."""
+"""Standard deviations from the mean at which an interval of integration ends: what lies beyond
+changes a mean by 1e-7 of it.
+"""
 
 _NEWTON_STEPS = 10
 """Steps to a quantile; up to an scv of 10,000 eight are enough."""
 
 LEAST_VARIED = 1 + 1e-6
-"""Squared coefficient of variation above which a time is hyperexponential; below, rounding of an exponential one [1]."""
+"""Squared coefficient of variation above which a time is hyperexponential; below, rounding of an
+exponential one [1].
+"""
 
 
 def normal_distribution(x: Array) -> Array:
-    """Give the normal distribution function, by an elementary formula with an error below 8e-8.
+    """Return the normal distribution function, by an elementary formula with an error below 8e-8.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 7.1.26.
     """
@@ -318,13 +341,15 @@ def normal_distribution(x: Array) -> Array:
 
 
 def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> tuple[Array, Array]:
-    """Give mean and variance of the work Y that is left after a gap: the positive part of their difference.
+    """Return mean and variance of the work Y that is left after a gap: the positive part of their
+    difference.
 
-    Derived here: the gap is a constant plus an exponential part g with the gap's variance, and Y is a gamma variate
-    after the constant part, so that E (Y - g)+ = E Y - g (1 - E exp(-Y / g)) with E exp(-Y / g) in closed form. Exact for
-    a gamma variate and an exponential gap. The constant part is subtracted from a normal variate (`_after_constant`), so
-    that against gamma variates the mean left errs by up to 2 % of the mean of Y at scv up to 0.25, 7 % at scv 1 and 9 % at
-    scv 2 to 4, most where the gap is constant (gaps of 0.2 to 2 times the mean; tests/test_random_times.py).
+    Derived here: the gap is a constant plus an exponential part g with the gap's variance, and Y is
+    a gamma variate after the constant part, so that E (Y - g)+ = E Y - g (1 - E exp(-Y / g)) with E
+    exp(-Y / g) in closed form. Exact for a gamma variate and an exponential gap. The constant part
+    is subtracted from a normal variate (`_after_constant`), so that against gamma variates the mean
+    left errs by up to 2 % of the mean of Y at scv up to 0.25, 7 % at scv 1 and 9 % at scv 2 to 4,
+    most where the gap is constant (gaps of 0.2 to 2 times the mean; tests/test_random_times.py).
     """
     constant = clamped(gap - np.sqrt(nonzero(gap_variance)))
     g = gap - constant
@@ -338,10 +363,12 @@ def left_over(mean: Array, variance: Array, gap: Array, gap_variance: Array) -> 
 
 
 def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Array]:
-    """Give mean and variance of the work that is left after a constant gap, the work taken as normal.
+    """Return mean and variance of the work that is left after a constant gap, the work taken as
+    normal.
 
-    A normal variate has a part below 0, so even a gap of 0 would change it. That error at gap 0 is subtracted, times
-    exp(-gap / mean); this factor is chosen here, to be 1 at gap 0 and 0 after long gaps. The error left is that of `left_over`.
+    A normal variate has a part below 0, so even a gap of 0 would change it. That error at gap 0 is
+    subtracted, times exp(-gap / mean); this factor is chosen here, to be 1 at gap 0 and 0 after
+    long gaps. The error left is that of `left_over`.
     """
     (first, at_zero), (square, its_square) = _above(mean, variance, np.stack([gap, 0 * gap]))
     fades = np.exp(-gap / nonzero(mean))
@@ -352,7 +379,7 @@ def _after_constant(mean: Array, variance: Array, gap: Array) -> tuple[Array, Ar
 
 
 def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
-    """Give mean and mean square of a normal variate's part above a level."""
+    """Return mean and mean square of a normal variate's part above a level."""
     over = mean - level
     scale = (mean + level) * (mean + level) * 1e-18
     constant = variance.real <= scale.real
@@ -361,12 +388,14 @@ def _above(mean: Array, variance: Array, level: Array) -> tuple[Array, Array]:
     below, density = normal_distribution(alpha), np.exp(-alpha * alpha / 2) / np.sqrt(2 * np.pi)
     positive = clamped(over)
     first = np.where(constant, positive, over * below + theta * density)
-    square = np.where(constant, positive * positive, (over * over + variance) * below + over * theta * density)
+    square = np.where(
+        constant, positive * positive, (over * over + variance) * below + over * theta * density
+    )
     return first, square
 
 
 def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
-    """Give mean and variance of the maximum of independent times."""
+    """Return mean and variance of the maximum of independent times."""
     if len(times) == 1:
         return times[0]
     found = _maximum_of(times)
@@ -379,7 +408,11 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     random = [each for each in times if each.kind != "constant"]
     if not random:
         return RandomTime(largest([each.mean for each in constants]), np.zeros(1), "constant")
-    if not constants and len(random) <= MOST_EXPONENTIAL and all(each.kind == "exponential" for each in random):
+    if (
+        not constants
+        and len(random) <= MOST_EXPONENTIAL
+        and all(each.kind == "exponential" for each in random)
+    ):
         return _of_exponentials([each.mean for each in random])
     least = largest([each.mean for each in constants]) if constants else np.zeros(1)
     counts: dict[tuple[bytes, bytes], int] = {}
@@ -388,18 +421,24 @@ def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
         key = each.mean.tobytes(), each.variance.tobytes()
         counts[key] = counts.get(key, 0) + 1
         firsts.setdefault(key, each)
-    return _integrated(list(firsts.values()), [np.full(1, float(each)) for each in counts.values()], least)
+    return _integrated(
+        list(firsts.values()), [np.full(1, float(each)) for each in counts.values()], least
+    )
 
 
 def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
-    """Give mean and variance of the maximum of `count` independent times of one distribution.
+    """Return mean and variance of the maximum of `count` independent times of one distribution.
 
-    Of exponential times the maximum is the sum of the gaps between successive ends, with means m/N, ..., m/2, m.
+    Of exponential times the maximum is the sum of the gaps between successive ends, with means m/N,
+    ..., m/2, m.
     """
     if time.kind == "constant" or np.all(count.real == 1):
         return time
     if time.kind == "exponential":
-        terms, index = 1.0 / np.arange(1, int(np.max(count.real)) + 1), np.rint(count.real).astype(int)
+        terms, index = (
+            1.0 / np.arange(1, int(np.max(count.real)) + 1),
+            np.rint(count.real).astype(int),
+        )
         harmonic, squares = (np.append(0.0, np.cumsum(each))[index] for each in (terms, terms**2))
         return RandomTime(time.mean * harmonic, time.variance * squares)
     found = _integrated([time], [count], np.zeros(1))
@@ -407,7 +446,9 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
 
 
 def _of_exponentials(means: Sequence[Array]) -> RandomTime:
-    """Use inclusion and exclusion: E max = sum over subsets of k times, (-1)^(k+1) / (sum of their rates)."""
+    """Use inclusion and exclusion: E max = sum over subsets of k times, (-1)^(k+1) / (sum of
+    their rates).
+    """
     first = second = np.zeros(1)
     rates = [1.0 / nonzero(mean) for mean in means]
     for size in range(1, len(rates) + 1):
@@ -422,9 +463,9 @@ def _of_exponentials(means: Sequence[Array]) -> RandomTime:
 def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Array) -> RandomTime:
     """Integrate P(maximum > t) from `least` on, by Gauss's rule of 12 points on each panel.
 
-    Panels end where the distribution of one of the times begins, ends, or has its largest values. Of up to 30 times the mean
-    errs by up to 3e-4 and the variance by up to 0.3 %, of 1000 by up to 0.2 % and 5 %, all at scv 20 or 0.01 (beside 48
-    points; tests/test_random_times.py).
+    Panels end where the distribution of one of the times begins, ends, or has its largest values.
+    Of up to 30 times the mean errs by up to 3e-4 and the variance by up to 0.3 %, of 1000 by up to
+    0.2 % and 5 %, all at scv 20 or 0.01 (beside 48 points; tests/test_random_times.py).
     """
     fits = [FittedDistribution(time, count) for time, count in zip(times, counts, strict=True)]
     low = largest([least, *(fit.low for fit in fits)])
@@ -433,8 +474,8 @@ def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Arr
     panels = np.stack(np.broadcast_arrays(*[clamped(edge, low, high) for edge in edges]), axis=-1)
     order = np.argsort(panels.real, axis=-1)
     if len(edges) > _MOST_EDGES:
-        # Every so many of the sorted ends: the mean stays within 1e-5 and the variance within 1e-4 of those with all
-        # ends (40 times, tests/test_random_times.py).
+        # Every so many of the sorted ends: the mean stays within 1e-5 and the variance within 1e-4
+        # of those with all ends (40 times, tests/test_random_times.py).
         order = order[..., np.linspace(0, len(edges) - 1, _MOST_EDGES).round().astype(int)]
     panels = np.take_along_axis(panels, order, axis=-1)
     nodes, weights = _gauss(panels)
@@ -451,7 +492,7 @@ def _integrated(times: Sequence[RandomTime], counts: Sequence[Array], least: Arr
 
 
 def _gauss(panels: Array) -> tuple[Array, Array]:
-    """Give the points and weights of Gauss's rule on panels [..., panels, points]."""
+    """Return the points and weights of Gauss's rule on panels [..., panels, points]."""
     width = (panels[..., 1:] - panels[..., :-1])[..., None]
     return panels[..., :-1, None] + width * (0.5 + 0.5 * _NODES), 0.5 * _WEIGHTS * width
 
@@ -461,42 +502,53 @@ class FittedDistribution:
 
     Its cube root is normal, or where the scv is above 1 it is hyperexponential with balanced means.
 
-    Source: Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688; Tijms, A First Course in Stochastic
-    Models, Wiley 2003, appendix B.
+    Source: Wilson and Hilferty, Proc. National Academy of Sciences 17, 1931, 684-688; Tijms, A
+    First Course in Stochastic Models, Wiley 2003, appendix B.
     """
 
     def __init__(self, time: RandomTime, count: Array) -> None:
         self.count = count
-        # Times that are 0 or constant at some points get a tiny mean and variance, so that nothing divides by 0.
+        # Times that are 0 or constant at some points get a tiny mean and variance, so that nothing
+        # divides by 0.
         self.mean = time.mean + 1e-290
         scv = time.variance / nonzero(self.mean * self.mean) + 1e-18
         self.varied = scv.real > LEAST_VARIED
         self.root = np.sqrt(scv)
         self.short = balanced_means(np.where(self.varied, scv, 2.0))
         self.low = np.where(self.varied, 0.0, self._root_quantile(-_REACH))
-        self.middle = np.where(self.varied, 4 * self.mean, self._root_quantile(np.sqrt(2.0 * np.log(count.real))))
+        self.middle = np.where(
+            self.varied, 4 * self.mean, self._root_quantile(np.sqrt(2.0 * np.log(count.real)))
+        )
         self.high = self._end(count.real)
 
     def quantile(self, z: Array) -> Array:
-        """Give the time with F(time) = Phi(z), where Phi is the standard normal distribution function."""
+        """Return the time with F(time) = Phi(z), where Phi is the standard normal distribution
+        function.
+        """
         found = self._root_quantile(z)
         if not np.any(self.varied):
             return found
-        # Newton's method for -log P(time > t), which is concave: from 0 it comes to the quantile from below.
+        # Newton's method for -log P(time > t), which is concave: from 0 it comes to the quantile
+        # from below.
         wanted, ratio = -np.log(normal_distribution(-z)), 0.0 * (self.mean + z)
         for _ in range(_NEWTON_STEPS):
             parts = [(p, p * np.exp(-2.0 * p * ratio)) for p in (self.short, 1.0 - self.short)]
-            beyond, density = sum(each for _, each in parts), sum(2.0 * p * each for p, each in parts)
+            beyond, density = (
+                sum(each for _, each in parts),
+                sum(2.0 * p * each for p, each in parts),
+            )
             ratio = ratio + (wanted + np.log(beyond)) * beyond / density
         return np.where(self.varied, self.mean * ratio, found)
 
     def _root_quantile(self, z: Array | float) -> Array:
-        """Give that quantile of a time whose cube root is normal."""
+        """Return that quantile of a time whose cube root is normal."""
         cube = clamped(1.0 - self.root * self.root / 9.0 + z * self.root / 3.0)
         return self.mean * cube * cube * cube
 
     def _end(self, count: Array | float) -> Array:
-        """Give the time at which the integral over the longest of `count` times ends; see `_REACH`."""
+        """Return the time at which the integral over the longest of `count` times ends; see
+        `_REACH`.
+        """
         slow = self.mean / (2.0 * (1.0 - self.short))
         normal = self._root_quantile(_REACH + np.sqrt(2.0 * np.log(count)))
         return np.where(self.varied, slow * (3.0 * _REACH + np.log(count)), normal)
@@ -504,7 +556,12 @@ class FittedDistribution:
     def distribution(self, t: Array) -> Array:
         """P(time <= t), or that all `count` times are."""
         more = (..., *[None] * (t.ndim - self.mean.ndim))
-        mean, root, short, varied = self.mean[more], self.root[more], self.short[more], self.varied[more]
+        mean, root, short, varied = (
+            self.mean[more],
+            self.root[more],
+            self.short[more],
+            self.varied[more],
+        )
         ratio = t / mean
         # The cube root has no derivative at 0; values this close to 0 do not count.
         ratio = np.where(ratio.real > 1e-30, ratio, 1e-30)
@@ -520,10 +577,12 @@ class FittedDistribution:
         return np.where(t.real > 0, self.distribution(np.where(t.real > 0, t, 1e-30 + 0 * t)), 0.0)
 
     def grid(self, starts: Array) -> tuple[Array, Array, Array]:
-        """Choose points and weights of integration that cover the time after each of several starts; also give the first point.
+        """Choose points and weights of integration that cover the time after each of several
+        starts; also give the first point.
 
-        The panels are narrower near the first start, by a power of 1.5 chosen here. See `slipstick.method.mean_value.traversal`
-        for the error of the order statistics that are integrated with them.
+        The panels are narrower near the first start, by a power of 1.5 chosen here. See
+        `slipstick.method.mean_value.traversal` for the error of the order statistics that are
+        integrated with them.
         """
         first, last = starts[..., 0], starts[..., -1]
         low, high = first + self.low, last + self._end(starts.shape[-1])
@@ -534,19 +593,23 @@ class FittedDistribution:
 
 
 class JointlyNormalTimes:
-    """Times that depend on each other, taken as nearly jointly normal: their means, covariances and fourth cumulants.
+    """Times that depend on each other, taken as nearly jointly normal: their means, covariances and
+    fourth cumulants.
 
-    The maximum of two normal variates is not normal; it is taken for normal in the next maximum. Times with longer tails
-    than normal ones differ less on average for the same variance: E |D| = k sqrt(2 / pi) theta, where k = (1 + e / 8.8)^-0.41
-    with e the excess of D. That was fitted here to two alike gamma or hyperexponential times, of scv up to 4, and gives the
-    mean of their maximum to 1 %. Their maximum varies more than a normal one, by a factor on what that takes from the
-    variance; the factor 0.2 log(1 + e / 0.3) was fitted to sampled pipelines (0.744 is right for two times, and far too
-    much for many). Cumulants of sums of independent times add up, those that two times share follow the rule of
-    covariances (chosen here). Of pipelines of delays alone, half the times are right to 1 % at scv 0.25, 2 % at scv 1 and 4 %
-    at 4, and 95 of 100 to 2, 4 and 5 % where all stages are serial. With parallel stages they are too short, as the maxima of
+    The maximum of two normal variates is not normal; it is taken for normal in the next maximum.
+    Times with longer tails than normal ones differ less on average for the same variance: E |D| = k
+    sqrt(2 / pi) theta, where k = (1 + e / 8.8)^-0.41 with e the excess of D. That was fitted here
+    to two alike gamma or hyperexponential times, of scv up to 4, and gives the mean of their
+    maximum to 1 %. Their maximum varies more than a normal one, by a factor on what that takes from
+    the variance; the factor 0.2 log(1 + e / 0.3) was fitted to sampled pipelines (0.744 is right
+    for two times, and far too much for many). Cumulants of sums of independent times add up, those
+    that two times share follow the rule of covariances (chosen here). Of pipelines of delays alone,
+    half the times are right to 1 % at scv 0.25, 2 % at scv 1 and 4 % at 4, and 95 of 100 to 2, 4
+    and 5 % where all stages are serial. With parallel stages they are too short, as the maxima of
     many independent items are: 95 of 100 by up to 4, 12 and 25 % (tests/test_random_times.py).
 
-    Source: Clark, Operations Research 9(2), 1961, 145-162: mean, variance and covariances of a maximum.
+    Source: Clark, Operations Research 9(2), 1961, 145-162: mean, variance and covariances of a
+    maximum.
     """
 
     def __init__(self) -> None:
@@ -556,14 +619,18 @@ class JointlyNormalTimes:
         self._next = 0
 
     def after(self, before: int | None, time: RandomTime) -> int:
-        """Add the sum of the time `before`, or of the common start, and an independent time; give its number."""
+        """Add the sum of the time `before`, or of the common start, and an independent time;
+        give its number.
+        """
         fourth = fourth_cumulant(time)
         if before is None:
             nothing = {other: np.zeros(1) for other in self.mean}
             return self._add(time.mean, (time.variance, nothing), (fourth, nothing))
         made = []
         for table, own in ((self.covariance, time.variance), (self._fourth, fourth)):
-            made.append((table[before, before] + own, {other: table[before, other] for other in self.mean}))
+            made.append(
+                (table[before, before] + own, {other: table[before, other] for other in self.mean})
+            )
         return self._add(self.mean[before] + time.mean, *made)
 
     def later(self, a: int, b: int) -> int:
@@ -573,7 +640,9 @@ class JointlyNormalTimes:
         square = va + vb - 2 * cab
         scale = (ma + mb) * (ma + mb) * 1e-20 + 1e-300
         theta = np.sqrt(np.where(square.real > scale.real, square, scale))
-        excess = clamped((self._fourth[a, a] + self._fourth[b, b] - 2 * self._fourth[a, b]) / theta**4)
+        excess = clamped(
+            (self._fourth[a, a] + self._fourth[b, b] - 2 * self._fourth[a, b]) / theta**4
+        )
         shorter = theta * (1 + excess / 8.8) ** -0.41
         alpha = (ma - mb) / shorter
         first, second = normal_distribution(alpha), normal_distribution(-alpha)
@@ -592,7 +661,7 @@ class JointlyNormalTimes:
         return self._add(mean, (variance, shared[0]), (fourth, shared[1]))
 
     def _variance_of_later(self, a: int, b: int, theta: Array, excess: Array) -> Array:
-        """Give the variance of the maximum of two normal times, corrected for their tails."""
+        """Return the variance of the maximum of two normal times, corrected for their tails."""
         ma, mb, va, vb = self.mean[a], self.mean[b], self.covariance[a, a], self.covariance[b, b]
         alpha = (ma - mb) / theta
         first, second = normal_distribution(alpha), normal_distribution(-alpha)
@@ -601,7 +670,9 @@ class JointlyNormalTimes:
         # Squares are taken about the mean of the maximum, so that no digits cancel.
         da, db = ma - mean, mb - mean
         normal = (da * da + va) * first + (db * db + vb) * second + (da + db) * theta * density
-        variance: Array = normal + 0.2 * np.log(1 + excess / 0.3) * (va * first + vb * second - normal)
+        variance: Array = normal + 0.2 * np.log(1 + excess / 0.3) * (
+            va * first + vb * second - normal
+        )
         return variance
 
     def with_mean(self, time: int, mean: Array) -> int:
@@ -629,10 +700,11 @@ class JointlyNormalTimes:
 
 
 def fourth_cumulant(time: RandomTime) -> Array:
-    """Give the fourth cumulant of a time, taken as gamma up to scv 1 and as hyperexponential with balanced means above.
+    """Return the fourth cumulant of a time, taken as gamma up to scv 1 and as hyperexponential with
+    balanced means above.
 
-    Of mean 1: 6 scv^3; and E X^4 - 4 E X^3 + 6 E X^2 - 3 - 3 scv^2 with u = 1 / (2 (scv + 1)), E X^3 = 3/4 (1 - 2 u) / u^2
-    and E X^4 = 3/2 (1 - 3 u) / u^3. [s^4]
+    Of mean 1: 6 scv^3; and E X^4 - 4 E X^3 + 6 E X^2 - 3 - 3 scv^2 with u = 1 / (2 (scv + 1)), E
+    X^3 = 3/4 (1 - 2 u) / u^2 and E X^4 = 3/2 (1 - 3 u) / u^3. [s^4]
     """
     scv = time.scv
     u = 1 / (2 * (scv + 1))

@@ -1,13 +1,15 @@
 """Units at the edge: text such as ``5 us`` in, floats in base units inside, text out again.
 
-A quantity is a number, an optional space and a unit expression: units joined by a space or ``*``, divided by
-``/``, raised by ``^``: ``0.08 us/B``, ``0.3 /s``, ``2 B*op/s^2``. A space binds closer than ``/``, as in the
-text of a `Dimension`: ``s/B op`` is s/(B op). A ``*`` after ``/`` could be read in two ways and is refused.
-A year is 365.25 days, a month a twelfth of it; 8 bit are 1 B; 1 Hz is 1 cycle/s.
+A quantity is a number, an optional space and a unit expression: units joined by a space or ``*``,
+divided by ``/``, raised by ``^``: ``0.08 us/B``, ``0.3 /s``, ``2 B*op/s^2``. A space binds closer
+than ``/``, as in the text of a `Dimension`: ``s/B op`` is s/(B op). A ``*`` after ``/`` could be
+read in two ways and is refused. A year is 365.25 days, a month a twelfth of it; 8 bit are 1 B; 1 Hz
+is 1 cycle/s.
 
-Why this shape: this is the only place where a prefix is spelt. Factors are exact and the product is rounded
-once, so a text has one value wherever it is read. Whatever two people could read differently (``Mb``, ``KB``,
-``m``, ``1,000``, ``017``) is refused, with the spellings to choose from.
+Why this shape: this is the only place where a prefix is spelt. Factors are exact and the product is
+rounded once, so a text has one value wherever it is read. Whatever two people could read
+differently (``Mb``, ``KB``, ``m``, ``1,000``, ``017``) is refused, with the spellings to choose
+from.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from slipstick.errors import UnitError, did_you_mean
 from slipstick.expression.nodes import BASES, BYTES, COUNT, Dimension
 
 LONGEST_TEXT = 200
-MOST_PLACES = 5000  # a number with more decimal places than this is refused before it is written out
+MOST_PLACES = (
+    5000  # a number with more decimal places than this is refused before it is written out
+)
 PLAIN_BELOW = 10_000  # a whole number of bytes below this needs no prefix
 
 _MICRO = "u\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}"
@@ -31,9 +35,20 @@ _PREFIXES = {
     "": Fraction(1),
     **{prefix: Fraction(1000**n) for n, prefix in enumerate("kMGTPE", 1)},
     **{f"{prefix}i": Fraction(1024**n) for n, prefix in enumerate("KMGTPE", 1)},
-    **{prefix: Fraction(1, 1000**n) for n, same in enumerate(("m", _MICRO, "n", "p"), 1) for prefix in same},
+    **{
+        prefix: Fraction(1, 1000**n)
+        for n, same in enumerate(("m", _MICRO, "n", "p"), 1)
+        for prefix in same
+    },
 }
-_SPANS = {"min": 60, "h": 3600, "day": 86_400, "week": 604_800, "month": 2_629_800, "year": 31_557_600}
+_SPANS = {
+    "min": 60,
+    "h": 3600,
+    "day": 86_400,
+    "week": 604_800,
+    "month": 2_629_800,
+    "year": 31_557_600,
+}
 _ROWS = (  # unit, its size in base units, their dimension, the prefixes it takes
     *((base, Fraction(1), base, "") for base in BASES),
     ("s", Fraction(1), "s", " ".join(f"m{_MICRO}np")),
@@ -57,17 +72,30 @@ UNITS: Mapping[str, tuple[Fraction, Dimension]] = {
 _NUMBER = r"[+-]?(?>(?:0|[1-9][0-9]*+)(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
 _QUANTITY = re.compile(rf"({_NUMBER})(?![0-9.,_xX])\s*+(?![02-9]|1(?!\s*/))(.*)", re.DOTALL)
 _FAULTS = (
-    (r"[+-]?\.?(nan|inf|infinity)\b", "the number is not finite; write a finite one, such as '5 us'"),
+    (
+        r"[+-]?\.?(nan|inf|infinity)\b",
+        "the number is not finite; write a finite one, such as '5 us'",
+    ),
     (r"[+-]?0x", "a number is decimal; write it without 0x"),
-    (r"[+-]?0[0-9]", "a number with a leading zero can be read in two ways; write it without the zero"),
-    (r"[+-]?[0-9.]+[,_]", "a number has no ',' and no '_'; write 1000 for a thousand, 1.5 for one and a half"),
-    (r"[+-]?[0-9.]", "this is not one number with one unit; write it as in '12000 us' or '1.5e3 us'"),
+    (
+        r"[+-]?0[0-9]",
+        "a number with a leading zero can be read in two ways; write it without the zero",
+    ),
+    (
+        r"[+-]?[0-9.]+[,_]",
+        "a number has no ',' and no '_'; write 1000 for a thousand, 1.5 for one and a half",
+    ),
+    (
+        r"[+-]?[0-9.]",
+        "this is not one number with one unit; write it as in '12000 us' or '1.5e3 us'",
+    ),
     (r"", "this does not begin with a number; write a number and a unit, such as '5 us'"),
 )
 
 
 class InBaseUnits:
-    """A number in base units, whatever its dimension: Python gives those, while files and commands write the unit.
+    """A number in base units, whatever its dimension: Python gives those, while files and commands
+    write the unit.
 
     >>> isinstance(in_base_units(4096), InBaseUnits), in_base_units(4096) == 4096
     (True, True)
@@ -143,7 +171,10 @@ def scale(unit: str) -> tuple[Fraction, Dimension]:
 
 def _bounded(text: str) -> str:
     if len(text) > LONGEST_TEXT:
-        raise UnitError(f"{text[:40]!r}... has {len(text)} characters, over {LONGEST_TEXT}; write it as in '5 us'")
+        raise UnitError(
+            f"{text[:40]!r}... has {len(text)} characters, over {LONGEST_TEXT}; write it as in"
+            " '5 us'"
+        )
     return text
 
 
@@ -158,7 +189,9 @@ def _split(text: str) -> tuple[str, str]:
 def _scaled(text: str, unit: str) -> tuple[Fraction, Dimension]:
     try:
         return _read(unit)
-    except UnitError as error:  # the cache knows units only; the reader of the message needs the whole text
+    except (
+        UnitError
+    ) as error:  # the cache knows units only; the reader of the message needs the whole text
         raise UnitError(f"{text!r}: {error}") from None
 
 
@@ -166,11 +199,15 @@ def _rounded(text: str, number: str, factor: Fraction) -> float:
     try:
         exact = Decimal(number)
         above, below = exact.as_integer_ratio() if abs(exact.adjusted()) < MOST_PLACES else (1, 0)
-        value = above * factor.numerator / (below * factor.denominator)  # whole numbers: rounded once
+        value = (
+            above * factor.numerator / (below * factor.denominator)
+        )  # whole numbers: rounded once
     except ArithmeticError:
         above, value = 1, 0.0
     if above and not value:
-        raise UnitError(f"{text!r} is out of range; in base units its size must be between 5e-324 and 1.7e308")
+        raise UnitError(
+            f"{text!r} is out of range; in base units its size must be between 5e-324 and 1.7e308"
+        )
     return value
 
 
@@ -179,7 +216,9 @@ def _kind(dimension: Dimension) -> str:
 
 
 def _example(number: str, wanted: Dimension) -> str:
-    unit = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}.get(str(wanted), str(wanted))
+    unit = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}.get(
+        str(wanted), str(wanted)
+    )
     return repr(f"{number} {unit.removeprefix('1')}".rstrip())
 
 
@@ -199,30 +238,41 @@ def _read(unit: str) -> tuple[Fraction, Dimension]:
 
 def _term(word: str) -> tuple[Fraction, Dimension]:
     if not word:
-        raise UnitError("a unit is missing; write products as 'B*op', quotients as 'B/s', powers as 's^2'")
+        raise UnitError(
+            "a unit is missing; write products as 'B*op', quotients as 'B/s', powers as 's^2'"
+        )
     name, caret, power = word.partition("^")
     if name not in UNITS:
         raise UnitError(f"there is no unit {name!r}{_way_out(name)}")
     if caret and not re.fullmatch("-?[1-9]", power):
-        raise UnitError(f"the power in {word!r} is not a whole number from 1 to 9 or -9 to -1; write it as in 's^2'")
+        raise UnitError(
+            f"the power in {word!r} is not a whole number from 1 to 9 or -9 to -1; write it as in"
+            " 's^2'"
+        )
     factor, dimension = UNITS[name]
     return factor ** int(power or 1), dimension ** int(power or 1)
 
 
 _OTHERS = (  # a unit, then what else people call it that `did_you_mean` would not find
-    "s sec secs second seconds, ms millisecond milliseconds, us microsecond microseconds, ns nanosecond nanoseconds, "
-    "h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes, request req, message msg, % percent, / per"
+    "s sec secs second seconds, ms millisecond milliseconds, us microsecond microseconds, ns"
+    " nanosecond nanoseconds, h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes,"
+    " request req, message msg, % percent, / per"
 )
 
 
 def _misspellings() -> dict[str, str]:
     words = {unit.casefold(): repr(unit) for unit in UNITS if unit.isascii()}
-    words |= {word: repr(unit) for unit, *others in map(str.split, _OTHERS.split(",")) for word in others}
+    words |= {
+        word: repr(unit) for unit, *others in map(str.split, _OTHERS.split(",")) for word in others
+    }
     for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"):
         words[f"{prefix}b".casefold()] = f"'{prefix}bit' or '{prefix}B'"
         words[f"{prefix}bps".casefold()] = f"'{prefix}bit/s' or '{prefix}B/s'"
     for prefix in ("", "k", "M", "G", "T", "P", "E"):
-        words |= {f"{prefix}{many}".casefold(): f"'{prefix}op' or '{prefix}op/s'" for many in ("ops", "flops")}
+        words |= {
+            f"{prefix}{many}".casefold(): f"'{prefix}op' or '{prefix}op/s'"
+            for many in ("ops", "flops")
+        }
     words |= {prefix: f"'e{3 * n}', as in '5e{3 * n} op'" for n, prefix in enumerate("kMGT", 1)}
     return words | {"m": "'min', 'ms' or 'month'", "KB": "'kB' (1000 B) or 'KiB' (1024 B)"}
 
@@ -232,7 +282,11 @@ def _way_out(name: str) -> str:
         return "; write s/(B op) without brackets, as 's/B/op'"
     words = _misspellings()
     meant = words.get(name) or words.get(name.casefold())
-    return f"; write {meant}" if meant else did_you_mean(name, [unit for unit in UNITS if unit.isascii()])
+    return (
+        f"; write {meant}"
+        if meant
+        else did_you_mean(name, [unit for unit in UNITS if unit.isascii()])
+    )
 
 
 _LONG = ("min", "h", "day", "year")
@@ -300,29 +354,43 @@ def choose(values: Iterable[float], dimension: Dimension) -> tuple[str, float]:
 
 
 def rungs(dimension: Dimension) -> list[tuple[str, float, float]]:
-    """List the units that `show` chooses from, rising: name, factor, and the size from which each is taken.
+    """List the units that `show` chooses from, rising: name, factor, and the size from which each
+    is taken.
 
     >>> rungs(Dimension.of("s"))[:2]
     [('ns', 1e-09, 1e-09), ('us', 1e-06, 1e-06)]
     """
     ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
-    return [(unit, float(factor), float(factor) * (2 if unit in _LONG else 1)) for unit, factor in ladder]
+    return [
+        (unit, float(factor), float(factor) * (2 if unit in _LONG else 1))
+        for unit, factor in ladder
+    ]
 
 
 def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> tuple[str, Fraction]:
     ladder = _LADDERS.get(str(dimension), ((str(dimension), Fraction(1)),))
-    if dimension == BYTES and not any(size % 1 for size in sizes) and (whole := _whole([int(size) for size in sizes])):
+    if (
+        dimension == BYTES
+        and not any(size % 1 for size in sizes)
+        and (whole := _whole([int(size) for size in sizes]))
+    ):
         return whole
-    largest = float(f"{max(sizes, default=0.0):.{digits - 1}e}") or 1.0  # 999.99 us are 1 ms, nothing is 0 s
+    largest = (
+        float(f"{max(sizes, default=0.0):.{digits - 1}e}") or 1.0
+    )  # 999.99 us are 1 ms, nothing is 0 s
     # From minutes on, a unit is taken at twice its size: 90 s and 100 min, but 2 h and 3 day.
     fit = [rung for rung in ladder if float(rung[1]) * (2 if rung[0] in _LONG else 1) <= largest]
     return fit[-1] if fit else ladder[0]
 
 
 def _whole(counts: list[int]) -> tuple[str, Fraction] | None:
-    """The largest binary unit that divides all, if its numbers are shorter than decimal ones: 4 KiB, but 128 kB."""
+    """The largest binary unit that divides all, if its numbers are shorter than decimal ones: 4
+    KiB, but 128 kB.
+    """
     common = gcd(*counts)
     unit, factor = next(rung for rung in _KIBIS if common % rung[1] == 0)
-    if (multiple := common // factor) < PLAIN_BELOW and len(str(multiple)) < len(str(common).rstrip("0")):
+    if (multiple := common // factor) < PLAIN_BELOW and len(str(multiple)) < len(
+        str(common).rstrip("0")
+    ):
         return unit, factor
     return _KIBIS[-1] if max(counts, default=0) < PLAIN_BELOW else None

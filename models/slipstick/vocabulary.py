@@ -1,22 +1,32 @@
-"""The words that models are written in: disciplines, blocking, locks, barriers, and methods by kind of model.
+"""The words that models are written in: disciplines, blocking, locks, barriers, and methods by kind
+of model.
 
-Each word is defined here once, with what is true of it. Models, specs, solvers and the simulator derive the words
-that they accept, and their descriptions, from these tables. The module imports nothing of the package.
+Each word is defined here once, with what is true of it. Models, specs, solvers and the simulator
+derive the words that they accept, and their descriptions, from these tables. The module imports
+nothing of the package.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = "arrival", "reverse", "random", "rank", "shared", "none"
-"""In which order customers are served: of arrival, last first, at random, by rank, all at the same time with the
-servers shared among them, or all at once with a server each."""
+ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = (
+    "arrival",
+    "reverse",
+    "random",
+    "rank",
+    "shared",
+    "none",
+)
+"""In which order customers are served: of arrival, last first, at random, by rank, all at the same
+time with the servers shared among them, or all at once with a server each."""
 
 ANY_SERVICE, SAME_EXPONENTIAL, NEVER = "any service times", "one exponential service time", "never"
 """Under which service times a station has a product form.
 
-Sources: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260; Kelly, Reversibility and Stochastic
-Networks, 1979, section 3.1 (orders that do not look at classes: one exponential service time for all classes).
+Sources: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260; Kelly, Reversibility and
+Stochastic Networks, 1979, section 3.1 (orders that do not look at classes: one exponential service
+time for all classes).
 """
 
 
@@ -63,10 +73,11 @@ class Discipline:
 
     @property
     def blind(self) -> bool:
-        """Whether it takes its next customer without regard to class and service time, and serves it to the end.
+        """Whether it takes its next customer without regard to class and service time, and serves
+        it to the end.
 
-        Mean waiting times are then those of first come first served at a single server that is not idle while
-        customers are present.
+        Mean waiting times are then those of first come first served at a single server that is not
+        idle while customers are present.
 
         Source: Conway, Maxwell and Miller, Theory of Scheduling, 1967, ch. 8.
         """
@@ -76,12 +87,20 @@ class Discipline:
 DISCIPLINES = {
     each.name: each
     for each in (
-        Discipline("fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL, in_activities=True),
+        Discipline(
+            "fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL, in_activities=True
+        ),
         Discipline("ps", "processor sharing", SHARED, ANY_SERVICE, in_activities=True),
         Discipline("lcfs", "last come first served", REVERSE, SAME_EXPONENTIAL, in_activities=True),
-        Discipline("random", "random order of service", RANDOM, SAME_EXPONENTIAL, in_activities=True),
         Discipline(
-            "lcfs-pr", "last come first served with preemption and resumption", REVERSE, ANY_SERVICE, preemptive=True
+            "random", "random order of service", RANDOM, SAME_EXPONENTIAL, in_activities=True
+        ),
+        Discipline(
+            "lcfs-pr",
+            "last come first served with preemption and resumption",
+            REVERSE,
+            ANY_SERVICE,
+            preemptive=True,
         ),
         Discipline("is", "infinite servers", NO_QUEUE, ANY_SERVICE),
         Discipline("priority", "the smaller rank first, without preemption", RANK, NEVER),
@@ -101,11 +120,13 @@ ACTIVITY_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if each.
 SIMULATED_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if not each.delay)
 """What the simulator takes for a station; a delay is not a station there."""
 
-OVERTAKING_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if each.blind and each.order != ARRIVAL)
+OVERTAKING_DISCIPLINES = tuple(
+    name for name, each in DISCIPLINES.items() if each.blind and each.order != ARRIVAL
+)
 """Those by which customers overtake each other in the queue without regard to class.
 
-Waiting times vary more than in the order of arrival, and where several closed classes differ in service, so do the means: a
-class that comes back sooner overtakes more.
+Waiting times vary more than in the order of arrival, and where several closed classes differ in
+service, so do the means: a class that comes back sooner overtakes more.
 """
 
 LOSS, REPEAT, BEFORE_SERVICE, AFTER_SERVICE = "loss", "repeat", "before-service", "after-service"
@@ -115,10 +136,14 @@ BLOCKING = {
     BEFORE_SERVICE: "the customer is not served at the station before until there is a place",
     AFTER_SERVICE: "the customer is served, then holds up its server there until there is a place",
 }
-"""What becomes of a customer on the way to a station that is full; an arrival from outside is lost in any case."""
+"""What becomes of a customer on the way to a station that is full; an arrival from outside is
+lost in any case.
+"""
 
 WORD, COPY, OWN = "word", "copy", "own"
-"""What waiting processors read over and over: the lock word, a cached copy of it, or a word of their own."""
+"""What waiting processors read over and over: the lock word, a cached copy of it, or a word of
+their own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +179,15 @@ LOCKS = {
 BACK_OFFS = ("none", "constant", "exponential")
 """Pauses between two attempts to acquire a lock; exponential pauses double."""
 
-HOME = "processor at whose node the lock word lies; with it, a simulation counts local and remote accesses"
+HOME = (
+    "processor at whose node the lock word lies; with it, a simulation counts local and remote"
+    " accesses"
+)
 
 READER_WRITER_ORDERS = {"fair": "", "reader-first": "read", "writer-first": "write"}
-"""The mode of the requests at a reader-writer lock that go before all others; none where requests are served in the order of arrival."""
+"""The mode of the requests at a reader-writer lock that go before all others; none where
+requests are served in the order of arrival.
+"""
 
 TASK_ORDERS = ("lifo", "fifo")
 """Which task of its own queue a processor takes: the youngest or the oldest."""
@@ -170,7 +200,11 @@ BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
 
 CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
-BEST, EXACT, CONVOLUTION = "best", "exact", "convolution"  # the best that applies, as of the algorithms of a collective
+BEST, EXACT, CONVOLUTION = (
+    "best",
+    "exact",
+    "convolution",
+)  # the best that applies, as of the algorithms of a collective
 SCHWEITZER, LINEARIZER, MARKOV_CHAIN = "schweitzer", "linearizer", "markov-chain"
 
 METHODS = {
@@ -198,4 +232,6 @@ def in_words(names: tuple[str, ...]) -> str:
 
 
 ABSENT = "no answer has a value of"
-"""How a note begins that names a value which was asked for in vain; a report tells it on its first page too."""
+"""How a note begins that names a value which was asked for in vain; a report tells it on its
+first page too.
+"""

@@ -1,12 +1,14 @@
-"""What is read and measured of the world outside: measured runs, traces, fits, files of other tools, calibration of a host.
+"""What is read and measured of the world outside: measured runs, traces, fits, files of other
+tools, calibration of a host.
 
-Why this shape: slipstick is the calculator, and finds this package by its entry points, so that the calculator
-imports none of it. `formats` recognizes the format of a file from its content and calls its reader in `readers`,
-which fills the table of `measurements`, where repetitions are reduced to one value; `account` books the time; `fit`
-fits models; `traces` reads and shows traces; `imports` makes specs of other tools' files, `calibration` makes a
-machine of this host. `specs` has the keys in files, `instrument` the timed locks of programs that measure
-themselves, `questions` what a study asks, `report` the tables and pictures, and `commands` the commands. The tables
-below name what is added, and import nothing.
+Why this shape: slipstick is the calculator, and finds this package by its entry points, so that the
+calculator imports none of it. `formats` recognizes the format of a file from its content and calls
+its reader in `readers`, which fills the table of `measurements`, where repetitions are reduced to
+one value; `account` books the time; `fit` fits models; `traces` reads and shows traces; `imports`
+makes specs of other tools' files, `calibration` makes a machine of this host. `specs` has the keys
+in files, `instrument` the timed locks of programs that measure themselves, `questions` what a study
+asks, `report` the tables and pictures, and `commands` the commands. The tables below name what is
+added, and import nothing.
 """
 
 from slipstick.extensions import SpecKind

@@ -1,14 +1,20 @@
-"""The account of time in measured runs: useful time and lost processors by cause, for each number of processors.
+"""The account of time in measured runs: useful time and lost processors by cause, for each number
+of processors.
 
-The metrics of a file decide which of four accounts is made; all four add up to the time, and processors lost to N:
+The metrics of a file decide which of four accounts is made; all four add up to the time, and
+processors lost to N:
 
-- *waits* by cause (Dritz and Boyle): all time but waits is useful, so no run on one processor is needed.
+- *waits* by cause (Dritz and Boyle): all time but waits is useful, so no run on one processor is
+  needed.
 - *busy* times: the useful time is measured; the rest is idle, or imbalance and communication (POP).
-- *POP efficiencies*: imbalance, serialization, transfer, and computation that the smallest run did not need.
-- *times*, of the whole and perhaps of its regions, beside those on one processor: useful is T_1 / N.
+- *POP efficiencies*: imbalance, serialization, transfer, and computation that the smallest run did
+  not need.
+- *times*, of the whole and perhaps of its regions, beside those on one processor: useful is T_1 /
+  N.
 
-Why this shape: each account is a function from a point to seconds of a processor by component; `_Account.answer` computes
-the same values from any account, by the laws. `regions_of` finds the region that is the whole program, and its parts.
+Why this shape: each account is a function from a point to seconds of a processor by component;
+`_Account.answer` computes the same values from any account, by the laws. `regions_of` finds the
+region that is the whole program, and its parts.
 """
 
 from __future__ import annotations
@@ -18,7 +24,13 @@ from dataclasses import dataclass, field
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, UnknownNameError
-from slipstick.law.account import AVERAGE_LATENCY, EFFICIENCY, PROCESSORS_LOST, SEQUENTIAL_ESTIMATE, SPEEDUP
+from slipstick.law.account import (
+    AVERAGE_LATENCY,
+    EFFICIENCY,
+    PROCESSORS_LOST,
+    SEQUENTIAL_ESTIMATE,
+    SPEEDUP,
+)
 from slipstick_measure.measurements import (
     EFFICIENCIES,
     MeasuredPoint,
@@ -35,7 +47,9 @@ OVERLAP = 1.02
 
 USEFUL, WAITING = "busy", "waiting"
 ROUNDING = 0.01
-"""How much more than the time an account may book before it is refused, for clocks differ and digits are cut."""
+"""How much more than the time an account may book before it is refused, for clocks differ and
+digits are cut.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +69,11 @@ class Regions:
 
 
 def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Regions:
-    """Find the whole: the region asked for, the one without a name, the only one, or the root of all call paths.
+    """Find the whole: the region asked for, the one without a name, the only one, or the root of
+    all call paths.
 
-    Its parts are the regions one call deeper or, where the whole has no name and nothing is a call path, all others; there
-    are none where they overlap.
+    Its parts are the regions one call deeper or, where the whole has no name and nothing is a call
+    path, all others; there are none where they overlap.
 
     Parameters
     ----------
@@ -77,15 +92,17 @@ def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Re
         return Regions("")
     whole = wanted if wanted is not None else _whole(points, names)
     below = [name for name in names if name != whole and _inside(name, whole)]
-    parts = tuple(name for name in below if ARROW not in name.removeprefix(whole).removeprefix(ARROW))
+    parts = tuple(
+        name for name in below if ARROW not in name.removeprefix(whole).removeprefix(ARROW)
+    )
     for point in points:
         found = point.find("time", whole)
         inside = [each for part in parts if (each := point.find("time", part))]
         total = sum(each.value for each in inside)
         if found and total > OVERLAP * found.value:
             why = (
-                f"the regions take {total:g} s at p = {point.p}, the whole {found.value:g} s; they overlap, or are "
-                "added up over processors, so the account leaves them out"
+                f"the regions take {total:g} s at p = {point.p}, the whole {found.value:g} s; they"
+                " overlap, or are added up over processors, so the account leaves them out"
             )
             return Regions(whole, (), (inside[0].run.problem(why, "region"),))
     return Regions(whole, parts)
@@ -94,12 +111,22 @@ def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Re
 def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
     if "" in names:
         return ""
-    roots = [name for name in names if all(_inside(other, name) or other == name for other in names)]
+    roots = [
+        name for name in names if all(_inside(other, name) or other == name for other in names)
+    ]
     if len(roots) != 1:
-        run = next(found.run for point in points for (metric, _, _), found in point.values.items() if metric == "time")
+        run = next(
+            found.run
+            for point in points
+            for (metric, _, _), found in point.values.items()
+            if metric == "time"
+        )
         listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8])
         listed += ", ..." if len(names) > 8 else ""
-        why = f"which region is the whole? there are {listed}; name it with --region, or leave it empty in the file"
+        why = (
+            f"which region is the whole? there are {listed}; name it with --region, or leave it"
+            " empty in the file"
+        )
         raise SpecError([run.problem(why, "region")])
     return roots[0]
 
@@ -128,7 +155,10 @@ class Measured:
 
 
 def measured(
-    runs: Measurements, statistic: str = "median", region: str | None = None, timer: float | None = None
+    runs: Measurements,
+    statistic: str = "median",
+    region: str | None = None,
+    timer: float | None = None,
 ) -> Measured:
     """Book the time of measured runs.
 
@@ -137,7 +167,8 @@ def measured(
     runs : the measurements
     statistic : by which repetitions are reduced to one value: median, mean, min
     region : the part of the program to account for; the whole if None
-    timer : cost of the timer itself at each event, contained in the waits [s]; as the file says if None
+    timer : cost of the timer itself at each event, contained in the waits [s]; as the file says if
+        None
 
     Raises
     ------
@@ -158,7 +189,9 @@ def measured(
     if len({point.p for point in points}) == 1:
         run = runs.records[0]
         count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
-        why = f"all runs have {count}; how the program scales cannot be told from one number of them"
+        why = (
+            f"all runs have {count}; how the program scales cannot be told from one number of them"
+        )
         notes.append(run.problem(why, ""))
     return Measured(answers, tuple(dict.fromkeys(notes)), runs.title, runs.source, statistic)
 
@@ -174,50 +207,77 @@ class _Account:
     notes: list[Problem] = field(default_factory=list)
 
     def answer(self, point: MeasuredPoint) -> Answer:
-        """Give the account of one point, and the values that follow from it."""
+        """Return the account of one point, and the values that follow from it."""
         time, notes = self._time(point), tuple[str, ...]()
         shares = self._shares(point) if time is None else None
-        given: dict[str, float | str] = {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
+        given: dict[str, float | str] = (
+            {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
+        )
         if time is None:
             if shares is None:
-                return Answer("measured", "account", failed="there is no elapsed time at this point", point=given)
+                return Answer(
+                    "measured",
+                    "account",
+                    failed="there is no elapsed time at this point",
+                    point=given,
+                )
             ratios = _values(point.p, 1.0, shares)
             del ratios["latency"]
             notes = ("no elapsed time here, so ratios only",)
-            return Answer("measured", "account", values=ratios, useful=(USEFUL,), point=given, notes=notes)
+            return Answer(
+                "measured", "account", values=ratios, useful=(USEFUL,), point=given, notes=notes
+            )
         elapsed = time.value
         if time.run.metric == "throughput":
             notes = ("time: of one operation of all processors, 1 / throughput",)
         if elapsed <= 0:
-            why = "the elapsed time is 0 at this point, so nothing is a share of it; give the time with more digits"
+            why = (
+                "the elapsed time is 0 at this point, so nothing is a share of it; give the time"
+                " with more digits"
+            )
             return Answer("measured", "account", failed=why, point=given)
-        by_each = (book(point, elapsed) for book in (self._waits, self._busy, self._efficiencies, self._regions))
+        by_each = (
+            book(point, elapsed)
+            for book in (self._waits, self._busy, self._efficiencies, self._regions)
+        )
         account = next(filter(None, by_each), {})
         values = {"time": Value(elapsed, "s")}
         if len(time.values) > 1:
             values["time"] = Value(elapsed, "s", min(time.values), max(time.values))
-            notes += (f"time: {len(time.values)} repetitions; low and high are the least and the largest",)
+            notes += (
+                f"time: {len(time.values)} repetitions; low and high are the least and the largest",
+            )
         if account:
             values |= _values(point.p, elapsed, account)
         values |= self._ratios(point, elapsed, account)
         speedup = values.get("measured_speedup") or values.get("speedup")
         if speedup and speedup.value is not None:
             self.notes += superlinear(time.run, speedup.value)
-        return Answer("measured", "account", values=values, account=account, useful=(USEFUL,), point=given, notes=notes)
+        return Answer(
+            "measured",
+            "account",
+            values=values,
+            account=account,
+            useful=(USEFUL,),
+            point=given,
+            notes=notes,
+        )
 
     def _single(self, point: MeasuredPoint) -> MeasuredPoint | None:
-        """Give the run on one processor with the same size."""
+        """Return the run on one processor with the same size."""
         return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
 
     def _time(self, point: MeasuredPoint) -> Reduced | None:
-        """Give the elapsed time of the whole; where only a throughput was measured, that of one operation of all processors."""
+        """Return the elapsed time of the whole; where only a throughput was measured, that of one
+        operation of all processors.
+        """
         found, rate = point.find("time", self.regions.whole), point.find("throughput")
         if found is not None or rate is None or min(rate.values) <= 0:
             return found
         return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
 
     def _one_processor(self, point: MeasuredPoint) -> float | None:
-        """Give the elapsed time on one processor, the one without timing if there is one."""
+        """Return the elapsed time on one processor, the one without timing if there is one."""
         if self.runs.one_processor is not None:
             return self.runs.one_processor
         single = self._single(point)
@@ -225,7 +285,9 @@ class _Account:
         return found.value if found else None
 
     def _waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as well."""
+        """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as
+        well.
+        """
         causes = point.regions("wait")
         if not causes:
             return {}
@@ -237,7 +299,9 @@ class _Account:
         return self._closed(point, elapsed, {USEFUL: elapsed - sum(lost.values()), **lost}, USEFUL)
 
     def _wait(self, point: MeasuredPoint, cause: str) -> float:
-        """Give the time lost to a cause by all processors; for some causes only the excess over the run on one processor."""
+        """Return the time lost to a cause by all processors; for some causes only the excess over
+        the run on one processor.
+        """
         wait = self._without_timer(point, cause)
         single = self._single(point)
         if cause in self.runs.excess and single is not None and cause in single.regions("wait"):
@@ -245,14 +309,23 @@ class _Account:
         return wait
 
     def _without_timer(self, point: MeasuredPoint, cause: str) -> float:
-        """Give the wait of all processors for a cause, without the cost of the timer."""
+        """Return the wait of all processors for a cause, without the cost of the timer."""
         wait = point.total("wait", cause) or 0.0
         events = point.total("events", cause)
         if self.timer and events is not None:
             cost = events * self.timer
             if cost > wait * (1 + ROUNDING):
-                why = f"{events:g} events of {self.timer:g} s cost {cost:g} s, more than the wait, {wait:g} s"
-                raise SpecError([point.first("events", cause).problem(f"{why}; is the timer's cost right?", cause)])
+                why = (
+                    f"{events:g} events of {self.timer:g} s cost {cost:g} s, more than the wait,"
+                    f" {wait:g} s"
+                )
+                raise SpecError(
+                    [
+                        point.first("events", cause).problem(
+                            f"{why}; is the timer's cost right?", cause
+                        )
+                    ]
+                )
             return wait - min(cost, wait)
         if self.timer:
             why = f"no events of {cause} at p = {point.p}, so its wait keeps the timer's own cost"
@@ -260,7 +333,9 @@ class _Account:
         return wait
 
     def _busy(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """POP from busy times: imbalance up to the busiest processor, communication from there to the end."""
+        """POP from busy times: imbalance up to the busiest processor, communication from there
+        to the end.
+        """
         busy = point.total("busy")
         if busy is None:
             return {}
@@ -276,19 +351,28 @@ class _Account:
     def _shares(self, point: MeasuredPoint) -> dict[str, float] | None:
         """Book fractions of the time from POP efficiencies.
 
-        With the largest useful time T CommE, the average one T PE and the time on an ideal network T Trf, what lies between
-        them is imbalance, serialization and transfer, whether the tool defines load balance as a quotient or, as PyPOP
-        does, by a difference. Useful is what the smallest run needed as well, PE times computation scalability.
+        With the largest useful time T CommE, the average one T PE and the time on an ideal network
+        T Trf, what lies between them is imbalance, serialization and transfer, whether the tool
+        defines load balance as a quotient or, as PyPOP does, by a difference. Useful is what the
+        smallest run needed as well, PE times computation scalability.
         """
-        pop = {name: found.value for name in EFFICIENCIES if (found := point.find(name)) is not None}
-        parallel, communication = pop.get("parallel_efficiency"), pop.get("communication_efficiency")
+        pop = {
+            name: found.value for name in EFFICIENCIES if (found := point.find(name)) is not None
+        }
+        parallel, communication = (
+            pop.get("parallel_efficiency"),
+            pop.get("communication_efficiency"),
+        )
         if parallel is None and communication is not None and "load_balance" in pop:
             parallel = pop["load_balance"] * communication
         if parallel is None:
             return None
         scalability = pop.get("computation_scalability", 1.0)
         if scalability > 1.0:
-            why = f"is {scalability:g} at p = {point.p}: computing took less time than in the smallest run"
+            why = (
+                f"is {scalability:g} at p = {point.p}: computing took less time than in the"
+                " smallest run"
+            )
             self.notes.append(point.first("computation_scalability").problem(why))
         scaled = min(scalability, 1.0)
         booked = {USEFUL: parallel * scaled, "computation": parallel * (1 - scaled)}
@@ -304,21 +388,31 @@ class _Account:
         run = point.first("parallel_efficiency" if "parallel_efficiency" in pop else "load_balance")
         for name, share in booked.items():
             if share < -2 * ROUNDING:
-                why = f"the efficiencies contradict one another: {name} would be {100 * share:.1f} % of the time"
+                why = (
+                    f"the efficiencies contradict one another: {name} would be {100 * share:.1f} %"
+                    " of the time"
+                )
                 raise SpecError([run.problem(why, "parallel_efficiency")])
         return {name: share for name, share in booked.items() if share or name == USEFUL}
 
     def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Beside the run on one processor: each region loses what it takes beyond its N-th part of that run."""
+        """Beside the run on one processor: each region loses what it takes beyond its N-th part
+        of that run.
+        """
         one, single = self._one_processor(point), self._single(point)
         if one is None:
             return {}
         useful = one / point.p
         lost: dict[str, float] = {}
         for region in self.regions.parts:
-            here, there = point.find("time", region), single.find("time", region) if single else None
+            here, there = (
+                point.find("time", region),
+                single.find("time", region) if single else None,
+            )
             if here and there:
-                lost[region.rpartition(ARROW)[2].strip() or region] = here.value - there.value / point.p
+                lost[region.rpartition(ARROW)[2].strip() or region] = (
+                    here.value - there.value / point.p
+                )
         rest = elapsed - useful - sum(lost.values())
         return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
 
@@ -329,15 +423,20 @@ class _Account:
         if account[remainder] < -ROUNDING * elapsed:
             booked = elapsed - account[remainder]
             why = (
-                f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x {elapsed:g} s; "
-                "are waits added up over all processors, and busy times without waits?"
+                f"{booked * point.p:g} s are booked at p = {point.p}, more than {point.p} x"
+                f" {elapsed:g} s; are waits added up over all processors, and busy times without"
+                " waits?"
             )
             time = self._time(point)
             raise SpecError([time.run.problem(why)] if time else [])
         return account
 
-    def _ratios(self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:
-        """Compute further values: the run on one processor, measured and estimated, and the POP efficiencies."""
+    def _ratios(
+        self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]
+    ) -> dict[str, Value]:
+        """Compute further values: the run on one processor, measured and estimated, and the POP
+        efficiencies.
+        """
         found: dict[str, float] = {}
         one, independent = self._one_processor(point), bool(point.regions("wait"))
         values: dict[str, Value] = {}
@@ -366,7 +465,9 @@ def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, V
     """Compute the values that follow from every account, by the laws."""
     efficiency = EFFICIENCY.equation(useful=account[USEFUL], time=elapsed)
     lost = {
-        f"processors_lost[{cause}]": Value(PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1")
+        f"processors_lost[{cause}]": Value(
+            PROCESSORS_LOST.equation(processors=p, booked=seconds, time=elapsed), "1"
+        )
         for cause, seconds in account.items()
         if cause != USEFUL
     }
@@ -379,8 +480,13 @@ def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, V
 
 
 def superlinear(run: Measurement, speedup: float) -> list[Problem]:
-    """Note a speed-up over one processor [1] above the number of processors of a run's elapsed time; nothing where it is not."""
+    """Note a speed-up over one processor [1] above the number of processors of a run's elapsed
+    time; nothing where it is not.
+    """
     if not speedup > run.p * (1 + 1e-9):
         return []
-    why = f"superlinear: speed-up {speedup:.4g} on {run.p} processors; less work, more cache, or another program"
+    why = (
+        f"superlinear: speed-up {speedup:.4g} on {run.p} processors; less work, more cache, or"
+        " another program"
+    )
     return [run.problem(why, "time")]

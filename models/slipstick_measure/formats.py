@@ -17,7 +17,11 @@ from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_
 
 FORMATS: Registry[FileFormat] = Registry(
     "slipstick.formats",
-    {each.name: each for module in (profile, extra_p, perf, messages, pop, tidy) for each in module.FORMATS},
+    {
+        each.name: each
+        for module in (profile, extra_p, perf, messages, pop, tidy)
+        for each in module.FORMATS
+    },
 )
 """Every format by name, those of other packages included."""
 
@@ -49,17 +53,23 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         return reading.finished()  # which says that there is nothing in it
     name = format or _recognized(reading)
     if name is None:
-        reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}")
+        reading.refuse(
+            1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}"
+        )
     return FORMATS[name].read(reading)
 
 
 def _recognized(reading: Reading) -> str | None:
-    """Tell the format of a file: other packages' formats go first, for the last of ours recognizes almost any table."""
+    """Tell the format of a file: other packages' formats go first, for the last of ours
+    recognizes almost any table.
+    """
     tried = [*FORMATS.places, *FORMATS.own]
     return next((name for name in tried if FORMATS[name].recognize(reading)), None)
 
 
-def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None) -> Measurements:
+def read_all(
+    paths: Sequence[Path | str], hints: Sequence[Hints], format: str | None = None
+) -> Measurements:
     """Read several files into one table; all problems of all files at once.
 
     Parameters
@@ -88,12 +98,17 @@ def read_all(paths: Sequence[Path | str], hints: Sequence[Hints], format: str | 
         next((each.timer for each in found if each.timer is not None), None),
         tuple(dict.fromkeys(cause for each in found for cause in each.excess)),
         next((each.one_processor for each in found if each.one_processor is not None), None),
-        *(next((text for each in found if (text := getattr(each, name))), "") for name in ("title", "source")),
+        *(
+            next((text for each in found if (text := getattr(each, name))), "")
+            for name in ("title", "source")
+        ),
     )
 
 
 def table_called(reference: str) -> str:
-    """Find a table of measured runs, or a trace, by name in ``specs/runs``: the user's or the shipped one; nothing if none."""
+    """Find a table of measured runs, or a trace, by name in ``specs/runs``: the user's or the
+    shipped one; nothing if none.
+    """
     for folder, suffix in product((Path("specs").absolute(), shipped()), (".csv", ".json", ".txt")):
         path = folder / "runs" / f"{reference}{suffix}"
         if "/" not in reference and len(reference) <= LONGEST_NAME and path.is_file():
@@ -102,7 +117,9 @@ def table_called(reference: str) -> str:
 
 
 def runs_called(reference: str) -> Path | None:
-    """Find measured runs by name: a profile or a table of the catalogue; a file that is there goes first."""
+    """Find measured runs by name: a profile or a table of the catalogue; a file that is there
+    goes first.
+    """
     if Path(reference).exists():
         return None
     table = table_called(reference)
@@ -112,7 +129,8 @@ def runs_called(reference: str) -> Path | None:
 
 
 def check(reference: str) -> bool:
-    """Check a table of measured runs or a trace, a file or a name in ``specs/runs``; false if there is none.
+    """Check a table of measured runs or a trace, a file or a name in ``specs/runs``; false if there
+    is none.
 
     Raises
     ------

@@ -1,8 +1,10 @@
-"""Locks, conditions, barriers, monitors, task pools and loops that time their waits, and a recorder that writes a profile.
+"""Locks, conditions, barriers, monitors, task pools and loops that time their waits, and a recorder
+that writes a profile.
 
-Waits are booked by cause, for each thread or process by itself, in a small file mapped into memory that only its owner
-writes; so a worker that is killed leaves what it booked until then. `slipstick measured` reads the profile: by Dritz and
-Boyle, all time of a processor that is not a wait is useful, and no run on one processor is needed.
+Waits are booked by cause, for each thread or process by itself, in a small file mapped into memory
+that only its owner writes; so a worker that is killed leaves what it booked until then. `slipstick
+measured` reads the profile: by Dritz and Boyle, all time of a processor that is not a wait is
+useful, and no run on one processor is needed.
 
 >>> from slipstick.instrument import WaitRecorder, TimedLock
 >>> lock = TimedLock("table")
@@ -15,13 +17,14 @@ Boyle, all time of a processor that is not a wait is useful, and no run on one p
 >>> "table: 100" in recorder.profile
 True
 
-Two causes need no instrumentation: `no-core`, in which a thread could run and had no processor (Linux: from the
-scheduler), and `not-running`, all other time in which it did not run and waited for nothing that is instrumented: the
-interpreter's lock above all, and files, sockets or sleep. `idle` is the time before a worker began and after it ended.
+Two causes need no instrumentation: `no-core`, in which a thread could run and had no processor
+(Linux: from the scheduler), and `not-running`, all other time in which it did not run and waited
+for nothing that is instrumented: the interpreter's lock above all, and files, sockets or sleep.
+`idle` is the time before a worker began and after it ended.
 
-`slipstick record -- python program.py` patches `threading`, `queue` and `multiprocessing` in the program and in all Python
-processes that it starts, without a change in the program. The module uses the standard library alone: it runs in
-the interpreter of the program.
+`slipstick record -- python program.py` patches `threading`, `queue` and `multiprocessing` in the
+program and in all Python processes that it starts, without a change in the program. The module uses
+the standard library alone: it runs in the interpreter of the program.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ from pathlib import Path
 from typing import Any, Self
 
 BEGIN, END, LAST, RAN, DELAYED, HEAD = range(6)
-"""Places in a book: start, end, last event, processor's time, time without a core; then waits and events by cause."""
+"""Places in a book: start, end, last event, processor's time, time without a core; then waits
+and events by cause.
+"""
 CAUSES = 256
 """Causes of one worker; all further ones are booked as `others`."""
 TOLD_PART = 0.1
@@ -56,7 +61,9 @@ _numbers = count()
 _plain_lock = threading.Lock
 _folder: Path | None = None
 _started: tuple[float, float, float] | None = None
-"""Clock, processor's time and time without a core of the main thread as its program started; None in child processes."""
+"""Clock, processor's time and time without a core of the main thread as its program started;
+None in child processes.
+"""
 
 
 class _Book:
@@ -119,7 +126,7 @@ def _delay() -> float:
 
 
 def _book() -> _Book:
-    """Give the book of this thread."""
+    """Return the book of this thread."""
     try:
         book: _Book = _local.book
     except AttributeError:
@@ -158,9 +165,11 @@ def _waiting(cause: str) -> Iterator[_Book]:
 
 
 class TimedLock:
-    """A lock whose waits are booked; it wraps any lock of `threading` or `multiprocessing`, re-entrant or not.
+    """A lock whose waits are booked; it wraps any lock of `threading` or `multiprocessing`,
+    re-entrant or not.
 
-    A lock that is free is counted, and no clock is read; benchmarks/instrument.py measures what that costs.
+    A lock that is free is counted, and no clock is read; benchmarks/instrument.py measures what
+    that costs.
 
     Parameters
     ----------
@@ -204,16 +213,20 @@ class TimedLock:
 
 
 class TimedCondition:
-    """A condition; `wait` books the time until another thread notifies it and the lock is held again.
+    """A condition; `wait` books the time until another thread notifies it and the lock is held
+    again.
 
     Parameters
     ----------
-    cause : what waits for the condition are booked to; those for its lock go to the lock's own cause
+    cause : what waits for the condition are booked to; those for its lock go to the lock's own
+        cause
     lock : the lock of the condition; a new one by default
     context : `threading`, or a context of `multiprocessing`
     """
 
-    def __init__(self, cause: str = "condition", lock: TimedLock | None = None, context: Any = threading) -> None:
+    def __init__(
+        self, cause: str = "condition", lock: TimedLock | None = None, context: Any = threading
+    ) -> None:
         self.cause = cause
         self.lock = TimedLock(f"{cause}-lock", context.RLock()) if lock is None else lock
         self._condition = context.Condition(self.lock._lock)
@@ -261,7 +274,8 @@ class TimedBarrier:
 class TimedMonitor:
     """A monitor: procedures under mutual exclusion, and conditions that they wait for inside.
 
-    Waits at the entrance are booked to `entry-NAME`, waits for a condition to `wait-NAME-CONDITION`.
+    Waits at the entrance are booked to `entry-NAME`, waits for a condition to
+    `wait-NAME-CONDITION`.
 
     Parameters
     ----------
@@ -280,8 +294,12 @@ class TimedMonitor:
             self._conditions.setdefault(name, self.context.Condition(self.entry._lock))
         return self
 
-    def wait(self, condition: str, until: Callable[[], bool], cause: Callable[[], str] | None = None) -> None:
-        """Wait inside until `until` is true; `cause` names the wait when it is over, by how it ended."""
+    def wait(
+        self, condition: str, until: Callable[[], bool], cause: Callable[[], str] | None = None
+    ) -> None:
+        """Wait inside until `until` is true; `cause` names the wait when it is over, by how it
+        ended.
+        """
         if until():
             return
         book, start = _book(), _now()
@@ -304,10 +322,11 @@ class TimedMonitor:
 
 
 class TimedPool:
-    """A pool of tasks that its workers take, and add to, until all wait for tasks (the askfor monitor).
+    """A pool of tasks that its workers take, and add to, until all wait for tasks (the askfor
+    monitor).
 
-    A wait that a task ends is booked to `task-NAME`, one that the end of all tasks ends to `barrier-NAME`, waits at the
-    entrance to `entry-NAME`: Lucier's three delays.
+    A wait that a task ends is booked to `task-NAME`, one that the end of all tasks ends to
+    `barrier-NAME`, waits at the entrance to `entry-NAME`: Lucier's three delays.
 
     Parameters
     ----------
@@ -326,7 +345,9 @@ class TimedPool:
     [3, 2, 1, 0]
     """
 
-    def __init__(self, tasks: Iterable[Any], parties: int, name: str = "pool", context: Any = threading) -> None:
+    def __init__(
+        self, tasks: Iterable[Any], parties: int, name: str = "pool", context: Any = threading
+    ) -> None:
         self.name, self.parties = name, parties
         self.monitor = TimedMonitor(name, context).declare("tasks")
         threads = context is threading
@@ -349,7 +370,11 @@ class TimedPool:
                 self._waiting[0] += 1
                 if self._over() and not len(self._tasks):
                     monitor.signal("tasks", all_of_them=True)
-                monitor.wait("tasks", self._ready, lambda: f"{'task' if len(self._tasks) else 'barrier'}-{self.name}")
+                monitor.wait(
+                    "tasks",
+                    self._ready,
+                    lambda: f"{'task' if len(self._tasks) else 'barrier'}-{self.name}",
+                )
                 if not len(self._tasks):
                     return
                 self._waiting[0] -= 1
@@ -360,7 +385,10 @@ class TimedPool:
         return len(self._tasks) > 0 or self._over()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_manager": None}  # the process that made the pool keeps its manager
+        return {
+            **self.__dict__,
+            "_manager": None,
+        }  # the process that made the pool keeps its manager
 
 
 class TimedLoop:
@@ -377,7 +405,9 @@ class TimedLoop:
     [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(self, length: int, chunk: int = 1, name: str = "indices", context: Any = threading) -> None:
+    def __init__(
+        self, length: int, chunk: int = 1, name: str = "indices", context: Any = threading
+    ) -> None:
         self.length, self.chunk = length, chunk
         self.lock = TimedLock(f"loop-{name}", context.Lock())
         self._next: Any = [0] if context is threading else context.Array("q", 1, lock=False)
@@ -412,23 +442,34 @@ class WaitRecorder:
     """
 
     def __init__(
-        self, file: str | Path | None = None, processors: int = 1, context: Any = threading, title: str = ""
+        self,
+        file: str | Path | None = None,
+        processors: int = 1,
+        context: Any = threading,
+        title: str = "",
     ) -> None:
         self.file, self.processors, self.context, self.title = file, processors, context, title
         self.profile = ""
 
     def __enter__(self) -> Self:
         if _folder is not None:
-            raise RuntimeError(f"waits are recorded into {_folder} already; end that recorder first")
+            raise RuntimeError(
+                f"waits are recorded into {_folder} already; end that recorder first"
+            )
         self._temporary = tempfile.TemporaryDirectory(prefix="slipstick-")
         _record_into(Path(self._temporary.name))
         return self
 
     def run(self, worker: Callable[..., object], *arguments: object) -> None:
-        """Run ``worker(rank, *arguments)`` on each processor and wait for all; a worker that fails or is killed is named."""
+        """Run ``worker(rank, *arguments)`` on each processor and wait for all; a worker that
+        fails or is killed is named.
+        """
         start = self.context.Thread if self.context is threading else self.context.Process
         given = (self._temporary.name, worker, *arguments)
-        workers = [start(target=_work, args=(rank, *given), name=f"worker {rank}") for rank in range(self.processors)]
+        workers = [
+            start(target=_work, args=(rank, *given), name=f"worker {rank}")
+            for rank in range(self.processors)
+        ]
         for each in workers:
             each.start()
         for each in workers:
@@ -483,8 +524,9 @@ class _Spent:
 def profile_of(folder: Path, title: str = "") -> str:
     """Write the books of a folder as a profile of one run.
 
-    A processor is a rank of `WaitRecorder.run`; without ranks, threads that do not overlap in time share one, and the main thread
-    is left out where it waited for more than half of the time of the others, which the text says.
+    A processor is a rank of `WaitRecorder.run`; without ranks, threads that do not overlap in time
+    share one, and the main thread is left out where it waited for more than half of the time of the
+    others, which the text says.
 
     Raises
     ------
@@ -495,8 +537,12 @@ def profile_of(folder: Path, title: str = "") -> str:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
     ranked = [each for each in spent if each.kind.isdigit()]
     workers = [each for each in spent if each.kind == THREAD]
-    busy = max((each.end for each in workers), default=0.0) - min((each.begin for each in workers), default=0.0)
-    others = [each for each in spent if each.kind == THREAD or each.waited < 0.5 * busy or not workers]
+    busy = max((each.end for each in workers), default=0.0) - min(
+        (each.begin for each in workers), default=0.0
+    )
+    others = [
+        each for each in spent if each.kind == THREAD or each.waited < 0.5 * busy or not workers
+    ]
     counted = ranked or others or spent
     begin, end = counted[0].begin, max(each.end for each in counted)
     processors = list(_shared(counted))
@@ -511,7 +557,8 @@ def profile_of(folder: Path, title: str = "") -> str:
     if away > TOLD_PART * len(processors) * (end - begin):
         part = away / len(processors) / (end - begin)
         notes.append(
-            f"{part:.0%} of the time workers neither ran nor waited for what is timed: other programs, the interpreter's lock, or input"
+            f"{part:.0%} of the time workers neither ran nor waited for what is timed: other"
+            " programs, the interpreter's lock, or input"
         )
     books = [_added(each, begin, end) for each in processors]
     causes = list(dict.fromkeys(name for waits, _ in books for name in waits))
@@ -525,13 +572,18 @@ def profile_of(folder: Path, title: str = "") -> str:
         "    each:",
     ]
     for waits, events in books:
-        lines.append(f"      - waits: {{{', '.join(f'{name}: {waits.get(name, 0.0):.9f} s' for name in causes)}}}")
-        lines.append(f"        events: {{{', '.join(f'{name}: {events.get(name, 0)}' for name in causes)}}}")
+        lines.append(
+            "      - waits:"
+            f" {{{', '.join(f'{name}: {waits.get(name, 0.0):.9f} s' for name in causes)}}}"
+        )
+        lines.append(
+            f"        events: {{{', '.join(f'{name}: {events.get(name, 0)}' for name in causes)}}}"
+        )
     return "\n".join(lines) + "\n"
 
 
 def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
-    """Give the workers of each processor, in the order of time."""
+    """Return the workers of each processor, in the order of time."""
     processors: dict[str, list[_Spent]] = {}
     for each in workers:
         free = (name for name, before in processors.items() if before[-1].end <= each.begin)
@@ -540,8 +592,12 @@ def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
     return processors.values()
 
 
-def _added(workers: Sequence[_Spent], begin: float, end: float) -> tuple[dict[str, float], dict[str, int]]:
-    """Add up what the workers of one processor spent; time without a worker is idle, after a kill missing."""
+def _added(
+    workers: Sequence[_Spent], begin: float, end: float
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Add up what the workers of one processor spent; time without a worker is idle, after a
+    kill missing.
+    """
     waits: dict[str, float] = {}
     events: dict[str, int] = {}
     last = begin
@@ -563,7 +619,9 @@ def _quoted(text: str) -> str:
 
 # ---- programs that are not changed: `slipstick record` ----
 
-_LIBRARY = tuple({sysconfig.get_path("stdlib"), os.path.dirname(os.path.realpath(threading.__file__)), "<frozen"})
+_LIBRARY = tuple(
+    {sysconfig.get_path("stdlib"), os.path.dirname(os.path.realpath(threading.__file__)), "<frozen"}
+)
 _sites: dict[tuple[str, int], str] = {}
 
 
@@ -580,9 +638,13 @@ def _site(kind: str) -> str:
 
 
 def _lock_of(plain: Callable[[], Any]) -> Callable[[], Any]:
-    """Make timed locks for programs, and plain ones for the standard library, whose waits are booked where it is called."""
+    """Make timed locks for programs, and plain ones for the standard library, whose waits are
+    booked where it is called.
+    """
     return lambda: (
-        plain() if sys._getframe(1).f_code.co_filename.startswith(_LIBRARY) else TimedLock(_site("lock"), plain())
+        plain()
+        if sys._getframe(1).f_code.co_filename.startswith(_LIBRARY)
+        else TimedLock(_site("lock"), plain())
     )
 
 
@@ -598,7 +660,9 @@ def _timed(owner: Any, name: str, kind: str) -> None:
 
 
 def patch(folder: str) -> None:
-    """Book the waits of `threading`, `queue` and `multiprocessing` in this process and those that it forks."""
+    """Book the waits of `threading`, `queue` and `multiprocessing` in this process and those
+    that it forks.
+    """
     import atexit
     from multiprocessing import process, queues, synchronize
 
@@ -630,7 +694,7 @@ def patch(folder: str) -> None:
 
 
 def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a thread or a child process a book of its own, closed at its end."""
+    """Return a thread or a child process a book of its own, closed at its end."""
 
     def whole(*arguments: Any, **keywords: Any) -> Any:
         _forget()
@@ -644,7 +708,9 @@ def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _time_semaphores(synchronize: Any) -> None:
-    """Time the locks of `multiprocessing`, which keep their cause when they are sent to a spawned process."""
+    """Time the locks of `multiprocessing`, which keep their cause when they are sent to a
+    spawned process.
+    """
     kind = synchronize.SemLock
     make, get, put = kind._make_methods, kind.__getstate__, kind.__setstate__
 
@@ -688,9 +754,13 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
         books.mkdir()
         start.mkdir()
         # Python imports `sitecustomize` as it starts; one of the user's own is imported after it.
-        (start / "sitecustomize.py").write_text(_START.format(file=__file__, books=str(books), start=str(start)))
+        (start / "sitecustomize.py").write_text(
+            _START.format(file=__file__, books=str(books), start=str(start))
+        )
         path = os.pathsep.join(filter(None, [str(start), os.environ.get("PYTHONPATH", "")]))
-        status = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode
+        status = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": path}, check=False
+        ).returncode
         Path(file).write_text(profile_of(books, title or " ".join(command)), encoding="utf-8")
     return status
 

@@ -1,4 +1,6 @@
-"""One table for the measurements of all formats, and the reduction of repetitions to one value with its range."""
+"""One table for the measurements of all formats, and the reduction of repetitions to one value
+with its range.
+"""
 
 from __future__ import annotations
 
@@ -23,23 +25,33 @@ EFFICIENCIES: Mapping[str, Metric] = {
     "parallel_efficiency": Metric(COUNT, "average useful time / elapsed time"),
     "communication_efficiency": Metric(COUNT, "largest useful time / elapsed time"),
     "load_balance": Metric(COUNT, "average useful time / largest useful time"),
-    "serialization_efficiency": Metric(COUNT, "largest useful time / elapsed time on an ideal network"),
+    "serialization_efficiency": Metric(
+        COUNT, "largest useful time / elapsed time on an ideal network"
+    ),
     "transfer_efficiency": Metric(COUNT, "elapsed time on an ideal network / elapsed time"),
-    "computation_scalability": Metric(COUNT, "useful time of the smallest run / useful time, each of all processors"),
+    "computation_scalability": Metric(
+        COUNT, "useful time of the smallest run / useful time, each of all processors"
+    ),
     "global_efficiency": Metric(COUNT, "parallel efficiency x computation scalability"),
 }
 """The POP efficiencies."""
 
 METRICS: Mapping[str, Metric] = {
     "time": Metric(
-        TIME, "elapsed time", ("elapsed", "elapsed_time", "runtime", "wall", "walltime", "wall_time", "wallclock")
+        TIME,
+        "elapsed time",
+        ("elapsed", "elapsed_time", "runtime", "wall", "walltime", "wall_time", "wallclock"),
     ),
     "wait": Metric(
-        TIME, "time lost to the cause that the region names; of one processor, else of all", ("waits", "wait_time")
+        TIME,
+        "time lost to the cause that the region names; of one processor, else of all",
+        ("waits", "wait_time"),
     ),
     "busy": Metric(TIME, "useful time, without waits; of one processor, else of all", ("useful",)),
     "events": Metric(COUNT, "how often the cause was timed; of one processor, else of all"),
-    "cycle": Metric(TIME, "time of a cycle in which every processor does a work of its own", ("cycle_time",)),
+    "cycle": Metric(
+        TIME, "time of a cycle in which every processor does a work of its own", ("cycle_time",)
+    ),
     "throughput": Metric(RATE, "cycles of all processors in a second"),
     **EFFICIENCIES,
 }
@@ -77,13 +89,15 @@ class Measurement:
     text: str = ""
 
     def problem(self, message: str, what: str | None = None) -> Problem:
-        """Say what is wrong or odd about the value, or about something else at its line."""
+        """Return what is wrong or odd about the value, or about something else at its line."""
         return Problem(self.file, self.line, 1, self.metric if what is None else what, message)
 
     def __str__(self) -> str:
         size = f", n = {self.n:g}" if self.n is not None else ""
         own = f", processor {self.processor}" if self.processor is not None else ""
-        return f"{self.metric}{f' of {self.region}' if self.region else ''} at p = {self.p}{size}{own}"
+        return (
+            f"{self.metric}{f' of {self.region}' if self.region else ''} at p = {self.p}{size}{own}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +187,8 @@ class MeasuredPoint:
         return self.values.get((metric, region, None))
 
     def total(self, metric: str, region: str = "") -> float | None:
-        """Give the value of all processors: as measured, else summed over the processors; None if there is neither.
+        """Return the value of all processors: as measured, else summed over the processors; None if
+        there is neither.
 
         Raises
         ------
@@ -183,12 +198,15 @@ class MeasuredPoint:
             return whole.value
         each = self.each(metric, region)
         if each and len(each) != self.p:
-            why = f"{metric} of {region or 'the whole'} is there for {len(each)} processors, but {self.p} took part"
+            why = (
+                f"{metric} of {region or 'the whole'} is there for {len(each)} processors, but"
+                f" {self.p} took part"
+            )
             raise SpecError([each[0].run.problem(why)])
         return sum(one.value for one in each) if each else None
 
     def each(self, metric: str, region: str = "") -> list[Reduced]:
-        """Give the values of the single processors."""
+        """Return the values of the single processors."""
         return [
             value
             for (name, part, processor), value in self.values.items()
@@ -196,20 +214,28 @@ class MeasuredPoint:
         ]
 
     def first(self, metric: str, region: str = "") -> Measurement:
-        """Give the first measurement of a metric, of all processors or of one."""
-        return next(found.run for (name, part, _), found in self.values.items() if (name, part) == (metric, region))
+        """Return the first measurement of a metric, of all processors or of one."""
+        return next(
+            found.run
+            for (name, part, _), found in self.values.items()
+            if (name, part) == (metric, region)
+        )
 
     def regions(self, metric: str) -> list[str]:
-        """List the regions, or causes, for which a metric was measured, in the order of the file."""
+        """List the regions, or causes, for which a metric was measured, in the order of the
+        file.
+        """
         return list(dict.fromkeys(region for name, region, _ in self.values if name == metric))
 
 
-def reduce_repetitions(runs: Measurements, statistic: str = "median") -> tuple[list[MeasuredPoint], list[Problem]]:
+def reduce_repetitions(
+    runs: Measurements, statistic: str = "median"
+) -> tuple[list[MeasuredPoint], list[Problem]]:
     """Reduce the repetitions at each point to one value.
 
-    Values that repeat without a number count as repetitions, and are noted; those that repeat under one number are
-    refused. A cause that some of the repetitions with waits or busy times do not name took no time in them, which is noted:
-    tools that time waits write those that occurred.
+    Values that repeat without a number count as repetitions, and are noted; those that repeat under
+    one number are refused. A cause that some of the repetitions with waits or busy times do not
+    name took no time in them, which is noted: tools that time waits write those that occurred.
 
     Parameters
     ----------
@@ -227,23 +253,34 @@ def reduce_repetitions(runs: Measurements, statistic: str = "median") -> tuple[l
     """
     if statistic not in STATISTICS:
         raise UnknownNameError("statistic", statistic, list(STATISTICS))
-    groups: dict[tuple[int, float | None], dict[tuple[str, str, int | None], list[Measurement]]] = {}
+    groups: dict[
+        tuple[int, float | None], dict[tuple[str, str, int | None], list[Measurement]]
+    ] = {}
     for run in runs.records:
         keys = groups.setdefault((run.p, run.n), {})
         keys.setdefault((run.metric, run.region, run.processor), []).append(run)
     notes, problems, points = [], [], []
     for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
         values = {}
-        timed = {each for (name, *_), found in keys.items() if name in ("wait", "busy") for each in _runs(found)}
+        timed = {
+            each
+            for (name, *_), found in keys.items()
+            if name in ("wait", "busy")
+            for each in _runs(found)
+        }
         for key, found in keys.items():
             problems += _twice(found)
             if len(without := [run for run in found if run.repetition is None]) > 1:
-                why = f"{without[1]} is there {len(without)} times without a number; taken as repetitions"
+                why = (
+                    f"{without[1]} is there {len(without)} times without a number; taken as"
+                    " repetitions"
+                )
                 notes.append(without[1].problem(why))
             every = tuple(run.value for run in found)
             if key[0] in ("wait", "events") and (without_it := len(timed - _runs(found))):
                 why = (
-                    f"{found[0]} is in {len(timed) - without_it} of {len(timed)} repetitions; taken as 0 in the others"
+                    f"{found[0]} is in {len(timed) - without_it} of {len(timed)} repetitions; taken"
+                    " as 0 in the others"
                 )
                 notes += [found[0].problem(why)] if key[0] == "wait" else []
                 every += (0.0,) * without_it
@@ -262,21 +299,29 @@ def _twice(found: Sequence[Measurement]) -> list[Problem]:
     first: dict[int, Measurement] = {}
     problems = []
     for run in found:
-        if run.repetition is not None and run is not (before := first.setdefault(run.repetition, run)):
+        if run.repetition is not None and run is not (
+            before := first.setdefault(run.repetition, run)
+        ):
             why = f"repetition {run.repetition} of {run} is in {before.file}:{before.line} already"
             problems.append(run.problem(why))
     return problems
 
 
 def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
-    """Note the metrics that the account does not use: those similar to a known one singly, the others together."""
+    """Note the metrics that the account does not use: those similar to a known one singly, the
+    others together.
+    """
     first: dict[str, Measurement] = {}
     for run in runs:
         if run.metric not in METRICS:
             first.setdefault(run.metric, run)
     hints = {name: did_you_mean(name, list(METRICS)) for name in first}
     near = [name for name in first if "did you mean" in hints[name]]
-    notes = [first[name].problem(f"is no part of the account of time{hints[name]}") for name in near]
+    notes = [
+        first[name].problem(f"is no part of the account of time{hints[name]}") for name in near
+    ]
     if others := [name for name in first if name not in near]:
-        notes.append(first[others[0]].problem(f"no part of the account of time: {', '.join(others)}", ""))
+        notes.append(
+            first[others[0]].problem(f"no part of the account of time: {', '.join(others)}", "")
+        )
     return notes

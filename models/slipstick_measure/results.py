@@ -1,4 +1,6 @@
-"""What traces show and what fits give: data, of which questions, commands and reports make tables and pictures."""
+"""What traces show and what fits give: data, of which questions, commands and reports make
+tables and pictures.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ class TraceViews:
     utilization : useful part of each window, (processors, windows)
     work : by activity, the time of all processors in each window [s]
     concurrency : how long as many processors as its index were at useful work [s]
-    contention : by stage of a network or by resource, in each window: conflicts, or the time that requests wait [s]
+    contention : by stage of a network or by resource, in each window: conflicts, or the time that
+        requests wait [s]
     conflicts : contention is of requests that conflict in a network
     notes : what is unusual
     """

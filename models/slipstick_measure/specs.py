@@ -26,7 +26,14 @@ from slipstick.schema.kinds.quantity import (
     Whole,
     broken_rule,
 )
-from slipstick.schema.kinds.study import Drawn, Fraction, Place, Processors, QuestionKey, QuestionSpec
+from slipstick.schema.kinds.study import (
+    Drawn,
+    Fraction,
+    Place,
+    Processors,
+    QuestionKey,
+    QuestionSpec,
+)
 
 Noise = Annotated[Given, Quantity(COUNT, least=0.0, most=1.0)]
 
@@ -44,39 +51,66 @@ class RunSpec(Spec):
 
     processors: Whole = Field(description="how many took part")
     size: Factor | None = Field(None, description="size of the problem")
-    repetition: int | None = Field(None, description="number of the run among its repetitions", ge=1)
+    repetition: int | None = Field(
+        None, description="number of the run among its repetitions", ge=1
+    )
     time: Time = Field(description="elapsed time")
-    busy: Time | None = Field(None, description="useful time, without waits, added up over all processors")
-    waits: dict[Name, Time] = Field({}, description="time lost, by cause, added up over all processors")
-    events: dict[Name, Count] = Field({}, description="how often each cause was timed, by all processors")
-    each: list[ProcessorSpec] = Field([], description="the same of each processor, in the place of the sums")
+    busy: Time | None = Field(
+        None, description="useful time, without waits, added up over all processors"
+    )
+    waits: dict[Name, Time] = Field(
+        {}, description="time lost, by cause, added up over all processors"
+    )
+    events: dict[Name, Count] = Field(
+        {}, description="how often each cause was timed, by all processors"
+    )
+    each: list[ProcessorSpec] = Field(
+        [], description="the same of each processor, in the place of the sums"
+    )
 
     def check_rules(self) -> None:
         if self.each and (self.busy or self.waits or self.events):
-            raise broken_rule("give busy, waits and events of each processor, or their sums, not both", "each")
+            raise broken_rule(
+                "give busy, waits and events of each processor, or their sums, not both", "each"
+            )
         if self.each and len(self.each) != self.processors.value:
-            why = f"{len(self.each)} processors are given, where the run has {self.processors.value:g}"
+            why = (
+                f"{len(self.each)} processors are given, where the run has"
+                f" {self.processors.value:g}"
+            )
             raise broken_rule(why, "each")
         for key in ("waits", "events"):
             counts = Counter(name for one in self.each for name in getattr(one, key))
             lone = [name for name, count in counts.items() if count < len(self.each)]
             if lone:
                 at = next(at for at, one in enumerate(self.each) if lone[0] in getattr(one, key))
-                why = f"each processor has the same {key}; not given for all of them: {', '.join(lone)}"
+                why = (
+                    f"each processor has the same {key}; not given for all of them:"
+                    f" {', '.join(lone)}"
+                )
                 raise broken_rule(why, "each", at, key, lone[0])
         for name in self.events:
             if name not in self.waits:
-                raise broken_rule(f"events of {name} need the wait of {name} beside them", "events", name)
+                raise broken_rule(
+                    f"events of {name} need the wait of {name} beside them", "events", name
+                )
 
 
 class ProfileSpec(Described):
     """Measured runs of one program."""
 
     profile: Literal[1] = Field(1, description="version of this format")
-    timer: Time | None = Field(None, description="cost of the timer itself at each event, contained in the waits")
-    one_processor: Time | None = Field(None, description="elapsed time on one processor, without any timing")
+    timer: Time | None = Field(
+        None, description="cost of the timer itself at each event, contained in the waits"
+    )
+    one_processor: Time | None = Field(
+        None, description="elapsed time on one processor, without any timing"
+    )
     excess: list[Name] = Field(
-        [], description="causes that a run on one processor has as well, so that only what exceeds it is lost"
+        [],
+        description=(
+            "causes that a run on one processor has as well, so that only what exceeds it is lost"
+        ),
     )
     runs: list[RunSpec] = Field(description="the runs", min_length=1)
 
@@ -85,12 +119,18 @@ class MeasuredSpec(QuestionSpec):
     """Measured runs to account for."""
 
     data: Note = Field(
-        description="a profile or a table of specs/runs by name, or a file of measurements beside the study"
+        description=(
+            "a profile or a table of specs/runs by name, or a file of measurements beside the study"
+        )
     )
-    timer: Time | None = Field(None, description="cost of the timer at each event, contained in the waits")
+    timer: Time | None = Field(
+        None, description="cost of the timer at each event, contained in the waits"
+    )
     statistic: Literal["median", "mean", "min"] = Field("median", description="of repetitions")
     region: Note | None = Field(None, description="part of the program; the whole by default")
-    processors: Processors | None = Field(None, description="of a file of one run that does not say them")
+    processors: Processors | None = Field(
+        None, description="of a file of one run that does not say them"
+    )
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
         None, description="elapsed time of the run, likewise"
     )
@@ -100,59 +140,97 @@ class TraceSpec(QuestionSpec):
     """A trace of a program, or of a simulated run."""
 
     data: Note = Field("", description="a trace of specs/runs by name, or a file beside the study")
-    case: Name | None = Field(None, description="the case whose simulated run is taken, in the place of a file")
-    cycles: int = Field(20, description="cycles of each processor that are simulated, on average", ge=1, le=1000)
-    unit: Note | None = Field(None, description="of times in a table of records whose header has none")
-    window: Time | None = Field(None, description="length of a window; a fortieth of the trace by default")
-    machine: Note | None = Field(None, description="machine whose network the accesses go through, for contention")
+    case: Name | None = Field(
+        None, description="the case whose simulated run is taken, in the place of a file"
+    )
+    cycles: int = Field(
+        20, description="cycles of each processor that are simulated, on average", ge=1, le=1000
+    )
+    unit: Note | None = Field(
+        None, description="of times in a table of records whose header has none"
+    )
+    window: Time | None = Field(
+        None, description="length of a window; a fortieth of the trace by default"
+    )
+    machine: Note | None = Field(
+        None, description="machine whose network the accesses go through, for contention"
+    )
     useful: list[Note] = Field([], description="activities that are useful work; found by default")
-    only: Note | None = Field(None, description="part of the names of the processors to take; all by default")
-    first: Time | None = Field(None, alias="from", description="time to begin at, counted from the first event")
+    only: Note | None = Field(
+        None, description="part of the names of the processors to take; all by default"
+    )
+    first: Time | None = Field(
+        None, alias="from", description="time to begin at, counted from the first event"
+    )
     to: Time | None = Field(None, description="time to end at, counted likewise")
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """Give the case that is simulated."""
+        """Yield the case that is simulated."""
         if self.case is not None:
             yield ("case",), self.case
 
     def check_rules(self) -> None:
         if bool(self.data) == (self.case is not None):
-            raise broken_rule("a trace is read from data, or simulated from a case; give one of the two")
+            raise broken_rule(
+                "a trace is read from data, or simulated from a case; give one of the two"
+            )
 
 
 class MadeSpec(Spec):
     """Timings made up from a case, to see what fits make of a truth that is known."""
 
     case: Name = Field(description="the truth")
-    population: Note = Field("", description="path of the number of processors, where there are several candidates")
-    processors: Annotated[list[Processors], Distinct] = Field(description="numbers of processors", min_length=1)
+    population: Note = Field(
+        "", description="path of the number of processors, where there are several candidates"
+    )
+    processors: Annotated[list[Processors], Distinct] = Field(
+        description="numbers of processors", min_length=1
+    )
     repetitions: int = Field(3, description="of each", ge=1, le=1000)
-    noise: Noise = Field(Given(0.01, COUNT, "1%"), description="standard deviation of the relative error")
+    noise: Noise = Field(
+        Given(0.01, COUNT, "1%"), description="standard deviation of the relative error"
+    )
     seed: int = Field(1, description="key of the random stream", ge=0)
-    cycles: bool = Field(True, description="times are those of a cycle of each processor's own, else of a shared work")
+    cycles: bool = Field(
+        True,
+        description="times are those of a cycle of each processor's own, else of a shared work",
+    )
 
 
 class FitSpec(QuestionSpec):
     """Models fitted to measured times."""
 
-    data: Note = Field("", description="a table of specs/runs by name, or a file of measurements beside the study")
+    data: Note = Field(
+        "", description="a table of specs/runs by name, or a file of measurements beside the study"
+    )
     made: MadeSpec | None = Field(None, description="made-up timings instead of data")
     region: Note | None = Field(None, description="part of the program; the whole by default")
     of_size: Annotated[float, Field(gt=0)] | None = Field(
         None, description="size of the problem: take the runs of this size only; all by default"
     )
-    families: Annotated[list[Name], Distinct] = Field([], description="families to fit; all by default")
-    free: Annotated[list[Note], Distinct] = Field(
-        [], description="paths of the base that are free, or path=low..high; the fitted values are laid over the base"
+    families: Annotated[list[Name], Distinct] = Field(
+        [], description="families to fit; all by default"
     )
-    population: Note = Field("", description="path of the base that is the number of processors; found by default")
+    free: Annotated[list[Note], Distinct] = Field(
+        [],
+        description=(
+            "paths of the base that are free, or path=low..high; the fitted values are laid over"
+            " the base"
+        ),
+    )
+    population: Note = Field(
+        "", description="path of the base that is the number of processors; found by default"
+    )
     size: Note = Field("", description="path of the base that is the size of the problem")
     cycles: int | None = Field(None, description="cycles of the base in the measured work", ge=1)
     at: Annotated[list[Processors], Distinct] = Field([], description="processors to predict for")
     efficiency: Fraction = Field(
-        Given(0.75, COUNT, "75%"), description="what the most processors keep, and the size needed gives"
+        Given(0.75, COUNT, "75%"),
+        description="what the most processors keep, and the size needed gives",
     )
-    intervals: Literal["profile", "bootstrap"] = Field("profile", description="how sure the fits are said to be")
+    intervals: Literal["profile", "bootstrap"] = Field(
+        "profile", description="how sure the fits are said to be"
+    )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List the case that timings are made up from."""
@@ -161,9 +239,13 @@ class FitSpec(QuestionSpec):
 
     def check_rules(self) -> None:
         if bool(self.data) == (self.made is not None):
-            raise broken_rule("a fit needs data, or timings made up from a case (made), one of the two", "data")
+            raise broken_rule(
+                "a fit needs data, or timings made up from a case (made), one of the two", "data"
+            )
         if self.made and (self.region is not None or self.of_size is not None):
-            raise broken_rule("made-up timings have no regions and one size; leave out region and of_size", "made")
+            raise broken_rule(
+                "made-up timings have no regions and one size; leave out region and of_size", "made"
+            )
 
 
 class FitsPictureSpec(Drawn):
@@ -182,20 +264,30 @@ class TracePictureSpec(Drawn):
     question: ClassVar[str] = "traces"
     kind: Literal["trace"] = Field(description="a view of traces, one below the other")
     traces: list[Name] = Field(description="the traces to draw", min_length=1, max_length=6)
-    view: Literal["matrix", "concurrency", "utilization", "work", "contention"] = Field(description="what to draw")
+    view: Literal["matrix", "concurrency", "utilization", "work", "contention"] = Field(
+        description="what to draw"
+    )
 
 
 def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
     free = [name for name, each in fits.items() if each.free]
     if len(free) > 1:
-        why = f"the base is fitted to {free[0]} already; a study has one base, so one fit with free paths"
+        why = (
+            f"the base is fitted to {free[0]} already; a study has one base, so one fit with free"
+            " paths"
+        )
         raise broken_rule(why, free[1], "free")
     return fits
 
 
 MEASURED = QuestionKey(
     dict[Name, MeasuredSpec],
-    Field({}, description="measured runs to account for; compare and bars call their answers NAME-PROCESSORS"),
+    Field(
+        {},
+        description=(
+            "measured runs to account for; compare and bars call their answers NAME-PROCESSORS"
+        ),
+    ),
     "slipstick_measure.questions.measured:read",
 )
 TRACES = QuestionKey(

@@ -1,4 +1,6 @@
-"""Counts of the operations of each processor in each phase, as whole numbers and bytes, and the files that hold them."""
+"""Counts of the operations of each processor in each phase, as whole numbers and bytes, and the
+files that hold them.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,13 @@ class ProcessorTally:
     work : done, in the program's unit
     faults : handled by requests to others, by (number of parts, bytes of all replies)
     write_faults : on a page that is valid but write-protected: no message
-    empty : first misses of a page, which fetch the whole page; diffs still missing are a fault besides
+    empty : first misses of a page, which fetch the whole page; diffs still missing are a fault
+        besides
     twins : pages copied before a write
     collected : as `faults`, but at a garbage collection
     collections : garbage collections
-    acquisitions : of locks, by hops: 0 if the lock was last held here, 1 if the processor that got the request held it,
-        2 if the manager forwarded the request
+    acquisitions : of locks, by hops: 0 if the lock was last held here, 1 if the processor that got
+        the request held it, 2 if the manager forwarded the request
     waits : acquisitions that found the lock held
     ahead : processors that held the lock or were in its queue at these acquisitions, added up
     ahead_faults : faults and first misses of these processors while they held the lock
@@ -73,7 +76,7 @@ class ProcessorTally:
     received: dict[str, Exchange] = field(default_factory=dict)
 
     def total(self, name: str) -> int:
-        """Give a count by name, added up over parts, hops or kinds of message.
+        """Return a count by name, added up over parts, hops or kinds of message.
 
         >>> ProcessorTally(faults=Counter({(2, 40): 3, (1, 20): 1})).total("faults")
         4
@@ -90,7 +93,7 @@ class ProcessorTally:
         return sum(size for _, size in self.sent.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the counts that are not zero as plain data."""
+        """Return the counts that are not zero as plain data."""
         made = {name: _plain(name, getattr(self, name)) for name in _NAMES}
         return {name: value for name, value in made.items() if value}
 
@@ -124,7 +127,8 @@ class CountedPhase:
 
 @dataclass(frozen=True, slots=True)
 class Counts(ProgramData):
-    """Counts of the operations of the protocol in a program; measured counts may have the same form.
+    """Counts of the operations of the protocol in a program; measured counts may have the same
+    form.
 
     Parameters
     ----------
@@ -150,7 +154,9 @@ class Counts(ProgramData):
         return sum(each.bytes_sent() for phase in self.phases for each in phase.tallies)
 
     def faults_by_parts(self, name: str = "faults") -> dict[int, Exchange]:
-        """Give for each number of parts the number of faults, and the size of their replies [B]."""
+        """Return for each number of parts the number of faults, and the size of their replies
+        [B].
+        """
         found: dict[int, Exchange] = {}
         for phase in self.phases:
             for tally in phase.tallies:
@@ -160,14 +166,17 @@ class Counts(ProgramData):
         return dict(sorted(found.items()))
 
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
-        """Say where the machine is not that of the counts."""
+        """Yield where the machine is not that of the counts."""
         for path, counted, unit in (
             ("machine.memory.page", self.page, " B"),
             ("machine.processors.count", self.processors, ""),
         ):
             stated = machine[path].value
             if stated != counted:
-                yield f"{path} is {stated:g}{unit}, but counts {name} are of {counted}{unit}, which is taken; count anew for others"
+                yield (
+                    f"{path} is {stated:g}{unit}, but counts {name} are of {counted}{unit}, which"
+                    " is taken; count anew for others"
+                )
 
     def without(self, *names: str) -> Counts:
         """Leave out phases by name, such as a start-up that was not measured."""
@@ -175,9 +184,14 @@ class Counts(ProgramData):
         return Counts(self.program, self.processors, self.page, self.unit, kept)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data: dictionaries, lists, text and whole numbers."""
+        """Return plain data: dictionaries, lists, text and whole numbers."""
         phases = [_phase_data(each) for each in self.phases]
-        head = {"program": self.program, "processors": self.processors, "page": self.page, "unit": self.unit}
+        head = {
+            "program": self.program,
+            "processors": self.processors,
+            "page": self.page,
+            "unit": self.unit,
+        }
         return {**head, "phases": phases}
 
     @classmethod
@@ -186,7 +200,8 @@ class Counts(ProgramData):
 
         Raises
         ------
-        ModelError : something is not counted, is no whole number, a processor is missing, or requests and services differ
+        ModelError : something is not counted, is no whole number, a processor is missing, or
+            requests and services differ
         """
         names = ("program", "processors", "page", "unit", "phases")
         _known("counts", data, names)
@@ -199,38 +214,54 @@ class Counts(ProgramData):
         return made
 
     def _check(self) -> None:
-        """Refuse counts of which one part is missing; each request for diffs, a page or a lock is served by a processor."""
+        """Refuse counts of which one part is missing; each request for diffs, a page or a lock
+        is served by a processor.
+        """
         for phase in self.phases:
             for index, tally in enumerate(phase.tallies):
                 self._check_tally(tally, f"processor {index} in phase {phase.name!r}")
         requests = (self.faults_by_parts(name).items() for name in _EXCHANGES)
         asked = sum(parts * number for each in requests for parts, (number, _) in each)
-        hops = sum((tally.acquisitions for phase in self.phases for tally in phase.tallies), Counter[int]())
+        hops = sum(
+            (tally.acquisitions for phase in self.phases for tally in phase.tallies), Counter[int]()
+        )
         for what, number, served in (
-            ("parts of faults and first misses", asked + self.total("empty"), ("served_diffs", "served_pages")),
+            (
+                "parts of faults and first misses",
+                asked + self.total("empty"),
+                ("served_diffs", "served_pages"),
+            ),
             ("acquisitions of 1 or 2 hops", hops[1] + hops[2], ("granted",)),
             ("acquisitions of 2 hops", hops[2], ("forwarded",)),
         ):
             if number != (found := sum(map(self.total, served))):
                 told = " and ".join(served)
-                raise ModelError(f"{number} {what}, but {found} counted in {told}; each is served by one processor")
+                raise ModelError(
+                    f"{number} {what}, but {found} counted in {told}; each is served by one"
+                    " processor"
+                )
 
     def _check_tally(self, tally: ProcessorTally, where: str) -> None:
         others = self.processors - 1
         for name in _EXCHANGES:
             for parts, _ in getattr(tally, name):
                 if not 1 <= parts <= others:
-                    raise ModelError(f"{where}: {name} of {parts} parts; there are {others} other processors to ask")
+                    raise ModelError(
+                        f"{where}: {name} of {parts} parts; there are {others} other processors"
+                        " to ask"
+                    )
         for number in tally.acquisitions:
             if number > min(2, others):
                 raise ModelError(
-                    f"{where}: acquisitions of {number} hops; among {self.processors} processors there are "
-                    f"at most {min(2, others)}, to the lock's manager and from there to its last holder"
+                    f"{where}: acquisitions of {number} hops; among {self.processors} processors"
+                    f" there are at most {min(2, others)}, to the lock's manager and from there to"
+                    " its last holder"
                 )
         replies, _ = tally.sent.get("diffs", (0, 0))
         if replies != tally.served_diffs:
             raise ModelError(
-                f"{where}: {tally.served_diffs} served_diffs, but {replies} messages in sent.diffs; give both"
+                f"{where}: {tally.served_diffs} served_diffs, but {replies} messages in sent.diffs;"
+                " give both"
             )
 
 
@@ -243,7 +274,10 @@ def _phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
     _known("a phase", data, ("name", "repeat", "tallies"))
     tallies = tuple(ProcessorTally.from_dict(each) for each in data["tallies"])
     if len(tallies) != processors:
-        raise ModelError(f"phase {data['name']!r} has {len(tallies)} tallies, but there are {processors} processors")
+        raise ModelError(
+            f"phase {data['name']!r} has {len(tallies)} tallies, but there are {processors}"
+            " processors"
+        )
     return CountedPhase(data["name"], tallies, _whole("repeat", data.get("repeat", 1)))
 
 
@@ -252,7 +286,9 @@ def _plain(name: str, value: Any) -> Any:
         return [[parts, size, number] for (parts, size), number in sorted(value.items())]
     if name == "acquisitions":
         return [list(pair) for pair in sorted(value.items())]
-    return {kind: list(pair) for kind, pair in sorted(value.items())} if name in _MESSAGES else value
+    return (
+        {kind: list(pair) for kind, pair in sorted(value.items())} if name in _MESSAGES else value
+    )
 
 
 def _read(name: str, value: Any) -> Any:
@@ -264,7 +300,10 @@ def _read(name: str, value: Any) -> Any:
     if name == "acquisitions":
         return Counter({_whole(name, hops): _whole(name, number) for hops, number in value})
     if name in _MESSAGES:
-        return {kind: (_whole(name, number), _whole(name, size)) for kind, (number, size) in value.items()}
+        return {
+            kind: (_whole(name, number), _whole(name, size))
+            for kind, (number, size) in value.items()
+        }
     return _whole(name, value)
 
 
@@ -294,8 +333,12 @@ class MessagesSpec(Spec):
     request: Pair | None = Field(None, description="for diffs or a page")
     page: Pair | None = Field(None, description="whole pages")
     diffs: Pair | None = Field(None, description="replies with diffs")
-    lock_request: Pair | None = Field(None, alias="lock request", description="for a lock, forwarded or not")
-    lock_reply: Pair | None = Field(None, alias="lock reply", description="the lock with its write notices")
+    lock_request: Pair | None = Field(
+        None, alias="lock request", description="for a lock, forwarded or not"
+    )
+    lock_reply: Pair | None = Field(
+        None, alias="lock reply", description="the lock with its write notices"
+    )
     arrive: Pair | None = Field(None, description="to a barrier's manager")
     leave: Pair | None = Field(None, description="from a barrier's manager")
     notices: Pair | None = Field(None, description="at an eager release")
@@ -315,7 +358,9 @@ class TallySpec(Spec):
     acquisitions: list[Pair] = Field([], description="of locks: [hops, how many]")
     waits: WholeNumber = Field(0, description="acquisitions that found the lock taken")
     ahead: WholeNumber = Field(0, description="of these, how many were before it, added up")
-    ahead_faults: WholeNumber = Field(0, description="faults and first misses of those before it, under the lock")
+    ahead_faults: WholeNumber = Field(
+        0, description="faults and first misses of those before it, under the lock"
+    )
     intervals: WholeNumber = Field(0, description="closed with at least one page written")
     notices: WholeNumber = Field(0, description="write notices received")
     invalidated: WholeNumber = Field(0, description="pages")
@@ -326,14 +371,18 @@ class TallySpec(Spec):
     forwarded: WholeNumber = Field(0, description="requests for locks passed on as manager")
     granted: WholeNumber = Field(0, description="locks handed over to others")
     sent: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
-    received: MessagesSpec = Field(MessagesSpec(), description="by kind of message: [how many, bytes]")
+    received: MessagesSpec = Field(
+        MessagesSpec(), description="by kind of message: [how many, bytes]"
+    )
 
 
 class CountedPhaseSpec(Spec):
     """What all processors did between two barriers."""
 
     name: Note = Field(description="of the barrier that ends it; what start-up does is left out")
-    repeat: int = Field(1, ge=1, description="how many phases this stands for, whose counts are added up")
+    repeat: int = Field(
+        1, ge=1, description="how many phases this stands for, whose counts are added up"
+    )
     tallies: list[TallySpec] = Field(description="one for each processor")
 
 
@@ -344,7 +393,9 @@ class CountsSpec(Described):
     command: Note = Field("", description="that made the file, with all parameters")
     version: Note = Field("", description="of slipstick that made the file")
     program: Note = Field(description="its name")
-    processors: int = Field(ge=1, le=4096, description="that ran it; the first one manages barriers")
+    processors: int = Field(
+        ge=1, le=4096, description="that ran it; the first one manages barriers"
+    )
     page: int = Field(ge=1, description="size of a page, in bytes")
     unit: Note = Field(description="what one unit of work is")
     phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
@@ -352,7 +403,10 @@ class CountsSpec(Described):
     def check_rules(self) -> None:
         for index, each in enumerate(self.phases):
             if len(each.tallies) != self.processors:
-                why = f"give one tally for each of the {self.processors} processors; here are {len(each.tallies)}"
+                why = (
+                    f"give one tally for each of the {self.processors} processors; here are"
+                    f" {len(each.tallies)}"
+                )
                 raise broken_rule(why, "phases", index, "tallies")
         try:
             _ = self.data
@@ -363,12 +417,18 @@ class CountsSpec(Described):
     def data(self) -> Counts:
         """The counts themselves."""
         names = {"program", "processors", "page", "unit", "phases"}
-        return Counts.from_dict(self.model_dump(include=names, by_alias=True, exclude_none=True, exclude_unset=True))
+        return Counts.from_dict(
+            self.model_dump(include=names, by_alias=True, exclude_none=True, exclude_unset=True)
+        )
 
     def summary(self) -> str:
-        """Say what was counted in all: the file itself has it by phase and processor."""
+        """Return what was counted in all: the file itself has it by phase and processor."""
         counts = self.data
-        lines = [f"processors: {counts.processors}", f"page: {counts.page} B", f"phases: {len(counts.phases)}"]
+        lines = [
+            f"processors: {counts.processors}",
+            f"page: {counts.page} B",
+            f"phases: {len(counts.phases)}",
+        ]
         totals = {name: counts.total(name) for name in _NAMES}
         lines += [
             f"{name}: {total}" + (f" {counts.unit}" if name == "work" else "")

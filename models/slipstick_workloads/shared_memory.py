@@ -1,18 +1,22 @@
-"""Accesses to shared memory as activities on buses, switches, rings and modules; locks and barriers of a machine.
+"""Accesses to shared memory as activities on buses, switches, rings and modules; locks and barriers
+of a machine.
 
 Approximations:
 
-- A multistage network or a crossbar is a delay in each direction, and each module is one server together with the last
-  link before it, so earlier links never delay a request (`slipstick.law.interconnects` has their effect on uniform traffic), unless the
-  stages are `contended`: then a request takes the outputs of switches on its way through an omega network, from any processor, each
-  access from another one. A packet occupies one output after the other, a circuit holds all that it has and waits for the next, and
-  so delays others that want another module (tree saturation). Replies of packets never contend.
-- A refused circuit waits in a queue, unless `retried`: then it tries again after a pause, so that the module may be free
-  while processors want it, and the processor that tries first comes next. Of stages that contend, the outputs on the way and the module are
-  taken at one moment or not at all: the time that a refused request takes to come to a taken output, and holds those
-  before it, is neglected.
-- A ring is a station with as many servers as slots, each held for one rotation; of many rings, one stands for the near
-  traffic of all.
+- A multistage network or a crossbar is a delay in each direction, and each module is one server
+  together with the last link before it, so earlier links never delay a request
+  (`slipstick.law.interconnects` has their effect on uniform traffic), unless the stages are
+  `contended`: then a request takes the outputs of switches on its way through an omega network,
+  from any processor, each access from another one. A packet occupies one output after the other, a
+  circuit holds all that it has and waits for the next, and so delays others that want another
+  module (tree saturation). Replies of packets never contend.
+- A refused circuit waits in a queue, unless `retried`: then it tries again after a pause, so that
+  the module may be free while processors want it, and the processor that tries first comes next. Of
+  stages that contend, the outputs on the way and the module are taken at one moment or not at all:
+  the time that a refused request takes to come to a taken output, and holds those before it, is
+  neglected.
+- A ring is a station with as many servers as slots, each held for one rotation; of many rings, one
+  stands for the near traffic of all.
 """
 
 from __future__ import annotations
@@ -31,7 +35,15 @@ from slipstick.law.synchronization import (
     TOURNAMENT_BARRIER,
 )
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, service, then
-from slipstick.model.machine import BarrierKind, Bus, MachineLock, Multistage, Ring, SharedMemory, omega_outputs
+from slipstick.model.machine import (
+    BarrierKind,
+    Bus,
+    MachineLock,
+    Multistage,
+    Ring,
+    SharedMemory,
+    omega_outputs,
+)
 from slipstick.model.system import Barrier, Lock, Resource, Station
 from slipstick.program.program import known
 from slipstick.vocabulary import LOCKS
@@ -52,13 +64,14 @@ class MemoryPort:
     ----------
     machine : of the processor
     others : over how many other processors the data are spread [1]
-    retried : a circuit that finds its module taken is refused and tried again after the machine's pause
+    retried : a circuit that finds its module taken is refused and tried again after the machine's
+        pause
     contended : requests take outputs of switches before the modules
 
     Raises
     ------
-    ModelError : circuits are to be tried again on a machine that has none, or without a pause; stages are to contend on a
-        machine without stages
+    ModelError : circuits are to be tried again on a machine that has none, or without a pause;
+        stages are to contend on a machine without stages
     """
 
     machine: SharedMemory
@@ -69,13 +82,20 @@ class MemoryPort:
     def __post_init__(self) -> None:
         between = self.machine.interconnect
         if self.contended and not isinstance(between, Multistage):
-            raise ModelError(f"{self.machine.name} has no stages of switches; leave out stages: contend")
+            raise ModelError(
+                f"{self.machine.name} has no stages of switches; leave out stages: contend"
+            )
         if not self.retried:
             return
         if not (isinstance(between, Multistage) and between.circuit):
-            raise ModelError(f"{self.machine.name} switches no circuits, so none is refused; leave out refused: retry")
+            raise ModelError(
+                f"{self.machine.name} switches no circuits, so none is refused; leave out refused:"
+                " retry"
+            )
         if not known(between.retry, "the pause after a refusal"):
-            raise ModelError(f"{self.machine.name} has no pause after a refusal; give machine.interconnect.retry")
+            raise ModelError(
+                f"{self.machine.name} has no pause after a refusal; give machine.interconnect.retry"
+            )
 
     @property
     def lock_word(self) -> str:
@@ -93,7 +113,10 @@ class MemoryPort:
         between = self.machine.interconnect
         if self.retried and isinstance(between, Multistage):
             circuit = Lock("tas", back_off="constant", base=between.retry, together=True)
-            held = [*map(_circuit, range(self._modules)), *(_outputs(between) if self.contended else ())]
+            held = [
+                *map(_circuit, range(self._modules)),
+                *(_outputs(between) if self.contended else ()),
+            ]
             return {self.lock_word: Station(), **dict.fromkeys(held, circuit)}
         if not isinstance(between, Ring):
             return {self.lock_word: Station()}
@@ -131,36 +154,50 @@ class MemoryPort:
                     back = then() if circuit else label.wait(way, "back")
                     return then(there, self._through(label, ratios, between), back)
                 if circuit:
-                    return _one_of(label, ratios, 2 * way + transfer + memory.access, circuits=self.retried)
+                    return _one_of(
+                        label, ratios, 2 * way + transfer + memory.access, circuits=self.retried
+                    )
             case _:
                 way, transfer = between.hop, between.transfer
         there, back = label.wait(way, "there"), label.wait(way, "back")
         return then(there, _one_of(label, ratios, transfer + memory.access), back)
 
-    def _through(self, label: _AccessSteps, ratios: Sequence[float], between: Multistage) -> Activity:
+    def _through(
+        self, label: _AccessSteps, ratios: Sequence[float], between: Multistage
+    ) -> Activity:
         """Take the outputs of switches on the way from any processor, and access the module.
 
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
         radix, stages = _switches(between)
-        sources, wanted = range(radix ** (stages - 1)), [k for k, ratio in enumerate(ratios) if ratio]
+        sources, wanted = (
+            range(radix ** (stages - 1)),
+            [k for k, ratio in enumerate(ratios) if ratio],
+        )
         if len(sources) * len(wanted) > MOST_PATHS:
             raise ModelError(
-                f"{len(sources) * len(wanted)} paths lead to {len(wanted)} memory modules of {self.machine.name}; with "
-                f"stages: contend at most {MOST_PATHS}; give fewer elements or modules"
+                f"{len(sources) * len(wanted)} paths lead to {len(wanted)} memory modules of"
+                f" {self.machine.name}; with stages: contend at most {MOST_PATHS}; give fewer"
+                " elements or modules"
             )
         way = 2 * stages * between.hop if between.circuit else zero(TIME)
         found = []
         for k in wanted:
-            access: Activity = label.at(module(k), way + between.transfer + self.machine.memory.access, f"m{k}")
+            access: Activity = label.at(
+                module(k), way + between.transfer + self.machine.memory.access, f"m{k}"
+            )
             access = hold(_circuit(k), access) if self.retried else access
             for source in sources:
                 outputs = omega_outputs(radix, stages, source, k)
-                path = [_output(stage, number) for stage, number in outputs.items() if stage != "module"]
+                path = [
+                    _output(stage, number) for stage, number in outputs.items() if stage != "module"
+                ]
                 found.append((ratios[k] / len(sources), self._along(label, path, access, between)))
         return found[0][1] if len(found) == 1 else choose(*found)
 
-    def _along(self, label: _AccessSteps, path: Sequence[str], access: Activity, between: Multistage) -> Activity:
+    def _along(
+        self, label: _AccessSteps, path: Sequence[str], access: Activity, between: Multistage
+    ) -> Activity:
         if not between.circuit:
             return then(*(label.at(each, between.transfer, each) for each in path), access)
         for each in reversed(path):
@@ -168,16 +205,23 @@ class MemoryPort:
         return access
 
     def own_access(self, name: str) -> Activity:
-        """Access the module of the processor's own node, without the network; each of the modules is as likely.
+        """Access the module of the processor's own node, without the network; each of the modules
+        is as likely.
 
         Raises
         ------
         ModelError : processors have no modules of their own
         """
         if isinstance(self.machine.interconnect, Bus | Ring):
-            raise ModelError(f"no memory module of {self.machine.name} is a processor's own; leave out local")
+            raise ModelError(
+                f"no memory module of {self.machine.name} is a processor's own; leave out local"
+            )
         modules = self._modules
-        return _one_of(_AccessSteps(f"{name}.own", "memory"), (1 / modules,) * modules, self.machine.memory.access)
+        return _one_of(
+            _AccessSteps(f"{name}.own", "memory"),
+            (1 / modules,) * modules,
+            self.machine.memory.access,
+        )
 
     def invalidate(self, name: str) -> Activity:
         """Invalidate other copies: a transaction on a bus, part of the access elsewhere."""
@@ -187,7 +231,9 @@ class MemoryPort:
         return then()
 
     def lock_access(self, name: str, seconds: Expr, ratios: Sequence[float]) -> Activity:
-        """Access a word of a lock for a time at one of the modules, each with its share of the accesses."""
+        """Access a word of a lock for a time at one of the modules, each with its share of the
+        accesses.
+        """
         return _one_of(_AccessSteps(name, "lock"), ratios, seconds)
 
     @property
@@ -195,7 +241,9 @@ class MemoryPort:
         return int(known(self.machine.memory.modules, "the number of memory modules"))
 
     def _round(self, label: _AccessSteps, ring: Ring) -> Activity:
-        """Go around the ring, or around the ring of rings if a processor of another ring replies."""
+        """Go around the ring, or around the ring of rings if a processor of another ring
+        replies.
+        """
         near = label.at(RING, ring.rotation, "ring")
         if ring.upper is None:
             return near
@@ -218,15 +266,25 @@ class _AccessSteps:
 
     def at(self, resource: str, seconds: Expr, part: str) -> Activity:
         technology = "memory" if resource.startswith("memory") else "wire"
-        return service(resource, seconds, name=f"{self.name}.{part}", component=self.component, technology=technology)
+        return service(
+            resource,
+            seconds,
+            name=f"{self.name}.{part}",
+            component=self.component,
+            technology=technology,
+        )
 
     def wait(self, seconds: Expr, part: str) -> Activity:
-        return delay(seconds, name=f"{self.name}.{part}", component=self.component, technology="switch")
+        return delay(
+            seconds, name=f"{self.name}.{part}", component=self.component, technology="switch"
+        )
 
 
 def _switches(between: Multistage) -> tuple[int, int]:
-    """Give the inputs of a switch and the number of stages."""
-    radix, ports = (int(known(each, "a size of the switches")) for each in (between.radix, between.ports))
+    """Return the inputs of a switch and the number of stages."""
+    radix, ports = (
+        int(known(each, "a size of the switches")) for each in (between.radix, between.ports)
+    )
     return radix, math.ceil(math.log(ports, radix) - 1e-9)
 
 
@@ -238,7 +296,11 @@ def _output(stage: str, number: int) -> str:
 def _outputs(between: Multistage) -> list[str]:
     """Name the outputs of all stages but the last, whose outputs are the links of the modules."""
     radix, stages = _switches(between)
-    return [_output(f"stage {stage + 1}", number) for stage in range(stages - 1) for number in range(radix**stages)]
+    return [
+        _output(f"stage {stage + 1}", number)
+        for stage in range(stages - 1)
+        for number in range(radix**stages)
+    ]
 
 
 def _circuit(number: int) -> str:
@@ -246,12 +308,18 @@ def _circuit(number: int) -> str:
     return f"circuit-{number}"
 
 
-def _one_of(label: _AccessSteps, ratios: Sequence[float], seconds: Expr, *, circuits: bool = False) -> Activity:
-    """Access one of the modules, each with its share of the accesses; by a circuit that may be refused, if there are such."""
+def _one_of(
+    label: _AccessSteps, ratios: Sequence[float], seconds: Expr, *, circuits: bool = False
+) -> Activity:
+    """Access one of the modules, each with its share of the accesses; by a circuit that may be
+    refused, if there are such.
+    """
     if seconds == zero(TIME):
         return then()
     steps = {k: label.at(module(k), seconds, f"m{k}") for k, ratio in enumerate(ratios) if ratio}
-    choices = [(ratios[k], hold(_circuit(k), step) if circuits else step) for k, step in steps.items()]
+    choices = [
+        (ratios[k], hold(_circuit(k), step) if circuits else step) for k, step in steps.items()
+    ]
     return choices[0][1] if len(choices) == 1 else choose(*choices)
 
 
@@ -260,18 +328,21 @@ def _servers(slots: Expr) -> int:
 
 
 def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
-    """Look up one of a machine's locks, with its accesses as they are among a number of other processors that use it.
+    """Look up one of a machine's locks, with its accesses as they are among a number of other
+    processors that use it.
 
-    Where the machine tells the time of an access to a word that the processor itself accessed last, its latency is that of
-    such accesses. A lock that is handed over in order was another's before; a word that all test was last accessed by any of the
-    processors, each as likely.
+    Where the machine tells the time of an access to a word that the processor itself accessed last,
+    its latency is that of such accesses. A lock that is handed over in order was another's before;
+    a word that all test was last accessed by any of the processors, each as likely.
 
     Raises
     ------
     ModelError : it has none of that name
     """
     if name not in machine.locks:
-        raise ModelError(f"{machine.name} has no lock {name!r}{did_you_mean(name, list(machine.locks))}")
+        raise ModelError(
+            f"{machine.name} has no lock {name!r}{did_you_mean(name, list(machine.locks))}"
+        )
     kind = machine.locks[name]
     if kind.own is None:
         return kind
@@ -283,25 +354,32 @@ def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
 
 
 def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
-    """Give the time from the last arrival until all continue, if all arrive together [s]."""
+    """Return the time from the last arrival until all continue, if all arrive together [s]."""
     access = kind.access
     made: Expr
     match kind.kind:
         case "central":
             made = CENTRAL_BARRIER(processors=processors, update=access, notice=access)
         case "tree":
-            made = COMBINING_TREE_BARRIER(processors=processors, fan=kind.radix, update=access, notice=access)
+            made = COMBINING_TREE_BARRIER(
+                processors=processors, fan=kind.radix, update=access, notice=access
+            )
         case "tournament":
             made = TOURNAMENT_BARRIER(processors=processors, message=access, release=access)
         case "dissemination":
             made = DISSEMINATION_BARRIER(processors=processors, message=access)
         case _:
-            made = MANAGER_BARRIER(processors=processors, arrival=access, departure=access, transit=zero(TIME))
+            made = MANAGER_BARRIER(
+                processors=processors, arrival=access, departure=access, transit=zero(TIME)
+            )
     return made
 
 
-def barrier_of(machine: SharedMemory, name: str, processors: Expr) -> tuple[Activity, dict[str, Resource]]:
-    """Build the arrival at one of the machine's barriers, and the barrier as a resource; nothing if the name is none.
+def barrier_of(
+    machine: SharedMemory, name: str, processors: Expr
+) -> tuple[Activity, dict[str, Resource]]:
+    """Build the arrival at one of the machine's barriers, and the barrier as a resource; nothing if
+    the name is none.
 
     Raises
     ------
@@ -310,6 +388,8 @@ def barrier_of(machine: SharedMemory, name: str, processors: Expr) -> tuple[Acti
     if name == NONE:
         return then(), {}
     if name not in machine.barriers:
-        raise ModelError(f"{machine.name} has no barrier {name!r}{did_you_mean(name, list(machine.barriers))}")
+        raise ModelError(
+            f"{machine.name} has no barrier {name!r}{did_you_mean(name, list(machine.barriers))}"
+        )
     kind = machine.barriers[name]
     return barrier(name), {name: Barrier(kind.kind, barrier_cost(kind, processors))}

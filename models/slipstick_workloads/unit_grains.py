@@ -1,20 +1,25 @@
-"""Unit grains: accesses, computing and critical sections of one processor among competitors, and phases of such grains.
+"""Unit grains: accesses, computing and critical sections of one processor among competitors, and
+phases of such grains.
 
-A grain is g_m, m accesses to shared elements, then g_c, c units of computing, then g_s, a critical section of c_s
-units of computing and m_s accesses; each may be absent. One test processor repeats its grain among N competitors,
-which repeat the same (homogeneous) or another one (heterogeneous). T_0 and T_N are the times of the test grain alone
-and among the competitors; see law/grain-efficiency and law/grain-interference. Answers give T_0 as ``time_alone``, zeta and
-Phi as ``grain_efficiency`` and ``grain_interference``, and WARPS, the words that all access at random in a second, as
-``warps`` (law/words-accessed-randomly) where all repeat one grain with accesses at random.
+A grain is g_m, m accesses to shared elements, then g_c, c units of computing, then g_s, a critical
+section of c_s units of computing and m_s accesses; each may be absent. One test processor repeats
+its grain among N competitors, which repeat the same (homogeneous) or another one (heterogeneous).
+T_0 and T_N are the times of the test grain alone and among the competitors; see
+law/grain-efficiency and law/grain-interference. Answers give T_0 as ``time_alone``, zeta and Phi as
+``grain_efficiency`` and ``grain_interference``, and WARPS, the words that all access at random in a
+second, as ``warps`` (law/words-accessed-randomly) where all repeat one grain with accesses at
+random.
 
-Programs of phases: phase k is r_k identical grains on each of N_k processors, ended by a barrier that costs T_B(N_k)
-beyond waiting for the last processor; a sequential part takes T_S. With t_k(N_k) the time of a grain of the slowest
-processor among its N_k - 1 competitors, the whole takes T = T_S + sum of r_k t_k(N_k) + T_B(N_k); see law/phase-time.
+Programs of phases: phase k is r_k identical grains on each of N_k processors, ended by a barrier
+that costs T_B(N_k) beyond waiting for the last processor; a sequential part takes T_S. With
+t_k(N_k) the time of a grain of the slowest processor among its N_k - 1 competitors, the whole takes
+T = T_S + sum of r_k t_k(N_k) + T_B(N_k); see law/phase-time.
 
-Source: Nanda and Ni, Benchmark workload generation and performance characterization of multiprocessors,
-Supercomputing 1992.
+Source: Nanda and Ni, Benchmark workload generation and performance characterization of
+multiprocessors, Supercomputing 1992.
 
-Places of periodic and random addresses: shares of interleaved memory modules, miss ratios of a cache.
+Places of periodic and random addresses: shares of interleaved memory modules, miss ratios of a
+cache.
 """
 
 from __future__ import annotations
@@ -28,7 +33,15 @@ from slipstick.expression.nodes import COUNT, TIME, Expr, Like, Number, Paramete
 from slipstick.law.symbols import NANDA_NI
 from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.machine import Bus, Cache, MachineLock, Ring, SharedMemory
-from slipstick.model.system import Lock, Model, Resource, SingleProcessor, closed_model, grouped_model, phased_model
+from slipstick.model.system import (
+    Lock,
+    Model,
+    Resource,
+    SingleProcessor,
+    closed_model,
+    grouped_model,
+    phased_model,
+)
 from slipstick.program.program import Input, InputValues, Program, known, one, word
 from slipstick.vocabulary import LOCKS
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
@@ -76,7 +89,9 @@ class Grain:
 
     @staticmethod
     def of(inputs: InputValues, prefix: str = "") -> Grain:
-        """Read a grain from the inputs; an attribute of competitors that is not given is that of the test grain."""
+        """Read a grain from the inputs; an attribute of competitors that is not given is that of
+        the test grain.
+        """
 
         def given(name: str) -> Expr:
             value = inputs.get(f"{prefix}{name}", inputs[name])
@@ -110,7 +125,9 @@ class Grain:
 
 
 def unit(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build a test grain among competitors, and alone; words are counted if all access them at random."""
+    """Build a test grain among competitors, and alone; words are counted if all access them at
+    random.
+    """
     same = not any(f"{OTHER}{name}" in inputs for name in _ATTRIBUTES)
     counted = same and word(inputs, "pattern") == "random" and not _is_zero(one(inputs, "accesses"))
     spread = one(inputs, "competitors")
@@ -118,7 +135,9 @@ def unit(machine: SharedMemory, inputs: InputValues) -> Model:
     among = _among(machine, inputs, spread)
     words = one(inputs, "accesses") if counted else None
     return replace(
-        among, single=SingleProcessor(alone, words), notes=_beyond(machine, known(spread, "competitors") + 1)
+        among,
+        single=SingleProcessor(alone, words),
+        notes=_beyond(machine, known(spread, "competitors") + 1),
     )
 
 
@@ -127,14 +146,19 @@ def _beyond(machine: SharedMemory, processors: float) -> tuple[str, ...]:
     count = known(machine.processors, "the number of processors")
     if processors <= count:
         return ()
-    return (f"{machine.name} has {count:g} processors; with {processors:g} the answer is for a larger one of its kind",)
+    return (
+        (
+            f"{machine.name} has {count:g} processors; with {processors:g} the answer is for a"
+            " larger one of its kind"
+        ),
+    )
 
 
 def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
     """Build a test grain among competitors; one population if all repeat the same grain.
 
-    The data lie where they lie with all processors, the `spread` competitors, also for the test grain alone: T_0 and T_N
-    are times of the same accesses.
+    The data lie where they lie with all processors, the `spread` competitors, also for the test
+    grain alone: T_0 and T_N are times of the same accesses.
     """
     test, competitors = Grain.of(inputs), one(inputs, "competitors")
     work = GrainSteps(machine, competitors, spread, *_contention(inputs))
@@ -143,7 +167,9 @@ def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
         cycle = work.cycle(test, test, single=False) >> arrival
         _check_not_empty(cycle)
         resources = {**work.resources(test.lock), **barriers}
-        return closed_model(cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL)
+        return closed_model(
+            cycle, competitors + 1, name="grain/unit", resources=resources, useful=USEFUL
+        )
     rival = Grain.of(inputs, OTHER)
     own = work.cycle(test, rival, single=True) >> arrival
     _check_not_empty(own)
@@ -156,7 +182,7 @@ def _among(machine: SharedMemory, inputs: InputValues, spread: Expr) -> Model:
 
 
 def _contention(inputs: InputValues) -> tuple[bool, bool]:
-    """Say whether refused circuits are tried again, and whether stages contend."""
+    """Return whether refused circuits are tried again, and whether stages contend."""
     return word(inputs, "refused") == "retry", word(inputs, "stages") == "contend"
 
 
@@ -171,7 +197,8 @@ class GrainSteps:
     spread : over how many other processors the data are spread; as many as take part by default [1]
     retried : refused circuits are tried again
     contended : the stages of switches before the modules contend
-    nodes : on how many nodes, from 0 on, processors wait for flags; on all of the machine by default
+    nodes : on how many nodes, from 0 on, processors wait for flags; on all of the machine by
+        default
     """
 
     machine: SharedMemory
@@ -199,15 +226,21 @@ class GrainSteps:
                 timed = known(self.machine.locks[name].access, "the access of a lock")
                 placed = kind.access if timed else zero(TIME)
                 word = self.port.lock_word if placed is kind.access else None
-                found[name] = Lock(kind.kind, word, placed, kind.back_off, kind.base, kind.most, kind.home)
+                found[name] = Lock(
+                    kind.kind, word, placed, kind.back_off, kind.base, kind.most, kind.home
+                )
         return found
 
     def has_flags(self, kind: MachineLock) -> bool:
-        """Say whether a lock is an array of flags that lie in the memory modules of the processors that wait on them."""
+        """Return whether a lock is an array of flags that lie in the memory modules of the
+        processors that wait on them.
+        """
         return kind.kind == "array" and not isinstance(self.machine.interconnect, Bus | Ring)
 
     def cycle(self, grain: Grain, rival: Grain, *, single: bool) -> Activity:
-        """Lay out a grain whose competitors repeat another; `single` is the grain of processor 0 alone."""
+        """Lay out a grain whose competitors repeat another; `single` is the grain of processor 0
+        alone.
+        """
         parts: list[Activity] = []
         if not _is_zero(grain.accesses):
             parts.append(repeat(grain.accesses, self._access(grain, rival, single)))
@@ -218,41 +251,65 @@ class GrainSteps:
         return then(*parts)
 
     def _computing(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
-        return delay(units * self.machine.step, name=f"{grain.prefix}{name}", component=component, scv=grain.scv)
+        return delay(
+            units * self.machine.step,
+            name=f"{grain.prefix}{name}",
+            component=component,
+            scv=grain.scv,
+        )
 
     def _ratios(self, grain: Grain, single: bool) -> tuple[float, ...]:
         memory = self.machine.memory
         modules = int(known(memory.modules, "the number of memory modules"))
-        return grain.addresses.module_ratios(_elements(memory.block, self.machine), modules, all_processors=not single)
+        return grain.addresses.module_ratios(
+            _elements(memory.block, self.machine), modules, all_processors=not single
+        )
 
     def _access(self, grain: Grain, rival: Grain, single: bool) -> Activity:
-        """Access one shared element: without a cache, by a hit, or over the interconnect after a miss."""
-        name, ratios = f"{grain.prefix}{'write' if grain.write else 'read'}", self._ratios(grain, single)
+        """Access one shared element: without a cache, by a hit, or over the interconnect after a
+        miss.
+        """
+        name, ratios = (
+            f"{grain.prefix}{'write' if grain.write else 'read'}",
+            self._ratios(grain, single),
+        )
         straight, cache = self.port.access(name, ratios), self.machine.cache
         if not _is_zero(grain.local):
-            straight = choose((grain.local, self.port.own_access(name)), (1 - grain.local, straight))
+            straight = choose(
+                (grain.local, self.port.own_access(name)), (1 - grain.local, straight)
+            )
         if cache is None or (grain.write and cache.protocol == "write-through"):
             return straight
         lines = known(cache.size, "the size of the cache") / known(cache.line, "the size of a line")
         miss = grain.addresses.miss_ratio(_elements(cache.line, self.machine), lines)
         # A modified line that is replaced is written back while the new one is fetched.
-        missed = fork(straight, self.port.access(f"{name}.victim", ratios)) if grain.write else straight
+        missed = (
+            fork(straight, self.port.access(f"{name}.victim", ratios)) if grain.write else straight
+        )
         return _either(miss, missed, self._hit(name, grain, rival, ratios))
 
     def _hit(self, name: str, grain: Grain, rival: Grain, ratios: tuple[float, ...]) -> Activity:
-        """Hit the line in the cache, unless another processor wrote it last; a write invalidates other copies.
+        """Hit the line in the cache, unless another processor wrote it last; a write invalidates
+        other copies.
 
         Assumes that competitors access the same elements, whatever their addresses.
         """
         assert self.machine.cache is not None
         cache, per_line = self.machine.cache, _elements(self.machine.cache.line, self.machine)
-        hit = delay(_hit_time(cache, grain, per_line), name=f"{name}.hit", component="memory", technology="memory")
+        hit = delay(
+            _hit_time(cache, grain, per_line),
+            name=f"{name}.hit",
+            component="memory",
+            technology="memory",
+        )
         # The processor of N + 1 that accessed the line last is equally likely to be any of them.
         other = self.others / (self.others + 1)
         if rival.write:
             again = self.port.access(f"{name}.again", ratios, "coherence")
             if cache.other is not None:
-                again = delay(cache.other, name=f"{name}.other", component="coherence", technology="memory")
+                again = delay(
+                    cache.other, name=f"{name}.other", component="coherence", technology="memory"
+                )
             return choose((other, again), (1 - other, hit))
         if grain.write:
             return hit >> choose((other, self.port.invalidate(name)), (1 - other, then()))
@@ -261,11 +318,13 @@ class GrainSteps:
     def _section(self, grain: Grain, single: bool) -> Activity:
         """Acquire the lock, execute the critical section, release the lock.
 
-        Of the instructions that a free lock's latency leaves beside its accesses, half are assumed to belong to the
-        release, which takes place while the lock is held.
+        Of the instructions that a free lock's latency leaves beside its accesses, half are assumed
+        to belong to the release, which takes place while the lock is held.
         """
         kind, inside = lock_kind(self.machine, grain.lock, self.others), []
-        before, after = self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
+        before, after = (
+            self._flags(kind, grain.prefix) if self.has_flags(kind) else (then(), then())
+        )
         spent = (LOCKS[kind.kind].acquire + LOCKS[kind.kind].release) * kind.access
         half = maximum(kind.latency - spent, zero(TIME)) / 2
         if not _is_zero(grain.critical):
@@ -275,7 +334,9 @@ class GrainSteps:
             read, write = (self.port.access(f"{name}.{kind}", ratios) for kind in ("read", "write"))
             taken = write >> self.port.invalidate(f"{name}.write")
             writes = grain.critical_writes
-            inside.append(repeat(grain.critical_accesses, choose((writes, taken), (1 - writes, read))))
+            inside.append(
+                repeat(grain.critical_accesses, choose((writes, taken), (1 - writes, read)))
+            )
         acquire, release = (
             delay(half, name=f"{grain.prefix}lock.{call}", component="lock", technology="software")
             for call in ("acquire", "release")
@@ -283,24 +344,34 @@ class GrainSteps:
         return acquire >> before >> hold(grain.lock, then(*inside, release, after))
 
     def _flags(self, kind: MachineLock, prefix: str) -> tuple[Activity, Activity]:
-        """Access the counter and the own flag, which no other processor delays; then reset it and set the next one's.
+        """Access the counter and the own flag, which no other processor delays; then reset it and
+        set the next one's.
 
-        The next holder's flag is in the module of any processor that may wait, each as likely; a flag that is set is seen at once.
+        The next holder's flag is in the module of any processor that may wait, each as likely; a
+        flag that is set is seen at once.
         """
         modules = int(known(self.machine.memory.modules, "the number of memory modules"))
         if self.nodes is not None:
-            modules = min(modules, int(known(self.nodes, "the processors that use a lock with flags")))
+            modules = min(
+                modules, int(known(self.nodes, "the processors that use a lock with flags"))
+            )
         counter = self.port.lock_access(f"{prefix}lock.counter", kind.access, (1.0,))
-        next_flag = self.port.lock_access(f"{prefix}lock.flag", kind.access, (1 / modules,) * modules)
+        next_flag = self.port.lock_access(
+            f"{prefix}lock.flag", kind.access, (1 / modules,) * modules
+        )
         own = [
-            delay(kind.access, name=f"{prefix}lock.own.{call}", component="lock", technology="memory")
+            delay(
+                kind.access, name=f"{prefix}lock.own.{call}", component="lock", technology="memory"
+            )
             for call in ("test", "reset")
         ]
         return counter >> own[0], own[1] >> next_flag
 
 
 def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
-    """Give the time of an access that finds its line in the cache: that of the nearest level that has it."""
+    """Return the time of an access that finds its line in the cache: that of the nearest level
+    that has it.
+    """
 
     def miss_ratio(size: Expr) -> float:
         return grain.addresses.miss_ratio(
@@ -312,7 +383,9 @@ def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
     for level in cache.inner:
         time, missed = time + (missed - miss_ratio(level.size)) * level.hit, miss_ratio(level.size)
     found = 1.0 - all_missed
-    return (time + (missed - all_missed) * cache.hit) / found if cache.inner and found else cache.hit
+    return (
+        (time + (missed - all_missed) * cache.hit) / found if cache.inner and found else cache.hit
+    )
 
 
 def _either(chance: float, miss: Activity, hit: Activity) -> Activity:
@@ -323,7 +396,9 @@ def _either(chance: float, miss: Activity, hit: Activity) -> Activity:
 
 def _elements(size: Expr, machine: SharedMemory) -> int:
     """Count the elements in a block or line; at least one."""
-    elements = known(size, "the size of a block") / known(machine.memory.element, "the size of an element")
+    elements = known(size, "the size of a block") / known(
+        machine.memory.element, "the size of an element"
+    )
     return int(max(1.0, min(elements, LONGEST_BLOCK)))
 
 
@@ -333,23 +408,55 @@ def _is_zero(value: Expr) -> bool:
 
 def _check_not_empty(cycle: Activity) -> None:
     if cycle == then():
-        raise ModelError("the test grain does nothing; give it accesses, compute, a lock or a barrier")
+        raise ModelError(
+            "the test grain does nothing; give it accesses, compute, a lock or a barrier"
+        )
 
 
-ELEMENTS = Input("elements", COUNT, "M: elements shared by all; 1 is a hot spot", 1.0, least=1, most=MOST, whole=True)
+ELEMENTS = Input(
+    "elements",
+    COUNT,
+    "M: elements shared by all; 1 is a hot spot",
+    1.0,
+    least=1,
+    most=MOST,
+    whole=True,
+)
 
 _WALK = (
-    Input("access", COUNT, "t: whether the accesses read or write", "read", options=("read", "write")),
-    Input("pattern", COUNT, "uniform stride, or random: every element equally likely", "uniform", options=PATTERNS),
+    Input(
+        "access", COUNT, "t: whether the accesses read or write", "read", options=("read", "write")
+    ),
+    Input(
+        "pattern",
+        COUNT,
+        "uniform stride, or random: every element equally likely",
+        "uniform",
+        options=PATTERNS,
+    ),
     Input("start", COUNT, "p: processor i begins at element i p mod M", 0.0, most=MOST, whole=True),
-    Input("stride", COUNT, "s: from the element of one access to that of the next", 1.0, most=MOST, whole=True),
-    Input("local", COUNT, "share of the accesses that find their element in the processor's own module", 0.0, most=1.0),
+    Input(
+        "stride",
+        COUNT,
+        "s: from the element of one access to that of the next",
+        1.0,
+        most=MOST,
+        whole=True,
+    ),
+    Input(
+        "local",
+        COUNT,
+        "share of the accesses that find their element in the processor's own module",
+        0.0,
+        most=1.0,
+    ),
 )
 
 REFUSED = Input(
     "refused",
     COUNT,
-    "whether a circuit that finds its module, or an output of stages that contend, taken waits for it, or gives up all and tries again after the machine's pause",
+    "whether a circuit that finds its module, or an output of stages that contend, taken waits for"
+    " it, or gives up all and tries again after the machine's pause",
     "queue",
     options=("queue", "retry"),
 )
@@ -357,7 +464,8 @@ REFUSED = Input(
 STAGES = Input(
     "stages",
     COUNT,
-    "whether switches before the modules pass all requests, or requests that want one output contend for it",
+    "whether switches before the modules pass all requests, or requests that want one output"
+    " contend for it",
     "free",
     options=("free", "contend"),
 )
@@ -365,14 +473,24 @@ STAGES = Input(
 ACCESSES = (ELEMENTS, *_WALK)
 """Inputs of the kind and the addresses of accesses."""
 
-CRITICAL_WRITES = Input("critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0)
-SCV = Input("scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0)
+CRITICAL_WRITES = Input(
+    "critical_writes", COUNT, "f_s: fraction of these that write", 0.0, most=1.0
+)
+SCV = Input(
+    "scv", COUNT, "squared coefficient of variation of computing; 0 is a deterministic grain", 0.0
+)
 
 _GRAIN = (
     *_WALK,
     Input("accesses", COUNT, "m: accesses of a grain to shared elements", 1.0),
     Input("compute", COUNT, "c: units of computing of a grain", 0.0),
-    Input("lock", COUNT, "the machine's lock of the critical section; none if there is none", NONE, named="locks"),
+    Input(
+        "lock",
+        COUNT,
+        "the machine's lock of the critical section; none if there is none",
+        NONE,
+        named="locks",
+    ),
     Input("critical", COUNT, "c_s: units of computing in the critical section", 0.0),
     Input("critical_accesses", COUNT, "m_s: accesses in the critical section", 0.0),
     CRITICAL_WRITES,
@@ -392,7 +510,12 @@ UNIT = Program(
         STAGES,
         *_GRAIN,
         *(
-            replace(each, name=f"{OTHER}{each.name}", default=None, meaning=f"{each.meaning}, of the competitors")
+            replace(
+                each,
+                name=f"{OTHER}{each.name}",
+                default=None,
+                meaning=f"{each.meaning}, of the competitors",
+            )
             for each in _GRAIN
         ),
         Input(
@@ -420,27 +543,40 @@ def phases(machine: SharedMemory, inputs: InputValues) -> Model:
     return phased_model(*parts, name="grain/phases", resources=resources, useful=USEFUL)
 
 
-def _phases(machine: SharedMemory, inputs: InputValues, resources: dict[str, Resource]) -> Iterator[list[Part]]:
+def _phases(
+    machine: SharedMemory, inputs: InputValues, resources: dict[str, Resource]
+) -> Iterator[list[Part]]:
     """Lay out each phase and its barrier; their resources are added to `resources`."""
     repeat, processors = _list(inputs, "repeat"), _list(inputs, "processors")
     if not repeat:
-        raise ModelError("there are no phases; give repeat, a list with the grains of each processor in every phase")
+        raise ModelError(
+            "there are no phases; give repeat, a list with the grains of each processor in every"
+            " phase"
+        )
     lists = {name: _list(inputs, name) or (Number(0.0),) * len(repeat) for name in _BY_PHASE}
     for name, values in {"processors": processors, **lists}.items():
         if len(values) != len(repeat):
-            raise ModelError(f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them")
+            raise ModelError(
+                f"{name} has {len(values)} values for {len(repeat)} phases, as repeat counts them"
+            )
     for number, (times, count) in enumerate(zip(repeat, processors, strict=True)):
         grain = _grain(inputs, number, {name: values[number] for name, values in lists.items()})
         work = GrainSteps(machine, count - 1, None, *_contention(inputs), nodes=count)
         cycle = work.cycle(grain, grain, single=False)
         if cycle == then():
-            raise ModelError(f"phase {number + 1} does nothing; give it accesses, compute or a critical section")
+            raise ModelError(
+                f"phase {number + 1} does nothing; give it accesses, compute or a critical section"
+            )
         resources.update(work.resources(grain.lock))
         yield [(times, count, cycle), *_barrier(machine, inputs, number, count, resources)]
 
 
 def _barrier(
-    machine: SharedMemory, inputs: InputValues, number: int, count: Expr, resources: dict[str, Resource]
+    machine: SharedMemory,
+    inputs: InputValues,
+    number: int,
+    count: Expr,
+    resources: dict[str, Resource],
 ) -> list[Part]:
     name = word(inputs, "barrier")
     _, barriers = barrier_of(machine, name, count)
@@ -452,8 +588,11 @@ def _barrier(
 
 
 def _grain(inputs: InputValues, number: int, own: dict[str, Expr]) -> Grain:
-    """Give the grain of a phase; one without critical section takes no lock."""
-    inside = any(known(own[name], f"{name} of phase {number + 1}") for name in ("critical", "critical_accesses"))
+    """Return the grain of a phase; one without critical section takes no lock."""
+    inside = any(
+        known(own[name], f"{name} of phase {number + 1}")
+        for name in ("critical", "critical_accesses")
+    )
     grain = Grain.of({**inputs, **own, "lock": word(inputs, "lock") if inside else NONE})
     return replace(grain, prefix=f"phase-{number + 1}.")
 
@@ -471,15 +610,39 @@ PHASES = Program(
     (
         Input("sequential", TIME, "T_S: sequential time before all phases", 0.0),
         Input("repeat", COUNT, "r_k: grains of each processor, phase by phase", None, many=True),
-        Input("processors", COUNT, "N_k: processors of each phase", None, least=1, whole=True, many=True),
-        Input("accesses", COUNT, "m: accesses of a grain to shared elements, phase by phase", None, many=True),
-        Input("compute", COUNT, "c: units of computing of a grain, phase by phase", None, many=True),
-        Input("critical", COUNT, "c_s: units of computing in the critical section", None, many=True),
+        Input(
+            "processors",
+            COUNT,
+            "N_k: processors of each phase",
+            None,
+            least=1,
+            whole=True,
+            many=True,
+        ),
+        Input(
+            "accesses",
+            COUNT,
+            "m: accesses of a grain to shared elements, phase by phase",
+            None,
+            many=True,
+        ),
+        Input(
+            "compute", COUNT, "c: units of computing of a grain, phase by phase", None, many=True
+        ),
+        Input(
+            "critical", COUNT, "c_s: units of computing in the critical section", None, many=True
+        ),
         Input("critical_accesses", COUNT, "m_s: accesses in the critical section", None, many=True),
         *ACCESSES,
         REFUSED,
         STAGES,
-        Input("lock", COUNT, "the machine's lock of critical sections; none if there are none", NONE, named="locks"),
+        Input(
+            "lock",
+            COUNT,
+            "the machine's lock of critical sections; none if there are none",
+            NONE,
+            named="locks",
+        ),
         CRITICAL_WRITES,
         SCV,
         Input(
@@ -497,7 +660,8 @@ PHASES = Program(
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The elements that one processor accesses: start, start + stride, ... modulo the number of elements.
+    """The elements that one processor accesses: start, start + stride, ... modulo the number of
+    elements.
 
     Parameters
     ----------
@@ -506,7 +670,8 @@ class Addresses:
     offset : p, processor i begins at element i p mod M [1]
     random : every element is equally likely at every access; stride and offset have no effect
 
-    Accesses of stride s visit every d-th element, d = gcd(s, M), once in M/d accesses, so ratios are exact.
+    Accesses of stride s visit every d-th element, d = gcd(s, M), once in M/d accesses, so ratios
+    are exact.
     """
 
     elements: int
@@ -519,8 +684,10 @@ class Addresses:
         """Distance between the elements visited."""
         return 1 if self.random else math.gcd(self.stride, self.elements)
 
-    def module_ratios(self, per_block: int, modules: int, *, all_processors: bool) -> tuple[float, ...]:
-        """Give the share of the accesses that each memory module gets.
+    def module_ratios(
+        self, per_block: int, modules: int, *, all_processors: bool
+    ) -> tuple[float, ...]:
+        """Return the share of the accesses that each memory module gets.
 
         Parameters
         ----------
@@ -531,20 +698,28 @@ class Addresses:
         >>> Addresses(elements=8).module_ratios(4, 4, all_processors=False)
         (0.5, 0.5, 0.0, 0.0)
         """
-        # Processors begin at multiples of the offset, so together they visit multiples of a finer spacing.
-        spacing = math.gcd(self.spacing, self.offset) if all_processors and not self.random else self.spacing
+        # Processors begin at multiples of the offset, so together they visit multiples of a finer
+        # spacing.
+        spacing = (
+            math.gcd(self.spacing, self.offset)
+            if all_processors and not self.random
+            else self.spacing
+        )
         visited, cycle = self.elements // spacing, _cycle(spacing, per_block * modules)
         rounds, rest = divmod(visited, cycle)
         counts = _counts(rest, spacing, per_block, modules)
         whole = _counts(cycle, spacing, per_block, modules) if rounds else counts
-        return tuple((each + rounds * again) / visited for each, again in zip(counts, whole, strict=True))
+        return tuple(
+            (each + rounds * again) / visited for each, again in zip(counts, whole, strict=True)
+        )
 
     def miss_ratio(self, per_line: float, lines: float) -> float:
-        """Give the share of the accesses that miss in the processor's own cache, the other processors idle.
+        """Return the share of the accesses that miss in the processor's own cache, the other
+        processors idle.
 
-        The least recently used line is replaced; conflicts within sets are neglected. Periodic accesses to more lines
-        than the cache holds miss at each new line, to fewer lines never; random accesses miss with the probability
-        that a line is not among those held.
+        The least recently used line is replaced; conflicts within sets are neglected. Periodic
+        accesses to more lines than the cache holds miss at each new line, to fewer lines never;
+        random accesses miss with the probability that a line is not among those held.
 
         Parameters
         ----------
@@ -563,7 +738,9 @@ class Addresses:
 
 
 def _cycle(spacing: int, around: int) -> int:
-    """Count the elements visited until the order of the modules repeats; one turn has `around` elements."""
+    """Count the elements visited until the order of the modules repeats; one turn has `around`
+    elements.
+    """
     return around // math.gcd(spacing, around)
 
 
@@ -574,7 +751,8 @@ def _counts(visited: int, spacing: int, per_block: int, modules: int) -> list[in
         for k in range(visited):
             found[k * spacing // per_block % modules] += 1
         return found
-    # Several elements lie in each block: count block by block. The first element at or after x is number ceil(x / spacing).
+    # Several elements lie in each block: count block by block. The first element at or after x is
+    # number ceil(x / spacing).
     for block in range(-(-visited * spacing // per_block)):
         first, end = -(-block * per_block // spacing), -(-(block + 1) * per_block // spacing)
         found[block % modules] += min(end, visited) - min(first, visited)

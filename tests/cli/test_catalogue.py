@@ -38,7 +38,9 @@ def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(kind: str, tmp_path: Path) -> None:
+def test_a_starter_of_every_kind_is_valid_and_says_what_its_keys_mean(
+    kind: str, tmp_path: Path
+) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(starter(kind))
     assert check_file(path) == kind
@@ -64,8 +66,14 @@ def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
     ("arguments", "words"),
     [
         (["new", "aktivity"], "there is no kind of spec 'aktivity'; did you mean 'activity'?"),
-        (["new", "machine", "--from", "lock-and-bus"], "it is an activity: slipstick solve lock-and-bus"),
-        (["show", "--yaml", "law/flow-line"], "'law/flow-line': it is computed; slipstick explain has its equations"),
+        (
+            ["new", "machine", "--from", "lock-and-bus"],
+            "it is an activity: slipstick solve lock-and-bus",
+        ),
+        (
+            ["show", "--yaml", "law/flow-line"],
+            "'law/flow-line': it is computed; slipstick explain has its equations",
+        ),
         (["list", "--search", "zzzz"], "there is no name or title with 'zzzz'"),
         (["run", "amdahl-speedup"], "it is a law: slipstick solve law/amdahl-speedup"),
         (["run", "amdahl-speedupp"], "did you mean 'amdahl-speedup'? It is a law"),
@@ -73,12 +81,16 @@ def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
         (["show", "dvsm/lokc"], "did you mean 'dvsm/lock'?"),
     ],
 )
-def test_what_cannot_be_found_is_told(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_found_is_told(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
 
 
-def test_the_list_is_short_by_default_and_can_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_is_short_by_default_and_can_be_searched(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["list"]) == 0
     short = capsys.readouterr().out
     assert f"network ({len(names('network'))}): 25gbe-tcp, " in short
@@ -97,7 +109,9 @@ def test_the_list_is_short_by_default_and_can_be_searched(capsys: pytest.Capture
     assert list(LAWS)[-1] in capsys.readouterr().out
 
 
-def test_a_file_whose_name_is_nearly_right_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_whose_name_is_nearly_right_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "act.yaml").write_text("activity: 1\n")
     assert main(["check", str(tmp_path / "act.yml")]) == 2
     assert "there is no such file; did you mean 'act.yaml'?" in capsys.readouterr().err
@@ -105,9 +119,13 @@ def test_a_file_whose_name_is_nearly_right_is_told(tmp_path: Path, capsys: pytes
     assert "there is no such file; check its name" in capsys.readouterr().err
 
 
-def test_a_network_without_stations_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_network_without_stations_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "away.yaml"
-    path.write_text("queueing-network: 1\nclasses: {jobs: {population: 2, think_time: 5 s}}\nstations: {}\n")
+    path.write_text(
+        "queueing-network: 1\nclasses: {jobs: {population: 2, think_time: 5 s}}\nstations: {}\n"
+    )
     assert main(["explain", str(path)]) == 0
     assert "classes.jobs.think_time" in capsys.readouterr().out
 
@@ -132,7 +150,9 @@ def test_a_spec_is_shown_as_its_file_stands(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == Path("specs/activities/lock-and-bus.yaml").read_text()
 
 
-def test_a_hyphen_is_standard_input(typed: Callable[[str], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hyphen_is_standard_input(
+    typed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     for command in ("check", "solve", "show", "explain"):
         typed(starter("activity"))
         assert main([command, "-"]) == 0, command
@@ -143,7 +163,9 @@ def test_a_hyphen_is_standard_input(typed: Callable[[str], None], capsys: pytest
     assert main(["measured", "-"]) == 0
 
 
-def test_tables_follow_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_follow_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     widths = []
     for columns in ("80", "140"):
         monkeypatch.setenv("COLUMNS", columns)
@@ -160,7 +182,10 @@ def test_warnings_have_a_colour_unless_none_is_wanted(monkeypatch: pytest.Monkey
     echo("time 3 s\nnote: a bound")
     monkeypatch.setenv("NO_COLOR", "1")
     echo("time 3 s\nnote: a bound")
-    assert printed == [f"time 3 s\n{click.style('note', fg='yellow', bold=True)}: a bound", "time 3 s\nnote: a bound"]
+    assert printed == [
+        f"time 3 s\n{click.style('note', fg='yellow', bold=True)}: a bound",
+        "time 3 s\nnote: a bound",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -186,5 +211,7 @@ def test_a_shell_completes_commands_names_and_paths(
 ) -> None:
     (tmp_path / "act.yaml").touch()
     monkeypatch.chdir(tmp_path)
-    completions = ShellComplete(cli, {}, "slipstick", "_SLIPSTICK_COMPLETE").get_completions(words, begun)
+    completions = ShellComplete(cli, {}, "slipstick", "_SLIPSTICK_COMPLETE").get_completions(
+        words, begun
+    )
     assert [each.value for each in completions] == found

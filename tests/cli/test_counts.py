@@ -11,17 +11,30 @@ import yaml
 from slipstick.cli.main import main
 from slipstick.program import counted_program
 
-SMALL = ["--set", "rows=64", "--set", "columns=200", "--set", "iterations=2", "--set", "processors=4"]
+SMALL = [
+    "--set",
+    "rows=64",
+    "--set",
+    "columns=200",
+    "--set",
+    "iterations=2",
+    "--set",
+    "processors=4",
+]
 
 
-def test_counts_are_written_with_their_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_are_written_with_their_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "small.yaml"
     assert main(["counts", "sor", *SMALL, "--out", str(path)]) == 0
     read = yaml.safe_load(path.read_text())
     assert read["command"] == " ".join(["slipstick counts sor", *SMALL])
     assert (
         read["phases"]
-        == counted_program("sor").count(rows=64, columns=200, iterations=2, processors=4).to_dict()["phases"]
+        == counted_program("sor")
+        .count(rows=64, columns=200, iterations=2, processors=4)
+        .to_dict()["phases"]
     )
     assert main(["check", str(path)]) == 0
     assert "a valid counts" in capsys.readouterr().out

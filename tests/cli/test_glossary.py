@@ -12,8 +12,24 @@ from slipstick.vocabulary import BARRIERS, LOCKS, METHODS, NETWORK_DISCIPLINES
 
 TEXT = (Path(slipstick.__file__).parent / "documentation" / "glossary.md").read_text("utf-8")
 ANSWERS = (
-    *("throughput", "speed-up", "efficiency", "processors lost", "utilization", "queue length", "waiting time"),
-    *("response time", "residence time", "loss probability", "think time", "account", "share", "gradient"),
+    *(
+        "throughput",
+        "speed-up",
+        "efficiency",
+        "processors lost",
+        "utilization",
+        "queue length",
+        "waiting time",
+    ),
+    *(
+        "response time",
+        "residence time",
+        "loss probability",
+        "think time",
+        "account",
+        "share",
+        "gradient",
+    ),
 )
 
 
@@ -22,7 +38,9 @@ def test_the_glossary_is_printed_as_it_is_written(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == TEXT
 
 
-def test_a_term_gives_the_entries_that_mention_it_its_own_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_term_gives_the_entries_that_mention_it_its_own_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["glossary", "waiting time"]) == 0
     assert capsys.readouterr().out.startswith("waiting time: ")
     assert main(["glossary", "utilisaton"]) == 2

@@ -1,4 +1,6 @@
-"""The command line: statuses, what goes where, one JSON document, and that nothing in a spec is executed."""
+"""The command line: statuses, what goes where, one JSON document, and that nothing in a spec is
+executed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,16 @@ from tests.specs import DESIGN, activity, study
 from tests.study.test_all_questions import ACTIVITY, STUDY, TREND
 
 LOCK = ["solve", "dvsm/lock", "--machine", "rs6000-43p-atm"]
-HEAVY = {"sympy", "numpy", "scipy", "matplotlib", "polars", "tabulate", "tqdm", "slipstick_measure.formats"}
+HEAVY = {
+    "sympy",
+    "numpy",
+    "scipy",
+    "matplotlib",
+    "polars",
+    "tabulate",
+    "tqdm",
+    "slipstick_measure.formats",
+}
 
 
 class Said(NamedTuple):
@@ -74,7 +85,10 @@ def test_what_is_done_has_status_0_and_speaks_on_standard_output(slip: Run) -> N
 
 
 def test_of_several_methods_those_that_answer_are_shown(slip: Run) -> None:
-    for others, said in (("bounds", "mean-value has no answer"), ("mean-value", "by mean-value: no answer")):
+    for others, said in (
+        ("bounds", "mean-value has no answer"),
+        ("mean-value", "by mean-value: no answer"),
+    ):
         status, out, err = slip("solve", "task-pool", "--with", f"closed-form,mean-value,{others}")
         assert (status, err) == (1, "")
         assert f"{said}: mean value has no approximation of waits for loop" in " ".join(out.split())
@@ -82,7 +96,16 @@ def test_of_several_methods_those_that_answer_are_shown(slip: Run) -> None:
 
 
 def test_no_answer_has_status_1_and_says_why_on_standard_error(slip: Run) -> None:
-    law = ["solve", "law/flow-line", "--set", "items=3", "--set", "once=1 us", "--set", "longest=3 us"]
+    law = [
+        "solve",
+        "law/flow-line",
+        "--set",
+        "items=3",
+        "--set",
+        "once=1 us",
+        "--set",
+        "longest=3 us",
+    ]
     why = "law flow-line holds for items >= 1 and once >= longest only"
     assert slip(*law) == (1, "", f"no answer: {why}\n")
     status, out, err = slip(*law, "--json")
@@ -91,16 +114,25 @@ def test_no_answer_has_status_1_and_says_why_on_standard_error(slip: Run) -> Non
 
 def test_several_methods_are_put_side_by_side_and_the_seed_is_kept(slip: Run) -> None:
     Path("x.yaml").write_text(DESIGN)
-    status, out, err = slip("solve", "x.yaml", "--with", "closed-form,simulation,bounds", "--precision", "20%")
+    status, out, err = slip(
+        "solve", "x.yaml", "--with", "closed-form,simulation,bounds", "--precision", "20%"
+    )
     assert (status, err) == (0, "")
     assert "simulation lies within the bounds" in out
     again = [
-        slip("solve", "x.yaml", "--with", "simulation", "--seed", "7", "--precision", "20%", "--json") for _ in range(2)
+        slip(
+            "solve", "x.yaml", "--with", "simulation", "--seed", "7", "--precision", "20%", "--json"
+        )
+        for _ in range(2)
     ]
     assert again[0] == again[1]
     answer = json.loads(again[0].out)["answers"][0]
     assert (answer["seed"], answer["method"], answer["converged"]) == (7, "simulation", True)
-    assert answer["values"]["time"]["low"] < answer["values"]["time"]["value"] < answer["values"]["time"]["high"]
+    assert (
+        answer["values"]["time"]["low"]
+        < answer["values"]["time"]["value"]
+        < answer["values"]["time"]["high"]
+    )
     seeded = ("--set", "simulation.seed=8", "--precision", "20%", "--json")
     other = json.loads(slip("solve", "x.yaml", "--with", "simulation", *seeded).out)
     assert other["answers"][0]["values"]["time"] != answer["values"]["time"]
@@ -111,12 +143,16 @@ def test_a_timeline_is_written_beside_the_answer(slip: Run) -> None:
     status, _, err = slip("solve", "x.yaml", "--timeline", "run.json")
     assert (status, err) == (0, "The time line of the first cycles is in run.json.\n")
     assert json.loads(Path("run.json").read_text())["traceEvents"]
-    status, _, err = slip("solve", "law/flow-line", "--timeline", "run.json", *("--set", "items=3"), *FLOW)
+    status, _, err = slip(
+        "solve", "law/flow-line", "--timeline", "run.json", *("--set", "items=3"), *FLOW
+    )
     assert status == 2
     assert "a timeline takes a model, not a Law" in err
 
 
-def test_a_timeline_that_is_refused_costs_no_answer(slip: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeline_that_is_refused_costs_no_answer(
+    slip: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def solved(*_: object, **__: object) -> None:
         raise AssertionError("it was solved first")
 
@@ -143,7 +179,9 @@ def test_an_interrupted_simulation_gives_what_it_has_with_status_130(
     status, out, _ = slip("solve", "x.yaml", "--with", "simulation", "--precision", "0.01%")
     assert status == 130
     assert "note: unfinished: it was interrupted, after " in out
-    Path("s.yaml").write_text("{study: 1, base: {model: x.yaml, method: simulation, simulation.precision: 0.01%}}")
+    Path("s.yaml").write_text(
+        "{study: 1, base: {model: x.yaml, method: simulation, simulation.precision: 0.01%}}"
+    )
     calls = iter(range(10**6))
     status, out, err = slip("run", "s.yaml", "--out", "report")
     assert (status, out, err.strip()) == (130, "", "interrupted; nothing half-written is left")
@@ -153,29 +191,47 @@ def test_an_interrupted_simulation_gives_what_it_has_with_status_130(
 FLOW = ["--set", "once=10 us", "--set", "longest=3 us"]
 
 WRONG = [
-    (["solve", "nothing"], "MODEL: there is no model 'nothing'; known: dvsm/message, dvsm/page-fault"),
-    (["solve", "dvsm/lock"], "MODEL: machine: dvsm/lock runs on a machine; name one of linux-cluster, rs6000-43p-atm"),
+    (
+        ["solve", "nothing"],
+        "MODEL: there is no model 'nothing'; known: dvsm/message, dvsm/page-fault",
+    ),
+    (
+        ["solve", "dvsm/lock"],
+        "MODEL: machine: dvsm/lock runs on a machine; name one of linux-cluster, rs6000-43p-atm",
+    ),
     ([*LOCK[:2], "--machine", "rs"], "--machine: there is no machine 'rs'; known: bbn-gp1000"),
     ([*LOCK, "--set", "parties"], "--set parties: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", "=3"], "--set =3: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", " =3"], "--set : a value needs a path, such as machine.network.adapter"),
     ([*LOCK, "--set", "partis=3"], "--set partis: unknown key; did you mean 'parties'?"),
     ([*LOCK, "--set", "parties=017"], "--set parties: '017' is ambiguous; write 17 or 0o17"),
-    ([*LOCK, "--set", "parties=.nan"], "--set parties: '.nan' is not a finite number; write one, or put quotes"),
+    (
+        [*LOCK, "--set", "parties=.nan"],
+        "--set parties: '.nan' is not a finite number; write one, or put quotes",
+    ),
     ([*LOCK, "--set", "call=5"], "--set call: write a number with a unit, such as '5 us'; got 5"),
     ([*LOCK, "--set", "call=-5 us"], "--set call: must be at least 0 s, got -5 us"),
-    ([*LOCK, "--set", "machine.netwerk=x"], "--set machine.netwerk: unknown key; did you mean 'network'?"),
-    ([*LOCK, "--with", "closed-from"], "command line: there is no method 'closed-from'; did you mean 'closed-form'?"),
+    (
+        [*LOCK, "--set", "machine.netwerk=x"],
+        "--set machine.netwerk: unknown key; did you mean 'network'?",
+    ),
+    (
+        [*LOCK, "--with", "closed-from"],
+        "command line: there is no method 'closed-from'; did you mean 'closed-form'?",
+    ),
     (["check", "none.yaml"], "none.yaml:1:1: there is no such file; check its name"),
     (["check", "."], ".:1:1: this is a directory; name a file in it"),
-    (["schema", "machin"], "command line: there is no kind of spec 'machin'; did you mean 'machine'?"),
+    (
+        ["schema", "machin"],
+        "command line: there is no kind of spec 'machin'; did you mean 'machine'?",
+    ),
     (["show", "machine/x"], "machine/x: there is no machine 'x'; known: bbn-gp1000, bbn-tc2000"),
     (["show", "touur"], "command line: there is no spec 'touur'; did you mean 'tour'?"),
     (
         ["list", "x"],
         (
-            "command line: there is no kind 'x'; known: machine, network, workload, technology, trend, activity, "
-            "queueing-network, study, profile, counts"
+            "command line: there is no kind 'x'; known: machine, network, workload, technology,"
+            " trend, activity, queueing-network, study, profile, counts"
         ),
     ),
     (["run", "x"], "x: there is no study 'x'; known: agreement, "),
@@ -197,7 +253,7 @@ def test_wrong_input_has_status_2_and_is_named(slip: Run, arguments: list[str], 
         status, out, err = slip(*arguments, "--json")
         document = json.loads(out)
         assert (status, err, list(document)) == (2, "", ["problems"])
-        (first, *_) = [str(Problem(**each)) for each in document["problems"]]
+        first, *_ = [str(Problem(**each)) for each in document["problems"]]
         assert first.startswith(words)
 
 
@@ -225,20 +281,30 @@ def test_a_value_set_is_checked_like_a_written_one(slip: Run) -> None:
         Path("x.yaml").write_text(activity("{name: work, delay: 1 s}"))
         given = slip("solve", "x.yaml", "--set", f"cycle.work.delay={value}").err
         assert fragment in written
-        words = given.partition("delay: ")[2].removeprefix("cycle.0.delay: ")  # a path that is not the one typed
+        words = given.partition("delay: ")[2].removeprefix(
+            "cycle.0.delay: "
+        )  # a path that is not the one typed
         assert written.partition("delay: ")[2] == words
 
 
 def test_a_point_without_an_answer_fails_alone(slip: Run) -> None:
     Path("model.yaml").write_text(
-        activity("{name: w, delay: 1 s - gap}", head="parameters: {gap: 1 ms}\npopulation: {processors: 2}")
+        activity(
+            "{name: w, delay: 1 s - gap}",
+            head="parameters: {gap: 1 ms}\npopulation: {processors: 2}",
+        )
         .replace("1 s - gap", "whole - gap")
         .replace("{gap", "{whole: 1 s, gap")
     )
-    Path("s.yaml").write_text(study("vary: {parameters.gap: [1 ms, 5 s, 2 ms]}", base="{model: model.yaml}"))
+    Path("s.yaml").write_text(
+        study("vary: {parameters.gap: [1 ms, 5 s, 2 ms]}", base="{model: model.yaml}")
+    )
     status, out, err = slip("run", "s.yaml", "--out", "report", "--json")
     answers = json.loads(out)["answers"]
-    assert (status, [answer["failed"] is None for answer in answers]) == (1, [True, True, False, True])
+    assert (status, [answer["failed"] is None for answer in answers]) == (
+        1,
+        [True, True, False, True],
+    )
     assert "Traceback" not in err
     assert [bool(answer["values"]) for answer in answers] == [True, True, False, True]
     assert Path("report/results.csv").read_text().count("\n") > 3
@@ -279,7 +345,9 @@ def check_document(text: str) -> dict[str, Any]:
     assert document["problems"] == []
     for answer in document.get("answers", []):
         assert set(answer) >= KEYS
-        assert all(set(each) == {"value", "unit", "low", "high"} for each in answer["values"].values())
+        assert all(
+            set(each) == {"value", "unit", "low", "high"} for each in answer["values"].values()
+        )
         assert {each["unit"] for each in answer["values"].values()} <= UNITS
         assert all(isinstance(each, float) for each in answer["account"].values())
         assert isinstance(answer["exact"], bool)
@@ -287,25 +355,49 @@ def check_document(text: str) -> dict[str, Any]:
         for name in (*answer["values"], *answer["account"], *answer["given"]):
             assert " " not in name
         if answer["failed"] is None and "time" in answer["values"] and answer["account"]:
-            assert sum(answer["account"].values()) == pytest.approx(answer["values"]["time"]["value"], rel=1e-12)
+            assert sum(answer["account"].values()) == pytest.approx(
+                answer["values"]["time"]["value"], rel=1e-12
+            )
             assert sum(answer["share"]["time"].values()) == pytest.approx(1.0, rel=1e-12)
         assert (
-            set(answer["useful"]) == {"busy"} or answer["method"] != "closed-form" or answer["model"] != "lock-and-bus"
+            set(answer["useful"]) == {"busy"}
+            or answer["method"] != "closed-form"
+            or answer["model"] != "lock-and-bus"
         )
     return document
 
 
 def test_solve_prints_one_document_and_nothing_else(slip: Run) -> None:
     status, out, err = slip(
-        "solve", "lock-and-bus", "--set", "population.processors=32", "--set", "cycle.0.delay=3 ms", "--json"
+        "solve",
+        "lock-and-bus",
+        "--set",
+        "population.processors=32",
+        "--set",
+        "cycle.0.delay=3 ms",
+        "--json",
     )
     assert (status, err) == (0, "")
     (answer,) = check_document(out)["answers"]
-    assert (answer["model"], answer["method"], answer["point"]) == ("lock-and-bus", "mean-value", {})
+    assert (answer["model"], answer["method"], answer["point"]) == (
+        "lock-and-bus",
+        "mean-value",
+        {},
+    )
     assert answer["given"] == {"population.processors": 32.0, "cycle.work.delay": 3e-3}
     check_document(slip(*LOCK, "--set", "parties=3", "--json").out)
     law = check_document(
-        slip("solve", "law/flow-line", "--set", "items=3", "--set", "once=3 us", "--set", "longest=1 us", "--json").out
+        slip(
+            "solve",
+            "law/flow-line",
+            "--set",
+            "items=3",
+            "--set",
+            "once=3 us",
+            "--set",
+            "longest=1 us",
+            "--json",
+        ).out
     )
     assert law["answers"][0]["exact"] is True
 
@@ -333,7 +425,9 @@ def test_run_prints_one_document_and_nothing_else(slip: Run) -> None:
 
 
 def test_of_many_points_the_table_is_named_instead(slip: Run) -> None:
-    Path("s.yaml").write_text(study("vary: {machine.network.adapter: {from: 1 us, to: 2 us, count: 10001}}"))
+    Path("s.yaml").write_text(
+        study("vary: {machine.network.adapter: {from: 1 us, to: 2 us, count: 10001}}")
+    )
     status, out, _ = slip("run", "s.yaml", "--out", "report", "--json")
     document = check_document(out)
     assert (status, document["results"], "answers" in document) == (0, "report/results.csv", False)
@@ -358,10 +452,20 @@ BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHON
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
-    for command in ("schema study", "list", "show machine/rs6000-43p-atm", "explain dvsm/diff-request"):
+    for command in (
+        "schema study",
+        "list",
+        "show machine/rs6000-43p-atm",
+        "explain dvsm/diff-request",
+    ):
         script = f"{sys.executable} -m slipstick {command} | head -1; exit ${{PIPESTATUS[0]}}"
         done = subprocess.run(
-            ["bash", "-c", script], cwd=tmp_path, env=BUFFERED, capture_output=True, timeout=60, check=False
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            env=BUFFERED,
+            capture_output=True,
+            timeout=60,
+            check=False,
         )
         assert done.stdout.count(b"\n") == 1
         assert b"Traceback" not in done.stderr
@@ -375,7 +479,9 @@ def test_an_ascii_terminal_gets_every_word(tmp_path: Path) -> None:
         head="title: na\N{LATIN SMALL LETTER I WITH DIAERESIS}ve\npopulation: {processors: 2}",
     )
     (tmp_path / "x.yaml").write_text(text, encoding="utf-8")
-    (tmp_path / "bad.yaml").write_text(text.replace("\N{MICRO SIGN}s", "\N{MICRO SIGN}x"), encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text(
+        text.replace("\N{MICRO SIGN}s", "\N{MICRO SIGN}x"), encoding="utf-8"
+    )
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0"}
     for command, status in (
         (["solve", "x.yaml"], 0),
@@ -392,7 +498,9 @@ def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Pa
     cases = [f"  x{number}: {{parties: {number}, call: {number} us}}" for number in range(2, 9000)]
     (tmp_path / "s.yaml").write_text(study("what_if:", *cases))
     command = [sys.executable, "-m", "slipstick", "run", "s.yaml", "--out", "report"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         time.sleep(2.5)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
@@ -410,7 +518,17 @@ def test_an_interrupt_ends_with_status_130_and_nothing_half_written(tmp_path: Pa
     [
         ["--help"],
         ["check", "--help"],
-        *(["check", name] for name in ("a.yaml", "m.yaml", "s.yaml", "questions.yaml", "central-server", "two-cores")),
+        *(
+            ["check", name]
+            for name in (
+                "a.yaml",
+                "m.yaml",
+                "s.yaml",
+                "questions.yaml",
+                "central-server",
+                "two-cores",
+            )
+        ),
     ],
 )
 def test_help_and_check_load_no_heavy_library(tmp_path: Path, command: list[str]) -> None:
@@ -457,27 +575,44 @@ for path in sys.argv[1:]:
 
 def test_a_file_of_any_kind_is_checked_without_the_numerical_libraries(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
-    specs = [each for each in sorted((root / "specs").rglob("*.*")) if each.name != "server-locks.txt"]
+    specs = [
+        each for each in sorted((root / "specs").rglob("*.*")) if each.name != "server-locks.txt"
+    ]
     for name, text in (("asks.yaml", ACTIVITY), ("trend.yaml", TREND), ("everything.yaml", STUDY)):
         (tmp_path / name).write_text(text)
         specs.append(tmp_path / name)
     data = [
-        each for folder in ("files", "traces/files") for each in sorted((root / "tests/measure" / folder).rglob("*.*"))
+        each
+        for folder in ("files", "traces/files")
+        for each in sorted((root / "tests/measure" / folder).rglob("*.*"))
     ]
     command = [sys.executable, "-c", CHECK_EACH, *map(str, [*specs, *data])]
     done = subprocess.run(command, capture_output=True, timeout=180, check=False)
     assert not done.stderr
     found = [line.split("|") for line in done.stdout.decode().splitlines()]
     assert [path for path, *_ in found] == command[3:]
-    assert [each for each in found if len(each) > 2] == []  # the first one tells what loads a library, for it stays
+    assert [
+        each for each in found if len(each) > 2
+    ] == []  # the first one tells what loads a library, for it stays
     assert [path for path, kind, *_ in found[: len(specs)] if kind == "refused"] == []
-    assert {kind for _, kind, *_ in found} > {"study", "table of measurements", "profile", "machine", "refused"}
+    assert {kind for _, kind, *_ in found} > {
+        "study",
+        "table of measurements",
+        "profile",
+        "machine",
+        "refused",
+    }
 
 
 def loaded(command: list[str], libraries: set[str], folder: Path) -> str:
-    """Give which of the libraries a command loads, and its status."""
-    code = f"import sys; from slipstick.cli.main import main; status = main({command}); print(sorted({libraries} & set(sys.modules)), status)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, timeout=60, check=False)
+    """Return which of the libraries a command loads, and its status."""
+    code = (
+        f"import sys; from slipstick.cli.main import main; status = main({command});"
+        f" print(sorted({libraries} & set(sys.modules)), status)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, timeout=60, check=False
+    )
     return done.stdout.decode().splitlines()[-1]
 
 
@@ -485,10 +620,13 @@ def loaded(command: list[str], libraries: set[str], folder: Path) -> str:
 
 
 def hostile(payload: str) -> dict[str, tuple[str, bool]]:
-    """Write files with a payload as a key, a name, a value; and say whether it is words that may be anything."""
+    """Write files with a payload as a key, a name, a value; and say whether it is words that may
+    be anything.
+    """
     quoted = json.dumps(payload)
     free = activity(
-        "{name: work, delay: 1 s}", head=f"title: {quoted}\nsource: {quoted}\npopulation: {{processors: 2}}"
+        "{name: work, delay: 1 s}",
+        head=f"title: {quoted}\nsource: {quoted}\npopulation: {{processors: 2}}",
     )
     return {
         "title": (free, True),
@@ -496,11 +634,15 @@ def hostile(payload: str) -> dict[str, tuple[str, bool]]:
         "count": (activity("{delay: 1 s}", head=f"population: {{processors: {quoted}}}"), False),
         "probability": (activity(f"{{choose: [{{p: {quoted}, do: []}}]}}"), False),
         "parameter": (
-            activity("{delay: x}", head=f"parameters: {{x: {quoted}}}\npopulation: {{processors: 2}}"),
+            activity(
+                "{delay: x}", head=f"parameters: {{x: {quoted}}}\npopulation: {{processors: 2}}"
+            ),
             False,
         ),
         "parameter's name": (
-            activity("{delay: 1 s}", head=f"parameters: {{{quoted}: 1 s}}\npopulation: {{processors: 2}}"),
+            activity(
+                "{delay: 1 s}", head=f"parameters: {{{quoted}: 1 s}}\npopulation: {{processors: 2}}"
+            ),
             False,
         ),
         "step's name": (activity(f"{{name: {quoted}, delay: 1 s}}"), False),
@@ -508,7 +650,9 @@ def hostile(payload: str) -> dict[str, tuple[str, bool]]:
         "technology": (activity(f"{{technology: {quoted}, delay: 1 s}}"), False),
         "resource": (activity(f"{{service: {quoted}, time: 1 s}}"), False),
         "resource's name": (
-            activity("{delay: 1 s}", head=f"resources: {{{quoted}: {{}}}}\npopulation: {{processors: 2}}"),
+            activity(
+                "{delay: 1 s}", head=f"resources: {{{quoted}: {{}}}}\npopulation: {{processors: 2}}"
+            ),
             False,
         ),
         "key": (activity(f"{{{quoted}: 1, delay: 1 s}}"), False),
@@ -529,13 +673,17 @@ def hostile(payload: str) -> dict[str, tuple[str, bool]]:
         "column": (study(f"answer: [{quoted}]"), False),
         "unit": (
             study(
-                f"compare: [{{title: t, unit: {quoted}, columns: [base], rows: [{{row: r, sum: [time], printed: [1]}}]}}]"
+                f"compare: [{{title: t, unit: {quoted}, columns: [base], rows: [{{row: r, sum:"
+                " [time], printed: [1]}]}]"
             ),
             False,
         ),
         "ranked": (study(f"rank: {{cases: [{quoted}]}}"), False),
         "picture": (
-            study(f"pictures: [{{name: {quoted}, title: t, kind: bars, cases: [base], stack: component}}]"),
+            study(
+                f"pictures: [{{name: {quoted}, title: t, kind: bars, cases: [base], stack:"
+                " component}]"
+            ),
             False,
         ),
     }
@@ -595,11 +743,18 @@ def nasty(folder: Path) -> dict[str, Path]:
     return files
 
 
-def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(tmp_path: Path) -> None:
+def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
+    tmp_path: Path,
+) -> None:
     limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (500 * 2**20,) * 2)"
     for name, path in nasty(tmp_path).items():
-        code = f"{limit}; import sys; from slipstick.cli.main import main; sys.exit(main(['check', {str(path)!r}]))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=20, check=False)
+        code = (
+            f"{limit}; import sys; from slipstick.cli.main import main; sys.exit(main(['check',"
+            f" {str(path)!r}]))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, timeout=20, check=False
+        )
         assert (done.returncode, done.stdout) == (2, b""), name
         assert done.stderr.startswith(b"error: ")
         assert b"Traceback" not in done.stderr
@@ -610,11 +765,15 @@ def test_what_is_large_or_no_text_gets_a_short_answer_soon_and_in_little_memory(
 
 def test_a_terminal_that_goes_away_is_no_error(tmp_path: Path) -> None:
     script = f"{sys.executable} -m slipstick list >&-"
-    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
     assert b"Traceback" not in done.stderr
 
 
-def test_limits_are_kept_in_the_command_of_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_limits_are_kept_in_the_command_of_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "s.yaml").write_text("study: 1\ntitle: t\nbase: {model: lock-and-bus}\n")
     out = str(tmp_path / "o")
     given = ["--limit", "states=2e6", "--limit", "time=90 s", "--limit", "memory=2 GB"]
@@ -629,5 +788,7 @@ def test_limits_are_kept_in_the_command_of_a_report(tmp_path: Path, capsys: pyte
 def test_a_full_standard_error_leaves_the_status() -> None:
     command = [sys.executable, "-m", "slipstick", "check", "no-such-thing"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stderr=full, stdout=subprocess.DEVNULL, env=BUFFERED, check=False)
+        done = subprocess.run(
+            command, stderr=full, stdout=subprocess.DEVNULL, env=BUFFERED, check=False
+        )
         assert done.returncode == 2

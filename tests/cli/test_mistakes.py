@@ -1,4 +1,6 @@
-"""What a user mistypes, and the message: at the place of the mistake, naming the value, the limit and the way out."""
+"""What a user mistypes, and the message: at the place of the mistake, naming the value, the
+limit and the way out.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from slipstick.cli.main import main
 from slipstick.schema.library import find
 
 FILES = {
-    "a.yaml": """\
+    "a.yaml": (
+        """\
 activity: 1
 parameters: {work: 9}
 population: {processors: 4}
@@ -21,8 +24,10 @@ resources: {bus: {servers: 1}}
 cycle:
   - {name: work, delay: 2 * work}
   - {service: bus, time: 2 ms}
-""",
-    "b.yaml": """\
+"""
+    ),
+    "b.yaml": (
+        """\
 activity: 1
 parameters:
   work: {value: 9 ms, meaning: computation between two messages}
@@ -31,28 +36,35 @@ resources: {bus: {servers: 1}}
 cycle:
   - {name: work, delay: work}
   - {service: bus, time: 2 ms}
-""",
-    "vary.yaml": """\
+"""
+    ),
+    "vary.yaml": (
+        """\
 study: 1
 base: {model: b.yaml}
 vary:
   line:
     axes:
       parameters.work: [1, 2]
-""",
-    "fast.yaml": """\
+"""
+    ),
+    "fast.yaml": (
+        """\
 machine: 1
 network: fast-ethernet
 processors: {count: 8, speed: 2.4 GHz}
 memory: {page: 4 KiB}
 system: {signal: 5 us}
-""",
+"""
+    ),
     "eight.yaml": "activity: 1\npopulation: {processors: eight}\ncycle: [{delay: 1 ms}]\n",
-    "laws.yaml": """\
+    "laws.yaml": (
+        """\
 study: 1
 base: {model: law/amdahl-speedup, serial: 0.05, processors: 8}
 what_if: {usl: {model: law/universal-scalability, contention: 0.05, coherency: 0.001}}
-""",
+"""
+    ),
     "few.csv": "p,time\n1,10 s\n2,5.2 s\n4,2.8 s\n8,1.6 s\n",
 }
 
@@ -62,48 +74,75 @@ MISTAKES = [
     (["solve", "a.yaml"], f"a.yaml:2:20: parameters.work: {UNIT}"),
     (["check", "a.yaml"], f"a.yaml:2:20: parameters.work: {UNIT}"),
     (["solve", "b.yaml", "--set", "parameters.work=9"], f"--set parameters.work: {UNIT}"),
-    (["check", "vary.yaml"], "vary.yaml:6:25: parameters.work: 1 lacks its unit; write '1 s' or '1 ms'"),
-    (["run", "vary.yaml"], "vary.yaml:6:25: parameters.work: 1 lacks its unit; write '1 s' or '1 ms'"),
+    (
+        ["check", "vary.yaml"],
+        "vary.yaml:6:25: parameters.work: 1 lacks its unit; write '1 s' or '1 ms'",
+    ),
+    (
+        ["run", "vary.yaml"],
+        "vary.yaml:6:25: parameters.work: 1 lacks its unit; write '1 s' or '1 ms'",
+    ),
     (
         ["check", "fast.yaml"],
         (
-            "fast.yaml:3:31: processors.speed: '2.4 GHz' is no plain number; a speed is how many times as fast as the machine "
-            "that the costs were measured on, such as 1.5"
+            "fast.yaml:3:31: processors.speed: '2.4 GHz' is no plain number; a speed is how many"
+            " times as fast as the machine that the costs were measured on, such as 1.5"
         ),
     ),
     (
         ["fit", "few.csv", "--efficiency", "75"],
         "--efficiency: an efficiency is at most 100 %; got 75; write 75 % or 0.75",
     ),
-    (["fit", "few.csv", "--efficiency", "175"], "--efficiency: an efficiency is at most 100 %; got 175"),
+    (
+        ["fit", "few.csv", "--efficiency", "175"],
+        "--efficiency: an efficiency is at most 100 %; got 175",
+    ),
     (["fit", "few.csv"], "4 observations are too few to judge 2 parameters by: add 1 or more"),
     (["solve", "lock-and-bus", "--precision", "2"], "--precision: must be at most 0.5, got 2"),
     (["solve", "nothing"], "MODEL: there is no model 'nothing'; known: "),
     (["solve", "lock-and-bus", "--set", "load=2"], "--set load: unknown key"),
     (
         ["solve", "lock-and-bus", "--with", "exact"],
-        "there is no method 'exact' for it: it is for queueing networks; known: closed-form, mean-value, ",
+        (
+            "there is no method 'exact' for it: it is for queueing networks; known: closed-form,"
+            " mean-value, "
+        ),
     ),
     (
         ["solve", "central-server", "--with", "mean-value"],
-        "there is no method 'mean-value' for it: it is for activities and programs; known: best, exact",
+        (
+            "there is no method 'mean-value' for it: it is for activities and programs; known:"
+            " best, exact"
+        ),
     ),
     (
         ["solve", "dvsm/lock", "--machine", "infiniband-hdr"],
-        "--machine: there is no machine 'infiniband-hdr': it is a network: slipstick show network/infiniband-hdr",
+        (
+            "--machine: there is no machine 'infiniband-hdr': it is a network: slipstick show"
+            " network/infiniband-hdr"
+        ),
     ),
-    (["show", "amdahl"], "there is no spec 'amdahl'; did you mean 'law/amdahl-time' or 'law/amdahl-speedup'"),
+    (
+        ["show", "amdahl"],
+        "there is no spec 'amdahl'; did you mean 'law/amdahl-time' or 'law/amdahl-speedup'",
+    ),
     (
         ["explain", "amdahl"],
         "MODEL: there is no model 'amdahl'; did you mean 'law/amdahl-time' or 'law/amdahl-speedup'",
     ),
     (
         ["explain", "rs6000-43p-atm"],
-        "MODEL: there is no model 'rs6000-43p-atm': it is a machine: slipstick solve MODEL --machine rs6000-43p-atm",
+        (
+            "MODEL: there is no model 'rs6000-43p-atm': it is a machine: slipstick solve MODEL"
+            " --machine rs6000-43p-atm"
+        ),
     ),
     (
         ["run", "lock-and-bus"],
-        "lock-and-bus: there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus",
+        (
+            "lock-and-bus: there is no study 'lock-and-bus': it is an activity: slipstick solve"
+            " lock-and-bus"
+        ),
     ),
     (
         ["run", "centralserver"],
@@ -119,8 +158,8 @@ MISTAKES = [
     (
         ["check", "laws.yaml"],
         (
-            "laws.yaml:2:43: serial: unknown key; known: contention, coherency, processors (case usl takes it from the "
-            "base, but has another model)"
+            "laws.yaml:2:43: serial: unknown key; known: contention, coherency, processors (case"
+            " usl takes it from the base, but has another model)"
         ),
     ),
     (["solve", "locks"], "MODEL: there is no model 'locks': it is a study: slipstick run locks"),
@@ -134,7 +173,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=[" ".join(each[0]) for each in MISTAKES])
+@pytest.mark.parametrize(
+    ("arguments", "message"), MISTAKES, ids=[" ".join(each[0]) for each in MISTAKES]
+)
 def test_a_mistake_is_told_where_it_was_made(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,16 +199,31 @@ def test_a_rate_is_taken_for_the_time_of_a_byte(
     wire: str, per_byte: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = find("network", "fast-ethernet").read_text()
-    (tmp_path / "mine.yaml").write_text(re.sub(r"wire: \{.*\}", f"wire: {{{wire}, added: 58 B}}", text))
+    (tmp_path / "mine.yaml").write_text(
+        re.sub(r"wire: \{.*\}", f"wire: {{{wire}, added: 58 B}}", text)
+    )
     assert main(["show", "mine.yaml"]) == 0
-    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("wire.per_byte"))
+    row = next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("wire.per_byte")
+    )
     assert main(["check", "mine.yaml"]) == 0
     given = wire.partition(": ")[2]
     assert given in row or per_byte in row
     capsys.readouterr()
-    arguments = ["solve", "dvsm/message", "--machine", "rs6000-43p-fast-ethernet", "--set", "size=4096 B", "--json"]
+    arguments = [
+        "solve",
+        "dvsm/message",
+        "--machine",
+        "rs6000-43p-fast-ethernet",
+        "--set",
+        "size=4096 B",
+        "--json",
+    ]
     times = []
-    wires = "machine.network=mine.yaml", *(f"machine.network.wire.{k}={per_byte}" for k in ("per_byte", "bandwidth"))
+    wires = (
+        "machine.network=mine.yaml",
+        *(f"machine.network.wire.{k}={per_byte}" for k in ("per_byte", "bandwidth")),
+    )
     for network in wires:
         assert main([*arguments, "--set", network]) == 0
         times.append(json.loads(capsys.readouterr().out)["answers"][0]["values"]["time"]["value"])
@@ -175,7 +231,9 @@ def test_a_rate_is_taken_for_the_time_of_a_byte(
     assert times[1] == times[2]
 
 
-def test_rates_may_vary_and_be_sought_for_times_of_a_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rates_may_vary_and_be_sought_for_times_of_a_byte(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "rates.yaml").write_text("""\
 study: 1
 base: {model: dvsm/message, machine: rs6000-43p-atm, size: 4 KiB}
@@ -196,10 +254,21 @@ def test_measured_runs_of_the_catalogue_go_by_name(capsys: pytest.CaptureFixture
 
 def test_a_rate_of_nothing_has_no_time_of_a_byte(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        main(["solve", "dvsm/message", "--machine", "rs6000-43p-atm", "--set", "machine.network.wire.per_byte=0 GB/s"])
+        main(
+            [
+                "solve",
+                "dvsm/message",
+                "--machine",
+                "rs6000-43p-atm",
+                "--set",
+                "machine.network.wire.per_byte=0 GB/s",
+            ]
+        )
         == 2
     )
-    wanted = "'0 GB/s': a byte never arrives at a rate of 0; write more than that, or the time of a byte"
+    wanted = (
+        "'0 GB/s': a byte never arrives at a rate of 0; write more than that, or the time of a byte"
+    )
     assert wanted in capsys.readouterr().err
 
 
@@ -211,7 +280,9 @@ def test_a_parameter_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("name", ["2sv", "two-processors", "=1+1", "1", "my file"])
-def test_a_model_file_may_have_any_name(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_file_may_have_any_name(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / f"{name}.yaml").write_text(FILES["b.yaml"])
     (tmp_path / "sweep.yaml").write_text(
         FILES["vary.yaml"].replace("b.yaml", f"{name}.yaml").replace("1, 2", "1 ms, 2 ms")

@@ -1,4 +1,6 @@
-"""Functions that SymPy does not know, by slower and surer ways than those of the product: digits enough make them a second road."""
+"""Functions that SymPy does not know, by slower and surer ways than those of the product: digits
+enough make them a second road.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import sympy
 
 
 def at_point(expression: Any, point: Mapping[Any, Any]) -> Any:
-    """Give the value of an expression at a point, each such function by its second road."""
+    """Return the value of an expression at a point, each such function by its second road."""
 
     def computed(each: Any) -> Any:
         return ROADS[type(each).__name__](*(operand.subs(point) for operand in each.args))
@@ -46,7 +48,9 @@ def _md1_number(a: Any, n: Any) -> Any:
 
 def _md1_late(a: Any, x: Any) -> Any:
     waits = range(int(sympy.floor(x)) + 1)
-    return 1 - (1 - a) * sum((-a * (x - k)) ** k / sympy.factorial(k) * sympy.exp(a * (x - k)) for k in waits)
+    return 1 - (1 - a) * sum(
+        (-a * (x - k)) ** k / sympy.factorial(k) * sympy.exp(a * (x - k)) for k in waits
+    )
 
 
 def _drop_stages(m: Any, a: Any, b: Any, n: Any) -> Any:

@@ -29,7 +29,9 @@ def test_powers_of_two_and_their_neighbours() -> None:
 def test_every_power_of_two_that_a_double_holds() -> None:
     exponents = range(1, 1024)
     assert levels([2.0**k for k in exponents]) == list(exponents)
-    assert levels([float(np.nextafter(2.0**k, np.inf)) for k in exponents]) == [k + 1 for k in exponents]
+    assert levels([float(np.nextafter(2.0**k, np.inf)) for k in exponents]) == [
+        k + 1 for k in exponents
+    ]
 
 
 @pytest.mark.parametrize("radix", [3, 7, 8, 10, 36, 1000])

@@ -46,6 +46,12 @@ def test_the_power_of_time_adds_up(a: Dimension, b: Dimension) -> None:
 
 
 def test_the_names_mean_what_they_say() -> None:
-    assert [str(each) for each in (COUNT, TIME, BYTES, TIME_PER_BYTE, RATE)] == ["1", "s", "B", "s/B", "1/s"]
+    assert [str(each) for each in (COUNT, TIME, BYTES, TIME_PER_BYTE, RATE)] == [
+        "1",
+        "s",
+        "B",
+        "s/B",
+        "1/s",
+    ]
     assert TIME_PER_BYTE * BYTES == TIME == COUNT / RATE
     assert str(TIME**2 * BYTES / Dimension.of("op")) == "s^2 B/op"

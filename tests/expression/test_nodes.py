@@ -90,7 +90,9 @@ def test_constants_are_folded_when_the_tree_is_built() -> None:
     assert minimum(4, 3) == Number(3.0)
     assert as_expr(2) ** 10 == Number(1024.0)
     assert as_expr(7) / 2 - 1 == Number(2.5)
-    assert [ceil(2.1), floor(2.9), log2(8), sqrt(9), ceil_log(9, 2)] == list(map(Number, [3.0, 2.0, 3.0, 3.0, 4.0]))
+    assert [ceil(2.1), floor(2.9), log2(8), sqrt(9), ceil_log(9, 2)] == list(
+        map(Number, [3.0, 2.0, 3.0, 3.0, 4.0])
+    )
     assert select(3, 4, T, 2 * T) is T
     assert (T * 1) is T
     assert (1 * T) is T
@@ -106,13 +108,21 @@ def test_folding_gives_what_the_tape_gives() -> None:
 
 @quick
 @given(expressions(TIME), parameter_values(), parameter_values())
-def test_substitution_is_evaluation(expr: Expr, values: dict[str, float], others: dict[str, float]) -> None:
-    """Renaming all parameters changes no value; putting other quantities in their place is as if those had been given."""
+def test_substitution_is_evaluation(
+    expr: Expr, values: dict[str, float], others: dict[str, float]
+) -> None:
+    """Renaming all parameters changes no value; putting other quantities in their place is as if
+    those had been given.
+    """
     fresh = {each.name: Parameter(f"new.{each.name}", each.dimension) for each in parameters(expr)}
     renamed = substitute(expr, fresh)
-    assert value(renamed, {f"new.{name}": each for name, each in values.items()}) == value(expr, values)
+    assert value(renamed, {f"new.{name}": each for name, each in values.items()}) == value(
+        expr, values
+    )
     doubled = substitute(expr, {name: 2 * each for name, each in fresh.items()})
-    assert value(doubled, {f"new.{name}": each / 2 for name, each in others.items()}) == value(expr, others)
+    assert value(doubled, {f"new.{name}": each / 2 for name, each in others.items()}) == value(
+        expr, others
+    )
 
 
 def test_substitution_without_effect_returns_the_same_object() -> None:
@@ -142,8 +152,18 @@ def test_parameters_are_listed_in_order_of_appearance() -> None:
 def test_a_comparison_is_pythons_and_none_fails_it(relation: str) -> None:
     condition = compare(Parameter("x"), relation, Parameter("y"))
     x, y = np.array([1.0, 2.0, 3.0, np.nan]), np.array([2.0, 2.0, 2.0, np.nan])
-    wanted = {"<": [1, 0, 0], "<=": [1, 1, 0], ">": [0, 0, 1], ">=": [0, 1, 1], "==": [0, 1, 0], "!=": [1, 0, 1]}
-    assert condition.holds({"x": x, "y": y, "unused": 3.0}).tolist() == [*map(bool, wanted[relation]), False]
+    wanted = {
+        "<": [1, 0, 0],
+        "<=": [1, 1, 0],
+        ">": [0, 0, 1],
+        ">=": [0, 1, 1],
+        "==": [0, 1, 0],
+        "!=": [1, 0, 1],
+    }
+    assert condition.holds({"x": x, "y": y, "unused": 3.0}).tolist() == [
+        *map(bool, wanted[relation]),
+        False,
+    ]
     assert str(condition) == f"x {relation} y"
 
 

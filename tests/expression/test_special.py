@@ -64,7 +64,9 @@ POINTS: list[tuple[Expr, dict[str, float]]] = [
     (retried_rate(X, A, B, N), {"x": 0.4, "n": 3.0, "a": 4.0, "b": 4.0}),
     (retried_rate(X, A, B, N), {"x": 0.3, "n": 1.0, "a": 16.0, "b": 8.0}),
 ]
-every_point = pytest.mark.parametrize(("expr", "at"), POINTS, ids=[f"{expr}-{at}" for expr, at in POINTS])
+every_point = pytest.mark.parametrize(
+    ("expr", "at"), POINTS, ids=[f"{expr}-{at}" for expr, at in POINTS]
+)
 
 LONG = 8 * CHUNK
 """No chunk is longer."""
@@ -76,8 +78,12 @@ def one(tape: Tape, **values: float) -> float:
 
 @every_point
 def test_sympy_gives_the_same_value(expr: Expr, at: dict[str, float]) -> None:
-    point = {sympy.Symbol(name, positive=True): sympy.Float(value, 60) for name, value in at.items()}
-    assert float(sympy.N(at_point(to_sympy(expr), point), 20)) == pytest.approx(one(Tape([expr]), **at), rel=1e-13)
+    point = {
+        sympy.Symbol(name, positive=True): sympy.Float(value, 60) for name, value in at.items()
+    }
+    assert float(sympy.N(at_point(to_sympy(expr), point), 20)) == pytest.approx(
+        one(Tape([expr]), **at), rel=1e-13
+    )
 
 
 @every_point
@@ -89,7 +95,9 @@ def test_the_derivative_is_the_difference(expr: Expr, at: dict[str, float]) -> N
 
 
 @every_point
-def test_arrays_and_substitution_give_the_bits_of_single_points(expr: Expr, at: dict[str, float]) -> None:
+def test_arrays_and_substitution_give_the_bits_of_single_points(
+    expr: Expr, at: dict[str, float]
+) -> None:
     columns = {name: np.full(LONG + 3, value) for name, value in at.items()}
     scales = np.linspace(0.5, 1.2, LONG + 3)
     columns["x"] = columns["x"] * scales
@@ -98,7 +106,10 @@ def test_arrays_and_substitution_give_the_bits_of_single_points(expr: Expr, at: 
     for index in (0, 1, CHUNK - 1, CHUNK, LONG - 1, LONG, LONG + 2):
         point = {name: float(column[index]) for name, column in columns.items()}
         assert one(Tape([expr]), **point) == swept[index]
-        assert one(Tape([fresh]), **{f"my.{name}": value for name, value in point.items()}) == swept[index]
+        assert (
+            one(Tape([fresh]), **{f"my.{name}": value for name, value in point.items()})
+            == swept[index]
+        )
 
 
 def test_each_point_may_have_its_own_counts() -> None:
@@ -112,7 +123,17 @@ def test_each_point_may_have_its_own_counts() -> None:
 
 @pytest.mark.parametrize(
     ("load", "servers"),
-    [(1, 1), (5, 5), (150, 170), (170, 150), (1000, 1000), (800, 1000), (2000, 1000), (4900, 5000), (3, 0)],
+    [
+        (1, 1),
+        (5, 5),
+        (150, 170),
+        (170, 150),
+        (1000, 1000),
+        (800, 1000),
+        (2000, 1000),
+        (4900, 5000),
+        (3, 0),
+    ],
 )
 def test_erlang_b_against_fractions(load: int, servers: int) -> None:
     top = Fraction(1)
@@ -138,7 +159,8 @@ def test_erlang_b_of_a_great_many_servers_follows_its_asymptote() -> None:
 
 
 @pytest.mark.parametrize(
-    ("load", "servers", "sources"), [(Fraction(1, 3), 4, 10), (Fraction(2), 10, 10), (Fraction(1, 50), 30, 2000)]
+    ("load", "servers", "sources"),
+    [(Fraction(1, 3), 4, 10), (Fraction(2), 10, 10), (Fraction(1, 50), 30, 2000)],
 )
 def test_engset_against_fractions(load: Fraction, servers: int, sources: int) -> None:
     weights = [math.comb(sources, k) * load**k for k in range(servers + 1)]
@@ -162,7 +184,9 @@ RATIOS = [0.01, 0.5, 0.9, 0.999, 1 - 1e-9, 1 - 1e-15, 1.0, 1 + 1e-15, 1 + 1e-9, 
 
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize("most", [0, 1, 2, 10, 150])
-def test_geometric_functions_against_fractions_on_both_sides_of_one(ratio: float, most: int) -> None:
+def test_geometric_functions_against_fractions_on_both_sides_of_one(
+    ratio: float, most: int
+) -> None:
     weights = [Fraction(ratio) ** k for k in range(most + 1)]
     assert one(SUM, x=ratio, n=most + 1) == pytest.approx(float(sum(weights)), rel=3e-14)
     mean = sum(k * weight for k, weight in enumerate(weights)) / sum(weights)
@@ -175,7 +199,9 @@ def test_geometric_functions_against_fractions_on_both_sides_of_one(ratio: float
 def test_geometric_functions_where_powers_overflow() -> None:
     assert one(MEAN, x=5.0, n=1000.0) == pytest.approx(999.75, rel=1e-15)
     assert one(MEAN, x=0.2, n=1000.0) == pytest.approx(0.25, rel=1e-15)
-    assert MEAN.differentiate({"x": 5.0, "n": 1000.0}).by_parameter["x"][0] == pytest.approx(1 / 16, rel=1e-14)
+    assert MEAN.differentiate({"x": 5.0, "n": 1000.0}).by_parameter["x"][0] == pytest.approx(
+        1 / 16, rel=1e-14
+    )
     assert one(SUM, x=5.0, n=1000.0) == math.inf
 
 
@@ -185,20 +211,33 @@ def exact_stages(rate: Fraction, inputs: int, outputs: int, stages: int) -> Frac
     return rate
 
 
-@pytest.mark.parametrize(("inputs", "outputs", "stages"), [(2, 2, 5), (4, 4, 3), (8, 8, 2), (4, 2, 2), (1, 1, 3)])
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "stages"), [(2, 2, 5), (4, 4, 3), (8, 8, 2), (4, 2, 2), (1, 1, 3)]
+)
 @pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 2), Fraction(1, 10**9), Fraction(0)])
-def test_drop_stages_against_fractions(rate: Fraction, inputs: int, outputs: int, stages: int) -> None:
+def test_drop_stages_against_fractions(
+    rate: Fraction, inputs: int, outputs: int, stages: int
+) -> None:
     wanted = float(exact_stages(rate, inputs, outputs, stages))
-    assert one(DROP, x=float(rate), a=inputs, b=outputs, n=stages) == pytest.approx(wanted, rel=1e-14)
+    assert one(DROP, x=float(rate), a=inputs, b=outputs, n=stages) == pytest.approx(
+        wanted, rel=1e-14
+    )
 
 
-@pytest.mark.parametrize(("inputs", "outputs", "stages"), [(2, 2, 5), (4, 4, 3), (8, 8, 2), (4, 2, 2), (16, 8, 1)])
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "stages"), [(2, 2, 5), (4, 4, 3), (8, 8, 2), (4, 2, 2), (16, 8, 1)]
+)
 @pytest.mark.parametrize("rate", [1.0, 0.9, 0.3, 1e-3, 1e-9, 0.0])
-def test_retried_rate_satisfies_patels_balance(rate: float, inputs: int, outputs: int, stages: int) -> None:
+def test_retried_rate_satisfies_patels_balance(
+    rate: float, inputs: int, outputs: int, stages: int
+) -> None:
     found = one(RETRY, x=rate, a=inputs, b=outputs, n=stages)
     assert rate <= found <= 1.0
     if rate:
-        through = exact_stages(Fraction(found), inputs, outputs, stages) * Fraction(outputs, inputs) ** stages
+        through = (
+            exact_stages(Fraction(found), inputs, outputs, stages)
+            * Fraction(outputs, inputs) ** stages
+        )
         passing = float(through) / found
         assert found == pytest.approx(rate / (rate + passing * (1 - rate)), rel=1e-13)
 
@@ -206,8 +245,16 @@ def test_retried_rate_satisfies_patels_balance(rate: float, inputs: int, outputs
 def test_what_cannot_be_counted_is_no_number() -> None:
     servers = np.array([3.0, 1e8, math.nan])
     assert np.isnan(LOSS.run({"x": 2.0, "n": servers})[0]).tolist() == [False, True, True]
-    assert np.isnan(ENGSET.run({"x": 2.0, "n": servers, "a": 1e9})[0]).tolist() == [False, True, True]
-    assert np.isnan(DROP.run({"x": 0.5, "a": 2.0, "b": 2.0, "n": servers})[0]).tolist() == [False, True, True]
+    assert np.isnan(ENGSET.run({"x": 2.0, "n": servers, "a": 1e9})[0]).tolist() == [
+        False,
+        True,
+        True,
+    ]
+    assert np.isnan(DROP.run({"x": 0.5, "a": 2.0, "b": 2.0, "n": servers})[0]).tolist() == [
+        False,
+        True,
+        True,
+    ]
     assert math.isnan(one(DROP, x=0.5, a=2.0, b=2.0, n=1025.0))
     assert math.isnan(one(RETRY, x=0.5, a=2.0, b=2.0, n=1025.0))
     assert math.isnan(one(LOSS, x=0.5, n=1e8))
@@ -219,7 +266,9 @@ def test_exprel_against_its_series(x: float) -> None:
     terms = [Fraction(x) ** k / math.factorial(k + 1) for k in range(220)]
     assert one(tape, x=x) == pytest.approx(float(sum(terms)), rel=1e-15)
     slope = sum(k * Fraction(x) ** (k - 1) / math.factorial(k + 1) for k in range(1, 220))
-    assert tape.differentiate({"x": x}).by_parameter["x"][0] == pytest.approx(float(slope), rel=1e-13)
+    assert tape.differentiate({"x": x}).by_parameter["x"][0] == pytest.approx(
+        float(slope), rel=1e-13
+    )
 
 
 POISSON = Tape([poisson(X, N)])
@@ -228,7 +277,9 @@ POISSON = Tape([poisson(X, N)])
 @pytest.mark.parametrize("mean", [0.01, 1.0, 15.0, 16.0, 100.0])
 @pytest.mark.parametrize("count", [0, 1, 5, 15, 16, 20, 90, 100, 110])
 def test_poisson_against_its_logarithm(mean: float, count: int) -> None:
-    wanted = sympy.Float(mean, 40) ** count * sympy.exp(-sympy.Float(mean, 40)) / sympy.factorial(count)
+    wanted = (
+        sympy.Float(mean, 40) ** count * sympy.exp(-sympy.Float(mean, 40)) / sympy.factorial(count)
+    )
     assert one(POISSON, x=mean, n=count) == pytest.approx(float(wanted), rel=1e-13)
 
 
@@ -265,4 +316,7 @@ def test_they_are_written_as_calls_and_on_paper_as_formulas() -> None:
     assert not isinstance(exp(Number(1.0)), Number)
     assert latex(erlang_b(X, N)) == r"B\left(\mathrm{n}, \mathrm{x}\right)"
     assert latex(engset(X, N, A)) == r"E_{\mathrm{n}}\left(\mathrm{a}, \mathrm{x}\right)"
-    assert latex(drop_stages(X, A, B, N)) == r"D^{\mathrm{a} \times \mathrm{b}}_{\mathrm{n}}\left(\mathrm{x}\right)"
+    assert (
+        latex(drop_stages(X, A, B, N))
+        == r"D^{\mathrm{a} \times \mathrm{b}}_{\mathrm{n}}\left(\mathrm{x}\right)"
+    )

@@ -1,4 +1,6 @@
-"""The tape against a second evaluator, its derivatives against forward mode, its sweeps against its points."""
+"""The tape against a second evaluator, its derivatives against forward mode, its sweeps against
+its points.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def drawn(points: int, seed: int) -> dict[str, np.ndarray]:
     """Make columns of values, round ones among them, for every parameter of the strategies."""
     source = random.Random(seed)
     return {
-        each.name: np.array([source.choice([0.5, 1.0, 2.0, 3.0, source.uniform(0.25, 16)]) for _ in range(points)])
+        each.name: np.array(
+            [source.choice([0.5, 1.0, 2.0, 3.0, source.uniform(0.25, 16)]) for _ in range(points)]
+        )
         for each in ALL_PARAMETERS
     }
 
@@ -48,7 +52,9 @@ def used(expr: Expr, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 @quick
 @given(ANY, parameter_values())
-def test_tape_agrees_with_a_plain_evaluator_to_the_last_bit(expr: Expr, values: dict[str, float]) -> None:
+def test_tape_agrees_with_a_plain_evaluator_to_the_last_bit(
+    expr: Expr, values: dict[str, float]
+) -> None:
     names = Tape([expr]).parameters
     got = Tape([expr]).run({name: value for name, value in values.items() if name in names})[0]
     assert got.tolist() == [value(expr, values)]
@@ -73,7 +79,12 @@ def test_chunk_boundaries_do_not_change_a_bit(points: int) -> None:
     x, y, fixed = Parameter("x"), Parameter("y"), Parameter("fixed", value=3.0)
     inner = sqrt(x) * log2(y + 1) + ceil_log(y * 100, 36) + fixed**3
     tape = Tape(
-        [maximum(inner, y**-3) / (x + fixed), select(x, fixed, inner, floor(y)), ceil(inner) - fixed, fixed * 2]
+        [
+            maximum(inner, y**-3) / (x + fixed),
+            select(x, fixed, inner, floor(y)),
+            ceil(inner) - fixed,
+            fixed * 2,
+        ]
     )
     source = np.random.default_rng(1)
     columns = {"x": source.uniform(0.1, 9, points), "y": source.uniform(0.1, 9, points)}
@@ -97,7 +108,11 @@ def test_adjoint_agrees_with_forward_mode_at_ties_too(
 ) -> None:
     """Both roads give a maximum's derivative to the first operand that attains it."""
     names = Tape([expr]).parameters
-    found = Tape([expr]).differentiate({name: each for name, each in values.items() if name in names}).by_parameter
+    found = (
+        Tape([expr])
+        .differentiate({name: each for name, each in values.items() if name in names})
+        .by_parameter
+    )
     wanted = dual(expr, values, parameter.name)[1]
     scale = max(1.0, *(abs(float(each[0])) for each in found.values())) if found else 1.0
     got = float(found[parameter.name][0]) if parameter.name in found else 0.0
@@ -129,20 +144,28 @@ def test_derivative_worked_by_hand(expr: Expr, slope: tuple[float, float]) -> No
 
 @pytest.mark.parametrize(("exponent", "slope"), [(0, 0.0), (1, 1.0), (2, 0.0), (3, 0.0)])
 def test_a_power_has_its_derivative_at_zero(exponent: int, slope: float) -> None:
-    assert Tape([X**exponent + X]).differentiate({"x": 0.0}).by_parameter["x"].tolist() == [slope + 1.0]
+    assert Tape([X**exponent + X]).differentiate({"x": 0.0}).by_parameter["x"].tolist() == [
+        slope + 1.0
+    ]
 
 
 def test_what_is_not_chosen_does_not_spoil_the_derivative() -> None:
     """One divided by 0 is infinite, but the minimum is 3, and depends on y alone."""
     found = Tape([minimum(1 / X, Y)]).differentiate({"x": 0.0, "y": 3.0})
     assert found.value.tolist() == [3.0]
-    assert {name: column.tolist() for name, column in found.by_parameter.items()} == {"x": [0.0], "y": [1.0]}
+    assert {name: column.tolist() for name, column in found.by_parameter.items()} == {
+        "x": [0.0],
+        "y": [1.0],
+    }
 
 
 def test_one_label_at_several_places_adds_up() -> None:
     x = Parameter("x", value=2.0)
     found = Tape([Booked("idle", 3 * x) + Booked("idle", x) + Booked("busy", x)]).differentiate({})
-    assert {label: column.tolist() for label, column in found.booked.items()} == {"idle": [8.0], "busy": [2.0]}
+    assert {label: column.tolist() for label, column in found.booked.items()} == {
+        "idle": [8.0],
+        "busy": [2.0],
+    }
 
 
 @quick
@@ -180,7 +203,10 @@ def test_numbers_that_are_none_travel_as_none() -> None:
     """NaN is never turned into a number on the way; infinite stays infinite."""
     tape = Tape([X + 1, maximum(X, Y), minimum(Y, X), ceil(X), ceil_log(X, 2), X**2, sqrt(X)])
     assert [math.isnan(float(each[0])) for each in tape.run({"x": math.nan})] == [True] * 7
-    assert [float(each[0]) for each in Tape([X + 1, ceil_log(X, 2)]).run({"x": math.inf})] == [math.inf, math.inf]
+    assert [float(each[0]) for each in Tape([X + 1, ceil_log(X, 2)]).run({"x": math.inf})] == [
+        math.inf,
+        math.inf,
+    ]
 
 
 def test_labels_of_other_outputs_are_left_out() -> None:

@@ -75,15 +75,27 @@ def test_text_and_latex_of_each_construct(expr: Expr, words: str, paper: str | N
     written = latex(expr, {"a": "a", "b": "b", "c": "c"})
     if paper is not None:
         assert written == paper
-    assert all(name in written for name in ("a", "b", "c") if name in {each.name for each in parameters(expr)})
+    assert all(
+        name in written
+        for name in ("a", "b", "c")
+        if name in {each.name for each in parameters(expr)}
+    )
 
 
 @quick
 @given(expressions(COUNT, smooth=True), parameter_values())
 def test_text_reads_back_as_the_same_arithmetic(expr: Expr, values: dict[str, float]) -> None:
     """Python's own rules of precedence give the same value."""
-    short = {"work": "w", "bus.time": "bt", "sync-time": "st", **{name: name for name in ("size", "page", "wire")}}
-    names = {each.name: Parameter(short.get(each.name, each.name), each.dimension) for each in parameters(expr)}
+    short = {
+        "work": "w",
+        "bus.time": "bt",
+        "sync-time": "st",
+        **{name: name for name in ("size", "page", "wire")},
+    }
+    names = {
+        each.name: Parameter(short.get(each.name, each.name), each.dimension)
+        for each in parameters(expr)
+    }
     written = text(substitute(expr, names))
     scope = {short.get(name, name): each for name, each in values.items()}
     read = eval(written, {"__builtins__": {}}, {**PYTHON, **scope})
@@ -100,7 +112,11 @@ def test_a_number_reads_back_as_the_same_double(number: float) -> None:
 @given(expressions(TIME, smooth=True), parameter_values())
 def test_sympy_agrees_with_the_tape(expr: Expr, values: dict[str, float]) -> None:
     names = {each.name for each in parameters(expr)}
-    point = {sympy.Symbol(name, positive=True): sympy.Rational(each) for name, each in values.items() if name in names}
+    point = {
+        sympy.Symbol(name, positive=True): sympy.Rational(each)
+        for name, each in values.items()
+        if name in names
+    }
     got = to_sympy(expr).subs(point, simultaneous=True)
     wanted = value(expr, values)
     assert float(got) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
@@ -122,8 +138,12 @@ def test_sympy_agrees_with_the_tape(expr: Expr, values: dict[str, float]) -> Non
     ids=str,
 )
 def test_sympy_agrees_on_each_stepping_function(expr: Expr) -> None:
-    point = {sympy.Symbol(each.name, positive=True): sympy.Rational(each.value) for each in (A, B, C)}
-    assert float(to_sympy(expr).subs(point)) == pytest.approx(float(Tape([expr]).run({})[0][0]), rel=1e-14)
+    point = {
+        sympy.Symbol(each.name, positive=True): sympy.Rational(each.value) for each in (A, B, C)
+    }
+    assert float(to_sympy(expr).subs(point)) == pytest.approx(
+        float(Tape([expr]).run({})[0][0]), rel=1e-14
+    )
 
 
 @quick

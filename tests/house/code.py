@@ -18,7 +18,7 @@ def modules() -> list[Path]:
 
 
 def name_of(path: Path) -> str:
-    """Give a module's dotted name."""
+    """Return a module's dotted name."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

@@ -23,9 +23,15 @@ def templates(path: Path) -> list[list[str]]:
             found += [
                 [each.value]
                 for each in ast.walk(node.exc)
-                if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in parts
+                if isinstance(each, ast.Constant)
+                and isinstance(each.value, str)
+                and id(each) not in parts
             ]
-    return [each for each in found if len(max(each, key=len).strip()) >= SHORTEST and " " in max(each, key=len)]
+    return [
+        each
+        for each in found
+        if len(max(each, key=len).strip()) >= SHORTEST and " " in max(each, key=len)
+    ]
 
 
 def _fixed(text: ast.JoinedStr) -> list[str]:
@@ -38,7 +44,9 @@ def corpus() -> str:
     for path in sorted((ROOT / "tests").rglob("*.py")):
         tree = ast.parse(path.read_text())
         words += [
-            each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            each.value
+            for each in ast.walk(tree)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
         ]
     return "\n".join(words)
 
@@ -49,7 +57,9 @@ def test_every_message_is_compared_in_some_test() -> None:
         path for path in modules() if "slipstick_workloads" not in path.parts
     )  # its inputs are declared, and checked here
     longest = {(path, max(each, key=len).strip()) for path in checked for each in templates(path)}
-    assert sorted(f"{name_of(path)}: {words}" for path, words in longest if words not in tests) == []
+    assert (
+        sorted(f"{name_of(path)}: {words}" for path, words in longest if words not in tests) == []
+    )
 
 
 def test_a_message_stands_at_one_place_only() -> None:

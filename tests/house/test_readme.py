@@ -19,16 +19,27 @@ COMMANDS = re.findall(r"^\$ slipstick (.+)$", README, re.MULTILINE)
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_readme_runs(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "specs").symlink_to(ROOT / "specs")  # what a command writes stays out of the checkout
+    (tmp_path / "specs").symlink_to(
+        ROOT / "specs"
+    )  # what a command writes stays out of the checkout
     monkeypatch.chdir(tmp_path)
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().out
 
 
-def test_the_study_of_readme_finds_what_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = next(block for block in re.findall(r"```yaml\n(.+?)```", README, re.DOTALL) if block.startswith("study"))
+def test_the_study_of_readme_finds_what_readme_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = next(
+        block
+        for block in re.findall(r"```yaml\n(.+?)```", README, re.DOTALL)
+        if block.startswith("study")
+    )
     (tmp_path / "mine.yaml").write_text(study)
     monkeypatch.chdir(tmp_path)
     assert main(["run", "mine.yaml"]) == 0
@@ -37,10 +48,13 @@ def test_the_study_of_readme_finds_what_readme_says(tmp_path: Path, monkeypatch:
     assert said in report
 
 
-def test_the_mistakes_of_readme_are_named_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mistakes_of_readme_are_named_as_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "my-machine.yaml"
     path.write_text(
-        "machine: 1\nprocessors: {count: 4}\nsystem: {signal: 5 us}\nmemory: {page: 4096}\n# a typo\nnetwerk: atm-oc3\n"
+        "machine: 1\nprocessors: {count: 4}\nsystem: {signal: 5 us}\nmemory: {page: 4096}\n# a"
+        " typo\nnetwerk: atm-oc3\n"
     )
     assert main(["check", str(path)]) == 2
     shown = re.search(r"```text\n(my-.+?)```", README, re.DOTALL)
@@ -52,9 +66,9 @@ def test_the_mistakes_of_readme_are_named_as_it_says(tmp_path: Path, capsys: pyt
 def test_the_gallery_has_every_study_and_readme_the_stories() -> None:
     gallery = (ROOT / "reports" / "README.md").read_text()
     studies = {path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml")}
-    assert set(re.findall(r"^## \[.+\]\(([a-z-]+)/report\.md\)$", gallery, re.MULTILINE)) == studies, (
-        "write the gallery again: slipstick gallery reports/*/ --out reports/README.md"
-    )
+    assert (
+        set(re.findall(r"^## \[.+\]\(([a-z-]+)/report\.md\)$", gallery, re.MULTILINE)) == studies
+    ), "write the gallery again: slipstick gallery reports/*/ --out reports/README.md"
     named = re.findall(r"^\| `([a-z-]+)` \| .+\?", README, re.MULTILINE)
     assert len(named) == 8
     assert set(named) <= studies
@@ -71,17 +85,25 @@ def test_readme_works_where_no_file_is_beside_it() -> None:
     assert re.findall(r"\]\((?!https?:)", alone) == []
     assert "a queueing network" in alone
     linked = build.readme_of_index(README, "https://example.org/tree/main/")
-    assert len(re.findall(r"\]\(https://example\.org/tree/main/[a-z]", linked)) == len(re.findall(r"\]\(", README))
+    assert len(re.findall(r"\]\(https://example\.org/tree/main/[a-z]", linked)) == len(
+        re.findall(r"\]\(", README)
+    )
 
 
 def test_what_readme_links_to_is_there() -> None:
-    assert [path for path in re.findall(r"\]\(([^)#:]+)\)", README) if not (ROOT / path).exists()] == []
+    assert [
+        path for path in re.findall(r"\]\(([^)#:]+)\)", README) if not (ROOT / path).exists()
+    ] == []
 
 
 def test_the_questions_of_the_page_on_studies_are_keys_of_a_study() -> None:
     page = (ROOT / "models" / "slipstick" / "documentation" / "studies.md").read_text()
     table = page.partition("| key | question |\n")[2].partition("\n\n")[0]
-    named = [key for line in table.splitlines()[1:] for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])]
+    named = [
+        key
+        for line in table.splitlines()[1:]
+        for key in re.findall(r"`([a-z_]+)`", line.split("|")[1])
+    ]
     assert len(named) > 9
     assert set(named) <= study_model().model_fields.keys()
 

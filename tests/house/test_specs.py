@@ -35,7 +35,9 @@ def test_a_report_that_takes_long_has_its_inputs_and_a_sample_of_its_cells(study
     assert not changed_cells(study)
 
 
-EXPECTED_MISSES = yaml.safe_load((ROOT / "tests" / "published" / "misses.yaml").read_text(encoding="utf-8"))
+EXPECTED_MISSES = yaml.safe_load(
+    (ROOT / "tests" / "published" / "misses.yaml").read_text(encoding="utf-8")
+)
 
 
 def test_the_statements_that_do_not_hold_in_a_report_are_those_expected() -> None:
@@ -43,7 +45,9 @@ def test_the_statements_that_do_not_hold_in_a_report_are_those_expected() -> Non
     for path in sorted((ROOT / "reports").glob("*/statements*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        found.setdefault(path.parent.name, []).extend(r["name"] for r in rows if r["verdict"] in ("miss", "undecided"))
+        found.setdefault(path.parent.name, []).extend(
+            r["name"] for r in rows if r["verdict"] in ("miss", "undecided")
+        )
     assert found == EXPECTED_MISSES
 
 
@@ -52,7 +56,13 @@ def test_the_cause_of_a_miss_has_computed_numbers_only(study: str) -> None:
     text = (ROOT / "specs" / "studies" / f"{study}.yaml").read_text(encoding="utf-8")
     spec = yaml.load(text, yaml.CSafeLoader)
     # A published cell of a scaling is a statement too, whose cause is the exponent that it implies.
-    causes = {name: spec["statements"][name]["missed"] for name in EXPECTED_MISSES[study] if "-to-" not in name}
+    causes = {
+        name: spec["statements"][name]["missed"]
+        for name in EXPECTED_MISSES[study]
+        if "-to-" not in name
+    }
     for name, cause in causes.items():
         assert "{" in cause, name
-        assert not re.search(r"[0-9]\.[0-9]|[0-9] ?(%|percent)", re.sub(r"\{.*?\}", "", cause)), name
+        assert not re.search(r"[0-9]\.[0-9]|[0-9] ?(%|percent)", re.sub(r"\{.*?\}", "", cause)), (
+            name
+        )

@@ -1,4 +1,6 @@
-"""The package speaks the field's words: one meaning for a name, no private words, a source at every approximation."""
+"""The package speaks the field's words: one meaning for a name, no private words, a source at
+every approximation.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,16 @@ RETIRED = [
 ]
 """Words that once named parts of the package; as names or parts of names they stay away."""
 
-PERSONS = r"nobody\b|somebody\b|everybody\b|anybody\b|whoever\b|whom\b|for ever\b|in the way\b|a hair\b"
+PERSONS = (
+    r"nobody\b|somebody\b|everybody\b|anybody\b|whoever\b|whom\b|for ever\b|in the way\b|a hair\b"
+)
 """Words for persons where events are meant, and turns that need a second reading."""
 
 
 def names(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that a module defines: classes, functions, their parameters, fields and variables."""
+    """Yield the names that a module defines: classes, functions, their parameters, fields and
+    variables.
+    """
     for node in ast.walk(tree):
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.arg(arg=name):
@@ -51,14 +57,18 @@ def words(name: str) -> set[str]:
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield comments and strings with their lines; what a specification is called by is no prose."""
+    """Yield comments and strings with their lines; what a specification is called by is no
+    prose.
+    """
     for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
         if token.type in (tokenize.COMMENT, tokenize.STRING):
             yield token.start[0], token.string
 
 
 def test_a_class_name_has_one_meaning() -> None:
-    """No two classes share a name, underscores left out, and no alias of a type has the name of a class."""
+    """No two classes share a name, underscores left out, and no alias of a type has the name of
+    a class.
+    """
     homes: dict[str, list[str]] = defaultdict(list)
     aliases: dict[str, str] = {}
     for path in MODULES:

@@ -1,4 +1,6 @@
-"""Collective algorithms executed message by message: the data arrive, in the rounds and bytes that their laws count."""
+"""Collective algorithms executed message by message: the data arrive, in the rounds and bytes
+that their laws count.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ FIGURES = {(each.operation, each.name): each.figures for each in ALGORITHMS}
 
 
 def counted(operation: str, name: str, ranks: int) -> tuple[float, float, float]:
-    """Give rounds, and bytes moved and combined, of a vector of as many bytes as there are ranks."""
+    """Return rounds, and bytes moved and combined, of a vector of as many bytes as there are
+    ranks.
+    """
     found = FIGURES[operation, name](Number(float(ranks)), Number(float(ranks)))
     values = [each.value for each in found if isinstance(each, Number)]
     assert len(values) == 3
@@ -27,11 +31,15 @@ def counted(operation: str, name: str, ranks: int) -> tuple[float, float, float]
 
 
 class Ranks:
-    """Ranks that exchange parts of a vector in rounds, each sending and receiving one message at a time."""
+    """Ranks that exchange parts of a vector in rounds, each sending and receiving one message at
+    a time.
+    """
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
-        self.held: list[list[frozenset[int]]] = [[frozenset([rank])] * ranks for rank in range(ranks)]
+        self.held: list[list[frozenset[int]]] = [
+            [frozenset([rank])] * ranks for rank in range(ranks)
+        ]
         self.rounds = self.moved = self.combined = 0
 
     def exchange(self, messages: dict[int, tuple[int, list[int]]], combine: bool) -> None:
@@ -52,7 +60,7 @@ class Ranks:
         self.combined += longest if combine else 0
 
     def complete(self) -> bool:
-        """Say whether each rank holds the sum over all ranks."""
+        """Return whether each rank holds the sum over all ranks."""
         whole = frozenset(range(self.ranks))
         return all(part == whole for rank in self.held for part in rank)
 
@@ -62,7 +70,9 @@ def ring_allreduce(ranks: int) -> Ranks:
     for combine in (True, False):
         for step in range(ranks - 1):
             first = 0 if combine else 1
-            messages = {rank: ((rank + 1) % ranks, [(rank - step + first) % ranks]) for rank in range(ranks)}
+            messages = {
+                rank: ((rank + 1) % ranks, [(rank - step + first) % ranks]) for rank in range(ranks)
+            }
             made.exchange(messages, combine)
     return made
 
@@ -85,7 +95,10 @@ def rabenseifner_allreduce(ranks: int) -> Ranks:
     parts = [list(range(ranks)) for _ in range(ranks)]
     levels = ranks.bit_length() - 1
     for level in reversed(range(levels)):
-        keep = [[part for part in mine if (part ^ rank) & (1 << level) == 0] for rank, mine in enumerate(parts)]
+        keep = [
+            [part for part in mine if (part ^ rank) & (1 << level) == 0]
+            for rank, mine in enumerate(parts)
+        ]
         messages = {rank: (rank ^ (1 << level), keep[rank ^ (1 << level)]) for rank in range(ranks)}
         made.exchange(messages, True)
         parts = keep
@@ -109,12 +122,16 @@ def test_an_executed_allreduce_takes_the_rounds_and_bytes_of_its_law(
     for ranks in sizes:
         made = execute(ranks)
         assert made.complete()
-        assert (made.rounds, made.moved, made.combined) == pytest.approx(counted("allreduce", name, ranks))
+        assert (made.rounds, made.moved, made.combined) == pytest.approx(
+            counted("allreduce", name, ranks)
+        )
 
 
 @given(st.integers(1, 5000))
 def test_no_algorithm_beats_the_bounds_of_its_operation(ranks: int) -> None:
-    """Chan and others 2007, of networks with one port: rounds of a tree, and the bytes that a rank must receive."""
+    """Chan and others 2007, of networks with one port: rounds of a tree, and the bytes that a
+    rank must receive.
+    """
     levels, others = ceil(log2(ranks)) if ranks > 1 else 0, ranks - 1
     least = {"broadcast": ranks, "reduce": ranks, "allreduce": 2 * others, "barrier": 0}
     for algorithm in ALGORITHMS:

@@ -30,7 +30,9 @@ ARITHMETIC = {"sum", "difference", "product", "quotient"}
 
 
 def _left_behind(load: Any, count: int) -> Any:
-    """Solve the chain of those whom a customer leaves behind, state by state: p_j = p_0 a_j + sum p_i a_(j+1-i)."""
+    """Solve the chain of those whom a customer leaves behind, state by state: p_j = p_0 a_j +
+    sum p_i a_(j+1-i).
+    """
     arrived = [load**n * sympy.exp(-load) / math.factorial(n) for n in range(count + 2)]
     p = [1 - load]
     for j in range(count):
@@ -52,16 +54,29 @@ FUNCTIONS = {
     "ceil_log": lambda n, r: next(k for k in range(99) if int(r) ** k >= n),
     "select": lambda x, limit, below, above: below if x <= limit else above,
     "geometric_sum": lambda r, n: sum(r**k for k in range(int(n))),
-    "geometric_mean": lambda r, n: sum(k * r**k for k in range(int(n) + 1)) / sum(r**k for k in range(int(n) + 1)),
+    "geometric_mean": lambda r, n: (
+        sum(k * r**k for k in range(int(n) + 1)) / sum(r**k for k in range(int(n) + 1))
+    ),
     "erlang_b": lambda a, c: _last_of_all([a**k / math.factorial(k) for k in range(int(c) + 1)]),
-    "palm": lambda y, x: 1 / sum(itertools.accumulate((y / (x + k) for k in range(1, 400)), operator.mul, initial=1)),
-    "engset": lambda a, c, n: _last_of_all([a**k * math.comb(int(n), k) for k in range(int(c) + 1)]),
+    "palm": lambda y, x: (
+        1 / sum(itertools.accumulate((y / (x + k) for k in range(1, 400)), operator.mul, initial=1))
+    ),
+    "engset": lambda a, c, n: _last_of_all(
+        [a**k * math.comb(int(n), k) for k in range(int(c) + 1)]
+    ),
     "md1_number": lambda a, n: _left_behind(a, int(n)),
     "md1_late": lambda a, x: (
-        1 - (1 - a) * sum((a * (k - x)) ** k / math.factorial(k) * sympy.exp(a * (x - k)) for k in range(int(x) + 1))
+        1
+        - (1 - a)
+        * sum(
+            (a * (k - x)) ** k / math.factorial(k) * sympy.exp(a * (x - k))
+            for k in range(int(x) + 1)
+        )
     ),
     "poisson": lambda a, n: a**n * sympy.exp(-a) / math.factorial(int(n)),
-    "drop_stages": lambda m, a, b, n: reduce(lambda rate, _: 1 - (1 - rate / b) ** a, range(int(n)), m),
+    "drop_stages": lambda m, a, b, n: reduce(
+        lambda rate, _: 1 - (1 - rate / b) ** a, range(int(n)), m
+    ),
     "retried_rate": lambda *args: one_value(retried_rate(*map(float, args))),
 }
 """A second road to each function that an equation's text may hold."""
@@ -76,8 +91,10 @@ def one_value(expr: Expr) -> float:
 
 
 def plain(law: Law) -> bool:
-    """Say whether an equation is arithmetic alone."""
-    return all(each.operator in ARITHMETIC for each in walk(law.right) if isinstance(each, Operation))
+    """Return whether an equation is arithmetic alone."""
+    return all(
+        each.operator in ARITHMETIC for each in walk(law.right) if isinstance(each, Operation)
+    )
 
 
 def held(law: Law, values: Any) -> bool:
@@ -89,7 +106,17 @@ def breaking(law: Law) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row, symbol in itertools.product(law.checks, law.symbols):
         value = law.given(row)[symbol.name]
-        changes = (-1.0, 0.0, value + 0.5, value - 0.5, 0.5 * value, 2 * value, 1e3 * value + 1, 1e12 * value, -1e9)
+        changes = (
+            -1.0,
+            0.0,
+            value + 0.5,
+            value - 0.5,
+            0.5 * value,
+            2 * value,
+            1e3 * value + 1,
+            1e12 * value,
+            -1e9,
+        )
         for point in ({**law.given(row), symbol.name: change} for change in changes):
             for condition in law.conditions:
                 if not condition.holds(point).all():
@@ -97,7 +124,9 @@ def breaking(law: Law) -> dict[str, dict[str, float]]:
     return found
 
 
-@pytest.mark.parametrize(("law", "row"), ROWS, ids=[f"{law.name}-{row.source[:30]}" for law, row in ROWS])
+@pytest.mark.parametrize(
+    ("law", "row"), ROWS, ids=[f"{law.name}-{row.source[:30]}" for law, row in ROWS]
+)
 def test_published_row(law: Law, row: Any) -> None:
     rounding = 1e-14 * abs(row.value)
     assert abs(law(**law.given(row)) - row.value) <= row.within + rounding
@@ -108,9 +137,14 @@ def test_has_a_source_a_row_and_a_meaning_for_every_symbol(law: Law) -> None:
     assert law.checks
     assert law.source
     assert law.title
-    assert all(row.source and set(law.given(row)) == {each.name for each in law.symbols} for row in law.checks)
+    assert all(
+        row.source and set(law.given(row)) == {each.name for each in law.symbols}
+        for row in law.checks
+    )
     assert all(each.meaning and each.latex for each in (law.gives, *law.symbols))
-    assert {each.name for each in Tape([law.right]).parameters.values()} == {each.name for each in law.symbols}
+    assert {each.name for each in Tape([law.right]).parameters.values()} == {
+        each.name for each in law.symbols
+    }
 
 
 @every_law
@@ -123,7 +157,10 @@ def test_keeps_its_shape_when_seconds_become_minutes(law: Law) -> None:
         other = right.subs(scaled, simultaneous=True)
         assert sympy.simplify(other - right * k**law.gives.dimension.time_power) == 0
     for row, k in itertools.product(law.checks, (60.0, 1e-3)):
-        minutes = {each.name: law.given(row)[each.name] * k**each.dimension.time_power for each in law.symbols}
+        minutes = {
+            each.name: law.given(row)[each.name] * k**each.dimension.time_power
+            for each in law.symbols
+        }
         wanted = law(**law.given(row)) * k**law.gives.dimension.time_power
         assert law(**minutes) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
@@ -141,7 +178,9 @@ def test_text_latex_and_values_come_from_one_equation(law: Law) -> None:
     row = law.checks[0]
     scope = {name: sympy.Float(value, 30) for name, value in law.given(row).items()}
     point = {sympy.Symbol(name, positive=True): value for name, value in scope.items()}
-    assert float(at_point(to_sympy(law.right), point)) == pytest.approx(law(**law.given(row)), rel=1e-12)
+    assert float(at_point(to_sympy(law.right), point)) == pytest.approx(
+        law(**law.given(row)), rel=1e-12
+    )
     assert float(eval(law.text.partition(" = ")[2], FUNCTIONS, scope)) == pytest.approx(
         law(**law.given(row)), rel=1e-12
     )
@@ -161,7 +200,9 @@ def test_refuses_what_lies_outside_its_conditions(law: Law) -> None:
 @every_law
 def test_no_number_fails_every_condition(law: Law) -> None:
     for condition in law.conditions:
-        for name in {each.name for each in law.symbols} & set(Tape([condition.left, condition.right]).parameters):
+        for name in {each.name for each in law.symbols} & set(
+            Tape([condition.left, condition.right]).parameters
+        ):
             with pytest.raises(ModelError, match="holds for"):
                 law(**{**law.given(law.checks[0]), name: math.nan})
 
@@ -172,9 +213,9 @@ def test_an_expression_of_expressions_evaluates_to_the_same(law: Law) -> None:
     made = law(**{each.name: Parameter(f"my.{each.name}", each.dimension) for each in law.symbols})
     assert isinstance(made, Expr)
     assert made.dimension == law.gives.dimension
-    assert Tape([made]).run({f"my.{name}": value for name, value in law.given(row).items()})[0].tolist() == [
-        law(**law.given(row))
-    ]
+    assert Tape([made]).run({f"my.{name}": value for name, value in law.given(row).items()})[
+        0
+    ].tolist() == [law(**law.given(row))]
 
 
 @every_law
@@ -202,14 +243,19 @@ def test_the_catalogue_holds_every_law_once() -> None:
 
 @every_law
 def test_shares_of_time_add_up_to_the_power_of_time(law: Law) -> None:
-    """Euler: scaling the unit of time scales the value, so the shares that the tape derives must add up."""
+    """Euler: scaling the unit of time scales the value, so the shares that the tape derives must
+    add up.
+    """
     powers = {each.name: each.dimension.time_power for each in law.symbols}
     for row in law.checks:
         found = Tape([law.right]).differentiate(law.given(row))
         booked = sum(
-            power * law.given(row)[name] * float(found.by_parameter[name][0]) for name, power in powers.items()
+            power * law.given(row)[name] * float(found.by_parameter[name][0])
+            for name, power in powers.items()
         )
-        assert booked == pytest.approx(law.gives.dimension.time_power * law(**law.given(row)), rel=1e-9, abs=1e-12)
+        assert booked == pytest.approx(
+            law.gives.dimension.time_power * law(**law.given(row)), rel=1e-9, abs=1e-12
+        )
 
 
 @every_law

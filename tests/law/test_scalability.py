@@ -1,4 +1,6 @@
-"""Equivalences that the papers state, derived by SymPy from the laws; speed-up laws by special cases and schedules."""
+"""Equivalences that the papers state, derived by SymPy from the laws; speed-up laws by special
+cases and schedules.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from slipstick.law import LAWS
 from slipstick.law.law import Law
 
 N, M, W, V, T_C, E, F, L = sympy.symbols("N M W V t_c E F L", positive=True)
-"""Processors and more of them, work and more of it, time of an operation, two efficiencies, a latency."""
+"""Processors and more of them, work and more of it, time of an operation, two efficiencies, a
+latency.
+"""
 
 
 def said(name: str, **symbols: Any) -> Any:
@@ -43,14 +47,18 @@ def time_at(efficiency: Any, processors: Any, work: Any) -> Any:
 
 
 def test_at_one_efficiency_latency_metric_isospeed_and_ratio_of_times_are_one_number() -> None:
-    metric = said("latency-scalability", latency=latency_at(E, N, W), more_latency=latency_at(E, M, V))
+    metric = said(
+        "latency-scalability", latency=latency_at(E, N, W), more_latency=latency_at(E, M, V)
+    )
     isospeed = said("isospeed-scalability", processors=N, more_processors=M, work=W, more_work=V)
     assert same(metric, isospeed)
     assert same(metric, time_at(E, N, W) / time_at(E, M, V))
 
 
 def test_where_efficiency_is_not_held_they_part() -> None:
-    metric = said("latency-scalability", latency=latency_at(E, N, W), more_latency=latency_at(F, M, V))
+    metric = said(
+        "latency-scalability", latency=latency_at(E, N, W), more_latency=latency_at(F, M, V)
+    )
     isospeed = said("isospeed-scalability", processors=N, more_processors=M, work=W, more_work=V)
     assert same(metric / isospeed, (1 - E) * F / (E * (1 - F)))
     assert not same(metric, isospeed)
@@ -66,7 +74,9 @@ def test_isoefficiency_supplies_the_work() -> None:
     """Its work is where the efficiency with that overhead is the one that was asked for."""
     overhead = said("overhead", processors=N, latency=L)
     work = said("isoefficiency", efficiency=E, overhead=overhead, operation=T_C)
-    assert same(said("efficiency-from-latency", processors=N, work=work, operation=T_C, latency=L), E)
+    assert same(
+        said("efficiency-from-latency", processors=N, work=work, operation=T_C, latency=L), E
+    )
     more = said("isoefficiency", efficiency=E, overhead=M * latency_at(E, M, V), operation=T_C)
     assert same(more, V)
 
@@ -75,7 +85,10 @@ def test_the_overhead_is_what_all_spend_beyond_the_sequential_time() -> None:
     time = said("parallel-time", processors=N, work=W, operation=T_C, latency=L)
     sequential = said("sequential-time", work=W, operation=T_C)
     assert same(said("overhead", processors=N, latency=L), N * time - sequential)
-    assert same(said("efficiency-from-latency", processors=N, work=W, operation=T_C, latency=L), sequential / N / time)
+    assert same(
+        said("efficiency-from-latency", processors=N, work=W, operation=T_C, latency=L),
+        sequential / N / time,
+    )
 
 
 def test_equations_10_and_11_follow_from_9() -> None:
@@ -90,18 +103,27 @@ def test_equations_12_and_13_follow_from_10_and_11_at_one_time() -> None:
     metric = said("latency-scalability", latency=latencies[0], more_latency=latencies[1])
     assert same(said("time-bound-latency-scalability", efficiency=E, more_efficiency=F), metric)
     less, more = (
-        said("work-in-time", processors=each, efficiency=at, operation=T_C, time=t) for each, at in ((N, E), (M, F))
+        said("work-in-time", processors=each, efficiency=at, operation=T_C, time=t)
+        for each, at in ((N, E), (M, F))
     )
-    isospeed = said("isospeed-scalability", processors=N, more_processors=M, work=less, more_work=more)
+    isospeed = said(
+        "isospeed-scalability", processors=N, more_processors=M, work=less, more_work=more
+    )
     assert same(said("time-bound-work-scalability", efficiency=E, more_efficiency=F), isospeed)
 
 
 def test_equation_2_is_5_where_the_sources_are_idle_time_and_overhead() -> None:
     time, busy, memory, primitives = sympy.symbols("T B m p", positive=True)
     idle = said("idle-time", processors=N, effective=busy, time=time)
-    by_source = said("latency-from-sources", processors=N, memory=memory, idle=idle, primitives=primitives)
+    by_source = said(
+        "latency-from-sources", processors=N, memory=memory, idle=idle, primitives=primitives
+    )
     by_processor = said(
-        "latency-from-processors", processors=N, overhead=memory + primitives, effective=busy, time=time
+        "latency-from-processors",
+        processors=N,
+        overhead=memory + primitives,
+        effective=busy,
+        time=time,
     )
     assert same(by_source, by_processor)
 
@@ -117,7 +139,9 @@ def test_dritz_boyle_is_the_account_with_all_but_waits_useful() -> None:
 
 
 def test_at_one_time_latency_and_work_disagree_on_the_sign_of_the_change() -> None:
-    """Time bound, 4 to 32 processors: (12) falls below 1 as the efficiency falls, (13) rises above it."""
+    """Time bound, 4 to 32 processors: (12) falls below 1 as the efficiency falls, (13) rises
+    above it.
+    """
     low = LAWS["time-bound-latency-scalability"](efficiency=0.5, more_efficiency=0.39)
     high = LAWS["time-bound-work-scalability"](efficiency=0.5, more_efficiency=0.39)
     assert low < 1 < high
@@ -204,7 +228,9 @@ def test_greedy_schedules_of_random_graphs_lie_between_the_bounds(seed: int) -> 
         time = greedy(times, after, processors)
         assert LAWS["work-span-least-time"](processors=processors, **at) <= time * (1 + 1e-12)
         assert time <= LAWS["work-span-most-time"](processors=processors, **at) * (1 + 1e-12)
-        assert at["work"] / time <= LAWS["work-span-speedup-bound"](processors=processors, **at) * (1 + 1e-12)
+        assert at["work"] / time <= LAWS["work-span-speedup-bound"](processors=processors, **at) * (
+            1 + 1e-12
+        )
 
 
 DOWNEY = LAWS["downey-speedup"]
@@ -215,7 +241,10 @@ def test_downeys_ranges_meet() -> None:
     for variance in (0.0, 0.3, 0.999999999, 1.0, 1.000000001, 2.0, 5.0):
         edges = [a, 2 * a - 1] if variance <= 1 else [a + a * variance - variance]
         for edge in edges:
-            left, right = (DOWNEY(parallelism=a, variance=variance, processors=edge * (1 + s)) for s in (-1e-9, 1e-9))
+            left, right = (
+                DOWNEY(parallelism=a, variance=variance, processors=edge * (1 + s))
+                for s in (-1e-9, 1e-9)
+            )
             assert left == pytest.approx(right, rel=1e-7)
     n = np.linspace(1, 100, 997)
     below = DOWNEY(parallelism=a, variance=1.0, processors=n)
@@ -236,7 +265,9 @@ def test_downeys_speedup_rises_from_one_to_the_parallelism_and_falls_with_varian
 
 
 def test_downeys_first_range_from_his_profile_of_parallelism() -> None:
-    """Low variance: parallelism is A for all but v/2 of the time, half of which it is 1, half 2A - 1."""
+    """Low variance: parallelism is A for all but v/2 of the time, half of which it is 1, half 2A
+    - 1.
+    """
     a, v = 12.0, 0.6
     for n in (1.0, 5.0, 12.0, 20.0, 40.0):
         profile = {1.0: v / 2, a: 1 - v, 2 * a - 1: v / 2}
@@ -244,11 +275,20 @@ def test_downeys_first_range_from_his_profile_of_parallelism() -> None:
         assert DOWNEY(parallelism=a, variance=v, processors=n) == pytest.approx(a / time, rel=1e-12)
 
 
-ADDING = [(4, 64, 0.80), (8, 192, 0.80), (16, 512, 0.80), (16, 192, 0.60), (32, 512, 0.62), (8, 64, 0.57)]
+ADDING = [
+    (4, 64, 0.80),
+    (8, 192, 0.80),
+    (16, 512, 0.80),
+    (16, 192, 0.60),
+    (32, 512, 0.62),
+    (8, 64, 0.57),
+]
 
 
 @pytest.mark.parametrize(("processors", "numbers", "efficiency"), ADDING)
-def test_adding_numbers_as_grama_gupta_and_kumar_print_it(processors: int, numbers: int, efficiency: float) -> None:
+def test_adding_numbers_as_grama_gupta_and_kumar_print_it(
+    processors: int, numbers: int, efficiency: float
+) -> None:
     """n numbers, unit times: a processor loses 2 log2 N."""
     found = LAWS["efficiency-from-latency"](
         processors=processors, work=numbers, operation=1.0, latency=2 * np.log2(processors)

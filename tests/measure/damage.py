@@ -97,7 +97,9 @@ DAMAGES: dict[str, Damage] = {
 
 
 def damaged(text: str, chance: random.Random) -> tuple[str, bytes]:
-    """Damage a text in one to three ways; give the ways and what is left, in UTF-8 or something else."""
+    """Damage a text in one to three ways; give the ways and what is left, in UTF-8 or something
+    else.
+    """
     ways = chance.choices(list(DAMAGES), k=chance.randrange(1, 4))
     for way in ways:
         text = DAMAGES[way](text, chance) if text else text

@@ -17,7 +17,9 @@ __all__ = ["SAMPLES", "Hints", "account", "at", "read_sample", "refused", "run",
 
 _FOLDER = Path(__file__).parent / "files"
 _HINTS = {
-    each: json.loads((each / "hints.json").read_text()) for each in _FOLDER.iterdir() if (each / "hints.json").is_file()
+    each: json.loads((each / "hints.json").read_text())
+    for each in _FOLDER.iterdir()
+    if (each / "hints.json").is_file()
 }
 SAMPLES = {
     path.name: (path, Hints(**_HINTS.get(path.parent, {}).get(path.name, {})))
@@ -29,7 +31,7 @@ SAMPLES = {
 
 
 def sample(name: str) -> Path:
-    """Give the path of a sample file."""
+    """Return the path of a sample file."""
     return SAMPLES[name][0]
 
 
@@ -38,8 +40,10 @@ def read_sample(name: str) -> Measurements:
     return read(*SAMPLES[name])
 
 
-def refused(folder: Path, text: str | bytes, name: str = "x.csv", hints: Hints | None = None, **more: str) -> list[str]:
-    """Give the problems of a file as they are printed, files by their names only."""
+def refused(
+    folder: Path, text: str | bytes, name: str = "x.csv", hints: Hints | None = None, **more: str
+) -> list[str]:
+    """Return the problems of a file as they are printed, files by their names only."""
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(SpecError) as caught:
@@ -69,6 +73,10 @@ def table(*records: Measurement, **more: object) -> Measurements:
 
 
 def at(found: Measured, p: int, n: float | None = None) -> Answer:
-    """Give the answer at a point."""
-    (answer,) = [each for each in found.answers if each.point.get("p") == p and (n is None or each.point["n"] == n)]
+    """Return the answer at a point."""
+    (answer,) = [
+        each
+        for each in found.answers
+        if each.point.get("p") == p and (n is None or each.point["n"] == n)
+    ]
     return answer

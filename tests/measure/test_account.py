@@ -17,7 +17,9 @@ LUCIER = shipped() / "profiles" / "lucier-1988.yaml"
 
 
 def test_the_published_check_of_the_assumptions() -> None:
-    """Lucier 1988: the estimate rises from 6012 s with one processor to 6176 s with 16, against 6050 s measured."""
+    """Lucier 1988: the estimate rises from 6012 s with one processor to 6176 s with 16, against
+    6050 s measured.
+    """
     found = measured(read(LUCIER))
     assert at(found, 1)["one_processor_estimate"] == pytest.approx(6012, abs=0.5)
     assert at(found, 16)["one_processor_estimate"] == pytest.approx(6176, abs=0.5)
@@ -28,7 +30,9 @@ def test_the_published_check_of_the_assumptions() -> None:
 
 
 def test_the_timer_s_own_cost_is_taken_off_where_asked() -> None:
-    """15 us at each event are all of the 38 s on one processor, whose estimate is then the measured time."""
+    """15 us at each event are all of the 38 s on one processor, whose estimate is then the
+    measured time.
+    """
     found = measured(read(LUCIER), timer=15e-6)
     assert at(found, 1)["one_processor_estimate"] == pytest.approx(6050, abs=0.001)
     assert at(found, 16)["one_processor_estimate"] == pytest.approx(6176 + 38, abs=0.001)
@@ -44,9 +48,14 @@ def test_the_timer_s_own_cost_is_taken_off_where_asked() -> None:
         (8, 5.0, {"a": 35.0}, 1.0, 5.0),  # all but one wait all the time
     ],
 )
-def test_dritz_and_boyle(p: int, time: float, waits: dict[str, float], speedup: float, one: float) -> None:
+def test_dritz_and_boyle(
+    p: int, time: float, waits: dict[str, float], speedup: float, one: float
+) -> None:
     """S_N = N - W_N / T_N and T_1 = N T_N - W_N, without a run on one processor."""
-    records = [run(p, "time", time), *(run(p, "wait", wait, cause) for cause, wait in waits.items())]
+    records = [
+        run(p, "time", time),
+        *(run(p, "wait", wait, cause) for cause, wait in waits.items()),
+    ]
     if not waits:
         records.append(run(p, "wait", 0.0, "a"))
     answer = at(measured(table(*records)), p)
@@ -57,17 +66,28 @@ def test_dritz_and_boyle(p: int, time: float, waits: dict[str, float], speedup: 
 
 
 @given(
-    st.integers(1, 64), st.floats(1e-3, 1e6), st.lists(st.floats(0, 1), min_size=1, max_size=5), st.floats(1e-3, 1e3)
+    st.integers(1, 64),
+    st.floats(1e-3, 1e6),
+    st.lists(st.floats(0, 1), min_size=1, max_size=5),
+    st.floats(1e-3, 1e3),
 )
-def test_the_account_adds_up_and_does_not_know_the_unit(p: int, time: float, parts: list[float], unit: float) -> None:
+def test_the_account_adds_up_and_does_not_know_the_unit(
+    p: int, time: float, parts: list[float], unit: float
+) -> None:
     shares = [part / len(parts) for part in parts]
 
     def booked(scale: float) -> list[float]:
         records = [run(p, "time", time * scale)]
-        records += [run(p, "wait", share * p * time * scale, f"c{at}") for at, share in enumerate(shares)]
+        records += [
+            run(p, "wait", share * p * time * scale, f"c{at}") for at, share in enumerate(shares)
+        ]
         answer = at(measured(table(*records)), p)
         assert sum(answer.account.values()) == pytest.approx(time * scale)
-        return [answer[name] or 0.0 for name in answer.values if name.startswith(("speedup", "processors_lost"))]
+        return [
+            answer[name] or 0.0
+            for name in answer.values
+            if name.startswith(("speedup", "processors_lost"))
+        ]
 
     assert sum(booked(1.0)) == pytest.approx(p)
     assert booked(unit) == pytest.approx(booked(1.0), abs=1e-9)
@@ -79,7 +99,10 @@ def test_average_latency_by_source_counts_only_what_exceeds_one_processor() -> N
         run(1, "time", 100.0),
         run(1, "wait", 20.0, "memory"),
         run(4, "time", 40.0),
-        *(run(4, "wait", value, "memory", processor=each) for each, value in enumerate([8, 9, 7, 8], 1)),
+        *(
+            run(4, "wait", value, "memory", processor=each)
+            for each, value in enumerate([8, 9, 7, 8], 1)
+        ),
         *(run(4, "busy", value, processor=each) for each, value in enumerate([25, 25, 25, 25], 1)),
         run(4, "wait", 10.0, "barrier"),
     ]
@@ -88,7 +111,9 @@ def test_average_latency_by_source_counts_only_what_exceeds_one_processor() -> N
     memory, idle, primitives = 32 - 20, 4 * 40 - 100 - 12 - 10, 10
     assert answer["latency"] == pytest.approx((memory + idle + primitives) / 4)
     assert answer.account == pytest.approx({"busy": 25, "memory": 3, "idle": 9.5, "barrier": 2.5})
-    assert answer["time"] == pytest.approx(100 / 4 + (answer["latency"] or 0.0))  # equation 3: W t_c / N + L
+    assert answer["time"] == pytest.approx(
+        100 / 4 + (answer["latency"] or 0.0)
+    )  # equation 3: W t_c / N + L
     assert at(found, 1).account == {"busy": 100.0, "memory": 0.0}
 
 
@@ -106,9 +131,15 @@ def test_without_either_only_a_ratio_of_times_is_given() -> None:
 
 
 def test_sizes_are_held_against_runs_of_the_same_size() -> None:
-    found = measured(table(run(1, "time", 10.0, n=1.0), run(1, "time", 40.0, n=4.0), run(4, "time", 11.0, n=4.0)))
+    found = measured(
+        table(run(1, "time", 10.0, n=1.0), run(1, "time", 40.0, n=4.0), run(4, "time", 11.0, n=4.0))
+    )
     assert at(found, 4)["speedup"] == pytest.approx(40 / 11)
-    assert [(answer.point["n"], answer.point["p"]) for answer in found.answers] == [(1, 1), (4, 1), (4, 4)]
+    assert [(answer.point["n"], answer.point["p"]) for answer in found.answers] == [
+        (1, 1),
+        (4, 1),
+        (4, 4),
+    ]
 
 
 def test_regions_lose_what_they_take_beyond_their_part() -> None:
@@ -121,23 +152,41 @@ def test_regions_lose_what_they_take_beyond_their_part() -> None:
 
 
 def test_a_region_may_be_the_whole() -> None:
-    records = [run(p, "time", value / p, region) for p in (1, 2) for region, value in (("a", 8.0), ("a->b", 6.0))]
+    records = [
+        run(p, "time", value / p, region)
+        for p in (1, 2)
+        for region, value in (("a", 8.0), ("a->b", 6.0))
+    ]
     assert at(measured(table(*records), region="a->b"), 2)["time"] == 3.0
-    with pytest.raises(UnknownNameError, match="there is no region with a time 'c'; known: a, a->b"):
+    with pytest.raises(
+        UnknownNameError, match="there is no region with a time 'c'; known: a, a->b"
+    ):
         measured(table(*records), region="c")
 
 
 def test_pop_by_its_definitions() -> None:
-    """Load balance is average over largest useful time, communication efficiency largest useful time over time."""
+    """Load balance is average over largest useful time, communication efficiency largest useful
+    time over time.
+    """
     busy = [8.0, 6.0, 7.0, 5.0]
-    records = [run(4, "time", 10.0), *(run(4, "busy", value, processor=at) for at, value in enumerate(busy, 1))]
+    records = [
+        run(4, "time", 10.0),
+        *(run(4, "busy", value, processor=at) for at, value in enumerate(busy, 1)),
+    ]
     answer = at(measured(table(*records)), 4)
     assert answer["load_balance"] == 6.5 / 8
     assert answer["communication_efficiency"] == 0.8
     assert answer["parallel_efficiency"] == answer["efficiency"] == 0.65
     assert answer.account == pytest.approx({"busy": 6.5, "imbalance": 1.5, "communication": 2.0})
-    efficiencies = {"parallel_efficiency": 0.65, "communication_efficiency": 0.8, "load_balance": 0.8125}
-    table_of_pop = [run(4, "time", 10.0), *(run(4, name, value) for name, value in efficiencies.items())]
+    efficiencies = {
+        "parallel_efficiency": 0.65,
+        "communication_efficiency": 0.8,
+        "load_balance": 0.8125,
+    }
+    table_of_pop = [
+        run(4, "time", 10.0),
+        *(run(4, name, value) for name, value in efficiencies.items()),
+    ]
     assert at(measured(table(*table_of_pop)), 4).account == pytest.approx(answer.account)
 
 
@@ -159,13 +208,17 @@ def test_repetitions_become_one_value_and_their_spread_is_kept(statistic: str) -
 
 
 def test_a_cause_that_a_repetition_does_not_name_took_no_time_in_it() -> None:
-    """Two runs of 2 s on two processors: 0.4 s are waited in one of them, so 0.2 s in the mean, a tenth of a processor."""
+    """Two runs of 2 s on two processors: 0.4 s are waited in one of them, so 0.2 s in the mean,
+    a tenth of a processor.
+    """
     first = [run(2, "time", 2.0, repetition=1), run(2, "wait", 0.4, "a", repetition=1)]
     second = [run(2, "time", 2.0, repetition=2), run(2, "wait", 0.6, "b", repetition=2)]
     found = measured(table(*first, *second))
     assert at(found, 2)["processors_lost[a]"] == pytest.approx(0.1)
     assert at(found, 2)["processors_lost[b]"] == pytest.approx(0.15)
-    assert "wait of a at p = 2 is in 1 of 2 repetitions; taken as 0 in the others" in map(_said, found.notes)
+    assert "wait of a at p = 2 is in 1 of 2 repetitions; taken as 0 in the others" in map(
+        _said, found.notes
+    )
 
 
 def _said(note: Problem) -> str:
@@ -173,7 +226,9 @@ def _said(note: Problem) -> str:
 
 
 def test_a_throughput_stands_for_the_time_of_an_operation() -> None:
-    """By 4 processors 350 operations a second, by one 100: a speed-up of 3.5, and half a processor lost."""
+    """By 4 processors 350 operations a second, by one 100: a speed-up of 3.5, and half a
+    processor lost.
+    """
     found = measured(table(run(1, "throughput", 100.0), run(4, "throughput", 350.0)))
     assert at(found, 4)["time"] == pytest.approx(1 / 350)
     assert at(found, 4)["speedup"] == pytest.approx(3.5)
@@ -191,13 +246,19 @@ def test_a_point_without_a_time_has_no_answer() -> None:
 
 
 def test_a_timer_that_costs_more_than_the_wait_is_refused() -> None:
-    records = [run(2, "time", 9.0), run(2, "wait", 1.0, "a", line=7), run(2, "events", 100.0, "a", line=8)]
+    records = [
+        run(2, "time", 9.0),
+        run(2, "wait", 1.0, "a", line=7),
+        run(2, "events", 100.0, "a", line=8),
+    ]
     with pytest.raises(SpecError) as caught:
         measured(table(*records), timer=0.1)
     why = "100 events of 0.1 s cost 10 s, more than the wait, 1 s; is the timer's cost right?"
     assert str(caught.value) == f"f:8:1: a: {why}"
     noted = measured(table(*records[:2]), timer=0.1).notes
-    assert str(noted[0]) == "f:7:1: a: no events of a at p = 2, so its wait keeps the timer's own cost"
+    assert (
+        str(noted[0]) == "f:7:1: a: no events of a at p = 2, so its wait keeps the timer's own cost"
+    )
 
 
 def test_idle_is_what_busy_and_waits_leave() -> None:

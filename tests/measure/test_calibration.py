@@ -1,4 +1,6 @@
-"""A machine comes back from times that were made from it; what the command writes, compares and refuses."""
+"""A machine comes back from times that were made from it; what the command writes, compares and
+refuses.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from slipstick import solve
 from slipstick.cli.main import main
 from slipstick.errors import NoAnswerError
 from slipstick_measure.calibration import host, timing
-from slipstick_measure.calibration.analysis import HANDED, SPEC_LOCKS, HostValue, caches_of, estimates
+from slipstick_measure.calibration.analysis import (
+    HANDED,
+    SPEC_LOCKS,
+    HostValue,
+    caches_of,
+    estimates,
+)
 from slipstick_measure.calibration.timing import Cores, TimedKernel, Timing
 from tests.calibration import CLOCK, HOST, FakeCalibration, times_of, use_made_times
 
@@ -30,11 +38,21 @@ def values_of(known: Mapping[str, Any]) -> dict[str, float]:
         "cache.line": known["line"],
     }
     for number, (level, time) in enumerate(inner, 1):
-        found |= {f"cache.inner.level-{number}.size": level, f"cache.inner.level-{number}.hit": time}
+        found |= {
+            f"cache.inner.level-{number}.size": level,
+            f"cache.inner.level-{number}.hit": time,
+        }
     access = known["line"] * known["byte"]
     found |= {"memory.access": access, "interconnect.hop": (known["hits"][-1] - access) / 2}
-    found |= {"cache.other": known["handed"], "locks.mcs.own": known["own"], "locks.mcs.access": known["handed"]}
-    return found | {"locks.mcs.latency": known["latency"], "barriers.central.access": known["central"] / 3}
+    found |= {
+        "cache.other": known["handed"],
+        "locks.mcs.own": known["own"],
+        "locks.mcs.access": known["handed"],
+    }
+    return found | {
+        "locks.mcs.latency": known["latency"],
+        "barriers.central.access": known["central"] / 3,
+    }
 
 
 @st.composite
@@ -42,15 +60,23 @@ def hosts(draw: st.DrawFn) -> dict[str, Any]:
     ratios = draw(st.lists(st.floats(8, 40), min_size=0, max_size=1))
     sizes = np.cumprod([draw(st.floats(16, 96)) * 1024, *ratios])
     hits = np.cumprod([draw(st.floats(0.5, 4)) * 1e-9, *(draw(st.floats(2.5, 8)) for _ in sizes)])
-    drawn = {"sizes": tuple(sizes), "hits": tuple(hits), "line": draw(st.sampled_from((32.0, 64.0, 128.0)))}
-    scales = {key: HOST[key] * draw(st.floats(0.5, 2)) for key in ("step", "own", "handed", "central")}
+    drawn = {
+        "sizes": tuple(sizes),
+        "hits": tuple(hits),
+        "line": draw(st.sampled_from((32.0, 64.0, 128.0))),
+    }
+    scales = {
+        key: HOST[key] * draw(st.floats(0.5, 2)) for key in ("step", "own", "handed", "central")
+    }
     scales["byte"] = hits[-1] / drawn["line"] * draw(st.floats(0.02, 0.5))
     return {**drawn, **scales, "latency": scales["own"] * draw(st.floats(2.1, 4))}
 
 
 @settings(max_examples=6, deadline=None)
 @given(hosts(), st.integers(0, 1000))
-def test_a_host_comes_back_from_its_times_within_the_intervals(known: dict[str, Any], seed: int) -> None:
+def test_a_host_comes_back_from_its_times_within_the_intervals(
+    known: dict[str, Any], seed: int
+) -> None:
     found = estimates(times_of(known, seed), CLOCK)
     outside = {
         path: (value, found[path])
@@ -62,7 +88,11 @@ def test_a_host_comes_back_from_its_times_within_the_intervals(known: dict[str, 
 
 def test_reads_by_the_model_of_a_grain_give_its_caches_back() -> None:
     inner = {"first": {"size": "32 KiB", "hit": "2 ns"}, "second": {"size": "1 MiB", "hit": "6 ns"}}
-    machine: dict[str, Any] = {"machine": 1, "extends": "two-socket-server", "cache": {"inner": inner}}
+    machine: dict[str, Any] = {
+        "machine": 1,
+        "extends": "two-socket-server",
+        "cache": {"inner": inner},
+    }
     sizes = [8192.0 * 2**number for number in range(15)]
     seconds = []
     for size in sizes:
@@ -85,8 +115,15 @@ def test_a_word_of_ones_own_is_faster_and_another_cache_answers_at_its_own_time(
     assert solve("grain/unit", section, machine=machine)["time"] == pytest.approx(12e-9)
     among = solve("grain/unit", {**section, "competitors": 1}, machine=machine)
     assert among.values["time_alone"].value == pytest.approx(12e-9)
-    assert (among["time"] or 0.0) >= 2 * (2 + 1) * 60e-9 * 0.99  # two processors take turns, each with three accesses
-    writes: dict[str, float | str] = {"elements": 64, "pattern": "random", "access": "write", "competitors": 1}
+    assert (among["time"] or 0.0) >= 2 * (
+        2 + 1
+    ) * 60e-9 * 0.99  # two processors take turns, each with three accesses
+    writes: dict[str, float | str] = {
+        "elements": 64,
+        "pattern": "random",
+        "access": "write",
+        "competitors": 1,
+    }
     assert solve("grain/unit", writes, machine=machine)["time"] == pytest.approx(
         35e-9
     )  # half 50 ns, half a hit of 20 ns
@@ -100,10 +137,16 @@ def test_a_host_without_a_cache_is_refused() -> None:
 def test_a_host_that_is_busy_all_the_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "PATIENCE", -1.0)
     cores = Cores.__new__(Cores)
-    monkeypatch.setattr(cores, "once", lambda kernel, parties, turns: (0.01, 0.5, 1.0), raising=False)
+    monkeypatch.setattr(
+        cores, "once", lambda kernel, parties, turns: (0.01, 0.5, 1.0), raising=False
+    )
     wanted = " undisturbed ones are needed; end them, name other --cores, or give more --seconds"
-    with pytest.raises(NoAnswerError, match=f"2 of 2 repetitions of the kernel ping were disturbed, and 5{wanted}"):
-        cores.measure(TimedKernel(Timing("ping", {}, disturbed=2), lambda rank, turns, ticks: None), -1.0)
+    with pytest.raises(
+        NoAnswerError, match=f"2 of 2 repetitions of the kernel ping were disturbed, and 5{wanted}"
+    ):
+        cores.measure(
+            TimedKernel(Timing("ping", {}, disturbed=2), lambda rank, turns, ticks: None), -1.0
+        )
 
 
 @pytest.fixture
@@ -112,7 +155,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[FakeCalibration]:
 
 
 def test_the_machine_is_valid_and_compared_with_itself_later(
-    made: type[FakeCalibration], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    made: type[FakeCalibration],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "host.yaml"
     assert main(["calibrate", "-o", str(out)]) == 0
@@ -122,9 +168,15 @@ def test_the_machine_is_valid_and_compared_with_itself_later(
     assert main(["check", str(out)]) == 0
     assert main(["calibrate", "--check", str(out)]) == 0
     assert "nothing has changed" in capsys.readouterr().out
-    monkeypatch.setattr(made, "known", {**HOST, "handed": 90e-9, "sizes": HOST["sizes"][:2], "hits": HOST["hits"][:3]})
+    monkeypatch.setattr(
+        made,
+        "known",
+        {**HOST, "handed": 90e-9, "sizes": HOST["sizes"][:2], "hits": HOST["hits"][:3]},
+    )
     assert main(["calibrate", "--check", str(out), "--json"]) == 1
-    changed = {each["path"] for each in json.loads(capsys.readouterr().out)["changes"] if each["changed"]}
+    changed = {
+        each["path"] for each in json.loads(capsys.readouterr().out)["changes"] if each["changed"]
+    }
     assert {"cache.other", "locks.mcs.access", "cache.inner.level-2.size"} < changed
     assert not {"processors.step", "cache.line", "locks.mcs.latency"} & changed
 
@@ -156,7 +208,10 @@ def test_one_core_tells_no_locks(
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(
-    made: type[FakeCalibration], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    made: type[FakeCalibration],
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["calibrate", *arguments]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
@@ -170,13 +225,18 @@ def test_without_numba_the_extra_is_named(
     assert "slipstick[fast]" in capsys.readouterr().err
 
 
-def test_a_size_that_the_system_tells_is_in_the_interval_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {path: HostValue(value, 0.9 * value, 1.1 * value) for path, value in values_of(HOST).items()}
+def test_a_size_that_the_system_tells_is_in_the_interval_and_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {
+        path: HostValue(value, 0.9 * value, 1.1 * value) for path, value in values_of(HOST).items()
+    }
     monkeypatch.setattr(host, "told_caches", lambda: [48.0 * 1024, 2.5 * 2**20, 256.0 * 2**20])
     made = host.machine_spec(found, times_of(HOST), CLOCK, 2, "host.yaml")
     (said,) = (each for each in made.words if "measured by reads" in each)
     assert said.startswith(
-        "cache.size: measured by reads 32 MiB, the system reports 256 MiB, and the interval holds both"
+        "cache.size: measured by reads 32 MiB, the system reports 256 MiB, and the interval holds"
+        " both"
     )
     sizes = (made.document["cache"]["inner"]["level-2"]["size"], made.document["cache"]["size"])
     assert [each["high"] for each in sizes] == ["2.62144e+06 B", "2.68435e+08 B"]
@@ -190,7 +250,13 @@ def test_a_size_that_the_system_tells_is_in_the_interval_and_said(monkeypatch: p
 def test_two_processors_that_use_a_lock_in_turn_hand_over_as_many_accesses(lock: str) -> None:
     given = {"kind": SPEC_LOCKS[lock], "latency": "12 ns", "access": "40 ns", "own": "3 ns"}
     machine = {"machine": 1, "extends": "two-socket-server", "locks": {lock: given}}
-    shape: dict[str, float | str] = {"accesses": 0, "compute": 2000, "critical": 10, "lock": lock, "competitors": 1}
+    shape: dict[str, float | str] = {
+        "accesses": 0,
+        "compute": 2000,
+        "critical": 10,
+        "lock": lock,
+        "competitors": 1,
+    }
     found = solve("grain/unit", shape, machine=machine).values
     extra = float(found["time"].value or 0.0) - float(found["time_alone"].value or 0.0)
     assert extra == pytest.approx(HANDED[lock] * 37e-9, rel=0.01)  # both want it at once at first

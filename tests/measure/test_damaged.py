@@ -1,4 +1,6 @@
-"""Whatever a file of measurements holds, it is an account or a list of problems with places; never a traceback."""
+"""Whatever a file of measurements holds, it is an account or a list of problems with places;
+never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def test_damaged_files_are_read_or_refused_by_name(name: str, tmp_path: Path) ->
 
 
 def _problems(path: Path, hints: Hints) -> tuple[Problem, ...] | None:
-    """Give what is wrong with a file; None if it is read and written out."""
+    """Return what is wrong with a file; None if it is read and written out."""
     try:
         found = measured(read(path, hints))
     except SpecError as error:
@@ -48,8 +50,12 @@ def _problems(path: Path, hints: Hints) -> tuple[Problem, ...] | None:
     return None
 
 
-@pytest.mark.parametrize("name", ["timings.csv", "wide.csv", "extra-p.txt", "extra-p.json", "extra-p.jsonl"])
-def test_what_is_left_of_timings_is_fitted_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["timings.csv", "wide.csv", "extra-p.txt", "extra-p.json", "extra-p.jsonl"]
+)
+def test_what_is_left_of_timings_is_fitted_or_refused_in_a_sentence(
+    name: str, tmp_path: Path
+) -> None:
     chance, outcomes = random.Random(name), set()
     path = tmp_path / f"x{Path(name).suffix}"
     for _ in range(VARIANTS // 5):

@@ -38,7 +38,11 @@ def test_each_file_looks_like_its_own_format_only(name: str) -> None:
 def test_every_account_adds_up_to_the_time(name: str) -> None:
     for answer in measured(read_sample(name)).answers:
         assert answer.failed is None
-        lost = sum(value.value or 0.0 for key, value in answer.values.items() if key.startswith("processors_lost["))
+        lost = sum(
+            value.value or 0.0
+            for key, value in answer.values.items()
+            if key.startswith("processors_lost[")
+        )
         if "speedup" in answer.values:
             assert (answer["speedup"] or 0.0) + lost == pytest.approx(answer.point["p"], rel=1e-12)
         if answer.account:
@@ -49,11 +53,22 @@ def test_a_tidy_table() -> None:
     runs = read(sample("timings.csv"))
     assert len(runs.records) == 8
     first, last = runs.records[0], runs.records[-1]
-    assert (first.p, first.n, first.metric, first.unit, first.value, first.repetition) == (1, 1000, "time", "s", 100, 1)
+    assert (first.p, first.n, first.metric, first.unit, first.value, first.repetition) == (
+        1,
+        1000,
+        "time",
+        "s",
+        100,
+        1,
+    )
     assert (first.line, first.text) == (2, "100.0 s")
     assert (last.region, last.value, last.text) == ("task queue", 7.0, "7000 ms")
     answer = at(measured(runs), 4)
-    assert (answer["time"], answer.values["time"].low, answer.values["time"].high) == (30.0, 29.5, 30.5)
+    assert (answer["time"], answer.values["time"].low, answer.values["time"].high) == (
+        30.0,
+        29.5,
+        30.5,
+    )
     assert answer.account == pytest.approx({"busy": 25.25, "barrier": 3.0, "task queue": 1.75})
 
 
@@ -71,12 +86,20 @@ def test_a_value_may_have_its_unit_in_its_cell(tmp_path: Path) -> None:
         ("Ranks;Elapsed (s);Iteration\r\n1;10,5;1\r\n2;6;1\r\n", ["decimal comma"]),
         ("# a run\n#procs   time[ms]\n  1   10500 \n  2   6000\n", []),
         ("p time (s)\n1  10.5\n2  6\n", []),
-        ("Number of cores,Throughput (req/s)\n1,0.09523809523809523\n2,0.16666666666666666\n", ["p, the processors"]),
-        ("n_threads,time_in_ms,speedup\n1,10500,1\n2,6000,1.75\n", ["p, the processors", "time in ms", "left out"]),
+        (
+            "Number of cores,Throughput (req/s)\n1,0.09523809523809523\n2,0.16666666666666666\n",
+            ["p, the processors"],
+        ),
+        (
+            "n_threads,time_in_ms,speedup\n1,10500,1\n2,6000,1.75\n",
+            ["p, the processors", "time in ms", "left out"],
+        ),
         ("MPI_Ranks|seconds\n1|10.5\n2|6\n", ["p, the processors", "time in s"]),
     ],
 )
-def test_headings_that_people_write_are_read_with_a_note(text: str, notes: list[str], tmp_path: Path) -> None:
+def test_headings_that_people_write_are_read_with_a_note(
+    text: str, notes: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "x.dat").write_text(text, newline="")
     found = read(tmp_path / "x.dat")
     times = [1 / run.value if run.metric == "throughput" else run.value for run in found.records]
@@ -87,14 +110,25 @@ def test_headings_that_people_write_are_read_with_a_note(text: str, notes: list[
 
 def test_a_table_with_a_column_for_each_metric(tmp_path: Path) -> None:
     runs = read(sample("wide.csv"))
-    assert [(run.p, run.metric, run.value) for run in runs.records[-2:]] == [(4, "time", 2.6), (4, "wait", 2.1)]
-    assert [str(note).rpartition("/")[2] for note in runs.notes] == ["wide.csv:2:1: note: this column is left out"]
-    mapped = account(tmp_path, "width\tT\n2\t3\n4\t2\n", hints=Hints(columns={"p": "width", "value": "T"}, unit="ms"))
+    assert [(run.p, run.metric, run.value) for run in runs.records[-2:]] == [
+        (4, "time", 2.6),
+        (4, "wait", 2.1),
+    ]
+    assert [str(note).rpartition("/")[2] for note in runs.notes] == [
+        "wide.csv:2:1: note: this column is left out"
+    ]
+    mapped = account(
+        tmp_path,
+        "width\tT\n2\t3\n4\t2\n",
+        hints=Hints(columns={"p": "width", "value": "T"}, unit="ms"),
+    )
     assert [answer["time"] for answer in mapped.answers] == [0.003, 0.002]
 
 
 def test_extra_p_text_and_its_two_json_formats_agree() -> None:
-    text, document, lines = (measured(read_sample(name)) for name in ("extra-p.txt", "extra-p.json", "extra-p.jsonl"))
+    text, document, lines = (
+        measured(read_sample(name)) for name in ("extra-p.txt", "extra-p.json", "extra-p.jsonl")
+    )
     assert at(text, 4)["time"] == 23.0
     assert at(document, 4)["time"] == pytest.approx(23.1)
     assert at(lines, 4)["time"] == pytest.approx(23.1)
@@ -104,11 +138,17 @@ def test_extra_p_text_and_its_two_json_formats_agree() -> None:
 
 def test_extra_p_with_two_parameters() -> None:
     runs = read(sample("extra-p-two.txt"), Hints(unit="ms"))
-    assert [(run.p, run.n, run.value) for run in runs.records] == [(1, 100, 0.004), (4, 100, 0.0015), (4, 400, 0.0046)]
+    assert [(run.p, run.n, run.value) for run in runs.records] == [
+        (1, 100, 0.004),
+        (4, 100, 0.0015),
+        (4, 400, 0.0046),
+    ]
 
 
 def test_percent_and_fractions_of_pop_are_one_account() -> None:
-    model, pypop = (at(measured(read(sample(name))), 4) for name in ("modelfactors.csv", "pypop.csv"))
+    model, pypop = (
+        at(measured(read(sample(name))), 4) for name in ("modelfactors.csv", "pypop.csv")
+    )
     assert model["efficiency"] == pytest.approx(0.902 * 0.96)
     assert pypop["efficiency"] == pytest.approx(model["efficiency"])
     assert pypop["processors_lost[imbalance]"] == pytest.approx(4 * (0.9347 - 0.902))
@@ -133,7 +173,10 @@ def test_perf_stat_in_its_two_spellings() -> None:
     assert derived["time"] == pytest.approx(0.137262666 / 1.124857)
     told = at(measured(read(sample("perf-stat-2.json"), Hints(processors=2, time=0.2))), 2)
     assert told["time"] == 0.2
-    assert any("perf could not count cycles" in str(note) for note in read(sample("perf-stat-1.csv"), Hints(1)).notes)
+    assert any(
+        "perf could not count cycles" in str(note)
+        for note in read(sample("perf-stat-1.csv"), Hints(1)).notes
+    )
 
 
 def test_lock_profiles_add_up_lines_of_one_caller() -> None:
@@ -144,12 +187,18 @@ def test_lock_profiles_add_up_lines_of_one_caller() -> None:
     assert separated.account["futex_wake+0x1f0"] == pytest.approx((194232e-9 + 86740e-9) / 4)
 
 
-@pytest.mark.parametrize(("unit", "rate"), [("MB", 11000 * 2**20), ("MiB", 11000 * 2**20), ("Gb", 11000e9 / 8)])
+@pytest.mark.parametrize(
+    ("unit", "rate"), [("MB", 11000 * 2**20), ("MiB", 11000 * 2**20), ("Gb", 11000e9 / 8)]
+)
 def test_rates_of_perftest_are_in_the_unit_that_their_heading_stands_for(
     unit: str, rate: float, tmp_path: Path
 ) -> None:
-    head = f" #bytes     #iterations    BW peak[{unit}/sec]    BW average[{unit}/sec]   MsgRate[Mpps]"
-    (tmp_path / "bw.txt").write_text(f"RDMA_Write BW Test\n{head}\n 65536      5000   11100.5   11000.00\t\t  0.17\n")
+    head = (
+        f" #bytes     #iterations    BW peak[{unit}/sec]    BW average[{unit}/sec]   MsgRate[Mpps]"
+    )
+    (tmp_path / "bw.txt").write_text(
+        f"RDMA_Write BW Test\n{head}\n 65536      5000   11100.5   11000.00\t\t  0.17\n"
+    )
     assert [run.value for run in read(tmp_path / "bw.txt").records] == [pytest.approx(rate)]
 
 
@@ -187,23 +236,38 @@ def test_a_mark_at_the_start_and_other_line_ends_change_nothing(tmp_path: Path) 
         text.replace("\n", "\r").encode(),
     ):
         (tmp_path / "x.csv").write_bytes(bytes_)
-        found = [(run.p, run.region, run.value, run.line) for run in read(tmp_path / "x.csv").records]
-        assert found == [(run.p, run.region, run.value, run.line) for run in read(sample("timings.csv")).records]
+        found = [
+            (run.p, run.region, run.value, run.line) for run in read(tmp_path / "x.csv").records
+        ]
+        assert found == [
+            (run.p, run.region, run.value, run.line) for run in read(sample("timings.csv")).records
+        ]
 
 
 def test_a_table_separated_by_semicolons_has_decimal_points(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("p;time [s];n\n1;10.5;1000\n2;6.25;1000\n2;6.5e0;1000\n")
     records = read(path).records
-    assert [(run.p, run.value, run.n) for run in records] == [(1, 10.5, 1000), (2, 6.25, 1000), (2, 6.5, 1000)]
+    assert [(run.p, run.value, run.n) for run in records] == [
+        (1, 10.5, 1000),
+        (2, 6.25, 1000),
+        (2, 6.5, 1000),
+    ]
 
 
 def test_repetitions_of_a_profile_are_numbered(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
-    runs = [f"  - {{processors: 2, repetition: {each}, time: {each} s, waits: {{door: 1 s}}}}\n" for each in (1, 2, 6)]
+    runs = [
+        f"  - {{processors: 2, repetition: {each}, time: {each} s, waits: {{door: 1 s}}}}\n"
+        for each in (1, 2, 6)
+    ]
     path.write_text("profile: 1\nruns:\n" + "".join(runs))
     answer = at(measured(read(path), "mean"), 2)
-    assert (answer["time"], answer.account["busy"], answer["one_processor_estimate"]) == (3.0, 2.5, 5.0)
+    assert (answer["time"], answer.account["busy"], answer["one_processor_estimate"]) == (
+        3.0,
+        2.5,
+        5.0,
+    )
     path.write_text(path.read_text().replace("repetition: 2", "repetition: 1"))
     with pytest.raises(SpecError, match="repetition 1 of time at p = 2 is in "):
         measured(read(path))
@@ -212,7 +276,9 @@ def test_repetitions_of_a_profile_are_numbered(tmp_path: Path) -> None:
 def test_columns_of_load_tests_and_batch_systems_are_taken_with_a_note(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("nodes,run,ops/s\n2,1,250\n")
     runs = read(tmp_path / "x.csv")
-    assert [(run.p, run.metric, run.unit, run.value) for run in runs.records] == [(2, "throughput", "1/s", 250)]
+    assert [(run.p, run.metric, run.unit, run.value) for run in runs.records] == [
+        (2, "throughput", "1/s", 250)
+    ]
     notes = [str(note).partition(": ")[2] for note in runs.notes]
     assert notes == [
         "nodes: is taken as p, the processors",

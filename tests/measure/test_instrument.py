@@ -1,4 +1,6 @@
-"""Instrumented programs: known waits, task pools, killed workers, and programs that are recorded unchanged."""
+"""Instrumented programs: known waits, task pools, killed workers, and programs that are recorded
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,18 @@ def account(profile: str, folder: Path) -> Answer:
 def waits(profile: str) -> list[dict[str, float]]:
     """Read the waits of each processor."""
     lines = re.findall(r"- waits: \{(.*)\}", profile)
-    return [{name: float(value[:-2]) for name, value in re.findall(r"([\w-]+): ([\d.]+ s)", line)} for line in lines]
+    return [
+        {name: float(value[:-2]) for name, value in re.findall(r"([\w-]+): ([\d.]+ s)", line)}
+        for line in lines
+    ]
 
 
 def events(profile: str) -> dict[str, int]:
     """Add up the events of all processors."""
     found: dict[str, int] = {}
-    for name, number in re.findall(r"([\w-]+): (\d+)[,}]", "".join(re.findall(r"events: (.*)", profile))):
+    for name, number in re.findall(
+        r"([\w-]+): (\d+)[,}]", "".join(re.findall(r"events: (.*)", profile))
+    ):
         found[name] = found.get(name, 0) + int(number)
     return found
 
@@ -71,7 +78,9 @@ def test_a_known_wait_is_booked_to_its_cause(kind: str, tmp_path: Path) -> None:
     with WaitRecorder(tmp_path / "run.yaml", processors=2, context=context) as recorder:
         recorder.run(held, TimedLock("table", context.Lock()), TimedBarrier(2, "ready", context))
     found = waits(recorder.profile)
-    assert sum(each["table"] for each in found) > 0  # how long it waited is what the next test holds
+    assert (
+        sum(each["table"] for each in found) > 0
+    )  # how long it waited is what the next test holds
     assert events(recorder.profile)["table"] == 2
     assert (tmp_path / "run.yaml").read_text() == recorder.profile
     answer = account(recorder.profile, tmp_path)
@@ -82,7 +91,9 @@ def test_a_known_wait_is_booked_to_its_cause(kind: str, tmp_path: Path) -> None:
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=8))
 @settings(max_examples=20, deadline=None)
 def test_known_waits_are_booked_as_they_are(milliseconds: list[int]) -> None:
-    """A lock whose every wait moves the clock by a known time, so that no other load of the machine is in the figure."""
+    """A lock whose every wait moves the clock by a known time, so that no other load of the
+    machine is in the figure.
+    """
     clock = [0.0]
     ahead = iter(milliseconds)
 
@@ -95,8 +106,14 @@ def test_known_waits_are_booked_as_they_are(milliseconds: list[int]) -> None:
         def release(self) -> None:
             pass
 
-    with mock.patch.object(instrument, "_now", partial(clock.__getitem__, 0)), WaitRecorder() as recorder:
-        recorder.run(lambda _, lock: [lock.acquire() for _ in milliseconds], TimedLock("table", LockOfKnownWaits()))
+    with (
+        mock.patch.object(instrument, "_now", partial(clock.__getitem__, 0)),
+        WaitRecorder() as recorder,
+    ):
+        recorder.run(
+            lambda _, lock: [lock.acquire() for _ in milliseconds],
+            TimedLock("table", LockOfKnownWaits()),
+        )
     assert waits(recorder.profile)[0]["table"] == pytest.approx(sum(milliseconds) * 1e-3, rel=1e-3)
     assert events(recorder.profile)["table"] == len(milliseconds)
 
@@ -141,7 +158,12 @@ def test_processes_share_tasks_and_loops() -> None:
     context = multiprocessing.get_context("fork")
     done = context.Array("i", 20, lock=False)
     with WaitRecorder(processors=2, context=context) as recorder:
-        recorder.run(shared_tasks, TimedPool([3, 2], 2, "tasks", context), TimedLoop(20, 2, "rows", context), done)
+        recorder.run(
+            shared_tasks,
+            TimedPool([3, 2], 2, "tasks", context),
+            TimedLoop(20, 2, "rows", context),
+            done,
+        )
     assert list(done) == [1] * 20
     assert events(recorder.profile)["barrier-tasks"] >= 1
 
@@ -241,7 +263,9 @@ def test_a_program_is_recorded_without_a_change(
     assert main(["measured", out]) == 0
 
 
-def test_what_cannot_be_recorded_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_recorded_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = str(tmp_path / "run.yaml")
     assert main(["record", "-o", out, "--", "no-such-program"]) == 2
     assert "there is no program 'no-such-program'" in capsys.readouterr().err
@@ -252,7 +276,9 @@ def test_what_cannot_be_recorded_is_refused(tmp_path: Path, capsys: pytest.Captu
         with pytest.raises(RuntimeError, match="already; end that recorder first"), WaitRecorder():
             pass
     with (
-        pytest.raises(ValueError, match="nothing was recorded: no Python program ran to its end or waited"),
+        pytest.raises(
+            ValueError, match="nothing was recorded: no Python program ran to its end or waited"
+        ),
         WaitRecorder(),
     ):
         pass

@@ -18,13 +18,20 @@ S = Hints(unit="s")
 COUNT = "x.csv:2:1: p: processors are a whole number from 1 to 100,000,000; got "
 
 WRONG: dict[str, tuple[str, Hints, list[str]]] = {
-    "negative": (f"{HEAD}1,,,time,s,-1,\n", Hints(), ["x.csv:2:1: time: must be at least 0, got -1 s"]),
+    "negative": (
+        f"{HEAD}1,,,time,s,-1,\n",
+        Hints(),
+        ["x.csv:2:1: time: must be at least 0, got -1 s"],
+    ),
     "not finite": (
         f"{HEAD}1,,,time,s,nan,\n2,,,time,s,1e999,\n",
         Hints(),
         [
             "x.csv:2:1: time: 'nan' is not a finite number; leave the run out, or measure it again",
-            "x.csv:3:1: time: '1e999' is not a finite number; leave the run out, or measure it again",
+            (
+                "x.csv:3:1: time: '1e999' is not a finite number; leave the run out, or measure it"
+                " again"
+            ),
         ],
     ),
     "text": (f"{HEAD}1,,,time,s,fast,\n", Hints(), ["x.csv:2:1: time: 'fast' is not a number"]),
@@ -69,11 +76,23 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
             "x.csv:3:1: unit: 's' does not fit: events is a plain number, of unit 1",
         ],
     ),
-    "out of range": (f"{HEAD}1,,,time,year,1e303,\n", Hints(), ["x.csv:2:1: time: 1e303 year is out of range in s"]),
+    "out of range": (
+        f"{HEAD}1,,,time,year,1e303,\n",
+        Hints(),
+        ["x.csv:2:1: time: 1e303 year is out of range in s"],
+    ),
     "half a processor": (f"{HEAD}1.5,,,time,s,2,\n", Hints(), [f"{COUNT}1.5"]),
     "no processors": (f"{HEAD}0,,,time,s,2,\n", Hints(), [f"{COUNT}0"]),
-    "no size": (f"{HEAD}1,-4,,time,s,2,\n", Hints(), ["x.csv:2:1: n: the size of a problem is more than 0; got -4"]),
-    "half a repetition": (f"{HEAD}1,,,time,s,2,0.5\n", Hints(), ["x.csv:2:1: repetition: is a whole number; got 0.5"]),
+    "no size": (
+        f"{HEAD}1,-4,,time,s,2,\n",
+        Hints(),
+        ["x.csv:2:1: n: the size of a problem is more than 0; got -4"],
+    ),
+    "half a repetition": (
+        f"{HEAD}1,,,time,s,2,0.5\n",
+        Hints(),
+        ["x.csv:2:1: repetition: is a whole number; got 0.5"],
+    ),
     "another delimiter": (
         "p,time [s]\n1;2\n",
         Hints(),
@@ -98,7 +117,10 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         "p,n\n2,3\n",
         Hints(),
         [
-            "x.csv:1:1: there is no column with values: 'value', or one such as 'time [s]'; name one with --column value=NAME"
+            (
+                "x.csv:1:1: there is no column with values: 'value', or one such as 'time [s]'; name"
+                " one with --column value=NAME"
+            )
         ],
     ),
     "no such column": (
@@ -109,15 +131,28 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "a metric and its column": (
         "p,metric,time [s]\n2,time,3\n",
         Hints(),
-        ["x.csv:1:1: metric: values stand in column value if there is a column metric; keep one of the two"],
+        [
+            (
+                "x.csv:1:1: metric: values stand in column value if there is a column metric; keep one"
+                " of the two"
+            )
+        ],
     ),
-    "only a header": (HEAD, Hints(), ["x.csv:1:1: there is no measurement in it; write at least one value"]),
+    "only a header": (
+        HEAD,
+        Hints(),
+        ["x.csv:1:1: there is no measurement in it; write at least one value"],
+    ),
     "open quotes": (
         'p,time [s]\n1,"2\n',
         Hints(),
         ["x.csv:2:1: this is no line of a table: unexpected end of data; check the quotes"],
     ),
-    "empty": ("", Hints(), ["x.csv:1:1: the file is empty; a measurement may have failed to write it"]),
+    "empty": (
+        "",
+        Hints(),
+        ["x.csv:1:1: the file is empty; a measurement may have failed to write it"],
+    ),
     "binary": (
         "p,time [s]\n1,\x002\n",
         Hints(),
@@ -128,7 +163,11 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         Hints(),
         ["x.csv:3:1: wait: repetition 1 of wait of a at p = 2 is in x.csv:2 already"],
     ),
-    "a long name": (f"{HEAD}2,,{'a' * 1001},wait,s,2,1\n", Hints(), ["is a name of more than 1000 characters"]),
+    "a long name": (
+        f"{HEAD}2,,{'a' * 1001},wait,s,2,1\n",
+        Hints(),
+        ["is a name of more than 1000 characters"],
+    ),
     "fewer DATA lines": (
         f"{EXTRA}DATA 5\n",
         S,
@@ -141,8 +180,16 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         S,
         ["x.csv:5:1: DATA: there is no value; write at least one a point"],
     ),
-    "DATA first": ("PARAMETER p\nDATA 3\n", S, ["x.csv:2:1: DATA: the POINTS line must come before the data"]),
-    "POINTS first": ("POINTS 3\n", S, ["x.csv:1:1: POINTS: the PARAMETER line must come before the points"]),
+    "DATA first": (
+        "PARAMETER p\nDATA 3\n",
+        S,
+        ["x.csv:2:1: DATA: the POINTS line must come before the data"],
+    ),
+    "POINTS first": (
+        "POINTS 3\n",
+        S,
+        ["x.csv:1:1: POINTS: the PARAMETER line must come before the points"],
+    ),
     "a point too short": (
         "PARAMETER p\nPARAMETER n\nPOINTS (1 2) (3)\nDATA 1\nDATA 2\n",
         S,
@@ -151,15 +198,28 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "which parameter": (
         "PARAMETER x y\nPOINTS (1 2) (3 4)\nDATA 1\nDATA 2\n",
         S,
-        ["x.csv:2:1: which parameter is the processors? there are x, y; name it with --column p=NAME"],
+        [
+            (
+                "x.csv:2:1: which parameter is the processors? there are x, y; name it with --column"
+                " p=NAME"
+            )
+        ],
     ),
     "no such parameter": (
         "PARAMETER x p\nPOINTS (1 2) (3 4)\nDATA 1\nDATA 2\n",
         Hints(unit="s", columns={"n": "size"}),
         ["x.csv:2:1: there is no parameter 'size'; known: x, p"],
     ),
-    "no JSON": ('{"measurements": ', S, ["x.csv:1:1: this is no JSON: Expecting value, at character 18"]),
-    "too deep": ('{"measurements": ' + "[" * 100_000, S, ["x.csv:1:1: this is nested too deeply to be a table of"]),
+    "no JSON": (
+        '{"measurements": ',
+        S,
+        ["x.csv:1:1: this is no JSON: Expecting value, at character 18"],
+    ),
+    "too deep": (
+        '{"measurements": ' + "[" * 100_000,
+        S,
+        ["x.csv:1:1: this is nested too deeply to be a table of"],
+    ),
     "a key twice": (
         '{"parameters": ["p"], "measurements": {"main": {}, "main": {}}}',
         S,
@@ -168,12 +228,22 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "old JSON": (
         '{"callpaths": [], "coordinates": [], "measurements": []}',
         S,
-        ["x.csv:1:1: this is Extra-P's older JSON with numbered parts; write it anew with a current Extra-P"],
+        [
+            (
+                "x.csv:1:1: this is Extra-P's older JSON with numbered parts; write it anew with a"
+                " current Extra-P"
+            )
+        ],
     ),
     "other JSON": (
         '{"measurements": 5}',
         S,
-        ["x.csv:1:1: Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'"],
+        [
+            (
+                "x.csv:1:1: Extra-P's JSON has the keys 'parameters', a list of names, and"
+                " 'measurements'"
+            )
+        ],
     ),
     "no metrics": (
         '{"parameters": ["p"], "measurements": {"main": 5}}',
@@ -226,12 +296,25 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "perf stat alone": (
         "0.8,msec,task-clock,805203,100.00,0.016,CPUs utilized\n",
         Hints(),
-        ["x.csv:1:1: perf stat does not say how many processors the run had; name them with --processors"],
+        [
+            (
+                "x.csv:1:1: perf stat does not say how many processors the run had; name them with"
+                " --processors"
+            )
+        ],
     ),
     "perf stat in time": (
-        "0.8,msec,task-clock,805203,100.00,0.016,CPUs utilized\n  0.02,0.59,msec,task-clock,5,100.00,0.0,\n",
+        (
+            "0.8,msec,task-clock,805203,100.00,0.016,CPUs utilized\n "
+            " 0.02,0.59,msec,task-clock,5,100.00,0.0,\n"
+        ),
         Hints(processors=1),
-        ["is not as perf stat -x writes it: value, unit, event, run time, percent, metric, metric unit"],
+        [
+            (
+                "is not as perf stat -x writes it: value, unit, event, run time, percent, metric,"
+                " metric unit"
+            )
+        ],
     ),
     "perf stat cut": (
         "0.8,msec,task-clock,805203\n",
@@ -239,14 +322,22 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         ["x.csv:1:1: 4 fields, where perf stat -x writes 5 to 8"],
     ),
     "perf stat twice": (
-        "8,msec,task-clock,8,100.00,1.0,CPUs utilized\n8,msec,task-clock,8,100.00,1.0,CPUs utilized\n",
+        (
+            "8,msec,task-clock,8,100.00,1.0,CPUs utilized\n8,msec,task-clock,8,100.00,1.0,CPUs"
+            " utilized\n"
+        ),
         Hints(processors=1),
         ["x.csv:2:1: task-clock: is in line 1 already; one run a file"],
     ),
     "perf stat of all": (
         "8,msec,cpu-clock,8,100.00,1.0,CPUs utilized\n",
         Hints(processors=1),
-        ["x.csv:1:1: cpu-clock: counts every processor of the machine, idle ones too; run without -a"],
+        [
+            (
+                "x.csv:1:1: cpu-clock: counts every processor of the machine, idle ones too; run"
+                " without -a"
+            )
+        ],
     ),
     "perf stat in other JSON": (
         '{"counter-value": "1"}\n',
@@ -256,20 +347,36 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "perf lock alone": (
         " contended   total wait     max wait     avg wait         type   caller\n",
         Hints(processors=1),
-        ["x.csv:1:1: perf lock says neither processors nor elapsed time; tell them: --processors 8 --time '3.2 s'"],
+        [
+            (
+                "x.csv:1:1: perf lock says neither processors nor elapsed time; tell them: --processors"
+                " 8 --time '3.2 s'"
+            )
+        ],
     ),
     "perf lock report": (
         "      Name   acquired  contended     avg wait   total wait     max wait     min wait \n",
         Hints(processors=1, time=1.0),
-        ["x.csv:1:1: this is perf lock report; print perf lock contention instead, which says what waited"],
+        [
+            (
+                "x.csv:1:1: this is perf lock report; print perf lock contention instead, which says"
+                " what waited"
+            )
+        ],
     ),
     "perf lock line": (
-        " contended   total wait     max wait     avg wait         type   caller\n\n 5 210.14 spinlock x\n",
+        (
+            " contended   total wait     max wait     avg wait         type   caller\n\n 5 210.14"
+            " spinlock x\n"
+        ),
         Hints(processors=1, time=1.0),
         ["x.csv:3:1: '5 210.14 spinlock x' is not a line of perf lock contention"],
     ),
     "mixed scales": (
-        "Number of processes;1;2\nParallel efficiency;99;0.97\nLoad balance;99;98\nCommunication efficiency;100;99\n",
+        (
+            "Number of processes;1;2\nParallel efficiency;99;0.97\nLoad"
+            " balance;99;98\nCommunication efficiency;100;99\n"
+        ),
         Hints(),
         ["x.csv:2:1: parallel_efficiency: 0.97 stands among percent; write all on one scale"],
     ),
@@ -301,13 +408,21 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
     "POP quotes": (
         'Number of processes;1\nParallel efficiency;"9"9\n',
         Hints(),
-        ["x.csv:2:1: this is no line of a table of metrics: ';' expected after '\"'; check the quotes"],
+        [
+            (
+                "x.csv:2:1: this is no line of a table of metrics: ';' expected after '\"'; check the"
+                " quotes"
+            )
+        ],
     ),
     "POP at odds": (
         "Number of Processes,Parallel Efficiency,Communication Efficiency\n2,0.9,0.8\n",
         Hints(),
         [
-            "x.csv:2:1: parallel_efficiency: the efficiencies contradict one another: imbalance would be -10.0 % of the time"
+            (
+                "x.csv:2:1: parallel_efficiency: the efficiencies contradict one another: imbalance"
+                " would be -10.0 % of the time"
+            )
         ],
     ),
     "a profile by another name": (
@@ -319,7 +434,10 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         f"{HEAD}2,,a,time,s,2,\n2,,b,time,s,3,\n",
         Hints(),
         [
-            "x.csv:2:1: region: which region is the whole? there are a, b; name it with --region, or leave it empty in the file"
+            (
+                "x.csv:2:1: region: which region is the whole? there are a, b; name it with --region,"
+                " or leave it empty in the file"
+            )
         ],
     ),
     "some processors": (
@@ -341,35 +459,52 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
 
 
 @pytest.mark.parametrize(("text", "hints", "problems"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named_at_its_line(tmp_path: Path, text: str, hints: Hints, problems: list[str]) -> None:
+def test_what_is_wrong_is_named_at_its_line(
+    tmp_path: Path, text: str, hints: Hints, problems: list[str]
+) -> None:
     found = refused(tmp_path, text, hints=hints)
     assert len(found) == len(problems)
-    assert [each[: len(wanted)] for each, wanted in zip(found, problems, strict=True)] == problems or [
-        wanted in each for each, wanted in zip(found, problems, strict=True)
-    ] == [True] * len(found), found
+    assert [
+        each[: len(wanted)] for each, wanted in zip(found, problems, strict=True)
+    ] == problems or [wanted in each for each, wanted in zip(found, problems, strict=True)] == [
+        True
+    ] * len(found), found
 
 
 def test_a_profile_is_as_strict_as_any_spec(tmp_path: Path) -> None:
     text = sample("profile.yaml").read_text()
     cut = text.replace("      - {busy: 16 s, waits: {memory: 3 s, lock: 2 s}}\n", "")
-    assert refused(tmp_path, cut, "x.yaml") == ["x.yaml:10:7: runs.1.each: 1 processors are given, where the run has 2"]
+    assert refused(tmp_path, cut, "x.yaml") == [
+        "x.yaml:10:7: runs.1.each: 1 processors are given, where the run has 2"
+    ]
     both = text.replace("    time: 25 s\n", "    time: 25 s\n    busy: 3 s\n")
     assert (
-        "give busy, waits and events of each processor, or their sums, not both" in refused(tmp_path, both, "x.yaml")[0]
+        "give busy, waits and events of each processor, or their sums, not both"
+        in refused(tmp_path, both, "x.yaml")[0]
     )
     typo = text.replace(
-        "{busy: 16 s, waits: {memory: 3 s, lock: 2 s}}", "{busy: 16 s, waits: {memory: 3 s, lokc: 2 s}}"
+        "{busy: 16 s, waits: {memory: 3 s, lock: 2 s}}",
+        "{busy: 16 s, waits: {memory: 3 s, lokc: 2 s}}",
     )
-    assert "the same waits; not given for all of them: lock, lokc" in refused(tmp_path, typo, "x.yaml")[0]
+    assert (
+        "the same waits; not given for all of them: lock, lokc"
+        in refused(tmp_path, typo, "x.yaml")[0]
+    )
     lone = text.replace("waits: {memory: 4 s}", "events: {memory: 4}")
-    assert "events of memory need the wait of memory beside them" in refused(tmp_path, lone, "x.yaml")[0]
+    assert (
+        "events of memory need the wait of memory beside them"
+        in refused(tmp_path, lone, "x.yaml")[0]
+    )
 
 
 def test_a_large_file_and_a_missing_one_are_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, b"p,time [s]\n1,\xff") == [
         "x.csv:2:3: byte 0xff is not UTF-8; save the file as UTF-8 text"
     ]
-    why = "x.csv:1:1: 20 bytes are too many; the limit is 10: keep what you need of it, or split it, or allow more with"
+    why = (
+        "x.csv:1:1: 20 bytes are too many; the limit is 10: keep what you need of it, or split it,"
+        " or allow more with"
+    )
     with limited({"data_bytes": 10}):
         assert refused(tmp_path, "p,time [s]\n1,2\n2,345") == [
             f"{why} --limit data_bytes=21 (limits: in a study, limits= in Python)"
@@ -396,12 +531,18 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "superlinear": (
         "p,time [s]\n2,4\n1,10\n",
         Hints(),
-        "x.csv:2:1: time: superlinear: speed-up 2.5 on 2 processors; less work, more cache, or another program",
+        (
+            "x.csv:2:1: time: superlinear: speed-up 2.5 on 2 processors; less work, more cache, or"
+            " another program"
+        ),
     ),
     "one point": (
         "p,time [s]\n2,4\n",
         Hints(),
-        "x.csv:2:1: all runs have 2 processors; how the program scales cannot be told from one number of them",
+        (
+            "x.csv:2:1: all runs have 2 processors; how the program scales cannot be told from one"
+            " number of them"
+        ),
     ),
     "one processor": ("p,time [s]\n1,4\n", Hints(), "x.csv:2:1: all runs have 1 processor; how"),
     "a column": (
@@ -423,14 +564,17 @@ ODD: dict[str, tuple[str, Hints, str]] = {
         f"{HEAD}1,,,time,s,2,\n1,,a,time,s,2,\n1,,b,time,s,2,\n",
         Hints(),
         (
-            "x.csv:3:1: region: the regions take 4 s at p = 1, the whole 2 s; they overlap, or are added up over processors, "
-            "so the account leaves them out"
+            "x.csv:3:1: region: the regions take 4 s at p = 1, the whole 2 s; they overlap, or are"
+            " added up over processors, so the account leaves them out"
         ),
     ),
     "a single parameter": (
         "PARAMETER x\nPOINTS 1 2\nDATA 3\nDATA 2\n",
         S,
-        "x.csv:2:1: x: the only parameter is taken as the processors; say else with --column n=NAME",
+        (
+            "x.csv:2:1: x: the only parameter is taken as the processors; say else with --column"
+            " n=NAME"
+        ),
     ),
     "another parameter": (
         "PARAMETER p q\nPOINTS (1 2) (2 2)\nDATA 3\nDATA 2\n",
@@ -439,8 +583,9 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     ),
     "points missing": (
         (
-            '{"parameters": ["p"], "measurements": {"main": {"time": [{"point": [1], "values": [9]}, {"point": [2], '
-            '"values": [5]}]}, "main->a": {"time": [\n{"point": [1], "values": [9]}]}}}'
+            '{"parameters": ["p"], "measurements": {"main": {"time": [{"point": [1], "values":'
+            ' [9]}, {"point": [2], "values": [5]}]}, "main->a": {"time": [\n{"point": [1],'
+            ' "values": [9]}]}}}'
         ),
         S,
         "x.csv:2:1: main->a: 1 points of time, where others have 2",
@@ -453,7 +598,10 @@ ODD: dict[str, tuple[str, Hints, str]] = {
     "less work": (
         "Number of processes;2\nParallel efficiency;99\nComputation scalability;101\n",
         Hints(),
-        "x.csv:3:1: computation_scalability: is 1.01 at p = 2: computing took less time than in the smallest run",
+        (
+            "x.csv:3:1: computation_scalability: is 1.01 at p = 2: computing took less time than in"
+            " the smallest run"
+        ),
     ),
     "perf stat without a time": (
         "12,,context-switches,5,100.00,,\n",
@@ -465,7 +613,9 @@ ODD: dict[str, tuple[str, Hints, str]] = {
 
 @pytest.mark.parametrize(("text", "hints", "note"), ODD.values(), ids=ODD)
 def test_what_is_odd_is_taken_and_noted(tmp_path: Path, text: str, hints: Hints, note: str) -> None:
-    notes = [str(each).replace(f"{tmp_path}/", "") for each in account(tmp_path, text, hints=hints).notes]
+    notes = [
+        str(each).replace(f"{tmp_path}/", "") for each in account(tmp_path, text, hints=hints).notes
+    ]
     assert any(each.startswith(note) for each in notes), notes
 
 

@@ -1,4 +1,6 @@
-"""Activities as Markov chains: against product form, chains of networks, chains written by hand, closed forms and simulation."""
+"""Activities as Markov chains: against product form, chains of networks, chains written by hand,
+closed forms and simulation.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,12 @@ from slipstick.model.network import closed_class, station
 from slipstick.model.system import Model, Resource, Semaphores
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from tests.method.test_permits import held_in_tandem, pages_a_second
-from tests.method.test_waits_for_signals import cycles_a_second, in_a_buffer, in_a_monitor, readers_and_writers
+from tests.method.test_waits_for_signals import (
+    cycles_a_second,
+    in_a_buffer,
+    in_a_monitor,
+    readers_and_writers,
+)
 
 THINK = delay(9.0, name="think", scv=1)
 
@@ -59,7 +66,7 @@ def value_of(answer: Answer, name: str) -> float:
 
 
 def ends(answer: Answer, name: str) -> tuple[float, float, float]:
-    """Give a value and the ends of its interval."""
+    """Return a value and the ends of its interval."""
     value = answer.values[name]
     assert value.value is not None
     assert value.low is not None
@@ -73,7 +80,9 @@ def exact(model: Model) -> Answer:
 
 @pytest.mark.parametrize("discipline", ["fcfs", "ps", "lcfs", "random"])
 def test_in_product_form_all_values_are_those_of_mean_value(discipline: str) -> None:
-    model = closed_model(THINK >> service("bus", 1.0, scv=1), 6, resources={"bus": Station(1, discipline)})
+    model = closed_model(
+        THINK >> service("bus", 1.0, scv=1), 6, resources={"bus": Station(1, discipline)}
+    )
     found, known = exact(model), solve(model, method="mean-value")
     assert found.exact
     assert known.exact
@@ -83,15 +92,27 @@ def test_in_product_form_all_values_are_those_of_mean_value(discipline: str) -> 
     assert found.share["time"] == pytest.approx(known.share["time"])
 
 
-@pytest.mark.parametrize(("discipline", "servers"), [("fcfs", 1), ("fcfs", 2), ("ps", 1), ("lcfs", 1), ("random", 1)])
+@pytest.mark.parametrize(
+    ("discipline", "servers"), [("fcfs", 1), ("fcfs", 2), ("ps", 1), ("lcfs", 1), ("random", 1)]
+)
 @pytest.mark.parametrize("scv", [0.4, 3.0])
 def test_one_station_is_that_of_a_network(discipline: str, servers: int, scv: float) -> None:
     found = exact(
-        closed_model(THINK >> service("disk", 2.0, scv=scv), 4, resources={"disk": Station(servers, discipline)})
+        closed_model(
+            THINK >> service("disk", 2.0, scv=scv),
+            4,
+            resources={"disk": Station(servers, discipline)},
+        )
     )
     disk = station(servers=servers, discipline=discipline, service={"jobs": 2.0}, scv={"jobs": scv})
-    other = solve(network({"jobs": closed_class(4, think_time=9.0)}, {"disk": disk}), method="markov-chain")
-    for name, theirs in (("throughput", "throughput[jobs]"), ("queue_length[disk]",) * 2, ("utilization[disk]",) * 2):
+    other = solve(
+        network({"jobs": closed_class(4, think_time=9.0)}, {"disk": disk}), method="markov-chain"
+    )
+    for name, theirs in (
+        ("throughput", "throughput[jobs]"),
+        ("queue_length[disk]",) * 2,
+        ("utilization[disk]",) * 2,
+    ):
         assert found[name] == pytest.approx(other[theirs], rel=1e-9)
     assert found.exact == other.exact
     assert "exponential phases" in found.notes[0]
@@ -105,16 +126,22 @@ def test_one_station_is_that_of_a_network(discipline: str, servers: int, scv: fl
         (work("think", 2.0) >> repeat(2.5, hold("l", work("c", 0.5, 0.25))), 1, 3.25),
         (work("think", 2.0) >> barrier("meet"), 3, 2 * (1 + 1 / 2 + 1 / 3) + 0.5),
         (
-            work("think", 2.0) >> choose((0.25, hold("pool", work("a", 1.0))), (0.75, hold("pool", work("b", 2.0)))),
+            work("think", 2.0)
+            >> choose((0.25, hold("pool", work("a", 1.0))), (0.75, hold("pool", work("b", 2.0)))),
             3,
             3.75,
         ),
     ],
 )
 def test_chains_of_known_times(cycle: Activity, processors: int, time: float) -> None:
-    resources: dict[str, Resource] = {"pool": Permits(3), "meet": Barrier(cost=Parameter("cost", TIME, 0.5))}
+    resources: dict[str, Resource] = {
+        "pool": Permits(3),
+        "meet": Barrier(cost=Parameter("cost", TIME, 0.5)),
+    }
     used = {name: each for name, each in resources.items() if name in str(cycle)}
-    assert exact(closed_model(cycle, processors, resources=used))["time"] == pytest.approx(time, abs=1e-7)
+    assert exact(closed_model(cycle, processors, resources=used))["time"] == pytest.approx(
+        time, abs=1e-7
+    )
 
 
 def test_a_program_ends_with_the_slowest_of_each_phase() -> None:
@@ -122,7 +149,9 @@ def test_a_program_ends_with_the_slowest_of_each_phase() -> None:
     assert alone["time"] == pytest.approx(3 * (1 + 1 / 2 + 1 / 3 + 1 / 4))
     assert alone.account["idle"] == pytest.approx(value_of(alone, "time") - 3)
     shared = phased_model(
-        (2, 3, service("bus", 1.0, scv=4.0)), (1, 1, work("b", 2.0)), resources={"bus": Station(1, "ps")}
+        (2, 3, service("bus", 1.0, scv=4.0)),
+        (1, 1, work("b", 2.0)),
+        resources={"bus": Station(1, "ps")},
     )
     found = exact(shared)
     assert found["time"] == pytest.approx(2 * 3 * 1.0 + 2)
@@ -134,7 +163,9 @@ def test_a_program_ends_with_the_slowest_of_each_phase() -> None:
 @pytest.mark.parametrize("readers", [2, 10**6])
 def test_a_reader_writer_lock_is_its_chain(order: str, readers: int) -> None:
     found = exact(readers_and_writers(4, 0.3, 1.5, order, readers))
-    assert found["throughput"] == pytest.approx(cycles_a_second(4, 0.3, 1.5, order, readers), rel=1e-9)
+    assert found["throughput"] == pytest.approx(
+        cycles_a_second(4, 0.3, 1.5, order, readers), rel=1e-9
+    )
     assert "lock:table" in found.account
 
 
@@ -144,14 +175,18 @@ def test_a_bounded_buffer_is_a_queue_with_room_for_so_many(make: Callable[[int],
     empty = (1 - 1.25) / (1 - 1.25**5)
     found = exact(make(2))
     assert found["throughput"] == pytest.approx((1 - empty) / 1.25)
-    assert value_of(found, "units[queue.items]") + value_of(found, "units[queue.places]") == pytest.approx(2)
+    assert value_of(found, "units[queue.items]") + value_of(
+        found, "units[queue.places]"
+    ) == pytest.approx(2)
     assert found.account["wait:queue.places"] == pytest.approx(found["wait[queue.places]"])
     assert found["time[producer]"] == pytest.approx(found["time[consumer]"])
 
 
 def test_layers_of_permits_are_their_chains() -> None:
     page, query = service("cpu", 0.05, scv=1), service("disc", 0.08, scv=1)
-    tandem = closed_model(work("think", 1.0) >> hold("pool", page >> query), 20, resources={"pool": Permits(2)})
+    tandem = closed_model(
+        work("think", 1.0) >> hold("pool", page >> query), 20, resources={"pool": Permits(2)}
+    )
     assert exact(tandem)["throughput"] == pytest.approx(held_in_tandem(2), rel=1e-9)
     pools = {"resources.threads.permits": 6, "resources.connections.permits": 2}
     layered = solve("layered-service", set=pools, method="markov-chain")
@@ -170,16 +205,26 @@ CONSTRUCTS = (
 
 
 @pytest.mark.parametrize(
-    ("construct", "number"), [(each, number) for number in (1, 5) for each in CONSTRUCTS[number // 5 :: 2]]
+    ("construct", "number"),
+    [(each, number) for number in (1, 5) for each in CONSTRUCTS[number // 5 :: 2]],
 )
 def test_mean_value_and_simulation_agree_with_it(construct: str, number: int) -> None:
-    """Simulation within twice its interval, mean value within a fifth; what stands in the account adds up to the time."""
+    """Simulation within twice its interval, mean value within a fifth; what stands in the
+    account adds up to the time.
+    """
     model = _small(generated(construct, 1.0, number))
-    found, seen = exact(model), solve(model, method="simulation", simulation=Simulation(cycles=4000, precision=1e-9))
+    found, seen = (
+        exact(model),
+        solve(model, method="simulation", simulation=Simulation(cycles=4000, precision=1e-9)),
+    )
     assert sum(found.account.values()) == pytest.approx(found["time"])
     for name in (
         "time",
-        *(name for name in found.values if name.startswith(("wait[", "utilization[", "queue_length["))),
+        *(
+            name
+            for name in found.values
+            if name.startswith(("wait[", "utilization[", "queue_length["))
+        ),
     ):
         mean, low, high = ends(seen, name)
         assert abs(value_of(found, name) - mean) <= high - low + 0.01 * mean, name
@@ -188,7 +233,7 @@ def test_mean_value_and_simulation_agree_with_it(construct: str, number: int) ->
 
 
 def _small(model: Model) -> Model:
-    """Give the same with two processors in each group."""
+    """Return the same with two processors in each group."""
     cycles = [group.cycle for group in model.population.groups]
     if len(cycles) == 1:
         return closed_model(cycles[0], 3, resources=model.resources)
@@ -197,20 +242,38 @@ def _small(model: Model) -> Model:
 
 def test_a_station_that_readers_use_is_answered() -> None:
     """Mean value promises nothing there; simulation and the chain are of one mind."""
-    read, write = service("disk", 0.5, name="read", scv=1), service("disk", 1.0, name="write", scv=1)
-    cycle = work("think", 2.0) >> choose((0.7, hold("table", read, "read")), (0.3, hold("table", write, "write")))
-    model = closed_model(cycle, 4, resources={"table": ReaderWriterLock(), "disk": Station(1, "ps")})
-    seen = solve(model, method="simulation", simulation=Simulation(seed=2, cycles=10_000, precision=1e-9))
+    read, write = (
+        service("disk", 0.5, name="read", scv=1),
+        service("disk", 1.0, name="write", scv=1),
+    )
+    cycle = work("think", 2.0) >> choose(
+        (0.7, hold("table", read, "read")), (0.3, hold("table", write, "write"))
+    )
+    model = closed_model(
+        cycle, 4, resources={"table": ReaderWriterLock(), "disk": Station(1, "ps")}
+    )
+    seen = solve(
+        model, method="simulation", simulation=Simulation(seed=2, cycles=10_000, precision=1e-9)
+    )
     mean, low, high = ends(seen, "time")
     assert abs(value_of(exact(model), "time") - mean) <= high - low
 
 
 def test_the_processor_that_releases_goes_on_first() -> None:
-    """Two locks pass on at one instant, and both processors want one station: the one that releases comes to it first, as in simulation."""
-    first = hold("outer", hold("one", service("disk", 0.49, name="a", scv=1) >> hold("two", work("b", 0.126))))
-    second = hold("one", work("c", 0.558)) >> hold("two", service("disk", 0.958, name="d", scv=1) >> work("e", 0.298))
+    """Two locks pass on at one instant, and both processors want one station: the one that
+    releases comes to it first, as in simulation.
+    """
+    first = hold(
+        "outer",
+        hold("one", service("disk", 0.49, name="a", scv=1) >> hold("two", work("b", 0.126))),
+    )
+    second = hold("one", work("c", 0.558)) >> hold(
+        "two", service("disk", 0.958, name="d", scv=1) >> work("e", 0.298)
+    )
     model = closed_model(work("think", 5.08) >> first >> second, 3)
-    seen = solve(model, method="simulation", simulation=Simulation(seed=3, cycles=16_000, precision=1e-9))
+    seen = solve(
+        model, method="simulation", simulation=Simulation(seed=3, cycles=16_000, precision=1e-9)
+    )
     _, low, high = ends(seen, "time")
     found = exact(model)
     assert low <= value_of(found, "time") <= high
@@ -219,7 +282,9 @@ def test_the_processor_that_releases_goes_on_first() -> None:
 
 
 def test_derivatives_are_those_of_differences_and_a_sweep_shares_the_states() -> None:
-    model = closed_model(work("think", 4.0, 0.5) >> hold("l", service("bus", 1.0, scv=2.0)) >> barrier("meet"), 3)
+    model = closed_model(
+        work("think", 4.0, 0.5) >> hold("l", service("bus", 1.0, scv=2.0)) >> barrier("meet"), 3
+    )
     form, step = ActivityChain(model), 1e-5
     slopes = exact(model).gradient["time"]
     for name, value in (("think", 4.0), ("bus", 1.0)):
@@ -233,21 +298,37 @@ def test_derivatives_are_those_of_differences_and_a_sweep_shares_the_states() ->
     ("model", "told"),
     [
         (closed_model(THINK >> service("bus", 1.0), 2), "step bus has scv 0: write from 0.01"),
-        (closed_model(fork(work("a", 1.0), work("b", 1.0)), 2), "no fork: ask for mean-value or simulation"),
+        (
+            closed_model(fork(work("a", 1.0), work("b", 1.0)), 2),
+            "no fork: ask for mean-value or simulation",
+        ),
         (closed_model(THINK >> service("other", 1.0, scv=1), 2), "no processor as a resource"),
         (open_model(work("a", 1.0), 0.1), "not arrivals or supersteps"),
         (
-            closed_model(THINK >> hold("l", work("a", 1.0)), 2, resources={"l": Lock("ttas", "bus"), "bus": Station()}),
+            closed_model(
+                THINK >> hold("l", work("a", 1.0)),
+                2,
+                resources={"l": Lock("ttas", "bus"), "bus": Station()},
+            ),
             "write fifo",
         ),
         (
-            closed_model(THINK >> wait("s.x") >> signal("s.x"), 2, resources={"s": Semaphores({"x": 0})}),
+            closed_model(
+                THINK >> wait("s.x") >> signal("s.x"), 2, resources={"s": Semaphores({"x": 0})}
+            ),
             "processors of model can wait for each other without end, which is a deadlock",
         ),
         (closed_model(work("a", 0.0), 2), "a cycle of model may take no time"),
         (
-            closed_model(THINK >> barrier("b", 2), 3, resources={"b": Barrier(cost=Parameter("cost", TIME, 1.0))}),
-            "markov-chain takes the cost of a barrier, which is constant, only where all processors spend it together, unlike that of b",
+            closed_model(
+                THINK >> barrier("b", 2),
+                3,
+                resources={"b": Barrier(cost=Parameter("cost", TIME, 1.0))},
+            ),
+            (
+                "markov-chain takes the cost of a barrier, which is constant, only where all"
+                " processors spend it together, unlike that of b"
+            ),
         ),
         (
             closed_model(hold("a", hold("b", THINK)) >> hold("b", hold("a", THINK)), 2),
@@ -263,7 +344,9 @@ def test_what_it_cannot_keep_is_refused_with_a_way_out(model: Model, told: str) 
 def test_states_are_estimated_before_they_are_explored() -> None:
     phases = closed_model(work("think", 9.0, 0.02) >> service("bus", 1.0, scv=1), 20)
     assert math.comb(69, 20) > 3e4
-    with pytest.raises(NoAnswerError, match=r"has at least .* states; the limit is 30,000: .* --limit states="):
+    with pytest.raises(
+        NoAnswerError, match=r"has at least .* states; the limit is 30,000: .* --limit states="
+    ):
         exact(phases)
     few = closed_model(THINK >> service("bus", 1.0, scv=0.1), 4)
     with pytest.raises(NoAnswerError, match="more than 20 states"):

@@ -12,18 +12,36 @@ from slipstick.model.system import closed_model
 SIMULATED = Answer("m", "simulation", {"time": Value(10.0, "s", 9.0, 11.0)}, converged=True)
 
 
-def by(method: str, value: float | None, low: float | None = None, high: float | None = None, **more: object) -> Answer:
+def by(
+    method: str,
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    **more: object,
+) -> Answer:
     return Answer("m", method, {"time": Value(value, "s", low, high)}, **more)  # type: ignore[arg-type]
 
 
 SAID = [
-    (by("exact", 10.5, exact=True), "exact is within the interval of simulation (5 % above its mean)"),
+    (
+        by("exact", 10.5, exact=True),
+        "exact is within the interval of simulation (5 % above its mean)",
+    ),
     (
         by("exact", 11.5, exact=True),
-        ("exact is at the edge of the interval of simulation (15 % above its mean); one in twenty is, by chance"),
+        (
+            "exact is at the edge of the interval of simulation (15 % above its mean); one in"
+            " twenty is, by chance"
+        ),
     ),
-    (by("schweitzer", 10.5), "schweitzer is within the interval of simulation (5 % above its mean)"),
-    (by("schweitzer", 12.0, promise=0.25), "schweitzer is 20 % above simulation; it promises about 25 %"),
+    (
+        by("schweitzer", 10.5),
+        "schweitzer is within the interval of simulation (5 % above its mean)",
+    ),
+    (
+        by("schweitzer", 12.0, promise=0.25),
+        "schweitzer is 20 % above simulation; it promises about 25 %",
+    ),
     (
         by("closed-form", 5.0, notes=("leaves out waiting for bus",)),
         "closed-form is 50 % below simulation, for it leaves out waiting for bus",
@@ -45,7 +63,10 @@ def test_agreement_in_words(answer: Answer, words: str) -> None:
 
 FOUND = [
     (by("exact", 13.0, exact=True), "exact is 30 % above simulation, outside its interval"),
-    (by("schweitzer", 14.0, promise=0.25), "schweitzer is 40 % above simulation; it promises about 25 %"),
+    (
+        by("schweitzer", 14.0, promise=0.25),
+        "schweitzer is 40 % above simulation; it promises about 25 %",
+    ),
     (by("bounds", None, 12.0, 13.0), "simulation lies below the lower of the bounds"),
     (by("bounds", None, 7.0, 8.0), "simulation lies above the upper of the bounds"),
 ]
@@ -65,7 +86,9 @@ def test_a_simulation_that_did_not_converge_measures_nothing() -> None:
 
 def test_who_has_no_answer_is_said_and_left_out() -> None:
     failed = Answer("m", "simulation", failed="deadlock")
-    found = agreement("m", [by("closed-form", 1.0, exact=True), by("bounds", None, 0.5, 2.0), failed])
+    found = agreement(
+        "m", [by("closed-form", 1.0, exact=True), by("bounds", None, 0.5, 2.0), failed]
+    )
     assert found.failed == {"simulation": "deadlock"}
     assert found.verdicts == ("closed-form lies within the bounds",)
     assert [row.name for row in found.rows] == ["time"]
@@ -76,7 +99,10 @@ def test_without_contention_or_chance_all_methods_agree_exactly() -> None:
     model = closed_model(delay(2.0, name="work") >> service("bus", 1.0))
     answers = [solve(model, method=method) for method in ("closed-form", "simulation", "bounds")]
     found = agreement("alone", answers)
-    assert found.verdicts == ("closed-form and simulation agree exactly", "simulation lies within the bounds")
+    assert found.verdicts == (
+        "closed-form and simulation agree exactly",
+        "simulation lies within the bounds",
+    )
     assert next(row for row in found.rows if row.name == "time").values[:2] == (
         Value(3.0, "s"),
         Value(3.0, "s", 3.0, 3.0),
@@ -84,7 +110,9 @@ def test_without_contention_or_chance_all_methods_agree_exactly() -> None:
 
 
 def test_a_busy_bus_is_seen_by_the_simulation_only() -> None:
-    model = closed_model(delay(2.0, name="work", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=8)
+    model = closed_model(
+        delay(2.0, name="work", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=8
+    )
     answers = [
         solve(model, method=method, simulation=Simulation(seed=1, cycles=20_000))
         for method in ("closed-form", "simulation", "bounds")
@@ -125,25 +153,40 @@ def test_of_several_response_times_the_farthest_is_told() -> None:
     def pair(a: float, b: float, width: float = 0.0) -> dict[str, Value]:
         times = {"response_time[a]": a, "response_time[b]": b}
         ends = {name: Value(each, "s", each - width, each + width) for name, each in times.items()}
-        return {"throughput[a]": Value(9.0, "1/s"), **(ends if width else {n: Value(t, "s") for n, t in times.items()})}
+        return {
+            "throughput[a]": Value(9.0, "1/s"),
+            **(ends if width else {n: Value(t, "s") for n, t in times.items()}),
+        }
 
     simulated = of_network("simulation", pair(1.0, 2.0, 0.1), converged=True)
     near = of_network("exact", pair(1.01, 2.05), exact=True)
     wrong = of_network("exact", pair(1.0, 3.0), exact=True)
     same = of_network("linearizer", pair(1.0, 2.0))
     assert agreement("n", [near, simulated]).verdicts == (
-        "response_time[b] differs most: exact is within the interval of simulation (2.5 % above its mean)",
+        (
+            "response_time[b] differs most: exact is within the interval of simulation (2.5 % above"
+            " its mean)"
+        ),
     )
     assert agreement("n", [wrong, simulated]).findings == (
         "response_time[b] differs most: exact is 50 % above simulation, outside its interval",
     )
-    assert agreement("n", [same, simulated]).verdicts == ("linearizer and simulation agree exactly",)
+    assert agreement("n", [same, simulated]).verdicts == (
+        "linearizer and simulation agree exactly",
+    )
     bounds = of_network("bounds/asymptotic", {"response_time[a]": Value(None, "s", 0.5)})
     assert agreement("n", [bounds, simulated]).verdicts == ("simulation lies within the bounds",)
     far = of_network("bounds/asymptotic", {"response_time[a]": Value(None, "s", 0.5, 0.8)})
-    assert agreement("n", [far, simulated]).findings == ("simulation lies above the upper of the bounds",)
+    assert agreement("n", [far, simulated]).findings == (
+        "simulation lies above the upper of the bounds",
+    )
 
 
 def test_answers_about_different_things_are_not_compared() -> None:
-    time, rate = by("closed-form", 1.0), of_network("markov-chain", {"throughput[a]": Value(1.0, "1/s")}, exact=True)
-    assert agreement("n", [time, rate]).verdicts == ("closed-form gives nothing that markov-chain gives",)
+    time, rate = (
+        by("closed-form", 1.0),
+        of_network("markov-chain", {"throughput[a]": Value(1.0, "1/s")}, exact=True),
+    )
+    assert agreement("n", [time, rate]).verdicts == (
+        "closed-form gives nothing that markov-chain gives",
+    )

@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from slipstick import barrier, choose, closed_model, delay, fork, hold, open_model, phased_model, repeat, service, solve
+from slipstick import (
+    barrier,
+    choose,
+    closed_model,
+    delay,
+    fork,
+    hold,
+    open_model,
+    phased_model,
+    repeat,
+    service,
+    solve,
+)
 from slipstick.method.methods import answered, form_of
 from slipstick.model.network import closed_class, network, station
 from slipstick.model.system import Model, Station
@@ -17,7 +29,9 @@ EXPONENTIAL_BUS = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0)
 
 
 def mva(population: int, think: float, demands: list[float]) -> float:
-    """Give the cycle time of a closed network of single servers by the exact recursion, written here."""
+    """Return the cycle time of a closed network of single servers by the exact recursion, written
+    here.
+    """
     queue = [0.0] * len(demands)
     cycle = think
     for n in range(1, population + 1):
@@ -29,7 +43,9 @@ def mva(population: int, think: float, demands: list[float]) -> float:
 
 @pytest.mark.parametrize("processors", [1, 2, 5, 10, 50, 200])
 def test_the_exact_answer_of_a_product_form_network_lies_between(processors: int) -> None:
-    cycle = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0) >> service("disk", 0.4, scv=1.0)
+    cycle = (
+        delay(9.0, name="think") >> service("bus", 1.0, scv=1.0) >> service("disk", 0.4, scv=1.0)
+    )
     answer = bounds(closed_model(cycle, processors=processors)).values["time"]
     exact = mva(processors, 9.0, [1.0, 0.4])
     assert answer.value is None
@@ -59,25 +75,38 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             29.0,
             (
                 "no less than what the busiest resource takes for the work of all processors: bus",
-                "no more than every processor waiting at each visit for all others, which holds in product form",
+                (
+                    "no more than every processor waiting at each visit for all others, which holds"
+                    " in product form"
+                ),
             ),
         ),
         (
-            closed_model(delay(9.0, name="think") >> hold("door", service("bus", 1.0)), processors=20),
+            closed_model(
+                delay(9.0, name="think") >> hold("door", service("bus", 1.0)), processors=20
+            ),
             20.0,
             None,
             (
                 "no less than what the busiest resource takes for the work of all processors: bus",
-                "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station",
+                (
+                    "no upper bound: it holds in product form only, for steps of scv 1 with one"
+                    " mean at each fcfs station"
+                ),
             ),
         ),
         (
-            closed_model(delay(9.0, name="think") >> hold("door", delay(2.0, name="inside")), processors=20),
+            closed_model(
+                delay(9.0, name="think") >> hold("door", delay(2.0, name="inside")), processors=20
+            ),
             40.0,
             None,
             (
                 "no less than what the busiest resource takes for the work of all processors: door",
-                "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station",
+                (
+                    "no upper bound: it holds in product form only, for steps of scv 1 with one"
+                    " mean at each fcfs station"
+                ),
             ),
         ),
         (
@@ -85,14 +114,19 @@ def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: 
             10.0,
             None,
             (
-                "no less than one pass without contention (a maximum of random times has at least the mean of each)",
+                (
+                    "no less than one pass without contention (a maximum of random times has at"
+                    " least the mean of each)"
+                ),
                 "of an open stream only the least time is known",
             ),
         ),
     ],
     ids=["bus", "bus under a lock", "lock", "open"],
 )
-def test_bounds_and_their_conditions(model: Model, low: float, high: float | None, notes: tuple[str, ...]) -> None:
+def test_bounds_and_their_conditions(
+    model: Model, low: float, high: float | None, notes: tuple[str, ...]
+) -> None:
     answer = bounds(model)
     assert (answer.values["time"].low, answer.values["time"].high) == (low, high)
     assert answer.notes == notes
@@ -107,19 +141,29 @@ def test_throughput_is_bounded_by_the_same_two() -> None:
 def test_more_servers_and_what_is_held_in_branches_count() -> None:
     held = fork(hold("door", delay(2.0, name="a")), hold("door", delay(1.0, name="b")))
     assert bounds(closed_model(held, processors=4)).values["time"].low == 12.0
-    twice = repeat(2, choose((0.5, hold("door", delay(2.0, name="a"))), (0.5, delay(0.0, name="b"))))
+    twice = repeat(
+        2, choose((0.5, hold("door", delay(2.0, name="a"))), (0.5, delay(0.0, name="b")))
+    )
     assert bounds(closed_model(twice, processors=4)).values["time"].low == 8.0
-    three = closed_model(service("disks", 3.0), processors=6, resources={"disks": Station(servers=3)})
+    three = closed_model(
+        service("disks", 3.0), processors=6, resources={"disks": Station(servers=3)}
+    )
     assert bounds(three).values["time"].low == 6.0
 
 
 def test_phases_are_bounded_one_by_one() -> None:
-    program = phased_model((10, 4, service("bus", 1.0)), (1, 1, delay(2.0, name="alone") >> barrier("end")))
+    program = phased_model(
+        (10, 4, service("bus", 1.0)), (1, 1, delay(2.0, name="alone") >> barrier("end"))
+    )
     assert bounds(program).values["time"].low == 42.0
 
 
 def test_processors_are_resources_too() -> None:
-    cycle = service("own", 1.0, name="mine") >> service("other", 5.0, name="theirs") >> delay(0.5, name="wire")
+    cycle = (
+        service("own", 1.0, name="mine")
+        >> service("other", 5.0, name="theirs")
+        >> delay(0.5, name="wire")
+    )
     assert bounds(closed_model(cycle, processors=8)).values["time"].low == 6.5
     alone = bounds(closed_model(cycle, processors=1)).values["time"]
     assert alone.low == 6.5  # one pass; what others do, they do outside
@@ -128,11 +172,16 @@ def test_processors_are_resources_too() -> None:
 
 
 def test_a_changed_parameter_moves_the_bound() -> None:
-    assert bounds(closed_model(EXPONENTIAL_BUS, processors=20), {"bus": 2.0}).values["time"].low == 40.0
+    assert (
+        bounds(closed_model(EXPONENTIAL_BUS, processors=20), {"bus": 2.0}).values["time"].low
+        == 40.0
+    )
 
 
 def test_a_sweep_of_bounds_is_the_bounds_of_its_points() -> None:
-    model = closed_model(delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20)
+    model = closed_model(
+        delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0), processors=20
+    )
     form = form_of(model, {}, "bounds")
     sizes = np.array([1.0, 5.0, 10.0, 20.0])
     points = form.points({"population.processors": sizes})
@@ -178,4 +227,6 @@ def test_bounds_of_networks_are_swept_too_the_tightest_of_each_kind() -> None:
     assert form.unit("saturation_population[jobs]") == "1"
     answer = points.answer(1)
     assert answer.method == "bounds"
-    assert answer.notes == ("the tightest of these bounds: asymptotic, balanced-job, proportional, geometric",)
+    assert answer.notes == (
+        "the tightest of these bounds: asymptotic, balanced-job, proportional, geometric",
+    )

@@ -34,8 +34,10 @@ def test_a_method_that_is_not_there_is_refused() -> None:
 def test_a_law_has_a_closed_form_only() -> None:
     with pytest.raises(UnknownNameError) as caught:
         answered(LAWS["flow-line"], {}, "bounds")
-    assert str(caught.value) == (
-        "there is no method 'bounds' for it: it is for activities and programs; known: closed-form"
+    assert (
+        str(caught.value)
+        == "there is no method 'bounds' for it: it is for activities and programs; known:"
+        " closed-form"
     )
 
 
@@ -53,5 +55,7 @@ def test_a_law_has_a_closed_form_only() -> None:
         (0.5, "1/s", "0.5 1/s"),
     ],
 )
-def test_bounds_are_written_as_the_units_of_answers_are(value: float, unit: str, words: str) -> None:
+def test_bounds_are_written_as_the_units_of_answers_are(
+    value: float, unit: str, words: str
+) -> None:
     assert _in_words(value, unit) == words

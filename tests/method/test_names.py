@@ -1,4 +1,6 @@
-"""The names of values are told without solving: what any method finds is listed, and little else."""
+"""The names of values are told without solving: what any method finds is listed, and little
+else.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def _built(name: str) -> BuiltModel:
 
 
 def _found(built: BuiltModel, method: str) -> tuple[Solution, list[str]] | None:
-    """Give the columns and the names of the answer of a method; None where it has no answer."""
+    """Return the columns and the names of the answer of a method; None where it has no answer."""
     try:
         with limited({"states": 500}):
             points = form_of(built.model, built.parameters, method, SHORT).points({})
@@ -40,7 +42,9 @@ def _found(built: BuiltModel, method: str) -> tuple[Solution, list[str]] | None:
 
 
 def _asked(model: object, method: str) -> bool:
-    """Leave out Markov chains: their values have the names of every solver of networks, and large ones take long."""
+    """Leave out Markov chains: their values have the names of every solver of networks, and
+    large ones take long.
+    """
     return not (isinstance(model, QueueingNetwork) and method == MARKOV_CHAIN)
 
 
@@ -66,7 +70,9 @@ def test_what_closed_form_and_bounds_do_not_find_is_not_listed(kind: str, name: 
         if found := _found(built, method):
             missing = set(names_of(built.model, method)) - set(found[1])
             assert {
-                each for each in missing if not each.startswith(("overhead", "technology[", "overlap["))
+                each
+                for each in missing
+                if not each.startswith(("overhead", "technology[", "overlap["))
             } == set(), method
 
 

@@ -1,4 +1,6 @@
-"""Occupation, overlap, bubble and efficiency: by every method, and by integration over a simulated timeline."""
+"""Occupation, overlap, bubble and efficiency: by every method, and by integration over a
+simulated timeline.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ STAGES = {f"gpu{index}": Station() for index in range(4)}
 
 def gpipe(items: float = 16.0) -> Activity:
     """Items of one batch on four processors, as GPipe passes them."""
-    return pipeline([serial(service(name, 0.01, name=f"on-{name}")) for name in STAGES], items, name="batch")
+    return pipeline(
+        [serial(service(name, 0.01, name=f"on-{name}")) for name in STAGES], items, name="batch"
+    )
 
 
 def data_parallel() -> Activity:
@@ -69,7 +73,10 @@ def test_a_computation_beside_a_transfer_counts_as_useful(method: str) -> None:
     assert answer["overlap[communication]"] == 0
     assert not answer.values["overlap[communication]"].high
     assert answer["occupation[communication]"] == pytest.approx(0.176 / 0.241)
-    lost = "processors lost are those of the branches that end last; busy goes on beside them, as overlap says"
+    lost = (
+        "processors lost are those of the branches that end last; busy goes on beside them, as"
+        " overlap says"
+    )
     assert answer.notes[-2:] == (lost, AGAINST_ONE)
 
 
@@ -80,7 +87,9 @@ def test_a_pipeline_shows_its_bubble(method: str) -> None:
     assert answer["efficiency"] == pytest.approx(16 / 19)
     assert answer["speedup"] == pytest.approx(4 * 16 / 19)
     assert answer["occupation[busy]"] == pytest.approx(64 / 19)
-    workers = "efficiency is speed-up over 4: the processors and servers that can do useful work at once"
+    workers = (
+        "efficiency is speed-up over 4: the processors and servers that can do useful work at once"
+    )
     assert workers in answer.notes
 
 
@@ -92,7 +101,9 @@ def test_efficiency_counts_servers_once_whoever_uses_them(method: str) -> None:
 
 
 def test_steps_at_processors_count_no_worker_beside_the_population() -> None:
-    line = pipeline([serial(service(f"processor[{index}]", 1.0, name=f"s{index}")) for index in range(3)], 2.0)
+    line = pipeline(
+        [serial(service(f"processor[{index}]", 1.0, name=f"s{index}")) for index in range(3)], 2.0
+    )
     answer = solve(closed_model(line, 3), method="simulation", simulation=SHORT)
     time = answer["time"]
     assert time
@@ -113,14 +124,23 @@ def test_steps_at_processors_count_no_worker_beside_the_population() -> None:
         (gpipe(2), 1, 2),
         (pipeline([parallel(delay(1.0, name="a"))], 7.0), 2, 14),
         (pipeline([parallel(service("pool", 1.0, name="a"))], 7.0), 1, 3),
-        (choose((0.5, delay(1.0, name="a")), (0.5, fork(delay(1.0, name="b"), delay(1.0, name="c")))), 1, 2),
+        (
+            choose(
+                (0.5, delay(1.0, name="a")), (0.5, fork(delay(1.0, name="b"), delay(1.0, name="c")))
+            ),
+            1,
+            2,
+        ),
         (repeat(3, fork(delay(1.0, name="b"), delay(1.0, name="c"))), 1, 2),
     ],
 )
 def test_workers_are_the_processors_and_servers_that_can_do_useful_work(
     cycle: Activity, processors: int, workers: int
 ) -> None:
-    answer = solve(closed_model(cycle, processors, resources={**STAGES, "pool": Station(3)}), method="closed-form")
+    answer = solve(
+        closed_model(cycle, processors, resources={**STAGES, "pool": Station(3)}),
+        method="closed-form",
+    )
     assert answer["speedup"] == pytest.approx(workers * answer["efficiency"])  # type: ignore[operator]
 
 
@@ -133,7 +153,9 @@ def test_without_fork_and_pipeline_nothing_stands_beside_the_account() -> None:
 
 
 def work_by_integration(model: Model, cycles: int = 2) -> tuple[dict[str, float], float]:
-    """Follow a processor for some cycles: seconds of each component in all branches and items, and the time."""
+    """Follow a processor for some cycles: seconds of each component in all branches and items,
+    and the time.
+    """
     found = timeline(model, cycles=cycles)
     components = {step.name: step.component for step in model.steps}
     sums = dict.fromkeys(components.values(), 0.0)
@@ -146,11 +168,15 @@ def work_by_integration(model: Model, cycles: int = 2) -> tuple[dict[str, float]
 @few
 @given(trees(random=False), st.integers(1, 3))
 def test_occupation_is_what_a_timeline_shows(tree: Activity, cycles: int) -> None:
-    model = closed_model(delay(1.0, name="begin", component="begin") >> tree, 1, resources=RESOURCES)
+    model = closed_model(
+        delay(1.0, name="begin", component="begin") >> tree, 1, resources=RESOURCES
+    )
     sums, until = work_by_integration(model, cycles)
     answer = solve(model, method="simulation", simulation=SHORT)
     names = ParallelWork(model).components
-    assert bool(names) == any(isinstance(node, Fork | Pipeline) and list(node.children) for node in steps(tree))
+    assert bool(names) == any(
+        isinstance(node, Fork | Pipeline) and list(node.children) for node in steps(tree)
+    )
     for name in names:
         assert answer[f"occupation[{name}]"] == pytest.approx(sums[name] / until, abs=1e-12)
         overlap = (sums[name] / until) - answer.account.get(name, 0.0) / (answer["time"] or 1.0)
@@ -189,7 +215,10 @@ def most_under_way(tree: Activity) -> int:
         case Pipeline(stages, items):
             each = [max(map(most_under_way, stage.bodies)) for stage in stages]
             many = int(items.value)  # type: ignore[attr-defined]
-            lines = [one * (1 if stage.kind == "serial" else many) for stage, one in zip(stages, each, strict=True)]
+            lines = [
+                one * (1 if stage.kind == "serial" else many)
+                for stage, one in zip(stages, each, strict=True)
+            ]
             return min(sum(lines), many * max(each))
     return max(map(most_under_way, tree.children), default=1)
 
@@ -198,9 +227,15 @@ def most_under_way(tree: Activity) -> int:
 @given(calm_models())
 def test_all_methods_agree_where_nothing_is_in_the_way(model: Model) -> None:
     first, *others = (solve(model, method=method, simulation=SHORT) for method in METHODS)
-    wanted = {name: each.value for name, each in first.values.items() if name.startswith((*BESIDE, "speedup", "effi"))}
+    wanted = {
+        name: each.value
+        for name, each in first.values.items()
+        if name.startswith((*BESIDE, "speedup", "effi"))
+    }
     for answer in others:
-        assert {name: answer.values[name].value for name in wanted} == pytest.approx(wanted, abs=1e-9)
+        assert {name: answer.values[name].value for name in wanted} == pytest.approx(
+            wanted, abs=1e-9
+        )
 
 
 @few
@@ -214,7 +249,8 @@ def test_every_method_books_the_same_work_beside_its_own_time(model: Model) -> N
         if answer.failed is None and answer["time"]:
             for name in useful.components:
                 work = answer["occupation[" + name + "]"] * answer["time"]  # type: ignore[operator]
-                assert work == pytest.approx(found[0][f"occupation[{name}]"] * found[0]["time"], rel=1e-9)  # type: ignore[operator]
+                expected = found[0][f"occupation[{name}]"] * found[0]["time"]  # type: ignore[operator]
+                assert work == pytest.approx(expected, rel=1e-9)
                 assert answer[f"overlap[{name}]"] >= -1e-9  # type: ignore[operator]
     simulated = found[-1]
     if "efficiency" in simulated.values:
@@ -222,10 +258,14 @@ def test_every_method_books_the_same_work_beside_its_own_time(model: Model) -> N
 
 
 def test_random_times_widen_a_bubble_by_every_method_that_knows_them() -> None:
-    line = pipeline([serial(delay(1.0, name=f"s{index}", scv=1.0)) for index in range(3)], 8.0, name="line")
+    line = pipeline(
+        [serial(delay(1.0, name=f"s{index}", scv=1.0)) for index in range(3)], 8.0, name="line"
+    )
     model = closed_model(line, 1)
     mean = solve(model, method="mean-value")["bubble[line]"]
-    simulated = solve(model, method="simulation", simulation=Simulation(seed=3, cycles=20_000)).values["bubble[line]"]
+    simulated = solve(
+        model, method="simulation", simulation=Simulation(seed=3, cycles=20_000)
+    ).values["bubble[line]"]
     assert simulated.low is not None
     assert simulated.low > 2 / 10
     assert mean == pytest.approx(simulated.value, abs=0.02)

@@ -1,4 +1,6 @@
-"""Permits, a counted resource held over a body, by every method: against theory, a lock, and simulation."""
+"""Permits, a counted resource held over a body, by every method: against theory, a lock, and
+simulation.
+"""
 
 from __future__ import annotations
 
@@ -51,19 +53,23 @@ def around_a_delay(pool: Resource, processors: int = 8) -> Model:
 def around_stations(pool: Resource, processors: int = 10) -> Model:
     body = service("cpu", 0.5, scv=1) >> delay(1.0, name="io", scv=1) >> service("disk", 0.6, scv=1)
     cycle = delay(4.0, name="think", scv=1) >> hold("pool", body)
-    return closed_model(cycle, processors, resources={"pool": pool, "cpu": Station(2), "disk": Station()})
+    return closed_model(
+        cycle, processors, resources={"pool": pool, "cpu": Station(2), "disk": Station()}
+    )
 
 
 def without_permits(model: Model) -> Model:
     """Leave the hold out: its body follows the thinking directly."""
     population = model.population
     assert isinstance(population, ClosedPopulation)
-    (think, held) = population.first.cycle.children
+    think, held = population.first.cycle.children
     return closed_model(think >> held.children[0], population.size, resources=model.resources)
 
 
 def machine_repair(population: int, servers: int, think: float, work: float) -> float:
-    """Give the mean cycle of M/M/c//N with exponential times, by its birth-and-death equations."""
+    """Return the mean cycle of M/M/c//N with exponential times, by its birth-and-death
+    equations.
+    """
     weights = [1.0]
     for j in range(1, population + 1):
         weights.append(weights[-1] * (population - j + 1) / think * work / min(j, servers))
@@ -79,7 +85,9 @@ def test_permits_around_a_delay_are_machine_repair(number: int) -> None:
     assert answer["time"] == pytest.approx(truth, rel=1e-9)
     assert answer["utilization[pool]"] == pytest.approx(8 * 3.0 / truth / number, rel=1e-9)
     assert answer["wait[pool]"] == pytest.approx(truth - 7.0, abs=1e-9)
-    seen = solve(around_a_delay(Permits(number)), method="simulation", simulation=EXACT).values["time"]
+    seen = solve(around_a_delay(Permits(number)), method="simulation", simulation=EXACT).values[
+        "time"
+    ]
     assert seen.low is not None
     assert seen.high is not None
     assert seen.low <= truth <= seen.high
@@ -91,7 +99,9 @@ def test_one_permit_is_a_lock(make: type) -> None:
     for method in ("closed-form", "mean-value", "simulation"):
         one, other = (solve(each, method=method, simulation=EXACT) for each in (permit, lock))
         assert one["time"] == other["time"]
-        waited = {name.replace("lock:", "wait:"): seconds for name, seconds in other.account.items()}
+        waited = {
+            name.replace("lock:", "wait:"): seconds for name, seconds in other.account.items()
+        }
         assert dict(one.account) == waited
         assert one.find("wait[pool]") == other.find("wait[pool]")
     assert bounds(permit).values == bounds(lock).values
@@ -99,7 +109,9 @@ def test_one_permit_is_a_lock(make: type) -> None:
 
 @pytest.mark.parametrize("number", [10, 1000])
 def test_as_many_permits_as_processors_are_never_waited_for(number: int) -> None:
-    """Without permits mean value is exact here, in product form; with them it is its approximation of two servers."""
+    """Without permits mean value is exact here, in product form; with them it is its
+    approximation of two servers.
+    """
     model = around_stations(Permits(number))
     for method, error in (("closed-form", 1e-12), ("mean-value", 1e-3), ("simulation", 1e-12)):
         with_permits, without = (
@@ -113,7 +125,9 @@ def test_as_many_permits_as_processors_are_never_waited_for(number: int) -> None
 def test_mean_value_is_near_simulation_where_the_body_waits_as_well(number: int) -> None:
     """Measured: +0.4, -0.7, -0.5 and +0.4 %."""
     model = around_stations(Permits(number))
-    found, seen = (solve(model, method=method, simulation=EXACT) for method in ("mean-value", "simulation"))
+    found, seen = (
+        solve(model, method=method, simulation=EXACT) for method in ("mean-value", "simulation")
+    )
     assert found["time"] == pytest.approx(seen["time"], rel=0.01)
     assert any(note.startswith("permits pool: ") for note in found.notes)
 
@@ -124,18 +138,24 @@ def test_permits_around_one_station_limit_its_servers(permits: int, servers: int
     think, serve = delay(4.0, name="think", scv=1), service("station", 1.0, scv=1)
     resources: dict[str, Resource] = {"pool": Permits(permits), "station": Station(servers)}
     held = MeanValue(closed_model(think >> hold("pool", serve), 20, resources=resources))
-    plain = MeanValue(closed_model(think >> serve, 20, resources={"station": Station(min(permits, servers))}))
+    plain = MeanValue(
+        closed_model(think >> serve, 20, resources={"station": Station(min(permits, servers))})
+    )
     assert held.times({})[0] == pytest.approx(plain.times({})[0], rel=1e-9)
 
 
 @pytest.mark.parametrize("processors", [1, 2, 5, 10])
 def test_permits_that_are_never_waited_for_leave_product_form(processors: int) -> None:
-    """Norton's theorem: the stations within, seen from outside, are one whose rate depends on the number there."""
+    """Norton's theorem: the stations within, seen from outside, are one whose rate depends on
+    the number there.
+    """
     body = service("cpu", 0.5, scv=1) >> delay(1.0, name="io") >> service("disk", 0.6, scv=1)
     think = delay(4.0, name="think", scv=1)
     stations: dict[str, Resource] = {"cpu": Station(), "disk": Station(discipline="ps")}
     held = solve(
-        closed_model(think >> hold("pool", body), processors, resources={"pool": Permits(10), **stations}),
+        closed_model(
+            think >> hold("pool", body), processors, resources={"pool": Permits(10), **stations}
+        ),
         method="mean-value",
     )
     plain = solve(closed_model(think >> body, processors, resources=stations), method="mean-value")
@@ -152,7 +172,9 @@ def test_permits_of_two_places_are_near_simulation(number: int) -> None:
     resources: dict[str, Resource] = {"pool": Permits(number), "cpu": Station(), "disk": Station()}
     often = choose((0.7, hold("pool", cpu)), (0.3, repeat(2, hold("pool", disk))))
     model = closed_model(think >> often, 12, resources=resources)
-    found, seen = (solve(model, method=method, simulation=EXACT) for method in ("mean-value", "simulation"))
+    found, seen = (
+        solve(model, method=method, simulation=EXACT) for method in ("mean-value", "simulation")
+    )
     assert found["time"] == pytest.approx(seen["time"], rel=0.01)
 
 
@@ -171,16 +193,24 @@ def test_derivatives_of_layered_permits_are_those_of_differences() -> None:
 @pytest.mark.parametrize("number", [1, 2, 4, 16])
 def test_permits_before_a_barrier_are_near_simulation(number: int) -> None:
     """Measured: -0.7, -0.6, -3.2 and -3 %."""
-    cycle = delay(4.0, name="think", scv=1) >> hold("pool", delay(3.0, name="inside", scv=1)) >> barrier("end")
+    cycle = (
+        delay(4.0, name="think", scv=1)
+        >> hold("pool", delay(3.0, name="inside", scv=1))
+        >> barrier("end")
+    )
     model = closed_model(cycle, 8, resources={"pool": Permits(number)})
-    found, seen = (solve(model, method=method, simulation=EXACT) for method in ("mean-value", "simulation"))
+    found, seen = (
+        solve(model, method=method, simulation=EXACT) for method in ("mean-value", "simulation")
+    )
     assert found["time"] == pytest.approx(seen["time"], rel=0.05)
 
 
 def test_at_most_so_many_holders_bound_the_throughput() -> None:
     found = bounds(around_a_delay(Permits(3), 80)).values["throughput"]
     assert found.high == pytest.approx(3 / 3.0)
-    seen = solve(around_a_delay(Permits(3), 80), method="simulation", simulation=EXACT).values["throughput"]
+    seen = solve(around_a_delay(Permits(3), 80), method="simulation", simulation=EXACT).values[
+        "throughput"
+    ]
     assert seen.low is not None
     assert found.high is not None
     assert seen.low <= found.high
@@ -190,7 +220,9 @@ def test_an_open_stream_of_holders_is_a_station_of_several_servers() -> None:
     cycle = hold("pool", delay(0.8, name="inside", scv=1))
     model = open_model(cycle, 3.0, resources={"pool": Permits(4)})
     station = open_model(service("pool", 0.8, scv=1), 3.0, resources={"pool": Station(4)})
-    assert solve(model, method="mean-value")["time"] == pytest.approx(solve(station, method="mean-value")["time"])
+    assert solve(model, method="mean-value")["time"] == pytest.approx(
+        solve(station, method="mean-value")["time"]
+    )
     with pytest.raises(NoAnswerError, match="permits pool is saturated"):
         solve(open_model(cycle, 6.0, resources={"pool": Permits(4)}), method="mean-value")
 
@@ -203,7 +235,10 @@ def test_the_closed_form_leaves_the_wait_out_and_says_so() -> None:
 
 
 def test_branches_that_hold_what_each_other_wants_are_a_deadlock() -> None:
-    one, two = (hold(a, delay(1.0, name=f"with-{a}") >> hold(b, delay(1.0, name="both"))) for a, b in ("ab", "ba"))
+    one, two = (
+        hold(a, delay(1.0, name=f"with-{a}") >> hold(b, delay(1.0, name="both")))
+        for a, b in ("ab", "ba")
+    )
     resources = {"a": Permits(1), "b": Permits(1)}
     with pytest.raises(NoAnswerError, match="processor 0 waits for permits b, held by processor 0"):
         solve(closed_model(fork(one, two), 1, resources=resources), method="simulation")
@@ -219,16 +254,22 @@ def test_a_file_says_permits() -> None:
 
 
 def thinking(
-    transitions: Callable[[Any], Iterator[tuple[Any, float]]], users: int, inside: Callable[[Any], int]
+    transitions: Callable[[Any], Iterator[tuple[Any, float]]],
+    users: int,
+    inside: Callable[[Any], int],
 ) -> float:
-    """Give the mean number of users that think, from the chain of those inside; nobody is inside at the start."""
+    """Return the mean number of users that think, from the chain of those inside; nobody is inside
+    at the start.
+    """
     chain = explore_states((0, 0, 0), transitions)
     return float(stationary(chain) @ np.array([users - inside(state) for state in chain.states]))
 
 
 @cache
 def pages_a_second(threads: int, connections: int) -> float:
-    """Solve the chain of twenty users, of whom some are inside and some of those at the database or before it."""
+    """Solve the chain of twenty users, of whom some are inside and some of those at the database
+    or before it.
+    """
 
     def transitions(state: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], float]]:
         users, asking, _ = state
@@ -240,11 +281,15 @@ def pages_a_second(threads: int, connections: int) -> float:
 
 
 def held_in_tandem(permits: int) -> float:
-    """Solve the chain of twenty users who hold a permit over a processor and a disc: inside or before it, at the processor, at the disc."""
+    """Solve the chain of twenty users who hold a permit over a processor and a disc: inside or
+    before it, at the processor, at the disc.
+    """
 
     def transitions(state: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], float]]:
         users, first, second = state
-        yield from [((users + 1, first + (users < permits), second), (20 - users) / 1.0)] * (users < 20)
+        yield from [((users + 1, first + (users < permits), second), (20 - users) / 1.0)] * (
+            users < 20
+        )
         yield from [((users, first - 1, second + 1), 1 / 0.05)] * (first > 0)
         yield from [((users - 1, first + (users > permits), second - 1), 1 / 0.08)] * (second > 0)
 
@@ -252,13 +297,26 @@ def held_in_tandem(permits: int) -> float:
 
 
 def test_mean_value_of_layers_is_near_their_chains() -> None:
-    """Measured: 0, +0.2, +0.5 and +0.2 % over two stations; +0.1, +1.4, +0.1 and -0.4 % over two layers."""
-    think, page, query = (delay(1.0, name="think", scv=1), service("cpu", 0.05, scv=1), service("disc", 0.08, scv=1))
+    """Measured: 0, +0.2, +0.5 and +0.2 % over two stations; +0.1, +1.4, +0.1 and -0.4 % over two
+    layers.
+    """
+    think, page, query = (
+        delay(1.0, name="think", scv=1),
+        service("cpu", 0.05, scv=1),
+        service("disc", 0.08, scv=1),
+    )
     printed = {1: 7.692237, 2: 10.067165, 4: 11.594090, 8: 12.058951}
     for number, rate in printed.items():
         assert held_in_tandem(number) == pytest.approx(rate, abs=5e-7)
-        resources: dict[str, Resource] = {"pool": Permits(number), "cpu": Station(), "disc": Station()}
-        found = solve(closed_model(think >> hold("pool", page >> query), 20, resources=resources), method="mean-value")
+        resources: dict[str, Resource] = {
+            "pool": Permits(number),
+            "cpu": Station(),
+            "disc": Station(),
+        }
+        found = solve(
+            closed_model(think >> hold("pool", page >> query), 20, resources=resources),
+            method="mean-value",
+        )
         assert found["throughput"] == pytest.approx(rate, rel=0.006)
     for threads, connections in ((10, 4), (4, 4), (10, 1), (6, 2)):
         pools = {"resources.threads.permits": threads, "resources.connections.permits": connections}
@@ -267,23 +325,33 @@ def test_mean_value_of_layers_is_near_their_chains() -> None:
 
 
 def cycles_a_second(*activities: float) -> float:
-    """Solve the chain of ten users of a processor and of one thread, which does its activities one after the other."""
+    """Solve the chain of ten users of a processor and of one thread, which does its activities
+    one after the other.
+    """
 
     def transitions(state: tuple[int, int, int]) -> Iterator[tuple[tuple[int, int, int], float]]:
         first, second, done = state
-        yield from [((first + 1, second, done), (10 - first - second) / 100.0)] * (first + second < 10)
+        yield from [((first + 1, second, done), (10 - first - second) / 100.0)] * (
+            first + second < 10
+        )
         yield from [((first - 1, second + 1, done), 1 / 1.6)] * (first > 0)
         if second:
-            after = (first, second, done + 1) if done + 1 < len(activities) else (first, second - 1, 0)
+            after = (
+                (first, second, done + 1) if done + 1 < len(activities) else (first, second - 1, 0)
+            )
             yield after, 1 / activities[done]
 
     return thinking(transitions, 10, lambda state: state[0] + state[1]) / 100.0
 
 
 def test_the_exact_values_of_the_layered_study_are_those_of_chains() -> None:
-    """The two published models stand there too: as they are written, and as the printed result was computed."""
+    """The two published models stand there too: as they are written, and as the printed result
+    was computed.
+    """
     tables = yaml.safe_load((ROOT / "specs/studies/layered-service.yaml").read_text())["compare"]
-    by_chain, by_mean_value, by_simulation, _, printed, written = (table["rows"][0]["printed"] for table in tables)
+    by_chain, by_mean_value, by_simulation, _, printed, written = (
+        table["rows"][0]["printed"] for table in tables
+    )
     pages = [pages_a_second(*pools) for pools in ((10, 4), (4, 4), (10, 1), (6, 2))]
     assert pages == pytest.approx(by_mean_value, abs=5e-5)
     assert by_chain == by_simulation == by_mean_value
@@ -298,7 +366,9 @@ REFUSED = [
         "pool needs a station, but 'pool' is permits",
     ),
     (
-        lambda: closed_model(hold("pool", hold("pool", delay(1.0))), resources={"pool": Permits(2)}),
+        lambda: closed_model(
+            hold("pool", hold("pool", delay(1.0))), resources={"pool": Permits(2)}
+        ),
         "pool is requested by a processor that holds it already, which is a deadlock",
     ),
 ]

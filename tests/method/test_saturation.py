@@ -9,7 +9,17 @@ from slipstick.answer import Answer
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import answered, form_of
-from slipstick.model.activity import Activity, choose, delay, fork, hold, pipeline, repeat, serial, service
+from slipstick.model.activity import (
+    Activity,
+    choose,
+    delay,
+    fork,
+    hold,
+    pipeline,
+    repeat,
+    serial,
+    service,
+)
 from slipstick.model.system import Model, Permits, Resource, Station, closed_model, open_model
 from slipstick.sim.settings import Simulation
 
@@ -18,11 +28,23 @@ ENDS = "the limit is 1); lower the arrivals, or shorten what is asked of it"
 
 LOADED: dict[str, tuple[Activity, dict[str, Resource]]] = {
     "station bus": (service("bus", 0.2, scv=1.0), {}),
-    "station pool": (fork(service("pool", 0.2), service("pool", 0.4, name="b")), {"pool": Station(3, "ps")}),
+    "station pool": (
+        fork(service("pool", 0.2), service("pool", 0.4, name="b")),
+        {"pool": Station(3, "ps")},
+    ),
     "lock door": (hold("door", delay(0.2, name="a", scv=1.0)), {}),
-    "lock outer": (hold("outer", repeat(2, hold("inner", delay(0.05, name="a"))) >> delay(0.1, name="b")), {}),
-    "permits few": (choose((0.5, hold("few", delay(0.8, name="a"))), (0.5, delay(9.0, name="b"))), {"few": Permits(2)}),
-    "station disk": (pipeline([serial(service("disk", 0.05)), serial(delay(0.01, name="a"))], 4), {}),
+    "lock outer": (
+        hold("outer", repeat(2, hold("inner", delay(0.05, name="a"))) >> delay(0.1, name="b")),
+        {},
+    ),
+    "permits few": (
+        choose((0.5, hold("few", delay(0.8, name="a"))), (0.5, delay(9.0, name="b"))),
+        {"few": Permits(2)},
+    ),
+    "station disk": (
+        pipeline([serial(service("disk", 0.05)), serial(delay(0.01, name="a"))], 4),
+        {},
+    ),
 }
 
 
@@ -34,11 +56,14 @@ def told(model: Model, method: str) -> Answer:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", LOADED)
 def test_a_saturated_resource_is_named_before_anything_is_computed(name: str, method: str) -> None:
-    """Issue 12: a saturated lock was simulated for 30 million events, and closed form and bounds said nothing of it."""
+    """Issue 12: a saturated lock was simulated for 30 million events, and closed form and bounds
+    said nothing of it.
+    """
     cycle, resources = LOADED[name]
     model = open_model(cycle, 6.0, resources=resources)
     assert (
-        told(model, method).failed == f"{name} is saturated: 6/s arrive, fewer than 5/s can be served (load 1.2, {ENDS}"
+        told(model, method).failed
+        == f"{name} is saturated: 6/s arrive, fewer than 5/s can be served (load 1.2, {ENDS}"
     )
     assert told(open_model(cycle, 0.6, resources=resources), method).failed is None
 
@@ -50,19 +75,30 @@ def test_one_saturated_point_of_a_sweep_leaves_the_others_their_answers(method: 
     column = swept.columns()["low[time]" if method == "bounds" else "time"]
     assert np.isnan(column).tolist() == [False, True, False]
     assert [bool(swept.answer(index).failed) for index in range(3)] == [False, True, False]
-    slower = form_of(model, {}, method).points({"b": np.array([1.0, 2.0]), "population.arrivals": np.array([6.0, 6.0])})
+    slower = form_of(model, {}, method).points(
+        {"b": np.array([1.0, 2.0]), "population.arrivals": np.array([6.0, 6.0])}
+    )
     assert all(slower.answer(index).failed for index in range(2))
 
 
 def test_the_fast_path_of_the_closed_form_has_no_answer_there_either() -> None:
     form = ClosedForm(open_model(service("bus", 0.2), 1.0))
-    assert np.isnan(form.times({"population.arrivals": np.array([1.0, 6.0])})).tolist() == [False, True]
+    assert np.isnan(form.times({"population.arrivals": np.array([1.0, 6.0])})).tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_locks_in_a_cycle_are_refused_by_mean_value_and_noted_by_the_others() -> None:
-    there, back = hold("a", hold("b", delay(1.0, name="x"))), hold("b", hold("a", delay(1.0, name="y")))
+    there, back = (
+        hold("a", hold("b", delay(1.0, name="x"))),
+        hold("b", hold("a", delay(1.0, name="y"))),
+    )
     model = closed_model(there >> back, 2)
-    words = "locks a and b are taken in both orders: their holders may wait for each other without end; take them in one order"
+    words = (
+        "locks a and b are taken in both orders: their holders may wait for each other without end;"
+        " take them in one order"
+    )
     assert told(model, "mean-value").failed == words
     assert words in told(model, "closed-form").notes
     assert words in told(model, "bounds").notes

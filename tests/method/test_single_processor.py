@@ -1,4 +1,6 @@
-"""Grain efficiency, interference and WARPS, by every method, against two models solved apart and the paper's equations."""
+"""Grain efficiency, interference and WARPS, by every method, against two models solved apart and
+the paper's equations.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,14 @@ def value(answer: Answer, name: str = "time") -> float:
 
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_it_is_the_time_alone_divided_by_the_time_among_others(method: str) -> None:
-    alone, among = (solve(unit(competitors=n, **RANDOM), method=method, simulation=SHORT) for n in (0, 12))
+    alone, among = (
+        solve(unit(competitors=n, **RANDOM), method=method, simulation=SHORT) for n in (0, 12)
+    )
     zeta = value(among, "grain_efficiency")
     # What is simulated alone knows its time to a hundredth; beside it stands the exact one.
-    assert value(among, "time_alone") == pytest.approx(value(alone), rel=1e-9 if method == "mean-value" else 0.03)
+    assert value(among, "time_alone") == pytest.approx(
+        value(alone), rel=1e-9 if method == "mean-value" else 0.03
+    )
     assert zeta == pytest.approx(value(among, "time_alone") / value(among))
     assert value(among, "grain_interference") == pytest.approx((1 - zeta) / zeta)
     assert value(among, "warps") == pytest.approx(13 * 3 / value(among))
@@ -58,7 +64,9 @@ def test_the_closed_form_gives_them_where_it_is_exact() -> None:
 def test_a_simulation_gives_them_with_intervals() -> None:
     model = unit(competitors=12, **RANDOM)
     seen = solve(model, method="simulation", simulation=SHORT)
-    zeta, phi, time = (seen.values[name] for name in ("grain_efficiency", "grain_interference", "time"))
+    zeta, phi, time = (
+        seen.values[name] for name in ("grain_efficiency", "grain_interference", "time")
+    )
     assert zeta.low is not None
     assert zeta.high is not None
     assert phi.low is not None
@@ -86,22 +94,32 @@ def test_a_time_alone_that_no_closed_form_has_is_simulated() -> None:
 def test_competitors_of_another_kind_leave_words_uncounted() -> None:
     model = unit(competitors=6, **RANDOM, other_accesses=0, other_lock="mcs")
     found = solve(model, method="mean-value")
-    assert value(found, "grain_efficiency") == pytest.approx(value(found, "time_alone") / value(found))
+    assert value(found, "grain_efficiency") == pytest.approx(
+        value(found, "time_alone") / value(found)
+    )
     assert "warps" not in found.values
-    assert "warps" not in solve(unit(competitors=6, stride=1, accesses=2), method="mean-value").values
+    assert (
+        "warps" not in solve(unit(competitors=6, stride=1, accesses=2), method="mean-value").values
+    )
 
 
 def test_one_sweep_gives_them_at_every_point() -> None:
     from slipstick.expression.nodes import COUNT, Parameter
 
     model = unit(
-        **{**RANDOM, "competitors": Parameter("competitors", COUNT, 0.0), "accesses": Parameter("accesses", COUNT, 3.0)}
+        **{
+            **RANDOM,
+            "competitors": Parameter("competitors", COUNT, 0.0),
+            "accesses": Parameter("accesses", COUNT, 3.0),
+        }
     )
     points = {"competitors": np.array([0.0, 4.0, 12.0]), "accesses": np.array([3.0, 3.0, 1.0])}
     columns = MeanValue(model).points(points).columns()
     assert columns["grain_efficiency"][0] == 1.0
     assert columns["grain_efficiency"] == pytest.approx(columns["time_alone"] / columns["time"])
-    assert columns["warps"] == pytest.approx((points["competitors"] + 1) * points["accesses"] / columns["time"])
+    assert columns["warps"] == pytest.approx(
+        (points["competitors"] + 1) * points["accesses"] / columns["time"]
+    )
     plain = ClosedForm(model).points(points).columns()
     assert plain["grain_efficiency"][0] == 1.0
     assert np.isnan(plain["grain_efficiency"][1:]).all()

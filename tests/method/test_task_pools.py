@@ -1,4 +1,5 @@
-"""Pools of tasks: against threads of a virtual clock with a monitor of their own, against bounds, and as files.
+"""Pools of tasks: against threads of a virtual clock with a monitor of their own, against bounds,
+and as files.
 
 What is refused is compared in tests/test_engine_messages.py.
 """
@@ -58,19 +59,26 @@ def shapes(draw: st.DrawFn, most: int = 60) -> tuple[int, ...]:
     return tuple(grown(draw(st.integers(0, most // 2))))
 
 
-def pool(source: Loop | Trees, inside: float = 0.25, order: str = "lifo", queues: int = 1) -> TaskPool:
+def pool(
+    source: Loop | Trees, inside: float = 0.25, order: str = "lifo", queues: int = 1
+) -> TaskPool:
     leaf, interior, held = (
-        Parameter(name, TIME, each) for name, each in (("leaf", 3.0), ("inner", 1.0), ("in", inside))
+        Parameter(name, TIME, each)
+        for name, each in (("leaf", 3.0), ("inner", 1.0), ("in", inside))
     )
     return TaskPool(source, leaf, interior, held, order, queues)
 
 
 def program(tasks: TaskPool, processors: int, rounds: int = 1) -> Model:
-    return phased_model((rounds, processors, ask("pool")), resources={"pool": tasks}, useful=("busy", "monitor"))
+    return phased_model(
+        (rounds, processors, ask("pool")), resources={"pool": tasks}, useful=("busy", "monitor")
+    )
 
 
 class Threads:
-    """Threads of a virtual clock that execute the tasks of one problem, each queue behind a monitor of its own."""
+    """Threads of a virtual clock that execute the tasks of one problem, each queue behind a
+    monitor of its own.
+    """
 
     def __init__(self, problem: TaskSet, tasks: TaskPool, threads: int) -> None:
         roots, self.tasks = problem
@@ -106,7 +114,9 @@ class Threads:
     def thread(self, me: int) -> Generator[float, None, None]:
         own = me % len(self.queues)
         while True:
-            queue = next((q for q in [*range(own, len(self.queues)), *range(own)] if self.queues[q]), own)
+            queue = next(
+                (q for q in [*range(own, len(self.queues)), *range(own)] if self.queues[q]), own
+            )
             yield from self.enter(me, queue)
             while True:
                 yield from self.spend(me, "monitor", self.inside)
@@ -203,29 +213,46 @@ def test_the_account_is_that_of_threads_with_monitors(
         answer = solve(program(tasks, processors), method="simulation", simulation=PLAIN)
     assert answer["time"] == pytest.approx(threads.now, rel=1e-9)
     found = {name: seconds for name, seconds in answer.account.items() if seconds > 1e-9}
-    assert found == pytest.approx({name: seconds for name, seconds in wanted.items() if seconds > 1e-9}, abs=1e-9)
-    # Each task once, and the bands add to N: the useful ones to the speed-up, the rest to the processors lost.
+    assert found == pytest.approx(
+        {name: seconds for name, seconds in wanted.items() if seconds > 1e-9}, abs=1e-9
+    )
+    # Each task once, and the bands add to N: the useful ones to the speed-up, the rest to the
+    # processors lost.
     assert sorted(threads.done) == list(range(len(problem[1])))
     assert len(taken) == len(set(taken)) == len(problem[1])
     nodes = sum(inner * 1.0 + outer * 3.0 for task in problem[1] for inner, outer, _ in task)
     given = source.shapes[0] if isinstance(source, Trees) else source.iterations
     assert isinstance(given, tuple)
-    wanted_nodes = given.count(0) * 3.0 + len(given) - given.count(0) if isinstance(source, Trees) else sum(given) * 3.0
+    wanted_nodes = (
+        given.count(0) * 3.0 + len(given) - given.count(0)
+        if isinstance(source, Trees)
+        else sum(given) * 3.0
+    )
     assert nodes == wanted_nodes
     assert processors * answer.account["busy"] == pytest.approx(nodes, rel=1e-9)
-    lost = sum(value.value or 0.0 for name, value in answer.values.items() if name.startswith("processors_lost["))
+    lost = sum(
+        value.value or 0.0
+        for name, value in answer.values.items()
+        if name.startswith("processors_lost[")
+    )
     assert [answer["speedup"]] == pytest.approx([processors - lost], rel=1e-9)
     least = bounds(program(tasks, processors)).values["time"].low
     assert least is not None
     assert least <= threads.now * (1 + 1e-9)
     if processors == 1:
-        assert solve(program(tasks, 1), method="closed-form")["time"] == pytest.approx(answer["time"], rel=1e-9)
+        assert solve(program(tasks, 1), method="closed-form")["time"] == pytest.approx(
+            answer["time"], rel=1e-9
+        )
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(
-    st.lists(shapes(30), min_size=1, max_size=3), st.integers(1, 3), st.integers(1, 6), st.integers(1, 3), st.booleans()
+    st.lists(shapes(30), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.booleans(),
 )
 def test_both_kernels_are_the_same(
     trees: list[tuple[int, ...]], min_size: int, processors: int, queues: int, last_first: bool
@@ -262,14 +289,17 @@ def test_a_loop_is_self_scheduled_in_chunks() -> None:
     """25 chunks of 12 s on 8 processors take four rounds of them; one chunk takes all."""
     model = program(pool(Loop(100, 4), 0.0), 8)
     assert solve(model, method="simulation")["time"] == pytest.approx(48.0)
-    assert solve(program(pool(Loop(100, 100), 0.0), 8), method="simulation")["time"] == pytest.approx(300.0)
+    assert solve(program(pool(Loop(100, 100), 0.0), 8), method="simulation")[
+        "time"
+    ] == pytest.approx(300.0)
     assert solve(model)["time"] == pytest.approx(48.0)
     assert "leaves out waiting for tasks of pool" in solve(model, method="closed-form").notes
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="mean-value")
-    assert str(caught.value) == (
-        "mean value has no approximation of waits for pool: pools of tasks are simulated, and bounds by their work and their "
-        "longest path enclose them"
+    assert (
+        str(caught.value)
+        == "mean value has no approximation of waits for pool: pools of tasks are simulated, and"
+        " bounds by their work and their longest path enclose them"
     )
 
 
@@ -282,23 +312,31 @@ def test_tasks_are_a_tuple_a_list_or_what_a_generator_gives() -> None:
     written = Trees(((2, 2, 0, 0, 2, 0, 0),), min_size=2)
     assert Trees([tree(2)], min_size=2) == written  # type: ignore[arg-type]
     assert Trees([list(tree(2))], min_size=2) == written  # type: ignore[arg-type]
-    assert Loop(range(4)) == Loop([0, 1, 2, 3]) == Loop(each for each in (0, 1, 2, 3)) == Loop((0, 1, 2, 3))  # type: ignore[arg-type]
+    sizes = (0, 1, 2, 3)
+    assert Loop(range(4)) == Loop(sizes)  # type: ignore[arg-type]
+    assert Loop(list(sizes)) == Loop(sizes)  # type: ignore[arg-type]
+    assert Loop(iter(sizes)) == Loop(sizes)  # type: ignore[arg-type]
 
 
 def test_very_many_queues_are_refused() -> None:
     with pytest.raises(NoAnswerError) as refused:
         solve(program(pool(Loop(8), queues=20_000), 8))
-    assert str(refused.value) == (
-        "a simulation of model follows 8 branches and items at once, each with the account of 0 steps, and 20,000 queues of "
-        "tasks; the limit is 25,000,000: give it fewer processors, queues, items or branches, ask for mean-value, or allow "
-        "more with --limit numbers=3.4e+07 (limits: in a study, limits= in Python)"
+    assert (
+        str(refused.value)
+        == "a simulation of model follows 8 branches and items at once, each with the account of 0"
+        " steps, and 20,000 queues of tasks; the limit is 25,000,000: give it fewer processors,"
+        " queues, items or branches, ask for mean-value, or allow more with --limit"
+        " numbers=3.4e+07 (limits: in a study, limits= in Python)"
     )
 
 
 def test_times_of_resources_are_numbers_of_seconds_too() -> None:
-    """Ten iterations of 1 ms in tasks of two on four processors: two rounds of tasks, each of 2 ms."""
+    """Ten iterations of 1 ms in tasks of two on four processors: two rounds of tasks, each of 2
+    ms.
+    """
     pool = TaskPool(Loop(10, 2), 1e-3)  # type: ignore[arg-type]
-    model = phased_model((1, 4, ask("p") >> barrier("b")), resources={"p": pool, "b": Barrier(cost=5e-3)})  # type: ignore[arg-type]
+    resources: dict[str, TaskPool | Barrier] = {"p": pool, "b": Barrier(cost=5e-3)}  # type: ignore[arg-type]
+    model = phased_model((1, 4, ask("p") >> barrier("b")), resources={**resources})
     assert solve(model)["time"] == pytest.approx(9e-3)
     assert solve(model, {"p.leaf": 2e-3, "b.cost": 0.0})["time"] == pytest.approx(8e-3)
     with pytest.raises(ModelError, match=r"the time of b.cost must be at least 0 s, got -1.0"):
@@ -321,20 +359,29 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: pool(Loop(1), order="random"), "there is no order 'random'; known: lifo, fifo"),
     (lambda: program(pool(Loop(1), queues=0), 1), "a pool needs at least 1 queue, got 0"),
     (
-        lambda: phased_model((1, 2, fork(ask("pool"), delay(1.0))), resources={"pool": pool(Loop(1))}),
-        "ask('pool'): all processors ask each time; not arrivals, nor inside a fork, a choice or a hold",
+        lambda: phased_model(
+            (1, 2, fork(ask("pool"), delay(1.0))), resources={"pool": pool(Loop(1))}
+        ),
+        (
+            "ask('pool'): all processors ask each time; not arrivals, nor inside a fork, a choice"
+            " or a hold"
+        ),
     ),
     (
         lambda: phased_model((1, 2, ask("none"))),
-        "ask needs a pool of tasks called 'none', which is not there; known: own, other, each-other",
+        (
+            "ask needs a pool of tasks called 'none', which is not there; known: own, other,"
+            " each-other"
+        ),
     ),
 ]
 
 
 def test_paths_through_tasks_count_nodes_leaves_and_times_in_the_monitor() -> None:
-    # The first task works at one node, adds the second, and ends with two leaves; the second has three. A task is taken in the
-    # monitor, and added in it.
+    # The first task works at one node, adds the second, and ends with two leaves; the second has
+    # three. A task is taken in the monitor, and added in it.
     tasks = [[(1, 0, 1), (0, 2, -1)], [(0, 3, -1)]]
     assert _paths([0], tasks) == [(1, 3, 3)]
-    # Here neither is longer in all: more leaves in the first, more times in the monitor in the second.
+    # Here neither is longer in all: more leaves in the first, more times in the monitor in the
+    # second.
     assert set(_paths([0], [[(1, 0, 1), (0, 4, -1)], [(0, 3, -1)]])) == {(1, 4, 2), (1, 3, 3)}

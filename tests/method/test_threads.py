@@ -1,4 +1,6 @@
-"""Programs that hold, wait and signal: beside threads of a virtual clock with locks, monitors and counters of their own."""
+"""Programs that hold, wait and signal: beside threads of a virtual clock with locks, monitors
+and counters of their own.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ Step: TypeAlias = "tuple[str, float] | tuple[str, str] | tuple[str, str, str, li
 
 
 class Held:
-    """What threads hold: up to `room` at once, or one alone where it writes; whom it lets in first is in `order`."""
+    """What threads hold: up to `room` at once, or one alone where it writes; whom it lets in
+    first is in `order`.
+    """
 
     def __init__(self, room: int, order: str = "fair") -> None:
         self.room, self.first = room, order.partition("-")[0][:1].replace("f", "")
@@ -45,13 +49,17 @@ class Held:
         self.queue: list[tuple[int, str]] = []
 
     def fits(self, mode: str) -> bool:
-        return not self.inside or (mode != "write" and "write" not in self.inside and len(self.inside) < self.room)
+        return not self.inside or (
+            mode != "write" and "write" not in self.inside and len(self.inside) < self.room
+        )
 
 
 class Program:
     """Threads of a virtual clock; each books where its time went."""
 
-    def __init__(self, threads: list[list[Step]], held: dict[str, Held], units: dict[str, int]) -> None:
+    def __init__(
+        self, threads: list[list[Step]], held: dict[str, Held], units: dict[str, int]
+    ) -> None:
         self.held, self.units = held, dict(units)
         self.waiting: dict[str, deque[int]] = {name: deque() for name in units}
         self.books = [defaultdict[str, float](float) for _ in threads]
@@ -106,7 +114,9 @@ class Program:
         self.books[me][f"{kind}:{name}"] += self.now - since
 
     def behind(self, held: Held, mode: str, other: str) -> bool:
-        """Say whether another request is served after one that comes now: of a kind that goes first, it passes the other kind."""
+        """Return whether another request is served after one that comes now: of a kind that goes
+        first, it passes the other kind.
+        """
         return bool(held.first) and mode.startswith(held.first) and not other.startswith(held.first)
 
     def leave(self, name: str, mode: str) -> None:
@@ -129,9 +139,13 @@ class Program:
         self.books[me][f"wait:{name}"] += self.now - since
 
     def signal(self, name: str, monitor: str) -> bool:
-        """Give a unit; of a monitor, say that it is left: by its next owner, who has waited, or for the next at the entrance."""
+        """Return a unit; of a monitor, say that it is left: by its next owner, who has waited, or
+        for the next at the entrance.
+        """
         if self.waiting[name]:
-            self.ready.append(self.waiting[name].popleft())  # which is inside of the monitor at once
+            self.ready.append(
+                self.waiting[name].popleft()
+            )  # which is inside of the monitor at once
         else:
             self.units[name] += 1
             if monitor:
@@ -140,8 +154,13 @@ class Program:
 
 
 def programs(chance: Random) -> tuple[list[list[Step]], dict[str, Resource]]:
-    """Draw threads, and resources; between any two steps that may wait some time passes, so that no order at one time matters."""
-    order, readers = chance.choice(["fair", "reader-first", "writer-first"]), chance.choice([1, 2, 9])
+    """Draw threads, and resources; between any two steps that may wait some time passes, so that
+    no order at one time matters.
+    """
+    order, readers = (
+        chance.choice(["fair", "reader-first", "writer-first"]),
+        chance.choice([1, 2, 9]),
+    )
     resources: dict[str, Resource] = {
         "door": Lock(),
         "pool": Permits(chance.choice([1, 2, 3])),
@@ -160,7 +179,11 @@ def programs(chance: Random) -> tuple[list[list[Step]], dict[str, Resource]]:
         inside: list[Step] = [time()]
         for _ in range(chance.choice([0, 0, 1, 1, 2])):
             inside += [("wait", f"m.{chance.choice(['one', 'two'])}"), time()]
-        return inside if chance.random() < 0.2 else [*inside, ("signal", f"m.{chance.choice(['one', 'two', 'one'])}")]
+        return (
+            inside
+            if chance.random() < 0.2
+            else [*inside, ("signal", f"m.{chance.choice(['one', 'two', 'one'])}")]
+        )
 
     def nested(names: tuple[str, ...]) -> list[Step]:
         """Hold some of the resources, one inside the other, always in the same order."""
@@ -187,7 +210,9 @@ def programs(chance: Random) -> tuple[list[list[Step]], dict[str, Resource]]:
             steps += [*part(), time(0.5)]
         threads.append(steps)
     threads[0] += [
-        step for name in ("one", "two") for step in (("monitor", "m", "", [time(), ("signal", f"m.{name}")]), time())
+        step
+        for name in ("one", "two")
+        for step in (("monitor", "m", "", [time(), ("signal", f"m.{name}")]), time())
     ]
     return threads, resources
 
@@ -242,6 +267,12 @@ def test_the_account_is_that_of_threads(first: int) -> None:
         for book in wanted.books:
             for cause, seconds in book.items():
                 total[cause] += seconds / len(threads)
-        found = {cause: seconds for cause, seconds in answer.account.items() if cause != "idle" and seconds > 1e-9}
-        assert found == pytest.approx({cause: seconds for cause, seconds in total.items() if seconds > 1e-9}), seed
+        found = {
+            cause: seconds
+            for cause, seconds in answer.account.items()
+            if cause != "idle" and seconds > 1e-9
+        }
+        assert found == pytest.approx(
+            {cause: seconds for cause, seconds in total.items() if seconds > 1e-9}
+        ), seed
     assert 0 < dead < 60

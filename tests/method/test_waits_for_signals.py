@@ -1,4 +1,6 @@
-"""Reader-writer locks, semaphores, bounded buffers and monitors: against Markov chains, each other, and refusals."""
+"""Reader-writer locks, semaphores, bounded buffers and monitors: against Markov chains, each
+other, and refusals.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,14 @@ from tests.sim.test_same import check_same
 
 EXACT = Simulation(seed=1, precision=0.01, kernel="compiled" if AVAILABLE else "plain")
 State = tuple[int, str, str]
-"""Thinking customers; who holds the lock; and who waits for it, in the order of service: letters r and w."""
+"""Thinking customers; who holds the lock; and who waits for it, in the order of service: letters
+r and w.
+"""
 
 
-def readers_and_writers(users: int, writers: float, reading: float, order: str, readers: int = 10**6) -> Model:
+def readers_and_writers(
+    users: int, writers: float, reading: float, order: str, readers: int = 10**6
+) -> Model:
     cycle = delay(1.0, name="think", scv=1) >> choose(
         (1 - writers, hold("table", delay(1 / reading, name="read", scv=1), "read")),
         (writers, hold("table", delay(1.0, name="write", scv=1), "write")),
@@ -59,7 +65,9 @@ def granted(holding: str, waiting: str, readers: int) -> tuple[str, str]:
     return holding, waiting
 
 
-def cycles_a_second(users: int, writers: float, reading: float, order: str, readers: int = 10**6) -> float:
+def cycles_a_second(
+    users: int, writers: float, reading: float, order: str, readers: int = 10**6
+) -> float:
     """Solve the Markov chain of the lock."""
     first = READER_WRITER_ORDERS[order][:1]
 
@@ -79,8 +87,10 @@ def cycles_a_second(users: int, writers: float, reading: float, order: str, read
     return sum(part * state[0] for state, part in rates.items())
 
 
-def reachable(start: State, moves: Callable[[State], list[tuple[State, float]]]) -> dict[State, float]:
-    """Give the long-run probability of each state."""
+def reachable(
+    start: State, moves: Callable[[State], list[tuple[State, float]]]
+) -> dict[State, float]:
+    """Return the long-run probability of each state."""
     index, ahead = {start: 0}, deque([start])
     entries = []
     while ahead:
@@ -99,7 +109,9 @@ def reachable(start: State, moves: Callable[[State], list[tuple[State, float]]])
     return dict(zip(index, found.tolist(), strict=True))
 
 
-@pytest.mark.parametrize(("users", "writers", "reading", "printed"), [(3, 0.2, 1, 1.230924), (6, 0.5, 2, 1.465184)])
+@pytest.mark.parametrize(
+    ("users", "writers", "reading", "printed"), [(3, 0.2, 1, 1.230924), (6, 0.5, 2, 1.465184)]
+)
 def test_the_chain_is_the_one_that_was_solved_elsewhere(
     users: int, writers: float, reading: float, printed: float
 ) -> None:
@@ -114,13 +126,17 @@ def test_a_reader_writer_lock_is_its_markov_chain(order: str, readers: int) -> N
     assert rate.low is not None
     assert rate.high is not None
     wide = rate.high - rate.low
-    assert rate.low - wide / 2 <= cycles_a_second(5, 0.3, 1.5, order, readers) <= rate.high + wide / 2
+    assert (
+        rate.low - wide / 2 <= cycles_a_second(5, 0.3, 1.5, order, readers) <= rate.high + wide / 2
+    )
     assert (bounds(model).values["throughput"].high or 0.0) >= rate.low
 
 
 def test_writers_alone_have_a_lock() -> None:
     def model(lock: Resource, mode: str) -> Model:
-        cycle = delay(4.0, name="think", scv=1) >> hold("table", delay(1.0, name="write", scv=1), mode)
+        cycle = delay(4.0, name="think", scv=1) >> hold(
+            "table", delay(1.0, name="write", scv=1), mode
+        )
         return closed_model(cycle, 6, resources={"table": lock})
 
     rw, lock = model(ReaderWriterLock(), "write"), model(Lock(), "")
@@ -142,7 +158,11 @@ def chain_of_two(first: Activity, second: Activity, **resources: Semaphores | Mo
 
 
 def in_a_buffer(places: int) -> Model:
-    return chain_of_two(put("queue", delay(0.0, name="in")), get("queue", delay(0.0, name="out")), queue=buffer(places))
+    return chain_of_two(
+        put("queue", delay(0.0, name="in")),
+        get("queue", delay(0.0, name="out")),
+        queue=buffer(places),
+    )
 
 
 def in_a_monitor(places: int) -> Model:
@@ -154,8 +174,12 @@ def in_a_monitor(places: int) -> Model:
 
 @pytest.mark.parametrize("places", [1, 4])
 @pytest.mark.parametrize("make", [in_a_buffer, in_a_monitor])
-def test_a_buffer_between_two_is_a_queue_with_room_for_so_many(make: Callable[[int], Model], places: int) -> None:
-    """A producer is stopped by one item in service, all places taken, and one in its hands: M/M/1/K with K two larger."""
+def test_a_buffer_between_two_is_a_queue_with_room_for_so_many(
+    make: Callable[[int], Model], places: int
+) -> None:
+    """A producer is stopped by one item in service, all places taken, and one in its hands:
+    M/M/1/K with K two larger.
+    """
     room, load = places + 2, 1.25
     empty = (1 - load) / (1 - load ** (room + 1))
     answer = solve(make(places), method="simulation", simulation=EXACT)
@@ -165,23 +189,32 @@ def test_a_buffer_between_two_is_a_queue_with_room_for_so_many(make: Callable[[i
     assert rate.low <= (1 - empty) / 1.25 <= rate.high
     units = (answer.values[f"units[queue.{each}]"].value or 0.0 for each in ("items", "places"))
     assert sum(units) == pytest.approx(places)
-    assert answer.account["wait:queue.places"] == pytest.approx(answer["wait[queue.places]"], rel=0.02)
+    assert answer.account["wait:queue.places"] == pytest.approx(
+        answer["wait[queue.places]"], rel=0.02
+    )
 
 
 def test_a_monitor_without_time_inside_is_a_buffer() -> None:
-    one, other = (solve(make(3), method="simulation", simulation=EXACT) for make in (in_a_buffer, in_a_monitor))
+    one, other = (
+        solve(make(3), method="simulation", simulation=EXACT)
+        for make in (in_a_buffer, in_a_monitor)
+    )
     assert one["time"] == other["time"]
     assert dict(one.account) == dict(other.account)
 
 
 def test_a_monitor_is_handed_over_before_those_at_its_entrance() -> None:
-    """The consumer waits from 0; the producer signals at 2, the consumer is inside to 5, and the third from 5 to 6."""
+    """The consumer waits from 0; the producer signals at 2, the consumer is inside to 5, and the
+    third from 5 to 6.
+    """
     lines = [
         hold("m", wait("m.item") >> delay(3.0, name="take")),
         delay(1.0, name="make") >> hold("m", delay(1.0, name="bring") >> signal("m.item")),
         delay(1.5, name="come") >> hold("m", delay(1.0, name="look")),
     ]
-    model = superstep_model((1, lines, delay(0.0, name="end")), resources={"m": Monitor({"item": 0})})
+    model = superstep_model(
+        (1, lines, delay(0.0, name="end")), resources={"m": Monitor({"item": 0})}
+    )
     answer = solve(model, method="simulation")
     assert answer["time"] == pytest.approx(6.0)
     assert answer.account["wait:m.item"] == pytest.approx(2.0 / 3)
@@ -190,18 +223,26 @@ def test_a_monitor_is_handed_over_before_those_at_its_entrance() -> None:
 
 def test_a_monitor_without_conditions_is_a_lock() -> None:
     cycle = delay(4.0, name="think", scv=1) >> hold("m", delay(1.0, name="inside", scv=1))
-    one, other = closed_model(cycle, 6, resources={"m": Monitor()}), closed_model(cycle, 6, resources={"m": Lock()})
+    one, other = (
+        closed_model(cycle, 6, resources={"m": Monitor()}),
+        closed_model(cycle, 6, resources={"m": Lock()}),
+    )
     for method in ("closed-form", "mean-value", "simulation"):
         first, second = (solve(model, method=method, simulation=EXACT) for model in (one, other))
         assert first["time"] == second["time"]
-        assert dict(first.account) == {name.replace("lock:", "entry:"): each for name, each in second.account.items()}
+        assert dict(first.account) == {
+            name.replace("lock:", "entry:"): each for name, each in second.account.items()
+        }
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
 @pytest.mark.parametrize(
     "make",
     [
-        *(lambda order=order: readers_and_writers(7, 0.3, 1.0, order, 3) for order in READER_WRITER_ORDERS),
+        *(
+            lambda order=order: readers_and_writers(7, 0.3, 1.0, order, 3)
+            for order in READER_WRITER_ORDERS
+        ),
         lambda: in_a_buffer(2),
         lambda: in_a_monitor(2),
     ],
@@ -214,24 +255,34 @@ def test_mean_value_refuses_and_the_default_simulates() -> None:
     model = in_a_buffer(2)
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="mean-value")
-    assert str(caught.value) == (
-        "mean value has no approximation of waits for queue.places: waits for signals are simulated, and bounds enclose them; "
-        "units that the same processor gives back are permits, which mean value takes"
+    assert (
+        str(caught.value)
+        == "mean value has no approximation of waits for queue.places: waits for signals are"
+        " simulated, and bounds enclose them; units that the same processor gives back are"
+        " permits, which mean value takes"
     )
     assert solve(model).method == "simulation"
     assert "leaves out waiting for queue.places" in solve(model, method="closed-form").notes[0]
 
 
 def test_files_say_them() -> None:
-    texts = [dump(in_a_buffer(3)), dump(in_a_monitor(3)), dump(readers_and_writers(3, 0.2, 1.0, "writer-first"))]
-    for text, words in zip(texts, ("places: 3, items: 0", "monitor: {places: 3, items: 0}", "mode: read"), strict=True):
+    texts = [
+        dump(in_a_buffer(3)),
+        dump(in_a_monitor(3)),
+        dump(readers_and_writers(3, 0.2, 1.0, "writer-first")),
+    ]
+    for text, words in zip(
+        texts, ("places: 3, items: 0", "monitor: {places: 3, items: 0}", "mode: read"), strict=True
+    ):
         assert words in text
 
 
 def test_a_wait_that_nothing_ends_is_a_deadlock() -> None:
     cycle = wait("all.units") >> wait("all.units") >> delay(1.0) >> signal("all.units")
     with pytest.raises(NoAnswerError, match=r"deadlock at .*waits for counter all.units"):
-        solve(closed_model(cycle, 2, resources={"all": Semaphores({"units": 1})}), method="simulation")
+        solve(
+            closed_model(cycle, 2, resources={"all": Semaphores({"units": 1})}), method="simulation"
+        )
 
 
 def within(*resources: str) -> Activity:

@@ -30,7 +30,19 @@ from tests.strategies import activities, quick
 A, B, C = (delay(seconds, name=name) for seconds, name in ((1.0, "a"), (2.0, "b"), (3.0, "c")))
 SCOPE = {
     each.__name__: each
-    for each in (barrier, choose, delay, fork, hold, parallel, pipeline, repeat, serial, service, then)
+    for each in (
+        barrier,
+        choose,
+        delay,
+        fork,
+        hold,
+        parallel,
+        pipeline,
+        repeat,
+        serial,
+        service,
+        then,
+    )
 }
 
 
@@ -48,7 +60,9 @@ def test_activities_are_values(activity: Activity) -> None:
     assert len({activity, activity}) == 1
     found = list(steps(activity))
     assert found[0] is activity
-    assert all(any(child is node for node in found) for parent in found for child in parent.children)
+    assert all(
+        any(child is node for node in found) for parent in found for child in parent.children
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +107,9 @@ def test_one_of_one_is_itself() -> None:
 
 def test_a_bare_activity_is_a_serial_stage_named_after_its_first_step() -> None:
     made = pipeline([A >> B, parallel(C)], 3)
-    assert made == Pipeline((serial(A >> B, name="a"), parallel(C, name="c")), Number(3.0), "pipeline")
+    assert made == Pipeline(
+        (serial(A >> B, name="a"), parallel(C, name="c")), Number(3.0), "pipeline"
+    )
     assert made.identical
     assert not pipeline([serial(A, B, name="each")], 2).identical
 

@@ -21,10 +21,15 @@ def test_a_part_used_twice_is_listed_once() -> None:
 
 
 def test_resources_that_no_body_uses_are_listed_on_demand() -> None:
-    used, idle = Lock(access=delay(0.5, name="touch").time), Lock(access=delay(0.25, name="never").time)
+    used, idle = (
+        Lock(access=delay(0.5, name="touch").time),
+        Lock(access=delay(0.25, name="never").time),
+    )
     meet = Barrier(cost=delay(0.125, name="sync").time)
     model = closed_model(
-        hold("door", SHARED) >> barrier("meet"), 2, resources={"door": used, "gate": idle, "meet": meet}
+        hold("door", SHARED) >> barrier("meet"),
+        2,
+        resources={"door": used, "gate": idle, "meet": meet},
     )
     assert "never" not in names(model.expressions())
     assert {"touch", "sync", "work"} <= set(names(model.expressions()))

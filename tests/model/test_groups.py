@@ -1,4 +1,6 @@
-"""Groups: several kinds of processors side by side, and what the closed form and the bounds say of the first."""
+"""Groups: several kinds of processors side by side, and what the closed form and the bounds say
+of the first.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_a_single_group_is_a_population() -> None:
     alone = solve(grouped_model({"all": (4, THINK >> ASK)}))
     cyclic = solve(closed_model(THINK >> ASK, 4))
     assert alone.values.keys() - cyclic.values.keys() == {"time[all]", "throughput[all]"}
-    assert {name: alone[name] for name in cyclic.values} == {name: cyclic[name] for name in cyclic.values}
+    assert {name: alone[name] for name in cyclic.values} == {
+        name: cyclic[name] for name in cyclic.values
+    }
     assert (alone.account, alone.notes) == (cyclic.account, cyclic.notes)
 
 
@@ -50,7 +54,9 @@ def test_an_empty_group_is_in_nobodys_way() -> None:
 
 def test_the_use_of_a_station_is_that_of_all_groups() -> None:
     resources = {"bus": Station(servers=4)}
-    answer = solve(grouped_model({"test": (1, THINK >> ASK), "others": (3, ASK)}, resources=resources))
+    answer = solve(
+        grouped_model({"test": (1, THINK >> ASK), "others": (3, ASK)}, resources=resources)
+    )
     assert answer["utilization[bus]"] == pytest.approx((0.1 + 3) / 4)
     with_idle = grouped_model(
         {"test": (1, THINK >> ASK), "others": (3, delay(0.0, name="nothing"))}, resources=resources
@@ -67,19 +73,25 @@ def test_bounds_put_everybody_in_the_way_of_the_first() -> None:
 
 
 def test_work_asked_of_other_processors_says_nothing_of_how_much_others_ask() -> None:
-    asks = grouped_model({"test": (2, service("other", 1.0, name="ask")), "others": (3, delay(1.0, name="rest"))})
+    asks = grouped_model(
+        {"test": (2, service("other", 1.0, name="ask")), "others": (3, delay(1.0, name="rest"))}
+    )
     assert bounds(asks).values["time"].low == 1.0
 
 
 def test_sizes_are_parameters_and_can_be_varied() -> None:
     model = one_among(5)
-    assert model.population.groups[1].processors == Parameter("groups.others.processors", COUNT, 5.0)
+    assert model.population.groups[1].processors == Parameter(
+        "groups.others.processors", COUNT, 5.0
+    )
     points = ClosedForm(model).points({"groups.others.processors": [0.0, 5.0]})  # type: ignore[dict-item]
     assert [points.answer(index)["throughput[others]"] for index in range(2)] == [0.0, 5.0]
 
 
 def test_a_technology_scales_every_group() -> None:
-    model = scaled(one_among(2, delay(2.0, name="rest")), {"application": Parameter("half", value=0.5)})
+    model = scaled(
+        one_among(2, delay(2.0, name="rest")), {"application": Parameter("half", value=0.5)}
+    )
     answer = solve(model)
     assert (answer["time"], answer["time[others]"]) == (5.0, 1.0)
 
@@ -89,22 +101,32 @@ def test_a_technology_scales_every_group() -> None:
     [
         ({}, "groups of processors are needed, at least one"),
         ({"test": (0, ASK)}, "the processors of group test must be at least 1, got 0"),
-        ({"test": (1, ASK), "others": (-1, ASK)}, "the processors of group others must be at least 0, got -1"),
+        (
+            {"test": (1, ASK), "others": (-1, ASK)},
+            "the processors of group others must be at least 0, got -1",
+        ),
         ({"test me": (1, ASK)}, "'groups.test me.processors' cannot name"),
     ],
 )
-def test_groups_that_cannot_be_are_refused(groups: dict[str, tuple[float, Activity]], message: str) -> None:
+def test_groups_that_cannot_be_are_refused(
+    groups: dict[str, tuple[float, Activity]], message: str
+) -> None:
     with pytest.raises(ModelError, match=message):
         grouped_model(groups)
 
 
 def test_two_groups_may_share_a_step_but_not_a_name() -> None:
     grouped_model({"test": (1, ASK), "others": (1, ASK)})
-    with pytest.raises(ModelError, match="two different steps are called ask; give each a name of its own"):
+    with pytest.raises(
+        ModelError, match="two different steps are called ask; give each a name of its own"
+    ):
         grouped_model({"test": (1, ASK), "others": (1, service("bus", 2.0, name="ask"))})
 
 
-EXPLAINED = "groups of processors, the first of which is asked about: test (groups.test.processors), others (groups.others.processors)"
+EXPLAINED = (
+    "groups of processors, the first of which is asked about: test (groups.test.processors), others"
+    " (groups.others.processors)"
+)
 
 TEXT = """activity: 1
 resources: {bus: {servers: 2}}
@@ -130,5 +152,7 @@ def test_a_file_with_groups_reads_as_it_is_written(tmp_path: Path) -> None:
 
 
 def test_a_group_names_a_barrier_of_all_who_come_to_it() -> None:
-    answer = solve(grouped_model({"test": (1, ASK >> barrier("meet")), "others": (3, ASK >> barrier("meet"))}))
+    answer = solve(
+        grouped_model({"test": (1, ASK >> barrier("meet")), "others": (3, ASK >> barrier("meet"))})
+    )
     assert answer["time"] == 1.0

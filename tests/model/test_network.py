@@ -1,4 +1,6 @@
-"""Queueing networks as models: names of their numbers, and everything that can be wrong with them."""
+"""Queueing networks as models: names of their numbers, and everything that can be wrong with
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,16 @@ USERS = {"users": chain(["a", "b"], closed_class(3), ("a", "cpu"))}
 
 
 def switching(**changes: Any) -> QueueingNetwork:
-    given: dict[str, Any] = {"classes": {}, "stations": PAIR, "chains": USERS, "routing": WAYS, **changes}
-    return network(given["classes"], given["stations"], chains=given["chains"], routing=given["routing"])
+    given: dict[str, Any] = {
+        "classes": {},
+        "stations": PAIR,
+        "chains": USERS,
+        "routing": WAYS,
+        **changes,
+    }
+    return network(
+        given["classes"], given["stations"], chains=given["chains"], routing=given["routing"]
+    )
 
 
 def test_every_number_is_named_after_its_place() -> None:
@@ -34,7 +44,11 @@ def test_every_number_is_named_after_its_place() -> None:
             "pool": station(demand={"web": 1.0}, rates=[1, 2.5]),
         },
     )
-    assert [path for path, expr in made.quantities() if isinstance(expr, Parameter) and expr.name == path] == [
+    assert [
+        path
+        for path, expr in made.quantities()
+        if isinstance(expr, Parameter) and expr.name == path
+    ] == [
         "classes.jobs.population",
         "classes.jobs.think_time",
         "classes.web.arrivals",
@@ -49,7 +63,9 @@ def test_every_number_is_named_after_its_place() -> None:
 
 def test_an_expression_keeps_its_own_name() -> None:
     work = Parameter("work", TIME, 2.0)
-    assert network(A, {"cpu": station(demand={"a": work / 2})}).stations["cpu"].demand["a"] == work / 2
+    assert (
+        network(A, {"cpu": station(demand={"a": work / 2})}).stations["cpu"].demand["a"] == work / 2
+    )
 
 
 def test_classes_of_chains_are_classes() -> None:
@@ -65,10 +81,15 @@ FAULTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: network(A, {"cpu": station(demand={"a": 1}, visits={"a": 1})}),
-        "stations.cpu.visits.a: visits of a to cpu have no service time; a demand holds all visits already",
+        (
+            "stations.cpu.visits.a: visits of a to cpu have no service time; a demand holds all"
+            " visits already"
+        ),
     ),
     (
-        lambda: network({**A, "b": closed_class(1)}, {"cpu": station(demand={"a": 1}, visits={"b": 1})}),
+        lambda: network(
+            {**A, "b": closed_class(1)}, {"cpu": station(demand={"a": 1}, visits={"b": 1})}
+        ),
         (
             "classes.b: b visits no station; give it a demand at one; "
             "stations.cpu.visits.b: visits of b to cpu have no service time; give it one"
@@ -82,7 +103,9 @@ FAULTS: list[tuple[Any, str]] = [
         ),
     ),
     (
-        lambda: network(A, {"cpu": station(demand={"a": 1}, discipline="is", servers=2, capacity=3)}),
+        lambda: network(
+            A, {"cpu": station(demand={"a": 1}, discipline="is", servers=2, capacity=3)}
+        ),
         (
             "stations.cpu.servers: an is station serves everyone at once; leave servers out; "
             "stations.cpu.capacity: an is station serves everyone at once; leave capacity out"
@@ -106,13 +129,16 @@ FAULTS: list[tuple[Any, str]] = [
     ),
     (
         lambda: switching(classes=A),
-        "chains.users.classes.0: a has customers of its own in classes; in a chain, the chain has them",
+        (
+            "chains.users.classes.0: a has customers of its own in classes; in a chain, the chain"
+            " has them"
+        ),
     ),
     (
         lambda: switching(chains={**USERS, "more": chain(["a"], closed_class(1), ("a", "cpu"))}),
         (
-            "chains.more.classes.0: a is in a chain already: users; "
-            "routing.0.to: a and b are in different chains; routing.2.to: b and a are in different chains"
+            "chains.more.classes.0: a is in a chain already: users; routing.0.to: a and b are in"
+            " different chains; routing.2.to: b and a are in different chains"
         ),
     ),
     (
@@ -122,8 +148,8 @@ FAULTS: list[tuple[Any, str]] = [
     (
         lambda: switching(chains={"users": chain(["a", "b"], closed_class(3), ("c", "cpx"))}),
         (
-            "chains.users.reference.0: the reference is a class of the chain; 'c' is none; known: a, b; "
-            "chains.users.reference.1: there is no station 'cpx'; did you mean 'cpu'?"
+            "chains.users.reference.0: the reference is a class of the chain; 'c' is none; known:"
+            " a, b; chains.users.reference.1: there is no station 'cpx'; did you mean 'cpu'?"
         ),
     ),
     (lambda: switching(routing=[]), "chains.users: chain users has no ways to go; write routing"),
@@ -169,9 +195,9 @@ FAULTS: list[tuple[Any, str]] = [
     (
         lambda: switching(routing=[route(("a", "cpu"), ("a", "cpu"), 1.0), *WAYS[1:]]),
         (
-            "routing.1.from: no way leads from the reference of users to disk as b; "
-            "routing.2.from: no way leads from the reference of users to cpu as b; "
-            "stations.cpu.service.b: no way leads b to cpu; stations.disk.service.b: no way leads b to disk"
+            "routing.1.from: no way leads from the reference of users to disk as b; routing.2.from:"
+            " no way leads from the reference of users to cpu as b; stations.cpu.service.b: no way"
+            " leads b to cpu; stations.disk.service.b: no way leads b to disk"
         ),
     ),
     (
@@ -181,13 +207,16 @@ FAULTS: list[tuple[Any, str]] = [
                 "two": chain(["b"], closed_class(1), ("b", "disk")),
             }
         ),
-        "routing.0.to: a and b are in different chains; routing.2.to: b and a are in different chains",
+        (
+            "routing.0.to: a and b are in different chains; routing.2.to: b and a are in different"
+            " chains"
+        ),
     ),
     (
         lambda: switching(chains={"users": chain(["a", "b"], open_class(1.0), ("a", "cpu"))}),
         (
-            "routing.0.to: a customer at disk as b never leaves; routing.1.to: a customer at cpu as b never leaves; "
-            "routing.2.to: a customer at cpu as a never leaves"
+            "routing.0.to: a customer at disk as b never leaves; routing.1.to: a customer at cpu as"
+            " b never leaves; routing.2.to: a customer at cpu as a never leaves"
         ),
     ),
 ]
@@ -201,10 +230,16 @@ def test_each_fault_is_named_with_its_place(make: Any, text: str) -> None:
 
 
 def test_a_burst_without_arrivals_can_still_be_varied() -> None:
-    silent = network({"jobs": open_class(2.0, burst_time=1.0, quiet_time=3.0)}, {"cpu": station(demand={"jobs": 0.1})})
+    silent = network(
+        {"jobs": open_class(2.0, burst_time=1.0, quiet_time=3.0)},
+        {"cpu": station(demand={"jobs": 0.1})},
+    )
     plain = network({"jobs": open_class(2.0)}, {"cpu": station(demand={"jobs": 0.1})})
     assert {path for path, each in silent.quantities() if isinstance(each, Parameter)} == {
-        *(f"classes.jobs.{key}" for key in ("arrivals", "burst_arrivals", "burst_time", "quiet_time")),
+        *(
+            f"classes.jobs.{key}"
+            for key in ("arrivals", "burst_arrivals", "burst_time", "quiet_time")
+        ),
         "stations.cpu.demand.jobs",
     }
     assert [path for path, each in plain.quantities() if isinstance(each, Parameter)] == [

@@ -21,11 +21,14 @@ CRITICAL = delay(9.0, name="critical")
 
 def locked(kind: str, processors: int = 1) -> Model:
     lock = Lock(kind, "bus", ACCESS)
-    return closed_model(hold("door", CRITICAL), processors, resources={"bus": Station(), "door": lock})
+    return closed_model(
+        hold("door", CRITICAL), processors, resources={"bus": Station(), "door": lock}
+    )
 
 
 @pytest.mark.parametrize(
-    ("kind", "accesses"), [("fifo", 0), ("tas", 2), ("ttas", 3), ("ticket", 3), ("array", 4), ("mcs", 2)]
+    ("kind", "accesses"),
+    [("fifo", 0), ("tas", 2), ("ttas", 3), ("ticket", 3), ("array", 4), ("mcs", 2)],
 )
 def test_acquire_and_release_access_the_lock_word(kind: str, accesses: int) -> None:
     answer = solve(locked(kind))
@@ -36,7 +39,14 @@ def test_acquire_and_release_access_the_lock_word(kind: str, accesses: int) -> N
 
 def test_every_lock_is_handed_over_with_its_release() -> None:
     low = {kind: bounds(locked(kind, 10)).values["time"].low for kind in LOCKS}
-    assert low == {"fifo": 90.0, "tas": 110.0, "ttas": 110.0, "ticket": 110.0, "array": 130.0, "mcs": 110.0}
+    assert low == {
+        "fifo": 90.0,
+        "tas": 110.0,
+        "ttas": 110.0,
+        "ticket": 110.0,
+        "array": 130.0,
+        "mcs": 110.0,
+    }
 
 
 def test_accesses_to_the_lock_word_load_its_station() -> None:
@@ -85,14 +95,41 @@ def read(path: Path, text: str) -> Model:
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("lock: tas, word: bus", "a lock with a word needs the time of an access, and the other way round"),
-        ("lock: tas, access: 2 s", "a lock with a word needs the time of an access, and the other way round"),
-        ("lock: mcs, together: true", "locks that are taken together have the kind tas, a back-off, and no word"),
-        ("lock: tas, back_off: constant", "a back-off needs its base, the pause after the first failure"),
-        ("lock: tas, back_off: exponential, base: 1 s", "an exponential back-off needs its longest pause, most"),
-        ("lock: tsa", "write 'fifo', 'tas', 'ttas', 'ticket', 'array' or 'mcs'; got 'tsa'; did you mean 'tas'?"),
-        ("lock: tas, word: bos, access: 2 s", "the word of lock door needs a station called 'bos', which is not there"),
-        ("lock: tas, word: door, access: 2 s", "the word of lock door needs a station, but 'door' is a lock"),
+        (
+            "lock: tas, word: bus",
+            "a lock with a word needs the time of an access, and the other way round",
+        ),
+        (
+            "lock: tas, access: 2 s",
+            "a lock with a word needs the time of an access, and the other way round",
+        ),
+        (
+            "lock: mcs, together: true",
+            "locks that are taken together have the kind tas, a back-off, and no word",
+        ),
+        (
+            "lock: tas, back_off: constant",
+            "a back-off needs its base, the pause after the first failure",
+        ),
+        (
+            "lock: tas, back_off: exponential, base: 1 s",
+            "an exponential back-off needs its longest pause, most",
+        ),
+        (
+            "lock: tsa",
+            (
+                "write 'fifo', 'tas', 'ttas', 'ticket', 'array' or 'mcs'; got 'tsa'; did you mean"
+                " 'tas'?"
+            ),
+        ),
+        (
+            "lock: tas, word: bos, access: 2 s",
+            "the word of lock door needs a station called 'bos', which is not there",
+        ),
+        (
+            "lock: tas, word: door, access: 2 s",
+            "the word of lock door needs a station, but 'door' is a lock",
+        ),
     ],
 )
 def test_a_lock_that_cannot_be_is_refused(written: str, message: str, tmp_path: Path) -> None:

@@ -34,11 +34,14 @@ def test_bounds_enclose_it_and_technology_scales_it() -> None:
 
 
 def test_requests_wait_for_the_processor_that_serves_them() -> None:
-    """Two on one station, exponential: below the closed form with everybody at once, above it with nobody there."""
+    """Two on one station, exponential: below the closed form with everybody at once, above it
+    with nobody there.
+    """
     line = [service("bus", 1.0, name=f"ask.{i}") for i in range(2)]
     model = superstep_model((100, [line[0], line[1]], delay(0.0, name="meet")))
     added, predicted, seen = (
-        solve(model, method=each, simulation=Simulation(seed=1)) for each in ("closed-form", "mean-value", "simulation")
+        solve(model, method=each, simulation=Simulation(seed=1))
+        for each in ("closed-form", "mean-value", "simulation")
     )
     assert (added["time"], seen["time"]) == (100.0, 200.0)
     # Who visits once waits for half a service at random, where here both always come together.
@@ -47,28 +50,39 @@ def test_requests_wait_for_the_processor_that_serves_them() -> None:
 
 def test_what_supersteps_cannot_be_is_refused() -> None:
     line, meet = delay(1.0, name="line"), delay(1.0, name="meet")
-    with pytest.raises(ModelError, match="supersteps need at least one processor, and the same number of them in each"):
+    with pytest.raises(
+        ModelError,
+        match="supersteps need at least one processor, and the same number of them in each",
+    ):
         superstep_model((1, [line], meet), (1, [line, line], meet))
     with pytest.raises(ModelError, match="the repeat of a superstep"):
         superstep_model((-1, [line], meet))
-    with pytest.raises(ModelError, match="has supersteps, which no file says; keep its counts instead"):
+    with pytest.raises(
+        ModelError, match="has supersteps, which no file says; keep its counts instead"
+    ):
         dump(program())
     for body, kind in ((hold("door", line), "hold"), (fork(line, meet), "fork")):
         with pytest.raises(
-            NoAnswerError, match=f"mean-value takes no {kind} within the supersteps of model; simulate it"
+            NoAnswerError,
+            match=f"mean-value takes no {kind} within the supersteps of model; simulate it",
         ):
             solve(superstep_model((1, [body], meet)), method="mean-value")
-    uneven = pipeline([serial(line, meet, name="first"), parallel(line, name="second")], 2, name="uneven")
+    uneven = pipeline(
+        [serial(line, meet, name="first"), parallel(line, name="second")], 2, name="uneven"
+    )
     with pytest.raises(
-        NoAnswerError, match="mean-value takes no pipeline of unlike items; uneven has them, simulate it"
+        NoAnswerError,
+        match="mean-value takes no pipeline of unlike items; uneven has them, simulate it",
     ):
         solve(superstep_model((1, [uneven], delay(0.0, name="m"))), method="mean-value")
 
 
 def test_labels_are_renamed_and_what_is_shared_stays_shared() -> None:
     step = service("bus", 2.0, name="ask")
-    twice = relabelled(pipeline([serial(step >> step)], 3, name="asks"), "read.", component="memory", queues=False)
-    assert repr(twice) == (
-        "pipeline([serial(delay(2.0, name='read.ask', component='memory') >> "
+    twice = relabelled(
+        pipeline([serial(step >> step)], 3, name="asks"), "read.", component="memory", queues=False
+    )
+    assert (
+        repr(twice) == "pipeline([serial(delay(2.0, name='read.ask', component='memory') >> "
         "delay(2.0, name='read.ask', component='memory'), name='ask')], items=3, name='read.asks')"
     )

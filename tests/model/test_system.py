@@ -7,7 +7,16 @@ from hypothesis import given
 
 from slipstick.expression.nodes import COUNT, RATE, Parameter
 from slipstick.model.activity import Step, barrier, delay, hold, repeat, service, steps
-from slipstick.model.system import Barrier, Lock, Model, Station, closed_model, is_processor, open_model, phased_model
+from slipstick.model.system import (
+    Barrier,
+    Lock,
+    Model,
+    Station,
+    closed_model,
+    is_processor,
+    open_model,
+    phased_model,
+)
 from tests.strategies import models, quick
 
 WORK = delay(9.0, name="work")
@@ -15,7 +24,10 @@ WORK = delay(9.0, name="work")
 
 def test_what_is_used_but_not_described_is_the_plainest_of_its_kind() -> None:
     model = closed_model(
-        WORK >> service("bus", 1.0) >> hold("door", service("other", 2.0, name="ask")) >> barrier("meet")
+        WORK
+        >> service("bus", 1.0)
+        >> hold("door", service("other", 2.0, name="ask"))
+        >> barrier("meet")
     )
     assert model.resources == {"bus": Station(), "door": Lock(), "meet": Barrier()}
 
@@ -39,7 +51,14 @@ def test_steps_are_listed_once_in_the_order_written(model: Model) -> None:
 
 @pytest.mark.parametrize(
     ("name", "answer"),
-    [("own", True), ("other", True), ("each-other", True), ("processor[12]", True), ("bus", False), ("proc", False)],
+    [
+        ("own", True),
+        ("other", True),
+        ("each-other", True),
+        ("processor[12]", True),
+        ("bus", False),
+        ("proc", False),
+    ],
 )
 def test_processors_are_told_from_resources(name: str, answer: bool) -> None:
     assert is_processor(name) == answer

@@ -16,11 +16,15 @@ from tests.strategies import models, quick
 @quick
 @given(models(), st.sampled_from(TECHNOLOGIES))
 def test_one_class_is_scaled_step_by_step(model: Model, technology: str) -> None:
-    """One execution of each step takes three times as long if it is of the class; barriers are software."""
+    """One execution of each step takes three times as long if it is of the class; barriers are
+    software.
+    """
     factor = Parameter("factor", value=3.0)
     before, after = solve(model).once, solve(scaled(model, {technology: factor})).once
     labels = Labels.of(model)
-    assert after == pytest.approx({n: s * (3 if labels.technology(n) == technology else 1) for n, s in before.items()})
+    assert after == pytest.approx(
+        {n: s * (3 if labels.technology(n) == technology else 1) for n, s in before.items()}
+    )
 
 
 @quick
@@ -29,7 +33,9 @@ def test_all_classes_scaled_alike_scale_the_account(model: Model) -> None:
     factors = {technology: Parameter("factor", value=0.5) for technology in TECHNOLOGIES}
     before, after = solve(model), solve(scaled(model, factors))
     assert after["time"] == pytest.approx(0.5 * (before["time"] or 0.0))
-    assert after.account == pytest.approx({name: 0.5 * seconds for name, seconds in before.account.items()})
+    assert after.account == pytest.approx(
+        {name: 0.5 * seconds for name, seconds in before.account.items()}
+    )
 
 
 @quick

@@ -43,7 +43,10 @@ def test_there_by_way_of_another_year_is_there(base: float, way: float, year: fl
 def test_doubling_every_eighteen_months_is_sixty_four_in_nine_years() -> None:
     yearly = 2 ** (1 / 1.5)
     assert gain(
-        (Period(1990, 2010, Uncertainty("fixed", yearly)),), 1992, np.array([1993.5, 2001.0]), np.array([[yearly]])
+        (Period(1990, 2010, Uncertainty("fixed", yearly)),),
+        1992,
+        np.array([1993.5, 2001.0]),
+        np.array([[yearly]]),
     )[0] == (pytest.approx([2.0, 64.0]))
 
 

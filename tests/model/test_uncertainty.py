@@ -23,15 +23,23 @@ PAIRS: list[tuple[Uncertainty, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda each: each.kind if isinstance(each, Uncertainty) else "")
+@pytest.mark.parametrize(
+    ("ours", "theirs"), PAIRS, ids=lambda each: each.kind if isinstance(each, Uncertainty) else ""
+)
 def test_quantiles_are_those_of_scipy(ours: Uncertainty, theirs: Any) -> None:
     assert ours.quantile(PART) == pytest.approx(theirs.ppf(PART), rel=1e-12)
-    assert [ours.value_at(each) for each in PART.tolist()] == pytest.approx(ours.quantile(PART), rel=1e-12)
+    assert [ours.value_at(each) for each in PART.tolist()] == pytest.approx(
+        ours.quantile(PART), rel=1e-12
+    )
 
 
 def test_what_is_known_exactly_has_one_value() -> None:
     assert Uncertainty("fixed", 2.5).quantile(PART).tolist() == [2.5] * 6
-    assert Uncertainty("fixed", 2.5).value_at(0.1) == Uncertainty("triangular", 2.5, 2.5, 2.5).value_at(0.1) == 2.5
+    assert (
+        Uncertainty("fixed", 2.5).value_at(0.1)
+        == Uncertainty("triangular", 2.5, 2.5, 2.5).value_at(0.1)
+        == 2.5
+    )
     assert Uncertainty("triangular", 2.0, 2.0, 2.0).quantile(PART).tolist() == [2.0] * 6
 
 

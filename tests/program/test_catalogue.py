@@ -1,4 +1,6 @@
-"""The catalogue of programs: names without imports, each program where it is registered, programs with counts."""
+"""The catalogue of programs: names without imports, each program where it is registered,
+programs with counts.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ def test_a_program_is_registered_under_its_own_name(name: str) -> None:
 
 def test_names_are_known_without_importing_programs() -> None:
     script = (
-        "import sys; from slipstick.program import PROGRAMS; names = list(PROGRAMS); assert 'dvsm/sor' in PROGRAMS;"
-        "loaded = [each for each in sys.modules if each.startswith(('numpy', 'slipstick.model', 'slipstick_workloads.'))];"
-        "assert set(loaded) <= {'slipstick_workloads.application', 'slipstick_workloads.billiards'}, loaded;"
-        "PROGRAMS['dvsm/lock']; assert 'slipstick_workloads.unit_grains' not in sys.modules;"
-        "PROGRAMS['dvsm/sor']; assert 'numpy' not in sys.modules and 'slipstick_workloads.billiards.model' not in sys.modules"
+        "import sys; from slipstick.program import PROGRAMS; names = list(PROGRAMS); assert"
+        " 'dvsm/sor' in PROGRAMS;loaded = [each for each in sys.modules if"
+        " each.startswith(('numpy', 'slipstick.model', 'slipstick_workloads.'))];assert set(loaded)"
+        " <= {'slipstick_workloads.application', 'slipstick_workloads.billiards'},"
+        " loaded;PROGRAMS['dvsm/lock']; assert 'slipstick_workloads.unit_grains' not in"
+        " sys.modules;PROGRAMS['dvsm/sor']; assert 'numpy' not in sys.modules and"
+        " 'slipstick_workloads.billiards.model' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 

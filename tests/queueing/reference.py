@@ -29,8 +29,12 @@ def spread(count: int, places: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def enumerate_states(demand: Rows, think: Sequence[float], population: Sequence[int], speeds: Rows) -> Enumerated:
-    """Add up the product form over all states; the last speed of a station holds for more customers."""
+def enumerate_states(
+    demand: Rows, think: Sequence[float], population: Sequence[int], speeds: Rows
+) -> Enumerated:
+    """Add up the product form over all states; the last speed of a station holds for more
+    customers.
+    """
     exact = [[Fraction(each) for each in row] for row in demand]
     away = [Fraction(each) for each in think]
     paces = [[Fraction(each) for each in row] for row in speeds]

@@ -1,4 +1,6 @@
-"""Mean-value analysis as it was published: delays and single servers, one population after the other."""
+"""Mean-value analysis as it was published: delays and single servers, one population after the
+other.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,14 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
         X_r(n) = n_r / (Z_r + sum over k of R_rk(n))         Little's law in all
         Q_rk(n) = X_r(n) R_rk(n)                             Little's law at each station
 
-    `exact` gives the same numbers sooner and takes stations of several servers; this is the road to check it by.
+    `exact` gives the same numbers sooner and takes stations of several servers; this is the road to
+    check it by.
 
     Raises
     ------
     ModelError : a station has several servers or rates, or there is no product form
-    NoAnswerError : a station is saturated, the lattice of populations is too large, or nothing takes any time
+    NoAnswerError : a station is saturated, the lattice of populations is too large, or nothing
+        takes any time
 
     Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 
@@ -39,8 +43,8 @@ def mean_values(network: NetworkArrays) -> NetworkSolution:
     check_product_form(network)
     for station in np.flatnonzero(~network.single & ~network.delays):
         raise ModelError(
-            f"{network.stations[station]} is not a single server of one speed, which the published recursion needs; "
-            "ask for exact or convolution"
+            f"{network.stations[station]} is not a single server of one speed, which the published"
+            " recursion needs; ask for exact or convolution"
         )
     return solve_mixed(network, "exact mean-value analysis, population by population", _recursion)
 

@@ -1,4 +1,6 @@
-"""Approximate answers: against exact ones, the Markov chain, open queues in closed form, and each other."""
+"""Approximate answers: against exact ones, the Markov chain, open queues in closed form, and
+each other.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from hypothesis import given, settings
 
 from slipstick import closed_class, network, solve, station
 from slipstick.errors import NoAnswerError
-from slipstick.queueing.approximate import MEASURED, _by_substitution, linearizer, schweitzer, usual_error
+from slipstick.queueing.approximate import (
+    MEASURED,
+    _by_substitution,
+    linearizer,
+    schweitzer,
+    usual_error,
+)
 from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import NetworkArrays, network_arrays
@@ -55,7 +63,9 @@ def test_one_customer_a_class_alone_is_exact(method: Any) -> None:
 def test_newton_and_substitution_find_the_same_point(method: Any, population: list[int]) -> None:
     """A station of two equal speeds is a single server, but goes the general way."""
     plain = network_arrays(DEMAND, population=population, think=1.0)
-    disguised = network_arrays(DEMAND, population=population, think=1.0, rates=[[1.0, 1.0], None, None])
+    disguised = network_arrays(
+        DEMAND, population=population, think=1.0, rates=[[1.0, 1.0], None, None]
+    )
     one, other = method(plain), method(disguised)
     for name in ("throughput", "residence", "queue"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-8, atol=1e-9)
@@ -73,29 +83,41 @@ def test_schweitzer_solves_its_own_equations() -> None:
 
 
 def test_open_queues_come_out_as_in_closed_form() -> None:
-    """Pollaczek and Khinchine for fcfs, Cobham for priorities: both with W0 = sum of rate x second moment / 2."""
+    """Pollaczek and Khinchine for fcfs, Cobham for priorities: both with W0 = sum of rate x
+    second moment / 2.
+    """
     rate, service, scv = np.array([0.3, 0.2]), np.array([1.0, 1.5]), np.array([2.0, 0.5])
     load, residual = rate * service, (rate * service**2 * (1 + scv)).sum() / 2
     given: dict[str, Any] = {"service": service[:, None], "arrivals": rate, "scv": scv[:, None]}
     for method in METHODS:
         line = method(network_arrays(**given, discipline="fcfs")).residence[0, :, 0]
         np.testing.assert_allclose(line, service + residual / (1 - load.sum()), rtol=1e-8)
-        ranks = method(network_arrays(**given, discipline="priority", priority=[1, 2])).residence[0, :, 0]
+        ranks = method(network_arrays(**given, discipline="priority", priority=[1, 2])).residence[
+            0, :, 0
+        ]
         first = residual / (1 - load[0])
-        np.testing.assert_allclose(ranks, service + np.array([first, first / (1 - load.sum())]), rtol=1e-8)
+        np.testing.assert_allclose(
+            ranks, service + np.array([first, first / (1 - load.sum())]), rtol=1e-8
+        )
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("servers", "load"), [(2, 0.25), (3, 0.8)])
 def test_several_servers_wait_by_allen_and_cunneen(method: Any, servers: int, load: float) -> None:
-    """Servers are all busy with the probability of Sakasegawa; then what is left of a service is (1 + scv) / 2 of one."""
-    given = network_arrays([1.0], arrivals=servers * load, servers=servers, scv=3.0, discipline="fcfs")
+    """Servers are all busy with the probability of Sakasegawa; then what is left of a service is
+    (1 + scv) / 2 of one.
+    """
+    given = network_arrays(
+        [1.0], arrivals=servers * load, servers=servers, scv=3.0, discipline="fcfs"
+    )
     wait = load ** ((2 * (servers + 1)) ** 0.5 - 1) * (1 + 3.0) / 2 / (servers * (1 - load))
     assert method(given).residence.item() == pytest.approx(1 + wait, rel=1e-8)
 
 
 def test_a_preemptive_rank_does_not_feel_those_behind_it() -> None:
-    both = network_arrays([[1.0], [1.5]], arrivals=[0.3, 0.2], discipline="priority-preemptive", priority=[1, 2])
+    both = network_arrays(
+        [[1.0], [1.5]], arrivals=[0.3, 0.2], discipline="priority-preemptive", priority=[1, 2]
+    )
     first, second = linearizer(both).residence[0, :, 0]
     assert first == pytest.approx(1 / 0.7, rel=1e-8)
     assert second == pytest.approx(1.5 / 0.7 + (0.3 + 0.45) / (0.7 * 0.4), rel=0.03)
@@ -103,9 +125,14 @@ def test_a_preemptive_rank_does_not_feel_those_behind_it() -> None:
 
 @pytest.mark.parametrize("more", WAYS[3:], ids=lambda each: str(each)[:50])
 @pytest.mark.parametrize("method", METHODS)
-def test_what_has_no_product_form_is_near_its_markov_chain(method: Any, more: dict[str, Any]) -> None:
+def test_what_has_no_product_form_is_near_its_markov_chain(
+    method: Any, more: dict[str, Any]
+) -> None:
     given = network_arrays(
-        DEMAND[:, :2], population=[2, 2], think=2.0, **{**more, "servers": more.get("servers", [1] * 2)[:2]}
+        DEMAND[:, :2],
+        population=[2, 2],
+        think=2.0,
+        **{**more, "servers": more.get("servers", [1] * 2)[:2]},
     )
     flow, queue = reference_chain(given)
     answer = checked(given, method(given), ITERATED)
@@ -115,7 +142,11 @@ def test_what_has_no_product_form_is_near_its_markov_chain(method: Any, more: di
 
 def test_the_markov_chain_of_a_product_form_is_exact() -> None:
     """The yardstick itself."""
-    for more in ({"servers": [2, 1]}, {"discipline": "fcfs"}, {"scv": [[4.0, 0.5], [1.0, 1.0]], "discipline": "ps"}):
+    for more in (
+        {"servers": [2, 1]},
+        {"discipline": "fcfs"},
+        {"scv": [[4.0, 0.5], [1.0, 1.0]], "discipline": "ps"},
+    ):
         demand = DEMAND[:1, :2] * np.ones((2, 1))
         given = network_arrays(demand, population=[2, 1], think=1.0, **more)
         flow, queue = reference_chain(given)
@@ -134,7 +165,9 @@ def test_the_complex_step_is_the_slope(method: Any, more: dict[str, Any]) -> Non
     slope, high, low = (method(closed(each, **more)) for each in (there, up, down))
     for name in ("throughput", "residence", "queue", "utilization"):
         between = (getattr(high, name) - getattr(low, name)) / (2 * step)
-        np.testing.assert_allclose(getattr(slope, name).imag / 1e-20, between, rtol=1e-4, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(slope, name).imag / 1e-20, between, rtol=1e-4, atol=1e-5, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("more", WAYS, ids=lambda each: str(each)[:50])
@@ -150,7 +183,13 @@ def test_a_sweep_is_its_points_one_by_one(method: Any, more: dict[str, Any]) -> 
 
 def test_open_classes_beside_closed_ones_go_the_general_way_too() -> None:
     given = network_arrays(
-        DEMAND, population=[5, 0], arrivals=[0, 0.3], closed=[1, 0], think=[1, 0], servers=[2, 1, 1], discipline="ps"
+        DEMAND,
+        population=[5, 0],
+        arrivals=[0, 0.3],
+        closed=[1, 0],
+        think=[1, 0],
+        servers=[2, 1, 1],
+        discipline="ps",
     )
     right = exact(given)
     for method in METHODS:
@@ -175,7 +214,10 @@ def test_nobody_and_nothing_to_do_are_answered(method: Any) -> None:
         assert method(empty).throughput.tolist() == [[0.0, 0.0]]
         idle = network_arrays(np.zeros((1, 3)), population=4, think=2.0, **more)  # type: ignore[arg-type]
         assert method(idle).throughput[0, 0] == pytest.approx(2.0)
-        with pytest.raises(NoAnswerError, match="a cycle of class 1 takes no time: all its demands and its think time"):
+        with pytest.raises(
+            NoAnswerError,
+            match="a cycle of class 1 takes no time: all its demands and its think time",
+        ):
             method(network_arrays(np.zeros((1, 3)), population=4, **more))  # type: ignore[arg-type]
 
 
@@ -194,7 +236,10 @@ def test_a_little_too_much_of_a_station_is_put_right_and_said() -> None:
     given = network_arrays(demand, population=100, think=1.0)
     answer = checked(given, linearizer(given), ITERATED)
     assert answer.notes == (
-        "station 17 came out busy for 1.00008 of the time; throughputs were lowered to its capacity",
+        (
+            "station 17 came out busy for 1.00008 of the time; throughputs were lowered to its"
+            " capacity"
+        ),
     )
     assert answer.utilization[0, :, 16].sum() == pytest.approx(1, abs=1e-12)
     step = 1e-6
@@ -202,8 +247,12 @@ def test_a_little_too_much_of_a_station_is_put_right_and_said() -> None:
     there[0, 16] += 1e-20j
     up[0, 16] += step
     down[0, 16] -= step
-    slope, high, low = (linearizer(network_arrays(each, population=100, think=1.0)) for each in (there, up, down))
-    np.testing.assert_allclose(slope.queue.imag / 1e-20, (high.queue - low.queue) / (2 * step), rtol=1e-3, atol=1e-3)
+    slope, high, low = (
+        linearizer(network_arrays(each, population=100, think=1.0)) for each in (there, up, down)
+    )
+    np.testing.assert_allclose(
+        slope.queue.imag / 1e-20, (high.queue - low.queue) / (2 * step), rtol=1e-3, atol=1e-3
+    )
 
 
 def test_classes_that_vary_unequally_at_a_saturated_station_are_put_right_and_said() -> None:
@@ -213,7 +262,9 @@ def test_classes_that_vary_unequally_at_a_saturated_station_are_put_right_and_sa
         "t": station(service={"a": 0.3, "b": 0.9}, discipline="ps"),
         "u": station(service={"a": 1.0, "b": 3.0}),
     }
-    answer = solve(network({"a": closed_class(4), "b": closed_class(3)}, stations), method="linearizer")
+    answer = solve(
+        network({"a": closed_class(4), "b": closed_class(3)}, stations), method="linearizer"
+    )
     assert any(note.startswith("s came out busy for 1.06397 of the time") for note in answer.notes)
     assert answer["utilization[s]"] == pytest.approx(1, abs=1e-12)
     assert answer["throughput[a]"] == pytest.approx(0.2056946, rel=0.04)
@@ -224,10 +275,18 @@ def test_every_answer_names_variant_rule_and_usual_error() -> None:
     answer = linearizer(closed(discipline="fcfs"))
     assert answer.method == "Linearizer, 3 rounds"
     assert answer.rule.startswith("substitution until no queue moves by more than 1e-11")
-    assert answer.usual_error.endswith("measured with service times that differ at first come first served")
+    assert answer.usual_error.endswith(
+        "measured with service times that differ at first come first served"
+    )
     assert schweitzer(closed()).method == "Bard-Schweitzer"
-    named = {usual_error(closed(**each), corrected=True).partition("measured with ")[2] for each in WAYS}
-    named.add(usual_error(closed(discipline="fcfs", scv=0.5), corrected=False).partition("measured with ")[2])
+    named = {
+        usual_error(closed(**each), corrected=True).partition("measured with ")[2] for each in WAYS
+    }
+    named.add(
+        usual_error(closed(discipline="fcfs", scv=0.5), corrected=False).partition(
+            "measured with "
+        )[2]
+    )
     assert named == set(MEASURED)
 
 
@@ -237,20 +296,28 @@ def test_an_iteration_that_does_not_settle_is_an_error(monkeypatch: pytest.Monke
     with pytest.raises(NoAnswerError, match="Newton's method does not settle within 2 steps"):
         schweitzer(closed())
     with pytest.raises(
-        NoAnswerError, match="the approximation does not settle within 3 steps; a station may be at its"
+        NoAnswerError,
+        match="the approximation does not settle within 3 steps; a station may be at its",
     ):
         schweitzer(closed(discipline="fcfs"))
 
 
 def test_a_saturated_station_is_named() -> None:
-    with pytest.raises(NoAnswerError, match=r"station 1 is saturated: arrivals ask it for 1\.5 s of service a second"):
+    with pytest.raises(
+        NoAnswerError,
+        match=r"station 1 is saturated: arrivals ask it for 1\.5 s of service a second",
+    ):
         schweitzer(network_arrays([0.5], arrivals=3.0, discipline="fcfs", scv=2.0))
 
 
 def test_an_overloaded_start_does_not_stop_the_iteration() -> None:
     """More customers of a higher rank than the server takes at first guess."""
     given = network_arrays(
-        [[1.0], [1.0]], population=[30, 5], think=[20.0, 5.0], discipline="priority", priority=[1, 2]
+        [[1.0], [1.0]],
+        population=[30, 5],
+        think=[20.0, 5.0],
+        discipline="priority",
+        priority=[1, 2],
     )
     count = np.array([[30.0, 5.0]])
     flow, time, _ = _by_substitution(given, count, None, np.full((1, 2, 1), 100.0))

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slipstick.errors import ModelError
-from slipstick.queueing.bounds import asymptotic, balanced_job, geometric, proportional, saturation_population
+from slipstick.queueing.bounds import (
+    asymptotic,
+    balanced_job,
+    geometric,
+    proportional,
+    saturation_population,
+)
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
@@ -18,7 +24,9 @@ demands = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=6)
 
 
 @given(demands, st.integers(0, 40), st.sampled_from([0.0, 1.0, 30.0]))
-def test_all_bounds_enclose_the_exact_throughput(demand: list[float], count: int, think: float) -> None:
+def test_all_bounds_enclose_the_exact_throughput(
+    demand: list[float], count: int, think: float
+) -> None:
     one = network_arrays(demand, population=count, think=think)
     flow = exact(one).throughput[0, 0]
     wide_low, wide_high = asymptotic(one)
@@ -27,12 +35,17 @@ def test_all_bounds_enclose_the_exact_throughput(demand: list[float], count: int
         assert low[0, 0] <= flow * (1 + 1e-12)
         assert high[0, 0] >= flow * (1 - 1e-12)
         assert low[0, 0] >= wide_low[0, 0] * (1 - 1e-12)
-        # The published upper geometric bound knows the slowest station only, not the customers that think.
-        assert high[0, 0] <= (wide_high[0, 0] if bounds is not geometric else 1 / max(demand)) * (1 + 1e-12)
+        # The published upper geometric bound knows the slowest station only, not the customers that
+        # think.
+        assert high[0, 0] <= (wide_high[0, 0] if bounds is not geometric else 1 / max(demand)) * (
+            1 + 1e-12
+        )
 
 
 def test_at_several_servers_all_wait_for_all_others_at_most() -> None:
-    """Six customers at two servers take three services for a turn at most, and need three seconds for six at least."""
+    """Six customers at two servers take three services for a turn at most, and need three
+    seconds for six at least.
+    """
     low, high = asymptotic(network_arrays([1.0], population=6, think=1.0, servers=2))
     assert (low.item(), high.item()) == pytest.approx((6 / (1 + 3), 2.0))
 
@@ -63,10 +76,16 @@ def test_at_several_servers_all_wait_for_all_others_at_most() -> None:
         ),
     ],
 )
-def test_geometric_bounds_are_those_of_the_published_tables(think: float, published: list[tuple[float, ...]]) -> None:
+def test_geometric_bounds_are_those_of_the_published_tables(
+    think: float, published: list[tuple[float, ...]]
+) -> None:
     count, low, high = np.array(published).T
-    found = geometric(network_arrays([0.1, 0.1, 0.09, 0.08], population=count[:, None], think=think))
-    np.testing.assert_allclose(np.column_stack(found), np.column_stack([low, high]), rtol=0, atol=5.1e-5)
+    found = geometric(
+        network_arrays([0.1, 0.1, 0.09, 0.08], population=count[:, None], think=think)
+    )
+    np.testing.assert_allclose(
+        np.column_stack(found), np.column_stack([low, high]), rtol=0, atol=5.1e-5
+    )
 
 
 @given(st.integers(1, 6), st.integers(0, 30))
@@ -84,7 +103,10 @@ def test_asymptotic_bounds_take_several_classes_servers_rates_and_open_classes()
     for _ in range(30):
         demand = random.random((2, 3))
         given = network_arrays(
-            demand, population=random.integers(0, 6, 2), think=1.0, rates=[None, [1, 2, 3], [2, 1.5]]
+            demand,
+            population=random.integers(0, 6, 2),
+            think=1.0,
+            rates=[None, [1, 2, 3], [2, 1.5]],
         )
         low, high = asymptotic(given)
         flow = exact(given).throughput
@@ -94,7 +116,9 @@ def test_asymptotic_bounds_take_several_classes_servers_rates_and_open_classes()
     low, high = asymptotic(mixed)
     assert low[0].tolist() == [0.0, 1.0]
     assert high[0].tolist() == pytest.approx([1.2, 1.0])
-    ranked = network_arrays([[0.5], [0.4]], population=[9, 3], discipline="priority", priority=[1, 2])
+    ranked = network_arrays(
+        [[0.5], [0.4]], population=[9, 3], discipline="priority", priority=[1, 2]
+    )
     assert asymptotic(ranked)[0].tolist() == [[0.0, 0.0]]
     uneven = network_arrays([[0.5], [0.4]], population=[9, 3], discipline="fcfs")
     assert asymptotic(uneven)[0].tolist() == [[0.0, 0.0]]
@@ -103,13 +127,23 @@ def test_asymptotic_bounds_take_several_classes_servers_rates_and_open_classes()
 
 
 def throughput_beside_a_stream(jobs: int, demand: float, load: float, speeds: list[float]) -> float:
-    """Solve the chain of jobs that think for 1 s and share a station with a stream of such a load, up to 60 of it."""
+    """Solve the chain of jobs that think for 1 s and share a station with a stream of such a
+    load, up to 60 of it.
+    """
     most = 60
-    place = {state: at for at, state in enumerate((j, g) for j in range(jobs + 1) for g in range(most + 1))}
+    place = {
+        state: at
+        for at, state in enumerate((j, g) for j in range(jobs + 1) for g in range(most + 1))
+    }
     flows = np.zeros((len(place), len(place)))
     for (j, g), at in place.items():
         each = speeds[min(j + g, len(speeds)) - 1] / max(1, j + g)
-        moves = ((j + 1, g, jobs - j), (j - 1, g, j * each / demand), (j, g + 1, load), (j, g - 1, g * each))
+        moves = (
+            (j + 1, g, jobs - j),
+            (j - 1, g, j * each / demand),
+            (j, g + 1, load),
+            (j, g - 1, g * each),
+        )
         for more, others, rate in moves:
             if (more, others) in place:
                 flows[at, place[more, others]] += rate
@@ -131,7 +165,12 @@ def test_bounds_hold_beside_open_streams_for_rates_of_any_growth(
 ) -> None:
     load = part * speeds[-1]
     mixed = network_arrays(
-        [[demand], [1.0]], population=[jobs, 0], arrivals=[0, load], closed=[1, 0], think=1.0, rates=[speeds]
+        [[demand], [1.0]],
+        population=[jobs, 0],
+        arrivals=[0, load],
+        closed=[1, 0],
+        think=1.0,
+        rates=[speeds],
     )
     flow = throughput_beside_a_stream(jobs, demand, load, speeds)
     low, high = asymptotic(mixed)
@@ -141,7 +180,9 @@ def test_bounds_hold_beside_open_streams_for_rates_of_any_growth(
 
 @pytest.mark.parametrize("discipline", ["priority", "priority-preemptive", "fcfs"])
 @pytest.mark.parametrize("speeds", [[0.5, 4.0], [4.0, 0.5], [1.0, 1.5, 6.0]])
-def test_bounds_hold_without_product_form_for_rates_of_any_growth(discipline: str, speeds: list[float]) -> None:
+def test_bounds_hold_without_product_form_for_rates_of_any_growth(
+    discipline: str, speeds: list[float]
+) -> None:
     """With priorities one customer has the whole speed that many give a station."""
     both = network_arrays(
         [[1.0], [0.7]],
@@ -160,10 +201,12 @@ def test_bounds_hold_without_product_form_for_rates_of_any_growth(discipline: st
 def test_the_saturation_population_is_where_the_upper_bounds_cross() -> None:
     one = network_arrays([0.6, 0.4], population=4, think=1.0)
     assert saturation_population(one)[0, 0] == pytest.approx(2 / 0.6)
-    assert saturation_population(network_arrays([0.6, 0.4], population=4, think=1.0, servers=[3, 1]))[
-        0, 0
-    ] == pytest.approx(5)
-    assert saturation_population(network_arrays([0.6], population=4, discipline="is"))[0, 0] == np.inf
+    assert saturation_population(
+        network_arrays([0.6, 0.4], population=4, think=1.0, servers=[3, 1])
+    )[0, 0] == pytest.approx(5)
+    assert (
+        saturation_population(network_arrays([0.6], population=4, discipline="is"))[0, 0] == np.inf
+    )
     there = np.array([0.6 + 1e-20j, 0.4])
     slope = saturation_population(network_arrays(there, population=4, think=1.0)).imag / 1e-20
     assert slope[0, 0] == pytest.approx(-1.4 / 0.36)
@@ -172,11 +215,17 @@ def test_the_saturation_population_is_where_the_upper_bounds_cross() -> None:
 @pytest.mark.parametrize("bounds", SHARP)
 def test_sharper_bounds_are_for_one_class_and_single_servers(bounds: object) -> None:
     assert callable(bounds)
-    with pytest.raises(ModelError, match="bounds are for one closed class; asymptotic bounds take any"):
+    with pytest.raises(
+        ModelError, match="bounds are for one closed class; asymptotic bounds take any"
+    ):
         bounds(network_arrays([[0.5], [0.4]], population=2))
-    with pytest.raises(ModelError, match="bounds are for one closed class; asymptotic bounds take any"):
+    with pytest.raises(
+        ModelError, match="bounds are for one closed class; asymptotic bounds take any"
+    ):
         bounds(network_arrays([0.5], arrivals=1))
-    with pytest.raises(ModelError, match=r"station 1 is not a single server of one speed, which .* bounds need; "):
+    with pytest.raises(
+        ModelError, match=r"station 1 is not a single server of one speed, which .* bounds need; "
+    ):
         bounds(network_arrays([0.5], population=2, servers=2))
 
 

@@ -20,12 +20,16 @@ def there(ends: list[tuple[tuple[int, int], tuple[int, int]]], *probability: obj
 
 
 def test_a_cycle_is_one_visit_to_the_reference() -> None:
-    visits = traffic_equations(there(BACK, [0.75, 0.25, 1.0], [0.5, 0.5, 1.0]), [0], CPU, True, (1, 2))
+    visits = traffic_equations(
+        there(BACK, [0.75, 0.25, 1.0], [0.5, 0.5, 1.0]), [0], CPU, True, (1, 2)
+    )
     np.testing.assert_allclose(visits[:, 0], [[1.0, 0.75], [1.0, 0.5]])
 
 
 def test_a_cycle_is_one_visit_by_all_classes_together() -> None:
-    """As a twice at the processor and as b once: a third of the cycles each, and no visit of other classes."""
+    """As a twice at the processor and as b once: a third of the cycles each, and no visit of
+    other classes.
+    """
     ends = [((0, 0), (0, 0)), ((0, 0), (2, 0)), ((2, 0), (0, 0))]
     visits = traffic_equations(there(ends, 0.5, 0.5, 1.0), [0, 2], CPU, True, (3, 1))
     np.testing.assert_allclose(visits[0, :, 0], [2 / 3, 0, 1 / 3])
@@ -49,7 +53,9 @@ def test_a_stream_comes_in_at_the_reference() -> None:
 
 
 def test_an_open_chain_is_that_of_a_textbook() -> None:
-    """Bolch et al. 1998, Example 7.7, p. 304, its first class: 1.667 visits with an arrival rate of 2."""
+    """Bolch et al. 1998, Example 7.7, p. 304, its first class: 1.667 visits with an arrival rate
+    of 2.
+    """
     matrix = np.array([[0, 0.4, 0.3], [0.6, 0, 0.4], [0.5, 0.5, 0]])
     ends = [((0, i), (0, j)) for i in range(3) for j in range(3)]
     visits = traffic_equations(there(ends, *matrix.ravel()), [0], (0, 0), False, (1, 3))
@@ -57,7 +63,9 @@ def test_an_open_chain_is_that_of_a_textbook() -> None:
 
 
 def test_where_nobody_comes_back_there_are_no_visits_and_elsewhere_there_are() -> None:
-    visits = traffic_equations(there(AWAY, [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]), [0], CPU, False, (1, 2))
+    visits = traffic_equations(
+        there(AWAY, [0.0, 1.0, 1.0], [0.5, 0.5, 1.0]), [0], CPU, False, (1, 2)
+    )
     assert np.isnan(visits[0, 0, 0])
     assert visits[1, 0, 0] == pytest.approx(2.0)
 
@@ -69,7 +77,9 @@ def test_a_small_imaginary_step_gives_the_derivative_by_a_probability() -> None:
 
 
 def test_points_are_taken_by_mask() -> None:
-    assert there(BACK, [0.75, 0.25, 1.0], [0.5, 0.5, 1.0]).select([False, True]).probability.tolist() == [[0.5, 0.5, 1]]
+    assert there(BACK, [0.75, 0.25, 1.0], [0.5, 0.5, 1.0]).select(
+        [False, True]
+    ).probability.tolist() == [[0.5, 0.5, 1]]
 
 
 def test_classes_that_are_chains_of_their_own_stay_as_they_are() -> None:
@@ -86,11 +96,17 @@ def test_a_chain_of_classes_alike_is_one_class_with_their_visits() -> None:
     np.testing.assert_allclose(whole[1], [[[2.0, 3.0]]])
     assert (whole[2] == 1).all()
     chain = network_arrays(*whole[:2], population=4, think=3.0, discipline="fcfs", servers=[2, 1])
-    one = network_arrays([0.5, 0.2], [2.0, 3.0], population=4, think=3.0, discipline="fcfs", servers=[2, 1])
+    one = network_arrays(
+        [0.5, 0.2], [2.0, 3.0], population=4, think=3.0, discipline="fcfs", servers=[2, 1]
+    )
     np.testing.assert_allclose(exact(chain).queue, exact(one).queue)
 
 
 def test_service_times_that_differ_within_a_chain_have_a_mixed_scv() -> None:
-    """Half 1 s, half 3 s, both exponential: mean 2, second moment (2 + 18) / 2 = 10, scv 10/4 - 1."""
+    """Half 1 s, half 3 s, both exponential: mean 2, second moment (2 + 18) / 2 = 10, scv 10/4 -
+    1.
+    """
     half, one = np.full((1, 2, 1), 0.5), np.ones((1, 2, 1))
-    assert joined_chains(np.array([[[1.0], [3.0]]]), half, one, np.array([0, 0]))[2].item() == pytest.approx(1.5)
+    assert joined_chains(np.array([[[1.0], [3.0]]]), half, one, np.array([0, 0]))[
+        2
+    ].item() == pytest.approx(1.5)

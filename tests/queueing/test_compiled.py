@@ -18,7 +18,10 @@ from slipstick.queueing.network import network_arrays
 NETWORKS: dict[str, tuple[Any, dict[str, Any]]] = {
     "one class": (exact, {"service": [0.3, 0.2, 0.1], "population": 90, "think": 1.0}),
     "a curve": (exact, {"service": [0.3, 0.2], "population": [[1], [70], [3]]}),
-    "two servers at a station": (exact, {"service": [0.3, 0.2], "population": 80, "servers": [1, 2]}),
+    "two servers at a station": (
+        exact,
+        {"service": [0.3, 0.2], "population": 80, "servers": [1, 2]},
+    ),
     "three classes, one without customers": (
         schweitzer,
         {"service": [[0.3, 0.2], [0.1, 0.4], [0.2, 0.2]], "population": [20, 30, 0], "think": 0.5},
@@ -27,8 +30,14 @@ NETWORKS: dict[str, tuple[Any, dict[str, Any]]] = {
         schweitzer,
         {"service": [[0.3, 0.2], [0.1, 0.4]], "population": [20, 1], "think": 0.5},
     ),
-    "two points near saturation": (schweitzer, {"service": [[[1.0, 0.99]], [[1.0, 0.5]]], "population": 1000}),
-    "an open class": (linearizer, {"service": [[0.3, 0.2], [0.1, 0.1]], "population": [9, 0], "arrivals": [0, 1.0]}),
+    "two points near saturation": (
+        schweitzer,
+        {"service": [[[1.0, 0.99]], [[1.0, 0.5]]], "population": 1000},
+    ),
+    "an open class": (
+        linearizer,
+        {"service": [[0.3, 0.2], [0.1, 0.1]], "population": [9, 0], "arrivals": [0, 1.0]},
+    ),
 }
 
 
@@ -58,7 +67,9 @@ def test_loops_give_the_answers_of_matrices(name: str, monkeypatch: pytest.Monke
 def test_loops_leave_derivatives_to_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A complex demand carries its derivative, which a loop over real numbers would lose."""
     monkeypatch.setattr(compiled, "find_spec", lambda name: name)
-    monkeypatch.setattr(compiled, "_compiled", lambda function: pytest.fail(f"{function.__name__} was used"))
+    monkeypatch.setattr(
+        compiled, "_compiled", lambda function: pytest.fail(f"{function.__name__} was used")
+    )
     with compiled_loops():
         for method in (exact, schweitzer):
             assert method(network_arrays([0.3 + 1e-20j, 0.2], population=80)).throughput.imag.any()

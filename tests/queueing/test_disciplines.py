@@ -1,4 +1,6 @@
-"""Disciplines that serve in another order than that of arrival: equal means where theory says so, and larger variances."""
+"""Disciplines that serve in another order than that of arrival: equal means where theory says
+so, and larger variances.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def one_server(discipline: str, load: float, scv: float) -> Plan:
 @pytest.mark.skipif(not AVAILABLE, reason="plain Python is too slow for so many cycles")
 @pytest.mark.parametrize("discipline", SECOND_MOMENT)
 @pytest.mark.parametrize(("load", "scv", "third"), [(0.5, 1.0, 6.0), (0.4, 0.0, 1.0)])
-def test_response_times_vary_as_theory_says(discipline: str, load: float, scv: float, third: float) -> None:
+def test_response_times_vary_as_theory_says(
+    discipline: str, load: float, scv: float, third: float
+) -> None:
     from slipstick.sim.compiled.kernel import CompiledKernel
 
     kernel = CompiledKernel(one_server(discipline, load, scv), 11)
@@ -60,9 +64,13 @@ def test_response_times_vary_as_theory_says(discipline: str, load: float, scv: f
 class TestMeans:
     def test_exact_methods_take_one_exponential_service_time(self, discipline: str) -> None:
         def of(name: str) -> QueueingNetwork:
-            cpu = station(service={"a": 1.0, "b": 1.0}, visits={"b": 3.0}, discipline=name, servers=2)
+            cpu = station(
+                service={"a": 1.0, "b": 1.0}, visits={"b": 3.0}, discipline=name, servers=2
+            )
             disk = station(service={"a": 2.0}, discipline="ps")
-            return network({"a": closed_class(3, 1.0), "b": closed_class(2)}, {"cpu": cpu, "disk": disk})
+            return network(
+                {"a": closed_class(3, 1.0), "b": closed_class(2)}, {"cpu": cpu, "disk": disk}
+            )
 
         reference, found = solve(of("fcfs")), solve(of(discipline))
         assert found.exact
@@ -76,7 +84,10 @@ class TestMeans:
             return network({"a": closed_class(4, 2.0)}, {"cpu": cpu})
 
         for method in ("markov-chain", "linearizer", "bounds"):
-            assert solve(of(discipline), method=method).values == solve(of("fcfs"), method=method).values
+            assert (
+                solve(of(discipline), method=method).values
+                == solve(of("fcfs"), method=method).values
+            )
 
     def test_classes_that_differ_are_simulated_as_the_chain_says(self, discipline: str) -> None:
         cpu = station(service={"a": 1.0, "b": 3.0}, scv={"b": 0.5}, discipline=discipline)
@@ -96,33 +107,54 @@ class TestMeans:
     def test_approximate_methods_refuse_classes_that_differ(self, discipline: str) -> None:
         cpu = station(service={"a": 1.0, "b": 3.0}, discipline=discipline)
         model = network({"a": closed_class(3, 1.0), "b": closed_class(2)}, {"cpu": cpu})
-        with pytest.raises((ModelError, NoAnswerError), match="approximate methods take that for one class only"):
+        with pytest.raises(
+            (ModelError, NoAnswerError), match="approximate methods take that for one class only"
+        ):
             solve(model, method="linearizer")
 
     def test_streams_are_approximated_as_at_first_come_first_served(self, discipline: str) -> None:
         def of(name: str) -> Answer:
             cpu = station(service={"a": 1.0, "b": 3.0}, discipline=name)
-            return solve(network({"a": open_class(0.2), "b": open_class(0.1)}, {"cpu": cpu}), method="linearizer")
+            return solve(
+                network({"a": open_class(0.2), "b": open_class(0.1)}, {"cpu": cpu}),
+                method="linearizer",
+            )
 
         assert of(discipline).values == of("fcfs").values
 
-    def test_processors_wait_on_average_as_at_first_come_first_served(self, discipline: str) -> None:
+    def test_processors_wait_on_average_as_at_first_come_first_served(
+        self, discipline: str
+    ) -> None:
         cycle = delay(2.0, name="think", scv=1.0) >> service("bus", 1.0, name="request", scv=1.0)
-        models = [closed_model(cycle, 6, resources={"bus": Station(discipline=name)}) for name in ("fcfs", discipline)]
+        models = [
+            closed_model(cycle, 6, resources={"bus": Station(discipline=name)})
+            for name in ("fcfs", discipline)
+        ]
         first, other = (solve(model, method="mean-value") for model in models)
         assert other.exact
         assert other["time"] == first["time"]
-        assert solve(models[1], method="simulation")["time"] == pytest.approx(first["time"], rel=0.03)
+        assert solve(models[1], method="simulation")["time"] == pytest.approx(
+            first["time"], rel=0.03
+        )
         assert solve(models[1], method="bounds").values == solve(models[0], method="bounds").values
 
     def test_maxima_of_waits_are_noted(self, discipline: str) -> None:
         branches = fork(service("bus", 1.0, name="left"), service("bus", 2.0, name="right"))
-        model = closed_model(delay(2.0, name="think") >> branches, 3, resources={"bus": Station(discipline=discipline)})
-        assert any(note.startswith("waits at bus vary as") for note in solve(model, method="mean-value").notes)
+        model = closed_model(
+            delay(2.0, name="think") >> branches,
+            3,
+            resources={"bus": Station(discipline=discipline)},
+        )
+        assert any(
+            note.startswith("waits at bus vary as")
+            for note in solve(model, method="mean-value").notes
+        )
 
     def test_groups_are_refused_by_mean_value(self, discipline: str) -> None:
         cycle = delay(2.0, name="think") >> service("bus", 1.0, name="request")
-        model = grouped_model({"a": (2, cycle), "b": (2, cycle)}, resources={"bus": Station(discipline=discipline)})
+        model = grouped_model(
+            {"a": (2, cycle), "b": (2, cycle)}, resources={"bus": Station(discipline=discipline)}
+        )
         with pytest.raises(NoAnswerError, match="groups wait unequally long"):
             solve(model, method="mean-value")
 

@@ -1,4 +1,6 @@
-"""Exact answers by four roads: scaled constants, logarithms, the published recursion, and every state in fractions."""
+"""Exact answers by four roads: scaled constants, logarithms, the published recursion, and every
+state in fractions.
+"""
 
 from __future__ import annotations
 
@@ -20,38 +22,52 @@ from tests.queueing.reference import enumerate_states
 from tests.queueing.reference_mva import mean_values
 
 ROADS: list[Callable[[NetworkArrays], NetworkSolution]] = [exact, convolution]
-SPEEDS = [[[1], [1], [1]], [[1], [1, 2], [1, 2, 3]], [[1, 2, 3, 4, 5, 6, 7, 8], [1, 1.5, 1.25], [0.5, 3]]]
+SPEEDS = [
+    [[1], [1], [1]],
+    [[1], [1, 2], [1, 2, 3]],
+    [[1, 2, 3, 4, 5, 6, 7, 8], [1, 1.5, 1.25], [0.5, 3]],
+]
 NAMES = ("throughput", "residence", "queue", "utilization")
 
 
 def same(one: NetworkSolution, other: NetworkSolution, within: float = 1e-10) -> None:
     for name in NAMES:
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=within, atol=1e-14, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(other, name), rtol=within, atol=1e-14, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("speeds", SPEEDS, ids=["single", "servers", "rates"])
 @pytest.mark.parametrize("population", [[7], [3, 4], [2, 3, 2], [1, 0, 3]], ids=str)
 def test_equals_the_sum_over_all_states(
-    road: Callable[[NetworkArrays], NetworkSolution], speeds: list[list[float]], population: list[int]
+    road: Callable[[NetworkArrays], NetworkSolution],
+    speeds: list[list[float]],
+    population: list[int],
 ) -> None:
     random = np.random.default_rng(7)
     demand, think = random.random((len(population), 3)), random.random(len(population)) * 3
     answer = road(network_arrays(demand, population=population, think=think, rates=speeds))
     wanted = enumerate_states(demand.tolist(), think.tolist(), population, speeds)
-    np.testing.assert_allclose(answer.queue[0], np.array(wanted.queue, dtype=float), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        answer.queue[0], np.array(wanted.queue, dtype=float), rtol=1e-12, atol=1e-14
+    )
     away = (answer.throughput * think)[0]
     np.testing.assert_allclose(away, np.array(wanted.thinking, dtype=float), rtol=1e-12)
     for chance, row in zip(answer.probability, wanted.probability, strict=True):
         if chance is not None:
-            np.testing.assert_allclose(chance[0, : len(row)], np.array(row, dtype=float), rtol=1e-10, atol=1e-15)
+            np.testing.assert_allclose(
+                chance[0, : len(row)], np.array(row, dtype=float), rtol=1e-10, atol=1e-15
+            )
 
 
 @pytest.mark.parametrize("population", [[7], [3, 4]], ids=str)
 def test_gives_every_probability_when_asked(population: list[int]) -> None:
     demand = np.random.default_rng(7).random((len(population), 3))
     given = network_arrays(demand, population=population, think=1.0, servers=[1, 2, 1])
-    for one, other in zip(exact(given, marginals=True).probability, convolution(given).probability, strict=True):
+    for one, other in zip(
+        exact(given, marginals=True).probability, convolution(given).probability, strict=True
+    ):
         assert one is not None
         assert other is not None
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-15)
@@ -70,7 +86,9 @@ networks = st.builds(
 )
 
 
-def random_network(seed: int, classes: int, stations: int, most: int, open_too: bool, several: bool) -> NetworkArrays:
+def random_network(
+    seed: int, classes: int, stations: int, most: int, open_too: bool, several: bool
+) -> NetworkArrays:
     """Draw a product-form network at three points, one of its classes open if asked for."""
     random = np.random.default_rng(seed)
     closed = np.array([not (open_too and r == classes - 1) for r in range(classes)])
@@ -104,11 +122,15 @@ def test_a_sweep_is_its_points_one_by_one(given: NetworkArrays) -> None:
     for point in range(given.points):
         alone = exact(given.select(slice(point, point + 1)))
         for name in NAMES:
-            np.testing.assert_allclose(getattr(swept, name)[point], getattr(alone, name)[0], rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(
+                getattr(swept, name)[point], getattr(alone, name)[0], rtol=1e-12, atol=1e-15
+            )
 
 
 @pytest.mark.parametrize("road", [exact, convolution])
-def test_two_points_of_other_populations_are_two_networks(road: Callable[[NetworkArrays], NetworkSolution]) -> None:
+def test_two_points_of_other_populations_are_two_networks(
+    road: Callable[[NetworkArrays], NetworkSolution],
+) -> None:
     demand, populations = [[0.3, 0.2], [0.1, 0.4]], [[2, 3], [4, 1]]
     both = road(network_arrays(demand, population=populations, think=1.0))
     for point, population in enumerate(populations):
@@ -119,7 +141,9 @@ def test_two_points_of_other_populations_are_two_networks(road: Callable[[Networ
 def test_points_are_solved_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep too large for one block is the same sweep."""
     random = np.random.default_rng(3)
-    one = network_arrays(random.random((7, 1, 3)), population=np.arange(7)[:, None], think=1.0, servers=[1, 2, 1])
+    one = network_arrays(
+        random.random((7, 1, 3)), population=np.arange(7)[:, None], think=1.0, servers=[1, 2, 1]
+    )
     two = network_arrays(random.random((7, 2, 3)), population=[4, 3], think=1.0, servers=[1, 2, 1])
     whole = exact(one, marginals=True), exact(two, marginals=True)
     monkeypatch.setattr("slipstick.queueing.normalizing_constants.MOST_NUMBERS", 50)
@@ -141,13 +165,25 @@ def test_the_curve_over_the_population_is_one_recursion() -> None:
 
 @pytest.mark.parametrize(
     ("servers", "demand", "population"),
-    [(4, 0.3, 50), (8, 0.1, 100), (16, 0.06, 100), (16, 1 / 16, 300), (64, 1 / 64, 500), (64, 0.06, 200)],
+    [
+        (4, 0.3, 50),
+        (8, 0.1, 100),
+        (16, 0.06, 100),
+        (16, 1 / 16, 300),
+        (64, 1 / 64, 500),
+        (64, 0.06, 200),
+    ],
 )
-def test_many_servers_where_the_textbook_recursion_breaks(servers: int, demand: float, population: int) -> None:
+def test_many_servers_where_the_textbook_recursion_breaks(
+    servers: int, demand: float, population: int
+) -> None:
     given = network_arrays([1.0, demand], population=population, servers=[servers, 1])
     answer = checked(given, exact(given))
     same(answer, convolution(given), within=1e-10)
-    np.testing.assert_allclose(answer.probability[0], convolution(given).probability[0], rtol=1e-8, atol=1e-14)  # type: ignore[arg-type]
+    probability, expected = answer.probability[0], convolution(given).probability[0]
+    assert probability is not None
+    assert expected is not None
+    np.testing.assert_allclose(probability, expected, rtol=1e-8, atol=1e-14)
 
 
 def test_thousands_of_customers_and_servers() -> None:
@@ -181,7 +217,9 @@ def test_an_open_station_is_erlang_c(servers: int) -> None:
 
 
 def test_open_customers_beside_closed_ones_are_summed_out() -> None:
-    """Two servers, one closed class of three and an open one: against the sum over open customers, cut at 400."""
+    """Two servers, one closed class of three and an open one: against the sum over open
+    customers, cut at 400.
+    """
     load, own, away, count = 0.8, 0.5, 1.0, 3
     closed = np.arange(count + 1)[:, None]
     opened = np.arange(400)[None]
@@ -197,7 +235,12 @@ def test_open_customers_beside_closed_ones_are_summed_out() -> None:
     for road in ROADS:
         answer = road(
             network_arrays(
-                [[own], [1.0]], population=[3, 0], arrivals=[0, load], closed=[1, 0], think=[away, 0], servers=2
+                [[own], [1.0]],
+                population=[3, 0],
+                arrivals=[0, load],
+                closed=[1, 0],
+                think=[away, 0],
+                servers=2,
             )
         )
         np.testing.assert_allclose(answer.queue[0, :, 0], [mean_closed, mean_open], rtol=1e-12)
@@ -226,13 +269,19 @@ DEGENERATE: list[tuple[dict[str, Any], list[float], list[list[float]]]] = [
     ({"service": [[0.5], [0.25]], "population": [0, 2]}, [0.0, 4.0], [[0.0], [2.0]]),
     ({"service": [[0.5], [0.5]], "population": [1, 1], "servers": 5}, [2.0, 2.0], [[1.0], [1.0]]),
     ({"service": [[0.0], [0.0]], "population": [1, 2], "think": 2.0}, [0.5, 1.0], [[0.0], [0.0]]),
-    ({"service": [[0.5], [0.25]], "population": [1, 2], "discipline": "is"}, [2.0, 8.0], [[1.0], [2.0]]),
+    (
+        {"service": [[0.5], [0.25]], "population": [1, 2], "discipline": "is"},
+        [2.0, 8.0],
+        [[1.0], [2.0]],
+    ),
     ({"service": [0.5], "arrivals": 0.0}, [0.0], [[0.0]]),
 ]
 
 
 @pytest.mark.parametrize("road", ROADS)
-@pytest.mark.parametrize(("given", "throughput", "queue"), DEGENERATE, ids=lambda each: str(each)[:60])
+@pytest.mark.parametrize(
+    ("given", "throughput", "queue"), DEGENERATE, ids=lambda each: str(each)[:60]
+)
 def test_degenerate_networks_have_the_obvious_answer(
     road: Callable[[NetworkArrays], NetworkSolution],
     given: dict[str, Any],
@@ -257,7 +306,9 @@ CURVED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize("more", CURVED, ids=lambda each: str(each)[:60])
-def test_the_complex_step_is_the_slope(road: Callable[[NetworkArrays], NetworkSolution], more: dict[str, Any]) -> None:
+def test_the_complex_step_is_the_slope(
+    road: Callable[[NetworkArrays], NetworkSolution], more: dict[str, Any]
+) -> None:
     demand, step = np.array([[0.5, 0.7, 0.3], [0.2, 0.3, 0.4]]), 1e-6
     for place in ((0, 1), (0, 2)):
         there = demand.astype(complex)
@@ -268,8 +319,12 @@ def test_the_complex_step_is_the_slope(road: Callable[[NetworkArrays], NetworkSo
         slope, high, low = (road(network_arrays(each, **more)) for each in (there, up, down))
         for name in NAMES:
             between = (getattr(high, name) - getattr(low, name)) / (2 * step)
-            np.testing.assert_allclose(getattr(slope, name).imag / 1e-20, between, rtol=1e-6, atol=1e-7)
-            np.testing.assert_allclose(getattr(slope, name).real, getattr(road(network_arrays(demand, **more)), name))
+            np.testing.assert_allclose(
+                getattr(slope, name).imag / 1e-20, between, rtol=1e-6, atol=1e-7
+            )
+            np.testing.assert_allclose(
+                getattr(slope, name).real, getattr(road(network_arrays(demand, **more)), name)
+            )
 
 
 def test_shares_of_the_cycle_add_up_to_one() -> None:
@@ -287,44 +342,64 @@ def test_shares_of_the_cycle_add_up_to_one() -> None:
 def test_the_published_recursion_refuses_several_servers() -> None:
     with pytest.raises(ModelError) as refused:
         mean_values(network_arrays([1.0, 1.0], population=2, servers=[1, 2]))
-    assert str(refused.value) == (
-        "station 2 is not a single server of one speed, which the published recursion needs; ask for exact or "
-        "convolution"
+    assert (
+        str(refused.value)
+        == "station 2 is not a single server of one speed, which the published recursion needs; ask"
+        " for exact or convolution"
     )
 
 
 def test_a_lattice_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as refused:
         exact(network_arrays(np.ones((4, 2)), population=100, think=1.0))
-    assert str(refused.value) == (
-        "the lattice of populations (100, 100, 100, 100) takes 180,136,512,636 steps; the limit is 10,000,000,000: ask "
-        "for linearizer or schweitzer, which do not grow with it, or allow more with --limit lattice=1.9e+11 (limits: in a "
-        "study, limits= in Python)"
+    assert (
+        str(refused.value)
+        == "the lattice of populations (100, 100, 100, 100) takes 180,136,512,636 steps; the limit"
+        " is 10,000,000,000: ask for linearizer or schweitzer, which do not grow with it, or"
+        " allow more with --limit lattice=1.9e+11 (limits: in a study, limits= in Python)"
     )
-    # Two classes of 1,000 are few populations: at single servers they take 0.2 s, beside a station of two speeds half a minute.
+    # Two classes of 1,000 are few populations: at single servers they take 0.2 s, beside a station
+    # of two speeds half a minute.
     with pytest.raises(NoAnswerError, match="the limit is 10,000,000,000"):
         exact(network_arrays(np.ones((2, 3)), population=1000, servers=[1, 2, 1]))
-    # One customer beside 1.5 million: places are few, but planes are many, and each takes a call of every step.
+    # One customer beside 1.5 million: places are few, but planes are many, and each takes a call of
+    # every step.
     with pytest.raises(NoAnswerError, match=r"\(1, 1500000\) takes 11,754,015,672 steps"):
         exact(network_arrays(np.ones((2, 2)), population=[1, 1_500_000], think=1.0))
     with pytest.raises(NoAnswerError) as refused:
         convolution(network_arrays(np.ones((2, 2)), population=250, think=1.0))
-    assert str(refused.value) == (
-        "convolution in logarithms would take 11,907,378,003 terms; the limit is 200,000,000: ask for exact, for "
-        "linearizer or schweitzer, or allow more with --limit terms=1.3e+10 (limits: in a study, limits= in Python)"
+    assert (
+        str(refused.value)
+        == "convolution in logarithms would take 11,907,378,003 terms; the limit is 200,000,000:"
+        " ask for exact, for linearizer or schweitzer, or allow more with --limit terms=1.3e+10"
+        " (limits: in a study, limits= in Python)"
     )
 
 
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"service": [1.0, 1.0], "arrivals": 0.5, "discipline": ["ps", "priority"]}, "station 2 has priorities"),
         (
-            {"service": [[1.0], [2.0]], "population": [1, 1], "discipline": "fcfs", "stations": ["cpu"]},
+            {"service": [1.0, 1.0], "arrivals": 0.5, "discipline": ["ps", "priority"]},
+            "station 2 has priorities",
+        ),
+        (
+            {
+                "service": [[1.0], [2.0]],
+                "population": [1, 1],
+                "discipline": "fcfs",
+                "stations": ["cpu"],
+            },
             "cpu is first come first served and its service times differ between classes",
         ),
         (
-            {"service": [1.0], "population": 3, "discipline": "fcfs", "scv": 0.0, "stations": ["cpu"]},
+            {
+                "service": [1.0],
+                "population": 3,
+                "discipline": "fcfs",
+                "scv": 0.0,
+                "stations": ["cpu"],
+            },
             "cpu is first come first served and its scv is not 1",
         ),
     ],
@@ -334,16 +409,20 @@ def test_what_has_no_product_form_is_refused(given: dict[str, Any], text: str) -
     for road in (exact, convolution, mean_values):
         with pytest.raises(ModelError) as refused:
             road(network_arrays(**given))
-        rest = ", so there is no product form; ask for schweitzer, linearizer, markov-chain or simulation"
+        rest = (
+            ", so there is no product form; ask for schweitzer, linearizer, markov-chain or"
+            " simulation"
+        )
         assert str(refused.value) == text + rest
 
 
 def test_saturation_names_station_load_and_limit() -> None:
     with pytest.raises(NoAnswerError) as refused:
         exact(network_arrays([0.5, 0.3], arrivals=5.0, servers=[2, 2], stations=["cpu", "disk"]))
-    assert str(refused.value) == (
-        "station cpu is saturated: arrivals ask it for 2.5 s of service a second, and it gives less than 2; lower the "
-        "arrivals, shorten the demand, or add servers"
+    assert (
+        str(refused.value)
+        == "station cpu is saturated: arrivals ask it for 2.5 s of service a second, and it gives"
+        " less than 2; lower the arrivals, shorten the demand, or add servers"
     )
     assert list(saturated(network_arrays([0.5], arrivals=[[1.0], [2.0], [3.0]]))) == [1, 2]
 
@@ -351,24 +430,31 @@ def test_saturation_names_station_load_and_limit() -> None:
 def test_a_cycle_without_time_is_refused() -> None:
     with pytest.raises(NoAnswerError) as refused:
         exact(network_arrays([0.0, 0.0], population=2, classes=["jobs"]))
-    assert str(refused.value) == "a cycle of jobs takes no time: all its demands and its think time are 0"
+    assert (
+        str(refused.value)
+        == "a cycle of jobs takes no time: all its demands and its think time are 0"
+    )
 
 
 def test_numbers_that_no_double_holds_are_refused() -> None:
-    with pytest.raises(NoAnswerError, match=r"leaves the range of doubles; look at the sizes of the demands"):
+    with pytest.raises(
+        NoAnswerError, match=r"leaves the range of doubles; look at the sizes of the demands"
+    ):
         exact(network_arrays([1e-320, 1e-320], population=3))
 
 
 def test_a_million_customers_see_what_open_arrivals_see() -> None:
     network = network_arrays([1.0, 1.0], population=10**6, think=2e6, servers=[1, 2])
     answer = checked(network, exact(network))
-    # M/M/1 and M/M/2 at 0.5 customers a second, and a millionth less for each customer who is already there.
+    # M/M/1 and M/M/2 at 0.5 customers a second, and a millionth less for each customer who is
+    # already there.
     assert answer.residence[0, 0].tolist() == pytest.approx([2.0, 16 / 15], rel=5e-6)
     assert answer.throughput[0, 0] == pytest.approx(1e6 / (2e6 + 2.0 + 16 / 15), rel=1e-10)
 
 
 @pytest.mark.parametrize(
-    ("points", "length", "paces"), [(1, 64, 3), (1, 65, 1), (1, 1001, 10), (3, 100, 17), (210, 66, 2), (2, 5000, 3)]
+    ("points", "length", "paces"),
+    [(1, 64, 3), (1, 65, 1), (1, 1001, 10), (3, 100, 17), (210, 66, 2), (2, 5000, 3)],
 )
 @pytest.mark.parametrize("slope", [0, 1e-20])
 def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(
@@ -377,7 +463,9 @@ def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(
     """One after the other or in blocks: the same numbers and derivatives, also over a pace of 0."""
     random = np.random.default_rng(length)
     series, rates = random.random((points, length)), random.random((paces, points))
-    x, each = (values * (1 + 1j * slope * random.random(values.shape)) for values in (series, rates))
+    x, each = (
+        values * (1 + 1j * slope * random.random(values.shape)) for values in (series, rates)
+    )
     each[-1, 0] = 0
     expected = x.copy()
     for pace in each:
@@ -389,7 +477,9 @@ def test_recurrences_are_those_that_a_loop_over_the_numbers_gives(
 
 
 def test_an_open_station_of_very_many_servers_costs_no_more_than_its_list_of_speeds() -> None:
-    """Of 20,000 servers at a load of 19,000 by the formula of Erlang; sums for each number of closed ones are refused."""
+    """Of 20,000 servers at a load of 19,000 by the formula of Erlang; sums for each number of
+    closed ones are refused.
+    """
     servers, load = 20_000, 19_800.0
     served = exact(network_arrays([1.0], arrivals=load, servers=servers))
     blocked = 1.0
@@ -397,6 +487,11 @@ def test_an_open_station_of_very_many_servers_costs_no_more_than_its_list_of_spe
         blocked = load * blocked / (n + load * blocked)
     wait = blocked / (1 - load / servers * (1 - blocked)) / (servers - load)
     assert served.residence.item() == pytest.approx(1 + wait, rel=1e-11)
-    words = r"station 1 takes 900,120,004 terms of sums over what open classes leave of its speeds; the limit is 200,000,000"
+    words = (
+        r"station 1 takes 900,120,004 terms of sums over what open classes leave of its speeds; the"
+        r" limit is 200,000,000"
+    )
     with pytest.raises(NoAnswerError, match=words):
-        exact(network_arrays(np.ones((2, 1)), population=[30_000, 0], arrivals=[0, 1], servers=30_002))
+        exact(
+            network_arrays(np.ones((2, 1)), population=[30_000, 0], arrivals=[0, 1], servers=30_002)
+        )

@@ -26,10 +26,16 @@ def answer_of(row: dict[str, Any], road: str) -> tuple[NetworkArrays, NetworkSol
         return given, checked(given, ROADS[road](given))
     source, target, probability = zip(*row["chain"], strict=True)
     members = list(range(len(given.classes)))
-    visits = traffic_equations(routes(source, target, probability), members, (0, 0), True, given.service.shape[1:])
-    service, total, scv = joined_chains(given.service, visits, given.scv, np.zeros(len(members), dtype=int))
+    visits = traffic_equations(
+        routes(source, target, probability), members, (0, 0), True, given.service.shape[1:]
+    )
+    service, total, scv = joined_chains(
+        given.service, visits, given.scv, np.zeros(len(members), dtype=int)
+    )
     size = given.population.sum(axis=1)
-    whole = checked(chain := network_arrays(service, total, population=size, scv=scv), ROADS[road](chain))
+    whole = checked(
+        chain := network_arrays(service, total, population=size, scv=scv), ROADS[road](chain)
+    )
     part = visits * given.service / chain.demand
     shared = {name: getattr(whole, name) * part for name in ("queue", "utilization", "residence")}
     return given, replace(whole, throughput=whole.throughput * visits[:, :, 0], **shared)
@@ -40,7 +46,10 @@ def answer_of(row: dict[str, Any], road: str) -> tuple[NetworkArrays, NetworkSol
 def test_an_example_comes_out_as_printed(row: dict[str, Any], road: str) -> None:
     given, answer = answer_of(row, road)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = {"per_visit": answer.residence / given.visits, "response": answer.residence.sum(axis=2)}
+        found = {
+            "per_visit": answer.residence / given.visits,
+            "response": answer.residence.sum(axis=2),
+        }
     for name, values in row["answers"].items():
         printed = np.array(values, dtype=float)
         computed = found[name] if name in found else getattr(answer, name)

@@ -1,4 +1,6 @@
-"""Probabilities that all servers are busy, against exact chains, and the error of the rule by load."""
+"""Probabilities that all servers are busy, against exact chains, and the error of the rule by
+load.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from slipstick.queueing.residual_wait import (
 
 
 def chances(customers: int, servers: int, think: float) -> list[float]:
-    """Give the distribution of the number present at an M/M/c//n station with services of mean 1."""
+    """Return the distribution of the number present at an M/M/c//n station with services of mean
+    1.
+    """
     weights = [1.0]
     for j in range(1, customers + 1):
         weights.append(weights[-1] * (customers - j + 1) / (think * min(j, servers)))
@@ -31,7 +35,9 @@ def chances(customers: int, servers: int, think: float) -> list[float]:
 def cycle_by_recursion(
     customers: int, servers: int, think: float, rule: Callable[[float, float, int, int], float]
 ) -> float:
-    """Give the cycle time by the arrival theorem with a rule for P(all busy), from present, busy, others and servers."""
+    """Return the cycle time by the arrival theorem with a rule for P(all busy), from present,
+    busy, others and servers.
+    """
     present = busy = 0.0
     time = 0.0
     for n in range(1, customers + 1):
@@ -67,7 +73,9 @@ def test_all_servers_busy_of_a_finite_source() -> None:
 
 
 @pytest.mark.parametrize("servers", [1, 10, 9_000, 20_000])
-def test_many_customers_by_the_largest_weights_alone(servers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_customers_by_the_largest_weights_alone(
+    servers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loads = np.array([1e-9, 0.5, 0.99, 1.0, 1.01, 3.0, 1e6]) * servers / 20_000 * (1 + 1e-20j)
     found = finite_source_all_busy(loads, 20_000, servers)
     monkeypatch.setattr("slipstick.queueing.residual_wait._ALL_TERMS", 10**6)
@@ -76,12 +84,16 @@ def test_many_customers_by_the_largest_weights_alone(servers: int, monkeypatch: 
     assert found.imag == pytest.approx(every.imag, abs=1e-29)
 
 
-def test_the_recursion_is_exact_with_the_finite_source_and_within_the_stated_error_with_the_load() -> None:
+def test_the_recursion_is_exact_with_the_finite_source_and_within_the_stated_error_with_the_load() -> (
+    None
+):
     errors = []
     for servers, customers, think in STATIONS:
         served = sum(p * min(j, servers) for j, p in enumerate(chances(customers, servers, think)))
         exact = customers / served
-        assert cycle_by_recursion(customers, servers, think, by_finite_source) == pytest.approx(exact, rel=1e-10)
+        assert cycle_by_recursion(customers, servers, think, by_finite_source) == pytest.approx(
+            exact, rel=1e-10
+        )
         errors.append(abs(cycle_by_recursion(customers, servers, think, by_load) / exact - 1))
     assert max(errors) == pytest.approx(0.041, abs=0.0005)
     assert float(np.median(errors)) == pytest.approx(0.008, abs=0.0005)
@@ -91,14 +103,19 @@ def test_the_recursion_is_exact_with_the_finite_source_and_within_the_stated_err
 def test_erlang_c_against_its_sum(offered: float, servers: int) -> None:
     terms = [offered**k / math.factorial(k) for k in range(servers + 1)]
     last = terms[-1] * servers / (servers - offered)
-    assert erlang_c(np.array([offered]), servers)[0] == pytest.approx(last / (sum(terms[:-1]) + last), rel=1e-12)
+    assert erlang_c(np.array([offered]), servers)[0] == pytest.approx(
+        last / (sum(terms[:-1]) + last), rel=1e-12
+    )
 
 
 def test_all_servers_busy_by_the_load_against_erlang() -> None:
     too_likely, too_long = [], []
     for c, load in product((1, 2, 3, 4, 8, 16, 32), np.linspace(0.1, 0.98, 23)):
         offered = np.array([c * load])
-        found, exact = all_busy_by_load(offered, c, np.array([math.inf]))[0], erlang_c(offered, c)[0]
+        found, exact = (
+            all_busy_by_load(offered, c, np.array([math.inf]))[0],
+            erlang_c(offered, c)[0],
+        )
         too_likely.append(found - exact)
         too_long.append((found - exact) / (c * (1 - load) + exact))
         assert c > 1 or found == pytest.approx(exact, rel=1e-12)

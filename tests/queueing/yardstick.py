@@ -1,4 +1,6 @@
-"""The Markov chain behind a small closed network, for what has no product form: the answer to hold approximations to."""
+"""The Markov chain behind a small closed network, for what has no product form: the answer to
+hold approximations to.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ State = tuple[Line, ...]
 
 @dataclass(frozen=True)
 class Phases:
-    """A service time as exponential phases: the chance and rate of each, in sequence or one of them."""
+    """A service time as exponential phases: the chance and rate of each, in sequence or one of
+    them.
+    """
 
     starts: tuple[tuple[float, int], ...]
     rates: tuple[float, ...]
@@ -30,7 +34,9 @@ class Phases:
 
 
 def phases(mean: float, scv: float) -> Phases:
-    """Fit the mean and scv: exponential, Erlang with as many phases as fit, or two phases of balanced means."""
+    """Fit the mean and scv: exponential, Erlang with as many phases as fit, or two phases of
+    balanced means.
+    """
     if scv == 1:
         return Phases(((1.0, 0),), (1 / mean,), (0.0,))
     if scv < 1:
@@ -41,9 +47,10 @@ def phases(mean: float, scv: float) -> Phases:
 
 
 def reference_chain(network: NetworkArrays) -> tuple[Any, Any]:
-    """Give throughput (R,) and queue (R, K) of a closed network at its first point.
+    """Return throughput (R,) and queue (R, K) of a closed network at its first point.
 
-    A customer leaving a station goes to one at random, in proportion to its visits; think time is a station more.
+    A customer leaving a station goes to one at random, in proportion to its visits; think time is a
+    station more.
     """
     chain = _Chain(network)
     index = {chain.first(): 0}
@@ -85,7 +92,10 @@ class _Chain:
         self.servers = [*network.servers, 0]
         self.rank = np.column_stack([network.priority, np.zeros(len(think), dtype=int)])
         self.population = network.population[0]
-        self.phases = [[phases(m, s) for m, s in zip(*rows, strict=True)] for rows in zip(self.mean, scv, strict=True)]
+        self.phases = [
+            [phases(m, s) for m, s in zip(*rows, strict=True)]
+            for rows in zip(self.mean, scv, strict=True)
+        ]
         self.onward = self.visits / self.visits.sum(axis=1, keepdims=True)
 
     def first(self) -> State:
@@ -102,7 +112,12 @@ class _Chain:
                 law = self.phases[kind][k]
                 rate = law.rates[phase] * self._speed(k, len(line))
                 if law.follows[phase]:
-                    yield rate, self._with(state, k, (*line[:place], (kind, phase + 1), *line[place + 1 :]))
+                    yield (
+                        rate,
+                        self._with(
+                            state, k, (*line[:place], (kind, phase + 1), *line[place + 1 :])
+                        ),
+                    )
                     continue
                 left = self._with(state, k, line[:place] + line[place + 1 :])
                 for chance, after in self._filled(left, k):
@@ -136,7 +151,9 @@ class _Chain:
         return bool(behind and (other[1] < 0 or self.kinds[k] == "priority-preemptive"))
 
     def _filled(self, state: State, k: int) -> Iterator[tuple[float, State]]:
-        """Start the service of those who may, in every phase it can begin with; shared lines in order of class."""
+        """Start the service of those who may, in every phase it can begin with; shared lines in
+        order of class.
+        """
         line = state[k]
         everyone = self.kinds[k] in ("is", "ps", "lcfs-pr")
         limit = len(line) if everyone else self.servers[k]
@@ -151,13 +168,13 @@ class _Chain:
 
 
 def present(found: NetworkSolution, station: int) -> Any:
-    """Give the probability that 0, 1, 2, ... are present at a station."""
+    """Return the probability that 0, 1, 2, ... are present at a station."""
     chance = found.probability[station]
     assert chance is not None
     return chance[0]
 
 
 def routes(source: Any, target: Any, probability: Any) -> Routes:
-    """Give the routes from places to places, pairs of class and station."""
+    """Return the routes from places to places, pairs of class and station."""
     one, other = (np.asarray(each, dtype=np.intp).reshape(-1, 2) for each in (source, target))
     return Routes(one, other, np.atleast_2d(np.asarray(probability)))

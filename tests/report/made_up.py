@@ -29,11 +29,16 @@ BASE = Answer(
     notes=("leaves out waiting for own",),
     limits=(
         Limit(
-            "diffs", "sends", {"sends": 146 * US, "wire": 12 * US}, (Takeover(ADAPTER, 25 * US, 40 * US, "s", "wire"),)
+            "diffs",
+            "sends",
+            {"sends": 146 * US, "wire": 12 * US},
+            (Takeover(ADAPTER, 25 * US, 40 * US, "s", "wire"),),
         ),
     ),
 )
-FASTER = Answer("dvsm/diff-request", "closed-form", values={"time": Value(853 * US, "s")}, exact=True)
+FASTER = Answer(
+    "dvsm/diff-request", "closed-form", values={"time": Value(853 * US, "s")}, exact=True
+)
 BROKEN = Answer("dvsm/diff-request", "closed-form", failed="the time comes out as inf s")
 
 
@@ -46,9 +51,15 @@ def sweep(
     failed: Mapping[int, str] | None = None,
 ) -> Sweep:
     """Make a grid; `time` and `limit` are called with the case and the value on each axis."""
-    grid = [(case, *values) for case in cases for values in product(*(axis.values for axis in axes))]
+    grid = [
+        (case, *values) for case in cases for values in product(*(axis.values for axis in axes))
+    ]
     points = {
-        axis.path: [str(each[1 + at]) for each in grid] if axis.named else np.array([each[1 + at] for each in grid])
+        axis.path: (
+            [str(each[1 + at]) for each in grid]
+            if axis.named
+            else np.array([each[1 + at] for each in grid])
+        )
         for at, axis in enumerate(axes)
     }
     return Sweep(
@@ -79,24 +90,41 @@ COMPARISON = PublishedTable(
     unit="us",
     columns=("base", "faster"),
     rows=(
-        TableRow("wire", (TableCell("base", 11.84, 12.0, 0.5), TableCell("faster", 5.2, 12.0, 0.5))),
         TableRow(
-            "total",
-            (TableCell("base", 1705.0, 1759.0, 0.5, "the +105 was left out"), TableCell("faster", 853.0, None, 0.5)),
+            "wire", (TableCell("base", 11.84, 12.0, 0.5), TableCell("faster", 5.2, 12.0, 0.5))
         ),
         TableRow(
-            "measured", (TableCell("base", 1705.0, 1759.0, 0.5), TableCell("faster", 853.0, 800.0, 0.5)), measured=True
+            "total",
+            (
+                TableCell("base", 1705.0, 1759.0, 0.5, "the +105 was left out"),
+                TableCell("faster", 853.0, None, 0.5),
+            ),
+        ),
+        TableRow(
+            "measured",
+            (TableCell("base", 1705.0, 1759.0, 0.5), TableCell("faster", 853.0, 800.0, 0.5)),
+            measured=True,
         ),
     ),
 )
 
 
 def ranked(
-    path: str, meaning: str, value: Value, share: float | None, elasticity: float, saved: float | None
+    path: str,
+    meaning: str,
+    value: Value,
+    share: float | None,
+    elasticity: float,
+    saved: float | None,
 ) -> Answer:
     numbers = {"share": share, "elasticity": elasticity, "time_saved": saved}
     point = {"parameter": path, "meaning": meaning, "change": "50 % less"}
-    return Answer("rank", "", {"value": value, **{key: Value(each, "1") for key, each in numbers.items()}}, point=point)
+    return Answer(
+        "rank",
+        "",
+        {"value": value, **{key: Value(each, "1") for key, each in numbers.items()}},
+        point=point,
+    )
 
 
 RANKING = Ranking(
@@ -114,7 +142,11 @@ SMALL_RESULTS = Results(
     text="What it is about.",
     source="Somebody, 1997",
     cases={"base": BASE, "faster": FASTER, "broken": BROKEN},
-    settings={"base": {}, "faster": {"machine.processors.speed": "2"}, "broken": {"parts": "1e308"}},
+    settings={
+        "base": {},
+        "faster": {"machine.processors.speed": "2"},
+        "broken": {"parts": "1e308"},
+    },
     sweeps=(SMALL,),
     questions={"compare": CompareResult((COMPARISON,)), "rank": RankResult((RANKING,))},
     hashes={"specs/studies/demo.yaml": "0" * 64},
@@ -122,8 +154,17 @@ SMALL_RESULTS = Results(
     versions={"slipstick": "0.1.0", "numpy": "2.0"},
     notes=("nothing else",),
 )
-BARS = BarsSpec(kind="bars", name="bars", title="Where the time goes", text="See.", cases=["base"], stack="component")
-LINES = LinesSpec(kind="lines", name="lines", title="Time", sweep="latency", x=ADAPTER, y=["time"], log="x")
+BARS = BarsSpec(
+    kind="bars",
+    name="bars",
+    title="Where the time goes",
+    text="See.",
+    cases=["base"],
+    stack="component",
+)
+LINES = LinesSpec(
+    kind="lines", name="lines", title="Time", sweep="latency", x=ADAPTER, y=["time"], log="x"
+)
 STUDY = StudySpec(study=1, answer=["time", "account[fault]"], pictures=[BARS, LINES])
 
 
@@ -134,4 +175,6 @@ def with_sweeps(*sweeps: Sweep) -> Results:
 
 def limit_map(name: str, sweep_name: str, x: str, y: str) -> MapSpec:
     """Ask for a map of limiting stages."""
-    return MapSpec(kind="map", name=name, title="Limits", sweep=sweep_name, x=x, y=y, value="limit[diffs]")
+    return MapSpec(
+        kind="map", name=name, title="Limits", sweep=sweep_name, x=x, y=y, value="limit[diffs]"
+    )

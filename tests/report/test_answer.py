@@ -58,7 +58,10 @@ def test_an_answer_word_for_word() -> None:
 def test_stages_that_take_the_same_time_are_told_as_a_range() -> None:
     stages = {"a": 1e-3, **{f"work.{k}": 2e-3 for k in range(1, 65)}, "b": 3e-3, "c": 3e-3}
     text = answer_text(replace(BASE, limits=(Limit("line", "b", stages, ()),)), whole=True)
-    assert "line is limited by b (one item: a 1 ms, work.1 to work.64 2 ms each, b 3 ms, c 3 ms)" in text
+    assert (
+        "line is limited by b (one item: a 1 ms, work.1 to work.64 2 ms each, b 3 ms, c 3 ms)"
+        in text
+    )
 
 
 def test_an_answer_fits_a_screen_and_says_what_it_leaves_out() -> None:
@@ -67,11 +70,16 @@ def test_an_answer_fits_a_screen_and_says_what_it_leaves_out() -> None:
     assert len(text.splitlines()) < 45
     assert "and 14 more" in text
     assert "technology class " not in text
-    assert text.endswith("slipstick solve --all adds: technology classes, steps, what is counted above, takeovers\n")
+    assert text.endswith(
+        "slipstick solve --all adds: technology classes, steps, what is counted above, takeovers\n"
+    )
 
 
 def test_an_answer_without_a_value_says_why_and_nothing_else() -> None:
-    assert answer_text(BROKEN) == "dvsm/diff-request by closed-form: no answer: the time comes out as inf s\n"
+    assert (
+        answer_text(BROKEN)
+        == "dvsm/diff-request by closed-form: no answer: the time comes out as inf s\n"
+    )
 
 
 def test_several_answers_are_parted_by_a_line() -> None:
@@ -80,7 +88,10 @@ def test_several_answers_are_parted_by_a_line() -> None:
 
 
 def test_the_most_important_values_come_first() -> None:
-    values = {name: Value(1.0, "1") for name in ("wait[b]", "efficiency", "processors_lost[x]", "speedup", "time")}
+    values = {
+        name: Value(1.0, "1")
+        for name in ("wait[b]", "efficiency", "processors_lost[x]", "speedup", "time")
+    }
     lines = answer_text(Answer("m", "closed-form", values=values)).splitlines()
     found = [line.split()[0] for line in lines[4:9]]
     assert found == ["time", "speedup", "efficiency", "processors_lost[x]", "wait[b]"]
@@ -92,7 +103,9 @@ def test_bounds_are_shown_beside_the_value() -> None:
 
 
 def test_the_largest_shares_are_shown_and_the_rest_counted() -> None:
-    text = answer_text(replace(BASE, share={"time": {f"p{index}": index / 100 for index in range(14)}}))
+    text = answer_text(
+        replace(BASE, share={"time": {f"p{index}": index / 100 for index in range(14)}})
+    )
     assert "p13" in text
     assert "p9 " in text
     assert "p8 " not in text
@@ -110,7 +123,11 @@ def test_everything_fits_the_terminal_in_ascii() -> None:
         once={"s" * 64: 1.0},
         share={"time": {path: 0.6, "b": 0.4}},
         notes=("naïve " * 60,),
-        limits=(Limit("p" * 60, "s", {"s" * 60: 1.0, "t" * 60: 0.5}, (Takeover(path, 2.0, 1.0, "s", "t"),)),),
+        limits=(
+            Limit(
+                "p" * 60, "s", {"s" * 60: 1.0, "t" * 60: 0.5}, (Takeover(path, 2.0, 1.0, "s", "t"),)
+            ),
+        ),
         point={path[:200]: 0.25, "b": "name"},
         given={"c": 1e-6},
         described={path: _entry(path, "what it means, at length, " * 20)},
@@ -123,7 +140,12 @@ def test_everything_fits_the_terminal_in_ascii() -> None:
 def test_stations_of_which_the_same_is_said_take_one_line() -> None:
     values = {f"utilization[memory-{number}]": Value(0.25, "1") for number in range(256)}
     note = f"waiting at {', '.join(f'memory-{number}' for number in range(256))}: approximate"
-    made = Answer("demo", "mean-value", values=values | {"utilization[memory-7]": Value(0.5, "1")}, notes=(note,))
+    made = Answer(
+        "demo",
+        "mean-value",
+        values=values | {"utilization[memory-7]": Value(0.5, "1")},
+        notes=(note,),
+    )
     text = answer_text(made)
     assert "utilization[memory-0 to 255, 255 of them], each      0.25" in text
     assert "utilization[memory-7]                                 0.5" in text
@@ -131,16 +153,23 @@ def test_stations_of_which_the_same_is_said_take_one_line() -> None:
 
 
 def test_a_table_is_parted_before_its_words_are_broken() -> None:
-    rows = [["processors_lost[lock:table]", "5.245", "5.385 (5.166 to 5.604)"], ["time", "32 us", "33 us"]]
+    rows = [
+        ["processors_lost[lock:table]", "5.245", "5.385 (5.166 to 5.604)"],
+        ["time", "32 us", "33 us"],
+    ]
     text = plain_table(["value", "mean-value (exact)", "simulation"], rows, [1, 2], width=60)
     assert text.count("processors_lost[lock:table]") == 2
     assert max(map(len, text.splitlines())) <= 60
 
 
 def test_a_bound_within_the_interval_is_no_doubt_of_the_heading() -> None:
-    """As in tables: the mean of a run is on either side of a bound that is the expectation itself."""
+    """As in tables: the mean of a run is on either side of a bound that is the expectation
+    itself.
+    """
     beyond = "throughput is below 0.9 1/s"
-    made = Answer("m", "simulation", values={"time": Value(1.0, "s", 0.9, 1.1)}, converged=True, bound=beyond)
+    made = Answer(
+        "m", "simulation", values={"time": Value(1.0, "s", 0.9, 1.1)}, converged=True, bound=beyond
+    )
     assert beyond in answer_text(made)
     assert answer_text(replace(made, bound=f"{beyond}{HELD}")).startswith(
         "m by simulation: estimated, each value with its interval\n"

@@ -1,4 +1,6 @@
-"""Pages in a browser: sliders are moved, numbers compared with Python's, and parts of screenshots with both."""
+"""Pages in a browser: sliders are moved, numbers compared with Python's, and parts of
+screenshots with both.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def text(browser: Browser, name: str) -> str:
     return str(browser.value(f'document.getElementById("{name}").textContent'))
 
 
-def is_of(pixels: Pixels, colour: tuple[int, int, int]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def is_of(
+    pixels: Pixels, colour: tuple[int, int, int]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     found: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = (pixels == colour).all(axis=-1)
     return found
 
@@ -51,7 +55,11 @@ def nothing_went_wrong(browser: Browser) -> None:
     names = [name for name, _ in browser.events]
     assert "Runtime.exceptionThrown" not in names
     assert "Log.entryAdded" not in names
-    asked = [each["request"]["url"] for name, each in browser.events if name == "Network.requestWillBeSent"]
+    asked = [
+        each["request"]["url"]
+        for name, each in browser.events
+        if name == "Network.requestWillBeSent"
+    ]
     assert [each for each in asked if not each.startswith(("file:", "data:"))] == []
 
 
@@ -63,7 +71,9 @@ def moved(browser: Browser, model: str, found: LiveModel, index: int, place: int
     if slider.whole:  # of which the page shows four digits
         part = place / int(browser.value(f'document.getElementById("slider-{index}").max'))
         now = str(round(slider.low * (slider.high / slider.low) ** part))
-    return live_model({"model": read_value(model, "model"), slider.name: read_value(now, slider.name)})
+    return live_model(
+        {"model": read_value(model, "model"), slider.name: read_value(now, slider.name)}
+    )
 
 
 def test_a_closed_form_runs_in_the_browser(browser: Browser, tmp_path: Path) -> None:
@@ -93,13 +103,17 @@ def test_what_a_page_shows_is_what_its_numbers_say(browser: Browser, tmp_path: P
     browser.value(MOVE.format(index=0, place=50))
     after = browser.screenshot()
     for row in range(len(found.answer.account)):
-        box = browser.value(f'document.getElementById("bar-{row}").getBoundingClientRect().toJSON()')
+        box = browser.value(
+            f'document.getElementById("bar-{row}").getBoundingClientRect().toJSON()'
+        )
         top = browser.value("scrollY")
         line = after[round(box["y"] + top + box["height"] / 2)]
         inside = is_of(line, FILL)[round(box["x"]) : round(box["x"] + box["width"]) + 40]
         assert inside.sum() == pytest.approx(box["width"], abs=1.5)
     assert (before != after).any()
-    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    browser.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
     assert is_of(browser.screenshot()[:5, :5], DARK).all()
     browser.call("Emulation.setEmulatedMedia", media="print", features=[])
     assert browser.value('getComputedStyle(document.querySelector("form")).display') == "none"
@@ -114,7 +128,13 @@ def test_a_page_is_as_narrow_as_a_telephone(browser: Browser, tmp_path: Path) ->
     page = tmp_path / "page.html"
     page.write_text(live_page(replace(long, title=path)))
     browser.open(page)
-    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=900, deviceScaleFactor=1, mobile=True)
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=390,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=True,
+    )
     try:
         assert path in browser.value("document.body.textContent")
         assert browser.value("document.documentElement.scrollWidth") == 390
@@ -132,11 +152,17 @@ def test_a_page_is_used_by_keyboard_and_screen_reader(browser: Browser, tmp_path
     for kind in ("keyDown", "keyUp"):
         for _ in range(20):
             browser.call(
-                "Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key="ArrowRight",
+                code="ArrowRight",
+                windowsVirtualKeyCode=39,
             )
     assert text(browser, "value") != given
     tree = browser.call("Accessibility.getFullAXTree")["nodes"]
-    named = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "slider"]
+    named = [
+        node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "slider"
+    ]
     assert len(named) == len(found.sliders)
     assert all(name.startswith(each.name) for name, each in zip(named, found.sliders, strict=True))
     nothing_went_wrong(browser)
@@ -156,7 +182,9 @@ def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_pa
     assert text(browser, "value") == quantity(answer.find("time"), "s")
     first = browser.value("document.images[0].getBoundingClientRect().toJSON()")
     shot = browser.screenshot()
-    part = shot[round(first["y"]) : round(first["bottom"]), round(first["x"]) : round(first["right"])]
+    part = shot[
+        round(first["y"]) : round(first["bottom"]), round(first["x"]) : round(first["right"])
+    ]
     assert not is_of(part, GROUND).all()
     assert re.match(r"\d", text(browser, "value"))
     nothing_went_wrong(browser)

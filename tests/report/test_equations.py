@@ -6,23 +6,45 @@ import re
 
 import pytest
 
-from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Booked, Expr, Parameter, maximum, total
+from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    TIME,
+    TIME_PER_BYTE,
+    Booked,
+    Expr,
+    Parameter,
+    maximum,
+    total,
+)
 from slipstick.law import LAWS, Law
 from slipstick.law.network import PROTOCOL_TIME, WIRE_TIME
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import delay, pipeline, serial
 from slipstick.model.system import Model, closed_model
-from slipstick.report.equations import Equations, Explanation, explain_latex, explain_text, laws_in, spelt
+from slipstick.report.equations import (
+    Equations,
+    Explanation,
+    explain_latex,
+    explain_text,
+    laws_in,
+    spelt,
+)
 from slipstick.report.formatting import WIDTH
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 
 SIZE, ADDED = Parameter("reply", BYTES, 20.0), Parameter("wire.added", BYTES, 58.0)
-WIRE = Booked("wire", WIRE_TIME(per_byte=Parameter("wire.per_byte", TIME_PER_BYTE, 8e-8), size=SIZE, added=ADDED))
+WIRE = Booked(
+    "wire",
+    WIRE_TIME(per_byte=Parameter("wire.per_byte", TIME_PER_BYTE, 8e-8), size=SIZE, added=ADDED),
+)
 SEND = Booked("send", Parameter("send_call", TIME, 42e-6) / Parameter("speed", COUNT, 1.0))
 PARTS = Parameter("parts", COUNT, 3.0)
 STRUCTURE = FLOW_LINE(once=total([SEND, WIRE]), longest=maximum(SEND, WIRE), items=PARTS)
 ENTRIES = {
-    "reply": DescribedValue("reply", Given(20.0, BYTES, "20 B"), "size of each reply", "Somebody, 1997"),
+    "reply": DescribedValue(
+        "reply", Given(20.0, BYTES, "20 B"), "size of each reply", "Somebody, 1997"
+    ),
     "send_call": DescribedValue(
         "send_call", Given(42e-6, TIME, "42 us", assumed=True), "extra time of a send", "A guess"
     ),
@@ -117,12 +139,20 @@ def test_a_law_word_for_word() -> None:
 
 
 def test_a_model_word_for_word() -> None:
-    assert explain_text(Explanation("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE)) == MODEL_TEXT
+    assert (
+        explain_text(
+            Explanation("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE)
+        )
+        == MODEL_TEXT
+    )
 
 
 def test_a_model_in_latex() -> None:
     assert (
-        explain_latex(Explanation("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE)) == MODEL_LATEX
+        explain_latex(
+            Explanation("demo", "A pipeline", "Somebody, 1997", _model(), ENTRIES, STRUCTURE)
+        )
+        == MODEL_LATEX
     )
 
 
@@ -140,7 +170,9 @@ def test_a_step_and_a_parameter_of_one_name_are_told_apart() -> None:
 
 
 def test_names_that_no_parameter_may_have_are_shown_as_they_are() -> None:
-    barrier = Booked("barrier:meet", Parameter("cost", TIME)) + Booked("work[1]", Parameter("work", TIME))
+    barrier = Booked("barrier:meet", Parameter("cost", TIME)) + Booked(
+        "work[1]", Parameter("work", TIME)
+    )
     assert Equations(barrier).texts[0] == "T = t[barrier:meet] + t[work[1]]"
 
 
@@ -169,8 +201,10 @@ def test_laws_are_found_inside_factors_and_choices_but_not_inside_each_other() -
 
 
 def test_signs_of_latex_are_spelt_out() -> None:
-    assert spelt(r"a_b & 50% #1 $x$ {y} \z ~ ^") == (
-        r"\text{a\_b \& 50\% \#1 \$x\$ \{y\} \textbackslash{}z \textasciitilde{} \textasciicircum{}}"
+    assert (
+        spelt(r"a_b & 50% #1 $x$ {y} \z ~ ^")
+        == r"\text{a\_b \& 50\% \#1 \$x\$ \{y\} \textbackslash{}z \textasciitilde{}"
+        r" \textasciicircum{}}"
     )
 
 

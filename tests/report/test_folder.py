@@ -1,4 +1,6 @@
-"""The folder of a report is the old one or the new one, whatever happens to the process that writes it."""
+"""The folder of a report is the old one or the new one, whatever happens to the process that
+writes it.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,9 @@ def test_a_kill_at_any_moment_leaves_one_whole_folder(tmp_path: Path) -> None:
 def test_two_writers_at_once_leave_the_folder_of_one_of_them(tmp_path: Path) -> None:
     target = tmp_path / "report"
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(target), str(start)], stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(target), str(start)], stdout=subprocess.PIPE
+        )
         for start in (0, 10**6)
     ]
     for each in writers:
@@ -126,7 +130,9 @@ def test_a_folder_that_is_still_written_is_not_removed(tmp_path: Path) -> None:
     writer.start()
     begun.wait()
     folders._clear(target)
-    assert [name for name in os.listdir(tmp_path) if name.startswith(".report-")] == [f".report-{os.getpid()}"]
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".report-")] == [
+        f".report-{os.getpid()}"
+    ]
     ended.set()
     writer.join()
     assert (target / "0.txt").read_text() == "slow"
@@ -157,6 +163,9 @@ def test_files_and_names_are_stored_before_the_folder_takes_its_place(
 
 def test_a_place_that_cannot_be_written_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file")
-    with pytest.raises(OSError, match=r"exists|directory"), replaced(tmp_path / "file" / "report", list):
+    with (
+        pytest.raises(OSError, match=r"exists|directory"),
+        replaced(tmp_path / "file" / "report", list),
+    ):
         pass
     assert os.listdir(tmp_path) == ["file"]

@@ -1,4 +1,6 @@
-"""Pages in which a model runs: the arithmetic of the page against Python's, and what a page may hold."""
+"""Pages in which a model runs: the arithmetic of the page against Python's, and what a page may
+hold.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,8 @@ def around(tape: Tape, count: int) -> dict[str, np.ndarray[Any, np.dtype[np.floa
     for name, each in tape.parameters.items():
         given = float(each.value or 0.0)
         drawn = given * 10.0 ** rng.uniform(-1.0, 1.0, count)
-        # Numbers of processors and items are whole, and the tape is asked at the values where its steps are.
+        # Numbers of processors and items are whole, and the tape is asked at the values where its
+        # steps are.
         whole = each.dimension == COUNT and given >= 2 and given == int(given)
         found[name] = np.maximum(1.0, drawn.round()) if whole else drawn
     return found
@@ -92,7 +95,9 @@ def compared(engine: quickjs.Context, tape: Tape, count: int) -> float:
     values = around(tape, count)
     rows = np.array(list(values.values())).T.tolist()
     found = json.loads(
-        engine.eval(f"all({json.dumps(tape.listing())}, {json.dumps(list(values))}, {json.dumps(rows)})")
+        engine.eval(
+            f"all({json.dumps(tape.listing())}, {json.dumps(list(values))}, {json.dumps(rows)})"
+        )
     )
     theirs = np.array(found, dtype=float).T
     ours = np.array([np.broadcast_to(each, count) for each in tape.run(values)])
@@ -120,9 +125,20 @@ def test_a_page_computes_what_python_does(engine: quickjs.Context) -> None:
 def test_a_page_has_the_derivatives_of_python(engine: quickjs.Context) -> None:
     for tape in [*(Tape([each]) for each in EVERYTHING), *closed_forms().values()]:
         values = {name: float(each[0]) for name, each in around(tape, 3).items()}
-        call = f"slopes({json.dumps(tape.listing())}, {json.dumps(list(values))}, {json.dumps(list(values.values()))})"
-        theirs = dict(zip((name for _, name in tape.listing()["inputs"]), json.loads(engine.eval(call)), strict=True))
-        ours = {name: float(each[0]) for name, each in tape.differentiate(values).by_parameter.items()}
+        call = (
+            f"slopes({json.dumps(tape.listing())}, {json.dumps(list(values))},"
+            f" {json.dumps(list(values.values()))})"
+        )
+        theirs = dict(
+            zip(
+                (name for _, name in tape.listing()["inputs"]),
+                json.loads(engine.eval(call)),
+                strict=True,
+            )
+        )
+        ours = {
+            name: float(each[0]) for name, each in tape.differentiate(values).by_parameter.items()
+        }
         counts = {"servers", "n"}  # what counts does not vary, or in steps
         assert {name: each for name, each in theirs.items() if name not in counts} == pytest.approx(
             {name: each for name, each in ours.items() if name not in counts}, rel=1e-11, abs=1e-300
@@ -130,7 +146,11 @@ def test_a_page_has_the_derivatives_of_python(engine: quickjs.Context) -> None:
 
 
 def test_every_operator_that_a_page_knows_is_one_of_ours(engine: quickjs.Context) -> None:
-    assert set(json.loads(engine.eval("JSON.stringify(Object.keys(OPERATORS))"))) == set(RUNS) <= {*OPERATORS, "booked"}
+    assert (
+        set(json.loads(engine.eval("JSON.stringify(Object.keys(OPERATORS))")))
+        == set(RUNS)
+        <= {*OPERATORS, "booked"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,9 +167,13 @@ def test_every_operator_that_a_page_knows_is_one_of_ours(engine: quickjs.Context
         (0.0, "s"),
     ],
 )
-def test_a_page_writes_quantities_as_the_terminal_does(engine: quickjs.Context, value: float, unit: str) -> None:
+def test_a_page_writes_quantities_as_the_terminal_does(
+    engine: quickjs.Context, value: float, unit: str
+) -> None:
     dimension = Dimension.of(unit)
-    written = engine.eval(f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: rungs(dimension)})})")
+    written = engine.eval(
+        f"shown({value}, {json.dumps(unit)}, {json.dumps({unit: rungs(dimension)})})"
+    )
     assert written == show(value, dimension)
 
 
@@ -159,7 +183,12 @@ HOSTILE = "<script>alert(1)</script><!-- \"quoted\" 'x' &amp;"
 def hostile() -> LiveModel:
     time = Booked(HOSTILE, Parameter("work", TIME, 2.0))
     answer = Answer(
-        HOSTILE, "closed-form", {"time": Value(2.0, "s")}, {HOSTILE: 2.0}, notes=(HOSTILE,), given={"a": HOSTILE}
+        HOSTILE,
+        "closed-form",
+        {"time": Value(2.0, "s")},
+        {HOSTILE: 2.0},
+        notes=(HOSTILE,),
+        given={"a": HOSTILE},
     )
     tape = Tape([time, time]).listing()
     slider = live.Slider("work", 2.0, 0.2, 20.0, "s", False, HOSTILE)
@@ -176,7 +205,10 @@ def hostile() -> LiveModel:
 
 
 def test_texts_of_a_spec_stay_texts() -> None:
-    for page in (live_page(hostile()), live_page(LiveModel(HOSTILE, hostile().answer, "time", fixed=HOSTILE))):
+    for page in (
+        live_page(hostile()),
+        live_page(LiveModel(HOSTILE, hostile().answer, "time", fixed=HOSTILE)),
+    ):
         assert "alert(1)</" not in page.replace("alert(1)&lt;/", "")
         assert page.count("<script") == page.count("</script>") <= 2
         assert "<!--" not in page
@@ -190,31 +222,65 @@ def test_a_page_asks_for_nothing_outside_and_can_be_used_by_keyboard(tmp_path: P
     assert len(sliders) >= 3
     assert [f'<label for="{each}">' in page for each in sliders] == [True] * len(sliders)
     assert all(
-        words in page for words in ("<noscript>", "prefers-color-scheme: dark", "@media print", 'aria-live="polite"')
+        words in page
+        for words in (
+            "<noscript>",
+            "prefers-color-scheme: dark",
+            "@media print",
+            'aria-live="polite"',
+        )
     )
 
 
-def test_a_model_that_does_not_run_has_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_does_not_run_has_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["page", "law/flow-line", "--set", "items=3", "--set", "once=1 us", "--set", "longest=0.5 us"]) == 0
+    assert (
+        main(
+            [
+                "page",
+                "law/flow-line",
+                "--set",
+                "items=3",
+                "--set",
+                "once=1 us",
+                "--set",
+                "longest=0.5 us",
+            ]
+        )
+        == 0
+    )
     page = Path("flow-line.html").read_text()
     assert "This page shows fixed answers: the law holds under conditions" in page
     assert "<script" not in page
 
 
 @pytest.mark.parametrize(("name", "within"), [("lock-and-bus", 0.004), ("central-server", 0.01)])
-def test_a_grid_is_as_far_off_as_its_page_says(engine: quickjs.Context, name: str, within: float) -> None:
+def test_a_grid_is_as_far_off_as_its_page_says(
+    engine: quickjs.Context, name: str, within: float
+) -> None:
     found = live_model({"model": read_value(name, "model")})
     assert found.grid is not None
     assert 0 < found.grid["error"] < within
     model = json.dumps({"grid": found.grid})
     given = json.loads(engine.eval(f"JSON.stringify(solve({model}, {json.dumps(found.values)}))"))
     assert given["value"] == pytest.approx(found.answer[found.quantity], rel=1e-7)
-    assert sum(given["account"].values()) == pytest.approx(given["value"] if given["account"] else 0.0, rel=1e-3)
+    assert sum(given["account"].values()) == pytest.approx(
+        given["value"] if given["account"] else 0.0, rel=1e-3
+    )
     # A place between the nodes, which is none of those that the error was measured at.
-    moved = {each.name: round(1.37 * each.value) if each.whole else 1.37 * each.value for each in found.sliders}
-    texts = {each.name: f"{moved[each.name]!r} {each.unit}".removesuffix(" 1") for each in found.sliders}
-    settings = {"model": read_value(name, "model"), **{path: read_value(text, path) for path, text in texts.items()}}
+    moved = {
+        each.name: round(1.37 * each.value) if each.whole else 1.37 * each.value
+        for each in found.sliders
+    }
+    texts = {
+        each.name: f"{moved[each.name]!r} {each.unit}".removesuffix(" 1") for each in found.sliders
+    }
+    settings = {
+        "model": read_value(name, "model"),
+        **{path: read_value(text, path) for path, text in texts.items()},
+    }
     answer = live_model(settings).answer
     guess = json.loads(engine.eval(f"JSON.stringify(solve({model}, {json.dumps(moved)}))"))["value"]
     assert guess == pytest.approx(answer[found.quantity], rel=2 * found.grid["error"])
@@ -225,7 +291,11 @@ def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
     large = hostile()
     page = live_page(
         LiveModel(
-            "t", large.answer, "time", {**(large.tape or {}), "numbers": [[9, 1.5]] * 20_000}, values=large.values
+            "t",
+            large.answer,
+            "time",
+            {**(large.tape or {}), "numbers": [[9, 1.5]] * 20_000},
+            values=large.values,
         )
     )
     assert "the page would have more than 100 KiB" in page
@@ -234,7 +304,9 @@ def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
 
 def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
     values = {f"utilization[station-{number}]": Value(0.5, "1") for number in range(3000)}
-    answer = Answer("m", "exact", values, dict.fromkeys(values, 1.0), notes=("a note of some length",) * 3000)
+    answer = Answer(
+        "m", "exact", values, dict.fromkeys(values, 1.0), notes=("a note of some length",) * 3000
+    )
     page = live_page(LiveModel("t", answer, "time", fixed="too many"))
     assert page.count("and 2700 more: slipstick solve --all") == 3
     lines = "".join(f"- {'statement ' * 9}{each}\n" for each in range(2000))
@@ -247,19 +319,30 @@ def test_a_page_of_words_alone_stays_small(tmp_path: Path) -> None:
 
 def test_sliders_keep_an_exact_answer_exact() -> None:
     """One processor at a bus waits for nobody, two may: so their number is no slider."""
-    settings = {"model": read_value("lock-and-bus", "model"), "population.processors": read_value("1", "n")}
+    settings = {
+        "model": read_value("lock-and-bus", "model"),
+        "population.processors": read_value("1", "n"),
+    }
     found = live_model(settings)
     assert found.answer.exact
     assert found.sliders
     assert "population.processors" not in [each.name for each in found.sliders]
-    alone = {"model": read_value("relaxation", "model"), "parameters.processors": read_value("1", "n")}
-    with pytest.raises(ModelError, match="the closed form is not exact any more; choose --with mean-value"):
+    alone = {
+        "model": read_value("relaxation", "model"),
+        "parameters.processors": read_value("1", "n"),
+    }
+    with pytest.raises(
+        ModelError, match="the closed form is not exact any more; choose --with mean-value"
+    ):
         live_model(alone, over=["parameters.processors"])
     with pytest.raises(
-        UnknownNameError, match=r"there is no input to move 'parameters\.wrk'; did you mean 'parameters\.work'"
+        UnknownNameError,
+        match=r"there is no input to move 'parameters\.wrk'; did you mean 'parameters\.work'",
     ):
         live_model(settings, over=["parameters.wrk"])
-    asked = live_model({"model": read_value("lock-and-bus", "model")}, over=["population.processors"])
+    asked = live_model(
+        {"model": read_value("lock-and-bus", "model")}, over=["population.processors"]
+    )
     assert (asked.sliders[0].name, asked.sliders[0].whole) == ("population.processors", True)
     closed = live_model({"model": read_value("lock-and-bus", "model")}, "closed-form")
     assert closed.tape is not None
@@ -268,15 +351,23 @@ def test_sliders_keep_an_exact_answer_exact() -> None:
 
 def test_a_slider_ends_before_the_last_number(tmp_path: Path) -> None:
     path = tmp_path / "long.yaml"
-    path.write_text("activity: 1\nparameters: {work: 1e308 s}\npopulation: {processors: 1}\ncycle: [{delay: work}]\n")
+    path.write_text(
+        "activity: 1\nparameters: {work: 1e308 s}\npopulation: {processors: 1}\ncycle: [{delay:"
+        " work}]\n"
+    )
     found = live_model({"model": read_value(str(path), "model")})
-    assert [(each.name, each.value, each.high) for each in found.sliders] == [("parameters.work", 1e308, 1e308)]
+    assert [(each.name, each.value, each.high) for each in found.sliders] == [
+        ("parameters.work", 1e308, 1e308)
+    ]
     assert "1e+308" in live_page(found)
 
 
 def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"picture")
-    text = "# A & B\n\n- Asked: x \\| y.\n\n![all](a.png)\n\n| a | b |\n| - | -: |\n| <i> | 2 |\n\n<script>alert(1)</script>\n"
+    text = (
+        "# A & B\n\n- Asked: x \\| y.\n\n![all](a.png)\n\n| a | b |\n| - | -: |\n| <i> | 2"
+        " |\n\n<script>alert(1)</script>\n"
+    )
     page = report_page("A & B", text, tmp_path)
     assert "<h1>A &amp; B</h1>" in page
     assert "<li>Asked: x | y.</li>" in page
@@ -287,13 +378,18 @@ def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Pat
     assert "report.md" not in page
 
 
-def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(tmp_path: Path) -> None:
+def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.png").write_bytes(b"picture" * LARGEST)
 
     def text(tables: int) -> str:
         table = "\n\n| a | b |\n| - | -: |\n" + 200 * f"| {'x' * 30} | 2 |\n"
         parts = "".join(f"\n### {each}{table}" for each in range(tables))
-        return f"# Long\n\n![all](a.png)\n\n## Changes\n{parts}\n\n## Cases{table}\n\n## Inputs\n\nNone."
+        return (
+            f"# Long\n\n![all](a.png)\n\n## Changes\n{parts}\n\n## Cases{table}\n\n##"
+            " Inputs\n\nNone."
+        )
 
     def size(page: str) -> int:
         return len(re.sub('data:[^"]*', "", page))
@@ -312,10 +408,13 @@ def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     assert max(map(size, (whole, page, without))) <= LARGEST
 
 
-def test_a_study_becomes_one_file_in_which_its_base_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_study_becomes_one_file_in_which_its_base_moves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     study = tmp_path / "mine.yaml"
     study.write_text(
-        "study: 1\ntitle: Two grains\nbase: {model: three-parts}\nwhat_if: {more: {population.processors: 4}}\n"
+        "study: 1\ntitle: Two grains\nbase: {model: three-parts}\nwhat_if: {more:"
+        " {population.processors: 4}}\n"
     )
     assert main(["run", str(study), "--out", str(tmp_path / "out")]) == 0
     assert "report.html" in capsys.readouterr().out
@@ -337,12 +436,16 @@ cycle:
 """
 
 
-def test_a_model_that_is_costly_is_computed_at_fewer_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_costly_is_computed_at_fewer_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "f.yaml").write_text(FORKED)
     counts = []
     for close in (0.02, 0.0):
         monkeypatch.setattr("slipstick.study.live._CLOSE_IF_COSTLY", close)
-        grid = live_model({"model": read_value(str(tmp_path / "f.yaml"), "model")}, "mean-value").grid
+        grid = live_model(
+            {"model": read_value(str(tmp_path / "f.yaml"), "model")}, "mean-value"
+        ).grid
         assert grid is not None
         assert grid["error"] < 0.02
         counts.append([len(axis["nodes"]) for axis in grid["axes"]])

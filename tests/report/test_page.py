@@ -13,7 +13,14 @@ from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.page import gallery, page, sweep_text
 from slipstick.results.study import Axis
 from slipstick.schema.kinds.study import StudySpec
-from slipstick.study.questions.compare import CompareResult, PublishedTable, TableCell, TableRow, comparison, verdict
+from slipstick.study.questions.compare import (
+    CompareResult,
+    PublishedTable,
+    TableCell,
+    TableRow,
+    comparison,
+    verdict,
+)
 from tests.report.made_up import ADAPTER, BASE, NETWORK, SMALL, SMALL_RESULTS, STUDY, US, sweep
 
 PICTURES = {"bars": ["bars.png", "bars.svg"], "lines": ["lines.png", "lines.svg"]}
@@ -138,7 +145,12 @@ def test_a_small_page_word_for_word() -> None:
 
 
 def test_what_was_found_comes_before_a_long_text(tmp_path: Path) -> None:
-    text = page(replace(SMALL_RESULTS, text="What it is about. " * 20), STUDY, PICTURES, "slipstick run demo")
+    text = page(
+        replace(SMALL_RESULTS, text="What it is about. " * 20),
+        STUDY,
+        PICTURES,
+        "slipstick run demo",
+    )
     parts = [
         "# A demo",
         "- 3 printed cells are compared",
@@ -150,7 +162,11 @@ def test_what_was_found_comes_before_a_long_text(tmp_path: Path) -> None:
     assert sorted(parts, key=text.index) == parts
     (tmp_path / "report.md").write_text(text)
     shown = gallery([tmp_path])
-    assert sorted([*parts[1:3], "What it is about"], key=shown.index) == [parts[2], "What it is about", parts[1]]
+    assert sorted([*parts[1:3], "What it is about"], key=shown.index) == [
+        parts[2],
+        "What it is about",
+        parts[1],
+    ]
 
 
 def test_a_page_has_no_dates_and_no_sign_outside_ascii() -> None:
@@ -175,7 +191,12 @@ def test_hostile_names_stay_text() -> None:
             "compare": CompareResult(
                 (
                     PublishedTable(
-                        HOSTILE, HOSTILE, HOSTILE, "us", ("a|b",), (TableRow(HOSTILE, (_cell(slip=HOSTILE),)),)
+                        HOSTILE,
+                        HOSTILE,
+                        HOSTILE,
+                        "us",
+                        ("a|b",),
+                        (TableRow(HOSTILE, (_cell(slip=HOSTILE),)),),
                     ),
                 )
             )
@@ -210,13 +231,19 @@ def test_escape(text: str, shown: str) -> None:
     assert escape(text) == shown
 
 
-@pytest.mark.parametrize(("text", "shown"), [("a.b", "`a.b`"), ("a`b", "`` a`b ``"), ("a|b", r"`a\|b`")])
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a.b", "`a.b`"), ("a`b", "`` a`b ``"), ("a|b", r"`a\|b`")]
+)
 def test_code(text: str, shown: str) -> None:
     assert code(text) == shown
 
 
 def _cell(
-    computed: float | None = 1.0, printed: float | None = 2.0, within: float = 0.5, slip: str = "", case: str = "base"
+    computed: float | None = 1.0,
+    printed: float | None = 2.0,
+    within: float = 0.5,
+    slip: str = "",
+    case: str = "base",
 ) -> TableCell:
     return TableCell(case, computed, printed, within, slip)
 
@@ -230,17 +257,27 @@ def test_verdicts() -> None:
 
 
 def test_a_summary_counts_every_printed_cell_once() -> None:
-    row = TableRow("r", (_cell(computed=2.0), _cell(), _cell(slip="x"), _cell(printed=None), _cell(computed=None)))
-    found = CompareResult((PublishedTable("t", "", "", "us", ("a", "b", "c", "d", "e"), (row, row)),))
-    assert question_section(found).splitlines()[2] == (
-        "- 6 printed cells are compared: 2 agree within rounding, 2 are slips of the source, 2 are misses. "
-        "2 printed cells without a computed value."
+    row = TableRow(
+        "r",
+        (_cell(computed=2.0), _cell(), _cell(slip="x"), _cell(printed=None), _cell(computed=None)),
+    )
+    found = CompareResult(
+        (PublishedTable("t", "", "", "us", ("a", "b", "c", "d", "e"), (row, row)),)
+    )
+    assert (
+        question_section(found).splitlines()[2]
+        == "- 6 printed cells are compared: 2 agree within rounding, 2 are slips of the source, 2"
+        " are misses. 2 printed cells without a computed value."
     )
 
 
 def test_a_wide_table_stands_computed_printed_and_difference_below_each_other() -> None:
     row = TableRow("wire", tuple(_cell(computed=11.84, printed=12, case=case) for case in "abcd"))
-    measured = TableRow("total", tuple(_cell(computed=90, printed=100, within=5, case=case) for case in "abcd"), True)
+    measured = TableRow(
+        "total",
+        tuple(_cell(computed=90, printed=100, within=5, case=case) for case in "abcd"),
+        True,
+    )
     text = comparison(PublishedTable("t", "", "", "us", tuple("abcd"), (row, measured)))
     assert (
         text
@@ -274,7 +311,9 @@ def test_a_large_sweep_is_told_by_ends_extremes_and_changes_of_the_limiting_stag
         "s",
         [networks, latencies],
         lambda _, network, adapter: abs(adapter - 10 * US) + (1e-3 if network == "atm" else 2e-3),
-        limit=lambda _, network, adapter: "wire" if network == "atm" and adapter > 20 * US else "sends",
+        limit=lambda _, network, adapter: (
+            "wire" if network == "atm" and adapter > 20 * US else "sends"
+        ),
     )
     assert (
         sweep_text(made, ["time"])
@@ -299,17 +338,23 @@ Limiting stage of diffs, along `machine.network.adapter`:
 
 def test_a_plane_of_many_points_is_counted_by_stage() -> None:
     x, y = (Axis(name, "1", tuple(float(index) for index in range(20))) for name in "xy")
-    text = sweep_text(sweep("s", [x, y], lambda _, u, v: u + v, limit=lambda _, u, v: "a" if u > v else "b"), ["time"])
+    text = sweep_text(
+        sweep("s", [x, y], lambda _, u, v: u + v, limit=lambda _, u, v: "a" if u > v else "b"),
+        ["time"],
+    )
     assert (
-        "| base | time  | 0 s at (0, 0) | 38 s at (19, 19) | 0 s at (0, 0) | 38 s at (19, 19) | closed-form | yes   |"
-        in text
+        "| base | time  | 0 s at (0, 0) | 38 s at (19, 19) | 0 s at (0, 0) | 38 s at (19, 19) |"
+        " closed-form | yes   |" in text
     )
     assert "- base: b at 210 points, a at 190 points" in text
 
 
 def test_a_sweep_without_any_value_says_so_in_dashes() -> None:
     x = Axis("x", "1", tuple(float(index) for index in range(50)))
-    text = sweep_text(sweep("s", [x], lambda *_: float("nan"), failed=dict.fromkeys(range(50), "too large")), ["time"])
+    text = sweep_text(
+        sweep("s", [x], lambda *_: float("nan"), failed=dict.fromkeys(range(50), "too large")),
+        ["time"],
+    )
     assert "first" not in text.splitlines()[5]
     assert "50 points have no answer; the first, base at 0: too large" in text
 
@@ -322,14 +367,23 @@ def test_a_study_with_nothing_but_cases_has_no_empty_sections() -> None:
     bare = replace(SMALL_RESULTS, sweeps=(), questions={}, notes=(), hashes={}, versions={})
     text = page(bare, StudySpec(study=1), {}, "slipstick run demo")
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert headings == ["# A demonstration", "## About this study", "## What limits", "## Cases", "## Inputs"]
+    assert headings == [
+        "# A demonstration",
+        "## About this study",
+        "## What limits",
+        "## Cases",
+        "## Inputs",
+    ]
 
 
 def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() -> None:
-    found = replace(SMALL, limits={"diffs": SMALL.limits["diffs"], "replies": ["wire"] * len(SMALL)})
+    found = replace(
+        SMALL, limits={"diffs": SMALL.limits["diffs"], "replies": ["wire"] * len(SMALL)}
+    )
     text = sweep_text(found, ["time"])
     first, second = (
-        text.index(f"Limiting stage of {pipeline}, along {code(ADAPTER)}:\n\n- ") for pipeline in ("diffs", "replies")
+        text.index(f"Limiting stage of {pipeline}, along {code(ADAPTER)}:\n\n- ")
+        for pipeline in ("diffs", "replies")
     )
     assert first < second
     assert "wire from 10 us to 40 us" in text[second:]
@@ -338,5 +392,10 @@ def test_each_pipeline_has_the_lines_on_its_limiting_stage_below_its_own_name() 
 @pytest.mark.parametrize("part", [0.9966, 1.0034])
 def test_a_case_is_not_said_to_be_once_as_fast(part: float) -> None:
     near = replace(SMALL_RESULTS.cases["faster"], values={"time": Value(1705 * US * part, "s")})
-    text = page(replace(SMALL_RESULTS, cases={"base": BASE, "faster": near}), STUDY, PICTURES, "slipstick run demo")
+    text = page(
+        replace(SMALL_RESULTS, cases={"base": BASE, "faster": near}),
+        STUDY,
+        PICTURES,
+        "slipstick run demo",
+    )
     assert "- Faster takes as long as base to three digits." in text

@@ -48,7 +48,9 @@ def test_bars_have_a_unit_a_legend_and_their_total() -> None:
 
 
 def test_shares_are_percent_and_still_show_the_time() -> None:
-    spec = BarsSpec(kind="bars", name="b", title="t", cases=["base", "broken"], stack="technology", share=True)
+    spec = BarsSpec(
+        kind="bars", name="b", title="t", cases=["base", "broken"], stack="technology", share=True
+    )
     figure = draw(SMALL_RESULTS, spec)
     assert figure.axes[0].get_ylabel() == "share of the time [%]"
     assert [text.get_text() for text in figure.axes[0].texts] == ["1.705 ms", "0 s"]
@@ -56,7 +58,11 @@ def test_shares_are_percent_and_still_show_the_time() -> None:
 
 
 def test_named_sums_are_stacked_as_asked() -> None:
-    stack = {"software": ["step[send]"], "both | $x$": ["once[send]", "step[wire]"], "none": ["step[nowhere]"]}
+    stack = {
+        "software": ["step[send]"],
+        "both | $x$": ["once[send]", "step[wire]"],
+        "none": ["step[nowhere]"],
+    }
     spec = BarsSpec(kind="bars", name="b", title="t", cases=["base"], stack=stack)
     figure = draw(SMALL_RESULTS, spec)
     assert _legend(figure) == ["both | $x$", "software"]
@@ -71,7 +77,9 @@ def test_a_class_keeps_its_fill_when_others_are_absent() -> None:
         spec = BarsSpec(kind="bars", name="b", title="t", cases=[case], stack="technology")
         axes = draw(results, spec).axes[0]
         bars = [each for each in axes.containers if isinstance(each, BarContainer)]
-        fills.append(next(each.patches[0].get_facecolor() for each in bars if each.get_label() == "wire"))
+        fills.append(
+            next(each.patches[0].get_facecolor() for each in bars if each.get_label() == "wire")
+        )
     assert fills[0] == fills[1]
 
 
@@ -83,7 +91,9 @@ def test_many_bars_with_long_names_lie_under_their_own_labels() -> None:
 
 
 def test_nothing_to_stack_is_drawn_all_the_same() -> None:
-    results = replace(SMALL_RESULTS, cases={"base": Answer("m", "closed-form", values={"time": Value(0.0, "s")})})
+    results = replace(
+        SMALL_RESULTS, cases={"base": Answer("m", "closed-form", values={"time": Value(0.0, "s")})}
+    )
     assert draw(results, BARS).axes[0].get_ylabel() == "time [s]"
 
 
@@ -108,10 +118,15 @@ def test_a_line_goes_through_its_points_in_the_units_of_the_axes() -> None:
 
 def test_twelve_lines_are_told_apart_without_colour() -> None:
     cases = [f"case-{index}" for index in range(12)]
-    results = with_sweeps(sweep("latency", [SMALL.axes[0]], lambda case, x: x * (1 + cases.index(case)), cases))
+    results = with_sweeps(
+        sweep("latency", [SMALL.axes[0]], lambda case, x: x * (1 + cases.index(case)), cases)
+    )
     figure = draw(results, LINES)
     assert _legend(figure) == cases
-    assert len({(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].get_lines()}) == 12
+    assert (
+        len({(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].get_lines()})
+        == 12
+    )
 
 
 def test_lines_by_another_axis_bear_its_values_with_their_unit() -> None:
@@ -124,7 +139,9 @@ def test_lines_by_another_axis_bear_its_values_with_their_unit() -> None:
 
 def test_further_axes_and_cases_part_lines_too() -> None:
     networks, parts = Axis(NETWORK, "1", ("fe", "atm")), Axis("parts", "1", (1.0, 3.0))
-    made = sweep("latency", [SMALL.axes[0], networks, parts], lambda _, x, n, p: x * p, ["base", "faster"])
+    made = sweep(
+        "latency", [SMALL.axes[0], networks, parts], lambda _, x, n, p: x * p, ["base", "faster"]
+    )
     lines = lines_of(made, LINES.model_copy(update={"series": NETWORK}))
     assert len(lines) == 8
     assert lines[0].label == "fe, base, parts 1"
@@ -132,21 +149,33 @@ def test_further_axes_and_cases_part_lines_too() -> None:
 
 
 def test_a_line_of_every_method_keeps_its_colour_and_what_was_simulated_is_dots() -> None:
-    networks, methods = Axis(NETWORK, "1", ("fe", "atm")), Axis("method", "1", ("mean-value", "simulation", "bounds"))
+    networks, methods = (
+        Axis(NETWORK, "1", ("fe", "atm")),
+        Axis("method", "1", ("mean-value", "simulation", "bounds")),
+    )
     made = sweep("latency", [SMALL.axes[0], networks, methods], lambda _, x, *__: x)
     figure = draw(with_sweeps(made), LINES.model_copy(update={"series": NETWORK}))
     assert _legend(figure) == ["fe", "atm", "mean-value", "simulation", "bounds"]
-    drawn = [(each.get_color(), each.get_linestyle(), each.get_marker()) for each in figure.axes[0].get_lines()]
+    drawn = [
+        (each.get_color(), each.get_linestyle(), each.get_marker())
+        for each in figure.axes[0].get_lines()
+    ]
     (black, circle, _), (blue, square, _) = STROKES[:2]
     seen = [(black, "None", circle), (blue, "None", square)]
-    assert sorted(drawn) == sorted([*seen, *((colour, dash, "") for colour in (black, blue) for dash in ("-", "--"))])
+    assert sorted(drawn) == sorted(
+        [*seen, *((colour, dash, "") for colour in (black, blue) for dash in ("-", "--"))]
+    )
 
 
 def test_names_along_the_axis_are_categories_in_order() -> None:
     networks = Axis(NETWORK, "1", ("fast-ethernet", "atm", "25gbe"))
     results = with_sweeps(sweep("latency", [networks], lambda *_: 1.0))
     axes = draw(results, LINES.model_copy(update={"x": NETWORK})).axes[0]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["fast-ethernet", "atm", "25gbe"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        "fast-ethernet",
+        "atm",
+        "25gbe",
+    ]
     assert axes.get_xlabel() == "network"
 
 
@@ -158,7 +187,9 @@ def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() ->
     asked = LINES.model_copy(update={"x": "n", "y": list(columns), "log": "none"})
     everyone = ["lock, base", "lock, faster", "idle, base", "idle, faster"]
     assert [line.label for line in lines_of(accounts, asked)] == everyone
-    assert [line.label for line in lines_of(accounts, asked.model_copy(update={"cases": ["faster"]}))] == [
+    assert [
+        line.label for line in lines_of(accounts, asked.model_copy(update={"cases": ["faster"]}))
+    ] == [
         "lock",
         "idle",
     ]
@@ -167,7 +198,9 @@ def test_lines_of_one_case_and_one_kind_are_called_by_what_tells_them_apart() ->
 def test_relative_lines_begin_at_one_and_have_no_unit() -> None:
     axes = draw(SMALL_RESULTS, LINES.model_copy(update={"relative": True})).axes[0]
     assert axes.get_ylabel() == "time / first of its line"
-    assert _drawn(axes.get_lines()[0])[1] == pytest.approx([1.0, math.nan, 1.16 / 1.04], nan_ok=True)
+    assert _drawn(axes.get_lines()[0])[1] == pytest.approx(
+        [1.0, math.nan, 1.16 / 1.04], nan_ok=True
+    )
 
 
 def test_lines_against_an_axis_are_what_its_first_value_gives_divided_by_each() -> None:
@@ -186,7 +219,9 @@ def test_lines_against_an_axis_are_what_its_first_value_gives_divided_by_each() 
 
 
 def test_lines_are_compared_in_one_way_only() -> None:
-    with pytest.raises(ValueError, match="draw relative to the first point of a line, or against an axis; not both"):
+    with pytest.raises(
+        ValueError, match="draw relative to the first point of a line, or against an axis; not both"
+    ):
         type(LINES).model_validate(
             {
                 "kind": "lines",
@@ -202,7 +237,9 @@ def test_lines_are_compared_in_one_way_only() -> None:
 
 
 def test_values_of_different_units_have_panels_of_their_own() -> None:
-    made = replace(SMALL, columns={**SMALL.columns, "speedup": np.ones(3)}, units={"time": "s", "speedup": "1"})
+    made = replace(
+        SMALL, columns={**SMALL.columns, "speedup": np.ones(3)}, units={"time": "s", "speedup": "1"}
+    )
     figure = draw(with_sweeps(made), LINES.model_copy(update={"y": ["time", "speedup"]}))
     assert [axes.get_ylabel() for axes in figure.axes] == ["time [ms]", "speedup"]
     assert _legend(figure) == ["base"]
@@ -210,8 +247,12 @@ def test_values_of_different_units_have_panels_of_their_own() -> None:
 
 @pytest.mark.parametrize("log", ["none", "x", "y", "both"])
 @pytest.mark.parametrize("relative", [False, True])
-@pytest.mark.parametrize("values", [[1e-6], [float("nan")], [0.0], [0.0, 1e-6], [1e-6, float("nan"), 3e-6]])
-def test_hard_lines_are_drawn_without_a_warning(tmp_path: Path, values: list[float], relative: bool, log: str) -> None:
+@pytest.mark.parametrize(
+    "values", [[1e-6], [float("nan")], [0.0], [0.0, 1e-6], [1e-6, float("nan"), 3e-6]]
+)
+def test_hard_lines_are_drawn_without_a_warning(
+    tmp_path: Path, values: list[float], relative: bool, log: str
+) -> None:
     axis = Axis(ADAPTER, "s", tuple(index * US for index in range(len(values))))
     results = with_sweeps(sweep("latency", [axis], lambda _, x: values[round(x / US)]))
     save(results, LINES.model_copy(update={"log": log, "relative": relative}), tmp_path)
@@ -229,7 +270,14 @@ def test_a_map_has_the_values_where_its_axes_say() -> None:
     assert figure.axes[0].get_xlabel() == "adapter [us]"
     assert figure.axes[0].get_ylabel() == "total per byte [ns/B]"
     assert figure.axes[1].get_ylabel() == "time [us]"
-    assert [text.get_text() for text in figure.axes[0].texts] == ["20", "30", "50", "90", "100", "120"]
+    assert [text.get_text() for text in figure.axes[0].texts] == [
+        "20",
+        "30",
+        "50",
+        "90",
+        "100",
+        "120",
+    ]
 
 
 def test_a_map_of_stages_has_letters_and_a_legend() -> None:
@@ -240,7 +288,12 @@ def test_a_map_of_stages_has_letters_and_a_legend() -> None:
 
 def test_a_map_cut_through_further_axes_says_where() -> None:
     further = Axis("parts", "1", (1.0, 3.0))
-    made = sweep("grid", [*_map_results()[1], further], lambda _, x, y, p: x + y + p, limit=lambda *_: "sends")
+    made = sweep(
+        "grid",
+        [*_map_results()[1], further],
+        lambda _, x, y, p: x + y + p,
+        limit=lambda *_: "sends",
+    )
     figure = draw(with_sweeps(made), limit_map("m", "grid", ADAPTER, LONG))
     assert figure.get_suptitle() == "Limits (at parts = 1)"
 
@@ -249,12 +302,19 @@ def test_a_map_cut_through_further_axes_says_where() -> None:
 @pytest.mark.parametrize("count", [1, 40])
 def test_hard_maps_are_drawn_without_a_warning(tmp_path: Path, value: str, count: int) -> None:
     x, y = Axis("x", "s", tuple(np.linspace(1, 9, count).tolist())), Axis(NETWORK, "1", ("a", "b"))
-    made = sweep("grid", [x, y], lambda _, u, v: float("nan") if v == "b" or count == 1 else u, limit=_no_limit)
+    made = sweep(
+        "grid",
+        [x, y],
+        lambda _, u, v: float("nan") if v == "b" or count == 1 else u,
+        limit=_no_limit,
+    )
     spec = MapSpec(kind="map", name="m", title="t", sweep="grid", x="x", y=NETWORK, value=value)
     save(with_sweeps(made), spec, tmp_path)
 
 
-@pytest.mark.parametrize("spec", [BARS, LINES, limit_map("map", "grid", ADAPTER, LONG)], ids=lambda spec: spec.name)
+@pytest.mark.parametrize(
+    "spec", [BARS, LINES, limit_map("map", "grid", ADAPTER, LONG)], ids=lambda spec: spec.name
+)
 def test_a_picture_has_the_same_bytes_each_time(tmp_path: Path, spec: PictureSpec) -> None:
     results = replace(_map_results()[0], sweeps=(*_map_results()[0].sweeps, SMALL))
     (tmp_path / "again").mkdir()
@@ -273,7 +333,10 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
 
 
 def test_drawing_never_loads_the_global_interface() -> None:
-    program = "import sys, matplotlib, slipstick.report.pictures as s\nwith s.look(): s.sheet(4, 3).subplots()\n"
+    program = (
+        "import sys, matplotlib, slipstick.report.pictures as s\nwith s.look(): s.sheet(4,"
+        " 3).subplots()\n"
+    )
     program += "sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
 
@@ -281,11 +344,23 @@ def test_drawing_never_loads_the_global_interface() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (BARS.model_copy(update={"cases": ["bose"]}), "there is no case 'bose'; did you mean 'base'?"),
+        (
+            BARS.model_copy(update={"cases": ["bose"]}),
+            "there is no case 'bose'; did you mean 'base'?",
+        ),
         (LINES.model_copy(update={"sweep": "x"}), "there is no sweep 'x'; known: latency"),
-        (LINES.model_copy(update={"x": "parts"}), f"there is no axis of sweep latency 'parts'; known: {ADAPTER}"),
-        (LINES.model_copy(update={"series": "parts"}), f"there is no axis of sweep latency 'parts'; known: {ADAPTER}"),
-        (LINES.model_copy(update={"y": ["tine"]}), "there is no value in sweep latency 'tine'; did you mean 'time'?"),
+        (
+            LINES.model_copy(update={"x": "parts"}),
+            f"there is no axis of sweep latency 'parts'; known: {ADAPTER}",
+        ),
+        (
+            LINES.model_copy(update={"series": "parts"}),
+            f"there is no axis of sweep latency 'parts'; known: {ADAPTER}",
+        ),
+        (
+            LINES.model_copy(update={"y": ["tine"]}),
+            "there is no value in sweep latency 'tine'; did you mean 'time'?",
+        ),
         (
             limit_map("m", "latency", ADAPTER, ADAPTER).model_copy(update={"value": "limit[dif]"}),
             "there is no limit in sweep latency 'dif'; did you mean 'diffs'?",
@@ -335,7 +410,9 @@ def _drawn(line: Line2D) -> tuple[list[float], list[float]]:
 
 
 def estimates() -> Sweep:
-    """A sweep by simulation along two axes: the times are known within 10 %, the last of them not at all."""
+    """A sweep by simulation along two axes: the times are known within 10 %, the last of them
+    not at all.
+    """
     x, y = Axis("x", "1", (1.0, 2.0, 3.0)), Axis("y", "1", (1.0, 2.0))
     made = sweep("s", [x, y], lambda _, u, v: u * v)
     time = made.columns["time"]
@@ -346,7 +423,9 @@ def estimates() -> Sweep:
     return replace(made, columns={**made.columns, **ends}, provenance=how)
 
 
-@pytest.mark.parametrize("changes", [{}, {"relative": True}, {"series": "y", "against": "y"}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{}, {"relative": True}, {"series": "y", "against": "y"}], ids=str
+)
 def test_lines_of_estimates_have_their_intervals(changes: dict[str, object]) -> None:
     spec = LINES.model_copy(update={"sweep": "s", "x": "x", "series": "y", **changes})
     lines = lines_of(estimates(), spec)
@@ -366,8 +445,12 @@ def test_a_line_of_many_estimates_has_a_band() -> None:
     axis = Axis("x", "1", tuple(float(x) for x in range(1, 31)))
     made = sweep("s", [axis], lambda _, x: x)
     time = made.columns["time"]
-    made = replace(made, columns={**made.columns, "low[time]": 0.9 * time, "high[time]": 1.1 * time})
-    axes = draw(with_sweeps(made), LINES.model_copy(update={"sweep": "s", "x": "x", "series": ""})).axes[0]
+    made = replace(
+        made, columns={**made.columns, "low[time]": 0.9 * time, "high[time]": 1.1 * time}
+    )
+    axes = draw(
+        with_sweeps(made), LINES.model_copy(update={"sweep": "s", "x": "x", "series": ""})
+    ).axes[0]
     assert len(axes.collections) == 1
 
 
@@ -377,7 +460,9 @@ def test_cells_of_estimates_have_their_intervals() -> None:
     assert {"0.9 to 1.1", "3.6 to 4.4", "no interval"} <= written
 
 
-@pytest.mark.parametrize("stack", ["component", {"all": ["account[busy]", "account[fault]"]}], ids=str)
+@pytest.mark.parametrize(
+    "stack", ["component", {"all": ["account[busy]", "account[fault]"]}], ids=str
+)
 def test_a_bar_of_estimates_has_the_interval_of_its_total(stack: Any) -> None:
     time = Value(1705 * US, "s", 1600 * US, 1800 * US)
     parts = {"account[busy]": (950 * US, 1050 * US), "account[fault]": (650 * US, 750 * US)}
@@ -385,18 +470,26 @@ def test_a_bar_of_estimates_has_the_interval_of_its_total(stack: Any) -> None:
     spec = BarsSpec(kind="bars", name="b", title="t", cases=["base"], stack=stack)
     axes = draw(replace(SMALL_RESULTS, cases={"base": estimated}), spec).axes[0]
     (bar,) = (each for each in axes.containers if isinstance(each, ErrorbarContainer))
-    ((_, low), (_, high)) = bar.lines[2][0].get_segments()[0]
+    (_, low), (_, high) = bar.lines[2][0].get_segments()[0]
     assert (low, high) == pytest.approx((1.6, 1.8))
 
 
 def test_a_component_has_one_fill_in_all_pictures_of_a_study_and_the_useful_come_first() -> None:
     late = replace(BASE, account={"idle": 1e-3, "fault": 1e-3}, useful=("busy",))
-    results = replace(SMALL_RESULTS, cases={"base": replace(BASE, account={"fault": 7e-4, "busy": 1e-3}), "late": late})
-    sums = BARS.model_copy(update={"name": "sums", "stack": {"fault": ["time"], "others": ["time"]}})
+    results = replace(
+        SMALL_RESULTS,
+        cases={"base": replace(BASE, account={"fault": 7e-4, "busy": 1e-3}), "late": late},
+    )
+    sums = BARS.model_copy(
+        update={"name": "sums", "stack": {"fault": ["time"], "others": ["time"]}}
+    )
     order = fill_order(results, [BARS, sums])
     assert order == {"busy": 0, "fault": 1, "idle": 2, "others": 3}
     colours = [
-        {bar.get_label(): bar[0].get_facecolor() for bar in draw(results, spec, order).axes[0].containers}
+        {
+            bar.get_label(): bar[0].get_facecolor()
+            for bar in draw(results, spec, order).axes[0].containers
+        }
         for spec in (BARS.model_copy(update={"cases": ["base", "late"]}), sums)
     ]
     assert colours[0]["fault"] == colours[1]["fault"]
@@ -408,13 +501,16 @@ def test_many_bars_stand_in_rows() -> None:
     figure = draw(replace(SMALL_RESULTS, cases=many), BARS.model_copy(update={"cases": list(many)}))
     assert [len(axes.get_xticks()) for axes in figure.axes] == [8, 8, 8]
     named = {f"{name}{end}": BASE for name in "abcdefgh" for end in ("", "-half", "-full")}
-    figure = draw(replace(SMALL_RESULTS, cases=named), BARS.model_copy(update={"cases": list(named)}))
+    figure = draw(
+        replace(SMALL_RESULTS, cases=named), BARS.model_copy(update={"cases": list(named)})
+    )
     assert [len(axes.get_xticks()) for axes in figure.axes] == [9, 9, 6]
 
 
 def test_no_heading_runs_into_a_legend() -> None:
     figure = draw(
-        SMALL_RESULTS, BARS.model_copy(update={"title": "Where all of the time of every processor goes " * 2})
+        SMALL_RESULTS,
+        BARS.model_copy(update={"title": "Where all of the time of every processor goes " * 2}),
     )
     figure.draw_without_rendering()
     assert figure.texts[0].get_window_extent().x1 <= figure.legends[0].get_window_extent().x0

@@ -1,4 +1,6 @@
-"""The page that a long report is shortened to: never longer than a page, rows that decide, and where the rest is."""
+"""The page that a long report is shortened to: never longer than a page, rows that decide, and
+where the rest is.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ LAST = "## Inputs\n\nAsked: time."
 def table(rows: int, about: int = 1) -> str:
     """Make a table of rows, of which so many are about the same case."""
     return markdown_table(
-        ["case", "x", "time"], [[f"case-{row // about}", f"{row}", f"{row * 7} ms"] for row in range(rows)], [1, 2]
+        ["case", "x", "time"],
+        [[f"case-{row // about}", f"{row}", f"{row * 7} ms"] for row in range(rows)],
+        [1, 2],
     )
 
 
@@ -52,24 +56,36 @@ def test_a_long_report_is_a_page_whatever_it_is_made_of() -> None:
         assert short.startswith(HEAD)
         assert (short == text) == (printed_lines(text) <= PAGE_LINES)
         headings = re.findall(r"^## .*$", short, re.MULTILINE)
-        assert headings == [each for each in re.findall(r"^## .*$", text, re.MULTILINE) if each in headings]
+        assert headings == [
+            each for each in re.findall(r"^## .*$", text, re.MULTILINE) if each in headings
+        ]
         if short != text:
             said = short.rpartition("The whole report is")[2]
             assert all(
-                f"## Section {number}" in short or f"Section {number}" in said for number in range(len(sections))
+                f"## Section {number}" in short or f"Section {number}" in said
+                for number in range(len(sections))
             )
         for line in short.split("\n"):
             assert line in text or DETAILS in line or line.startswith("| ...")
-        assert not re.search(r"^(### .*|In every row: .*)\n\n(##|[^|\n]*details\.md)", short, re.MULTILINE)
+        assert not re.search(
+            r"^(### .*|In every row: .*)\n\n(##|[^|\n]*details\.md)", short, re.MULTILINE
+        )
 
 
 @pytest.mark.parametrize(
-    ("about", "kept"), [(30, ["0", "29", "30", "59", "60", "89"]), (1, [*map(str, range(10)), "...", "89"])]
+    ("about", "kept"),
+    [(30, ["0", "29", "30", "59", "60", "89"]), (1, [*map(str, range(10)), "...", "89"])],
 )
-def test_of_a_long_table_the_ends_of_each_case_or_the_first_rows_and_the_last_stay(about: int, kept: list[str]) -> None:
+def test_of_a_long_table_the_ends_of_each_case_or_the_first_rows_and_the_last_stay(
+    about: int, kept: list[str]
+) -> None:
     text = f"{HEAD}\n\n## Sweeps\n\n{table(90, about)}\n\n{LAST}\n"
     short = first_page(text)
-    rows = [line.strip("| ").split(" | ") for line in short.split("\n") if re.match(r"\| (case-|\.\.\.)", line)]
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in short.split("\n")
+        if re.match(r"\| (case-|\.\.\.)", line)
+    ]
     assert [row[1].strip() if row[0].startswith("case") else "..." for row in rows] == kept
     assert f"{90 - len(kept) + ('...' in kept)} more lines in [details.md](details.md)." in short
 

@@ -36,7 +36,9 @@ def test_a_small_table_byte_for_byte(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
-def test_numbers_read_back_as_the_same_doubles(tmp_path_factory: pytest.TempPathFactory, values: list[float]) -> None:
+def test_numbers_read_back_as_the_same_doubles(
+    tmp_path_factory: pytest.TempPathFactory, values: list[float]
+) -> None:
     path = tmp_path_factory.mktemp("csv") / "results.csv"
     axis = Axis("x", "s", tuple(float(index) for index in range(len(values))))
     write_csv(with_sweeps(sweep("s", [axis], lambda _, x: values[int(x)])), ["time"], path)
@@ -49,9 +51,19 @@ def test_names_and_numbers_of_different_sweeps_have_columns_of_their_own() -> No
     networks = Axis(NETWORK, "1", ("fast-ethernet", "atm"))
     sizes = Axis("reply", "B", (20.0, 4120.0))
     table = tidy_columns(
-        with_sweeps(sweep("a", [networks], lambda *_: 1.0), sweep("b", [sizes], lambda *_: 2.0)), ["time"]
+        with_sweeps(sweep("a", [networks], lambda *_: 1.0), sweep("b", [sizes], lambda *_: 2.0)),
+        ["time"],
     )
-    assert list(table) == ["sweep", "case", NETWORK, "reply [B]", "time [s]", "limit[diffs]", *HOW, "failed"]
+    assert list(table) == [
+        "sweep",
+        "case",
+        NETWORK,
+        "reply [B]",
+        "time [s]",
+        "limit[diffs]",
+        *HOW,
+        "failed",
+    ]
     assert _of(table, "a", NETWORK) == ["fast-ethernet", "atm"]
     assert _of(table, "b", "reply [B]") == [20.0, 4120.0]
     assert _of(table, "b", NETWORK) == [None, None]
@@ -62,7 +74,9 @@ def test_limits_are_given_once_even_when_asked_for() -> None:
 
 
 def test_steps_and_single_executions_go_by_name() -> None:
-    table = tidy_columns(SMALL_RESULTS, ["step[send]", "once[send]", "technology[wire]", "step[nowhere]"])
+    table = tidy_columns(
+        SMALL_RESULTS, ["step[send]", "once[send]", "technology[wire]", "step[nowhere]"]
+    )
     base = {name: column[0] for name, column in table.items()}
     assert base["step[send] [s]"] == pytest.approx(1.2e-3)
     assert base["once[send] [s]"] == pytest.approx(4e-4)
@@ -71,7 +85,11 @@ def test_steps_and_single_executions_go_by_name() -> None:
 
 
 def test_a_study_without_sweeps_has_a_row_for_each_case() -> None:
-    assert tidy_columns(replace(SMALL_RESULTS, sweeps=()), ["time"])["case"] == ["base", "faster", "broken"]
+    assert tidy_columns(replace(SMALL_RESULTS, sweeps=()), ["time"])["case"] == [
+        "base",
+        "faster",
+        "broken",
+    ]
 
 
 def test_many_points_are_written_whole(tmp_path: Path) -> None:

@@ -24,13 +24,18 @@ WORK, ASK, WAIT = (
     TimelineInterval(1, 0, "ask", 0.0, 1e-3),
     TimelineInterval(1, 1, "wait:bus", 0.0, 1.5e-3, 0),
 )
-FOUND = Timeline((WORK, ASK, WAIT), {"bus": ((0.0, 2, 1), (1e-3, 0, 0))}, 2e-3, (WORK,), {"work": "busy"})
+FOUND = Timeline(
+    (WORK, ASK, WAIT), {"bus": ((0.0, 2, 1), (1e-3, 0, 0))}, 2e-3, (WORK,), {"work": "busy"}
+)
 
 
 def test_a_trace_has_all_spans_and_counters_in_microseconds() -> None:
     events = json.loads(chrome_trace(FOUND))["traceEvents"]
     spans = [each for each in events if each["ph"] == "X"]
-    assert [(each["name"], each["cat"], each["pid"], each["tid"], each["ts"], each["dur"]) for each in spans] == [
+    assert [
+        (each["name"], each["cat"], each["pid"], each["tid"], each["ts"], each["dur"])
+        for each in spans
+    ] == [
         ("work", "busy", 0, 0, 0.0, 2000.0),
         ("ask", "ask", 1, 0, 0.0, 1000.0),
         ("wait:bus", "wait:bus", 1, 1, 0.0, 1500.0),
@@ -54,7 +59,7 @@ def test_a_picture_has_a_bar_for_each_span_and_lanes_for_branches() -> None:
 
 
 def rows_of(figure: Any) -> dict[str, list[tuple[str, float, float]]]:
-    """Give by row the name, start and length of its bars."""
+    """Return by row the name, start and length of its bars."""
     (axes,) = figure.axes
     names = [each.get_text() for each in axes.get_yticklabels()]
     found: dict[str, list[tuple[str, float, float]]] = {name: [] for name in names}
@@ -71,7 +76,10 @@ def test_steps_stand_in_the_rows_of_those_who_take_part() -> None:
         delay(0.5, name="adapter", technology="adapter"),
         service("each-other", 4.0, name="serve"),
     )
-    stages = [serial(service("own", 2.0, name="send"), name="sends"), parallel(remote, name="remote")]
+    stages = [
+        serial(service("own", 2.0, name="send"), name="sends"),
+        parallel(remote, name="remote"),
+    ]
     cycle = pipeline(stages, 2, name="parts") >> delay(1.0, name="compute")
     with look():
         figure = draw_steps(timeline(closed_model(cycle, useful=()), cycles=1), "Two parts")
@@ -86,9 +94,13 @@ def test_steps_stand_in_the_rows_of_those_who_take_part() -> None:
 
 def test_a_phase_adds_up_what_each_processor_did_until_the_slowest_arrived() -> None:
     wait = barrier("gate")
-    slow = then(delay(1.0, name="a"), delay(2.0, name="b", component="other"), delay(1.0, name="c"), wait)
+    slow = then(
+        delay(1.0, name="a"), delay(2.0, name="b", component="other"), delay(1.0, name="c"), wait
+    )
     groups = {"fast": (1, delay(3.0, name="d") >> wait), "slow": (1, slow)}
-    found = timeline(grouped_model(groups, resources={"gate": Barrier("central", Number(0.5, TIME))}), cycles=2)
+    found = timeline(
+        grouped_model(groups, resources={"gate": Barrier("central", Number(0.5, TIME))}), cycles=2
+    )
     assert found.phase == 4.0
     with look():
         figure = draw_phase(found, "One phase")
@@ -99,7 +111,10 @@ def test_a_phase_adds_up_what_each_processor_did_until_the_slowest_arrived() -> 
 
 
 def test_a_phase_without_a_barrier_is_refused() -> None:
-    with pytest.raises(ModelError, match="'Who': no processor waits for another at a barrier; draw it with show: run"):
+    with pytest.raises(
+        ModelError,
+        match="'Who': no processor waits for another at a barrier; draw it with show: run",
+    ):
         draw_phase(FOUND, "Who")
 
 
@@ -114,7 +129,10 @@ def test_it_is_written_by_the_ending_of_its_name(tmp_path: Path, ending: str) ->
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         write_timeline(FOUND, tmp_path / "run.txt", "Who did what")
-    assert str(caught.value) == "a timeline is written to a file that ends in .json, .png or .svg, not to run.txt"
+    assert (
+        str(caught.value)
+        == "a timeline is written to a file that ends in .json, .png or .svg, not to run.txt"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -122,7 +140,8 @@ def test_a_picture_of_too_many_bars_is_refused() -> None:
     many = replace(FOUND, spans=(WORK,) * 4001)
     with pytest.raises(ModelError) as caught:
         draw_timeline(many, "t")
-    assert str(caught.value) == (
-        "4,001 bars are too many for a picture, which has 4,000 at most; draw fewer cycles or processors, or write a .json file "
-        "for a trace viewer"
+    assert (
+        str(caught.value)
+        == "4,001 bars are too many for a picture, which has 4,000 at most; draw fewer cycles or"
+        " processors, or write a .json file for a trace viewer"
     )

@@ -14,7 +14,16 @@ import yaml
 from slipstick.report.write import INPUTS, missing_pictures, write
 from tests.report.made_up import SMALL_RESULTS, STUDY
 
-FILES = ["report.md", "details.md", "results.csv", "bars.png", "bars.svg", "lines.png", "lines.svg", "inputs.yaml"]
+FILES = [
+    "report.md",
+    "details.md",
+    "results.csv",
+    "bars.png",
+    "bars.svg",
+    "lines.png",
+    "lines.svg",
+    "inputs.yaml",
+]
 COMMAND = "slipstick run demo"
 
 INPUTS_TEXT = f"""\

@@ -31,7 +31,11 @@ def test_the_shipped_activity_reads_as_an_equal_model(tmp_path: Path) -> None:
     model = load("activity/lock-and-bus")
     assert isinstance(model, Model)
     again = read_back(dump(model), tmp_path)
-    assert (again.population, again.resources, again.useful) == (model.population, model.resources, model.useful)
+    assert (again.population, again.resources, again.useful) == (
+        model.population,
+        model.resources,
+        model.useful,
+    )
 
 
 def test_an_operation_answers_the_same_from_a_file(tmp_path: Path) -> None:
@@ -53,7 +57,12 @@ def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Pa
     assert (there["time"], there.account) == (here["time"], here.account)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(model=models())
 def test_any_model_answers_the_same_from_a_file(model: Model, tmp_path: Path) -> None:
     again = read_back(dump(model), tmp_path)
@@ -64,7 +73,12 @@ def test_any_model_answers_the_same_from_a_file(model: Model, tmp_path: Path) ->
     assert there.exact == here.exact
 
 
-@settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(model=models())
 def test_what_was_read_writes_and_reads_as_itself(model: Model, tmp_path: Path) -> None:
     once = read_back(dump(model), tmp_path)
@@ -79,7 +93,9 @@ def test_a_parameter_without_a_value_is_refused() -> None:
 
 
 def test_two_parameters_that_a_file_would_take_for_one_are_refused() -> None:
-    model = closed_model(delay(Parameter("a-b", TIME, 1.0) + Parameter("a.b", TIME, 2.0), name="work"))
+    model = closed_model(
+        delay(Parameter("a-b", TIME, 1.0) + Parameter("a.b", TIME, 2.0), name="work")
+    )
     with pytest.raises(ModelError) as caught:
         activity_data(model)
     assert str(caught.value) == "parameters a-b and a.b would have one name in a file: a_b"

@@ -1,4 +1,6 @@
-"""JSON Schemas for editors: every key has its words, and they accept and refuse what the loader does."""
+"""JSON Schemas for editors: every key has its words, and they accept and refuse what the loader
+does.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,23 @@ def test_every_shipped_spec_is_valid_in_an_editor(name: str) -> None:
         ("activity", DESIGN),
         ("machine", MACHINE),
         ("network", NETWORK),
-        ("machine", "machine: 1\nextends: rs6000-43p-atm\nnetwork: {extends: atm-oc3, adapter: 5 us}\n"),
+        (
+            "machine",
+            "machine: 1\nextends: rs6000-43p-atm\nnetwork: {extends: atm-oc3, adapter: 5 us}\n",
+        ),
         ("study", study("vary: {parties: [2, 3], call: {from: 1 us, to: 2 us, count: 3}}")),
         ("study", study("vary: {a: {axes: {parties: [2, 3]}, combine: zip}}")),
         (
             "activity",
-            activity("{delay: work * 2, scv: 1}", head="parameters: {work: 3 us}\npopulation: {processors: 2}"),
+            activity(
+                "{delay: work * 2, scv: 1}",
+                head="parameters: {work: 3 us}\npopulation: {processors: 2}",
+            ),
         ),
-        ("activity", "activity: 1\nphases: [{processors: 2, cycle: [{delay: {value: 3 us, source: me}}]}]\n"),
+        (
+            "activity",
+            "activity: 1\nphases: [{processors: 2, cycle: [{delay: {value: 3 us, source: me}}]}]\n",
+        ),
     ],
 )
 def test_every_way_of_writing_is_valid_in_an_editor(kind: str, text: str) -> None:
@@ -81,8 +92,14 @@ WRONG = [
     ("activity", activity("{hold: door}")),
     ("activity", activity("{choose: [{p: 1.5, do: []}]}")),
     ("activity", activity("{barrier: meet, parties: 0}")),
-    ("activity", activity("{delay: 1 s}", head="population: {processors: 2}\nresources: {bus: {serves: 2}}")),
-    ("activity", activity("{delay: 1 s}", head="population: {processors: 2}\nparameters: {a.b: 3 us}")),
+    (
+        "activity",
+        activity("{delay: 1 s}", head="population: {processors: 2}\nresources: {bus: {serves: 2}}"),
+    ),
+    (
+        "activity",
+        activity("{delay: 1 s}", head="population: {processors: 2}\nparameters: {a.b: 3 us}"),
+    ),
     ("study", study("vary: {a: {axis: {parties: [2]}}}")),
     ("study", study("vary: {a: 5}")),
     ("study", study("vary: {parties: {form: 1, to: 3, step: 1}}")),
@@ -103,7 +120,13 @@ def test_what_the_loader_refuses_an_editor_underlines(kind: str, text: str) -> N
 def undescribed(schema: Any, path: str) -> Iterator[str]:
     """Yield the keys without words; what a quantity may be written as is described as a whole."""
     for key, each in schema.get("properties", {}).items():
-        if "description" not in each and path.rpartition(".")[2] not in ("value", "low", "high", "source", "assumed"):
+        if "description" not in each and path.rpartition(".")[2] not in (
+            "value",
+            "low",
+            "high",
+            "source",
+            "assumed",
+        ):
             yield f"{path}.{key}"
     for name, each in schema.get("$defs", {}).items():
         yield from undescribed(each, f"{path}.{name}")

@@ -42,7 +42,11 @@ def test_every_model_can_be_named() -> None:
 def test_a_value_is_set_by_its_path() -> None:
     found = built(**ATM, parties="3", machine__network__adapter="5 us", technology__wire="0.5")
     values = {path: each.value for path, each in found.parameters.items()}
-    assert (values["parties"], values["machine.network.adapter"], values["technology.wire"]) == (3.0, 5e-6, 0.5)
+    assert (values["parties"], values["machine.network.adapter"], values["technology.wire"]) == (
+        3.0,
+        5e-6,
+        0.5,
+    )
 
 
 def test_the_whole_is_set_before_its_parts_in_whatever_order() -> None:
@@ -71,13 +75,15 @@ def test_an_input_may_be_arithmetic_on_what_the_scene_has() -> None:
     assert time(**DIFFS, parts="machine.processors.count - 1", request="12 B") == time(
         **DIFFS, parts="7", request="12 B"
     )
-    assert time(**DIFFS, request="12 B", reply="max(request, machine.memory.page) + 24 B") == pytest.approx(
-        time(**DIFFS, request="12 B", reply="4120 B"), rel=1e-15
-    )
+    assert time(
+        **DIFFS, request="12 B", reply="max(request, machine.memory.page) + 24 B"
+    ) == pytest.approx(time(**DIFFS, request="12 B", reply="4120 B"), rel=1e-15)
 
 
 def test_a_list_of_values_is_one_for_each_part() -> None:
-    found = built(**DIFFS, parts="2", request="12 B", replies="[20 B, {value: 4120 B, source: a trace}]")
+    found = built(
+        **DIFFS, parts="2", request="12 B", replies="[20 B, {value: 4120 B, source: a trace}]"
+    )
     assert [found.parameters[f"replies.{index}"].value for index in range(2)] == [20.0, 4120.0]
     assert found.entries["replies.1"].source == "a trace"
 
@@ -90,15 +96,27 @@ REFUSED = [
     (
         {"model": "dvsm/lock"},
         [
-            "--set model: machine: dvsm/lock runs on a machine; name one of linux-cluster, rs6000-43p-atm, rs6000-43p-fast-ethernet"
+            (
+                "--set model: machine: dvsm/lock runs on a machine; name one of linux-cluster,"
+                " rs6000-43p-atm, rs6000-43p-fast-ethernet"
+            )
         ],
     ),
-    ({"model": "dvsm/lock", "machin": "rs6000-43p-atm"}, ["--set machin: unknown key; did you mean 'machine'?"]),
-    ({"machine": "rs6000-43p-atm", "modle": "dvsm/lock"}, ["--set modle: unknown key; did you mean 'model'?"]),
+    (
+        {"model": "dvsm/lock", "machin": "rs6000-43p-atm"},
+        ["--set machin: unknown key; did you mean 'machine'?"],
+    ),
+    (
+        {"machine": "rs6000-43p-atm", "modle": "dvsm/lock"},
+        ["--set modle: unknown key; did you mean 'model'?"],
+    ),
     (
         {"machine": "rs6000-43p-atm"},
         [
-            f"--set machine: model: name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network"
+            (
+                f"--set machine: model: name a model, one of {', '.join(model_names())}, or the file of"
+                " an activity or a queueing network"
+            )
         ],
     ),
     (
@@ -113,7 +131,10 @@ REFUSED = [
         {"workload": "page-falt", "machine": "rs6000-43p-atm"},
         ["--set workload: there is no workload 'page-falt'; did you mean 'page-fault'?"],
     ),
-    ({"model": "law/flow-lin"}, ["--set model: there is no law 'flow-lin'; did you mean 'flow-line'?"]),
+    (
+        {"model": "law/flow-lin"},
+        ["--set model: there is no law 'flow-lin'; did you mean 'flow-line'?"],
+    ),
     (
         {"model": "law/flow-line", "items": "3", "once": "10 us", "longst": "3 us"},
         ["--set longst: unknown key; did you mean 'longest'?"],
@@ -130,17 +151,30 @@ REFUSED = [
     ({**ATM, "parties": "2.5"}, ["--set parties: must be a whole number, got 2.5"]),
     (
         {**ATM, "machine__network__adaptor": "5 us"},
-        ["--set machine__network__adaptor: machine.network.adaptor: unknown key; did you mean 'adapter'?"],
+        [
+            (
+                "--set machine__network__adaptor: machine.network.adaptor: unknown key; did you mean"
+                " 'adapter'?"
+            )
+        ],
     ),
     (
         {**ATM, "machine__netwerk__adapter": "5 us"},
         [
-            "--set machine__netwerk__adapter: machine.netwerk.adapter: there is no path 'netwerk'; did you mean 'network'?"
+            (
+                "--set machine__netwerk__adapter: machine.netwerk.adapter: there is no path 'netwerk';"
+                " did you mean 'network'?"
+            )
         ],
     ),
     (
         {**ATM, "machine__network__adapter": "5"},
-        ["--set machine__network__adapter: machine.network.adapter: write a number with a unit, such as '5 us'; got 5"],
+        [
+            (
+                "--set machine__network__adapter: machine.network.adapter: write a number with a unit,"
+                " such as '5 us'; got 5"
+            )
+        ],
     ),
     (
         {**ATM, "machine__network": "atm-oc4"},
@@ -152,9 +186,17 @@ REFUSED = [
     ),
     (
         {"model": "three-parts", "parameters__latencie": "3 us"},
-        ["--set parameters__latencie: parameters.latencie: there is no parameter 'latencie'; did you mean 'latency'?"],
+        [
+            (
+                "--set parameters__latencie: parameters.latencie: there is no parameter 'latencie'; did"
+                " you mean 'latency'?"
+            )
+        ],
     ),
-    ({**ATM, "technology__wire": "0"}, ["--set technology__wire: technology.wire: must be more than 0, got 0"]),
+    (
+        {**ATM, "technology__wire": "0"},
+        ["--set technology__wire: technology.wire: must be more than 0, got 0"],
+    ),
 ]
 
 
@@ -174,10 +216,15 @@ def test_all_formulas_of_a_program_are_read() -> None:
 
 def test_a_name_where_a_whole_belongs_is_asked_for(tmp_path: Path) -> None:
     text = "study: 1\nbase: {model: [dvsm/lock], machine: rs6000-43p-atm}\n"
-    assert refused(tmp_path, text) == ["x.yaml:2:15: model: write the name of a model, or a file that ends in .yaml"]
+    assert refused(tmp_path, text) == [
+        "x.yaml:2:15: model: write the name of a model, or a file that ends in .yaml"
+    ]
     (tmp_path / "mine.yaml").write_text(line(MACHINE, 2, "processors: {count: 2}"))
     assert valid(tmp_path, "study: 1\nbase: {model: dvsm/lock, machine: mine.yaml}\n") == "study"
-    text = "study: 1\nbase:\n  model: dvsm/lock\n  machine: {machine: 1, extends: mine.yaml, memory: {page: 8}}\n"
+    text = (
+        "study: 1\nbase:\n  model: dvsm/lock\n  machine: {machine: 1, extends: mine.yaml, memory:"
+        " {page: 8}}\n"
+    )
     assert refused(tmp_path, text) == [
         "x.yaml:4:60: machine.memory.page: write a number with a unit, such as '4 KiB'; got 8"
     ]

@@ -28,15 +28,22 @@ def test_a_machine_names_its_network_or_has_it_in_place(tmp_path: Path) -> None:
     inside = "network:\n" + "".join(f"  {each}\n" for each in NETWORK.splitlines()[1:])
     assert machine(tmp_path, line(MACHINE, 5, inside)).network.adapter.text == "25 us"
     (tmp_path / "other.yaml").write_text(NETWORK)
-    assert machine(tmp_path, line(MACHINE, 5, "network: other.yaml")).network.adapter.text == "25 us"
-    changed = machine(tmp_path, line(MACHINE, 5, "network: {extends: atm-oc3, adapter: 5 us}")).network
+    assert (
+        machine(tmp_path, line(MACHINE, 5, "network: other.yaml")).network.adapter.text == "25 us"
+    )
+    changed = machine(
+        tmp_path, line(MACHINE, 5, "network: {extends: atm-oc3, adapter: 5 us}")
+    ).network
     assert (changed.adapter.text, changed.switch.text) == ("5 us", by_name.network.switch.text)
 
 
 def test_a_base_holds_where_its_extension_is_silent(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(MACHINE)
     (tmp_path / "middle.yaml").write_text("machine: 1\nextends: base.yaml\nmemory: {page: 8 KiB}\n")
-    spec = machine(tmp_path, "machine: 1\nextends: middle.yaml\nprocessors: {speed: 2}\nnetwork: {adapter: 1 us}\n")
+    spec = machine(
+        tmp_path,
+        "machine: 1\nextends: middle.yaml\nprocessors: {speed: 2}\nnetwork: {adapter: 1 us}\n",
+    )
     assert (spec.processors.count.value, spec.processors.speed.value) == (8.0, 2.0)
     assert spec.memory.page is not None
     assert spec.system.signal is not None
@@ -45,7 +52,9 @@ def test_a_base_holds_where_its_extension_is_silent(tmp_path: Path) -> None:
 
 
 def test_a_list_and_a_named_network_are_replaced_whole(tmp_path: Path) -> None:
-    (tmp_path / "base.yaml").write_text(line(MACHINE, 5, "network: {extends: atm-oc3, adapter: 1 us}"))
+    (tmp_path / "base.yaml").write_text(
+        line(MACHINE, 5, "network: {extends: atm-oc3, adapter: 1 us}")
+    )
     spec = machine(tmp_path, "machine: 1\nextends: base.yaml\nnetwork: fast-ethernet\n")
     assert (spec.network.medium, spec.network.adapter.text) == ("shared", "25 us")
 
@@ -55,7 +64,10 @@ def test_a_value_is_told_in_the_file_that_wrote_it(tmp_path: Path) -> None:
     problems = refused(tmp_path, "machine: 1\nextends: base.yaml\nmemory: {page: 4 us}\n")
     assert problems == [
         "base.yaml:4:18: system.signal: write a number with a unit, such as '5 us'; got 40",
-        "x.yaml:3:16: memory.page: '4 us' is a quantity in s, but a quantity in B is wanted, such as '4 MB'",
+        (
+            "x.yaml:3:16: memory.page: '4 us' is a quantity in s, but a quantity in B is wanted,"
+            " such as '4 MB'"
+        ),
     ]
 
 
@@ -63,7 +75,10 @@ def test_places_of_both_files_are_kept(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(MACHINE)
     (tmp_path / "x.yaml").write_text("machine: 1\nextends: base.yaml\nprocessors: {speed: 2}\n")
     _, tree = Library().open(tmp_path / "x.yaml")
-    places = {path: value_mark(tree, path) for path in ("processors.count", "processors.speed", "network.adapter")}
+    places = {
+        path: value_mark(tree, path)
+        for path in ("processors.count", "processors.speed", "network.adapter")
+    }
     assert {path: (Path(mark.file).name, mark.line) for path, mark in places.items()} == {
         "processors.count": ("base.yaml", 2),
         "processors.speed": ("x.yaml", 3),
@@ -75,7 +90,9 @@ CIRCLE = "extends: goes in a circle:"
 
 
 def test_circles_are_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path, "machine: 1\nextends: x.yaml\n") == [f"x.yaml:2:10: {CIRCLE} x extends x"]
+    assert refused(tmp_path, "machine: 1\nextends: x.yaml\n") == [
+        f"x.yaml:2:10: {CIRCLE} x extends x"
+    ]
     (tmp_path / "b.yaml").write_text("machine: 1\nextends: c.yaml\n")
     (tmp_path / "c.yaml").write_text("machine: 1\nextends: b.yaml\n")
     (problem,) = refused(tmp_path, "machine: 1\nextends: b.yaml\n")
@@ -85,7 +102,9 @@ def test_circles_are_refused(tmp_path: Path) -> None:
 def test_a_circle_is_seen_through_detours(tmp_path: Path) -> None:
     folder = tmp_path / "d"
     folder.mkdir()
-    assert refused(folder, "machine: 1\nextends: ../d/x.yaml\n") == [f"x.yaml:2:10: {CIRCLE} x extends x"]
+    assert refused(folder, "machine: 1\nextends: ../d/x.yaml\n") == [
+        f"x.yaml:2:10: {CIRCLE} x extends x"
+    ]
 
 
 def test_a_chain_without_end_is_refused(tmp_path: Path) -> None:
@@ -94,7 +113,10 @@ def test_a_chain_without_end_is_refused(tmp_path: Path) -> None:
         (tmp_path / f"m{number}.yaml").write_text(f"machine: 1\nextends: here/m{number + 1}.yaml\n")
     with pytest.raises(SpecError) as caught:
         Library().open(tmp_path / "m0.yaml")
-    assert caught.value.problems[0].message == f"extends more than {MOST_EXTENDED} others, one after the other"
+    assert (
+        caught.value.problems[0].message
+        == f"extends more than {MOST_EXTENDED} others, one after the other"
+    )
 
 
 def test_a_broken_reference_hides_nothing_else(tmp_path: Path) -> None:
@@ -104,13 +126,18 @@ def test_a_broken_reference_hides_nothing_else(tmp_path: Path) -> None:
         "x.yaml:5:10: network: there is no network 'atm-oc4'; did you mean 'atm-oc3'?",
     ]
     inside = line(
-        line(MACHINE, 5, "network: atm-oc4"), 2, "processors: {count: 8}\nnode: {processors: 8, network: nvlink-4}"
+        line(MACHINE, 5, "network: atm-oc4"),
+        2,
+        "processors: {count: 8}\nnode: {processors: 8, network: nvlink-4}",
     )
     told = [each for each in refused(tmp_path, inside) if "network" in each]
     assert told == ["x.yaml:6:10: network: there is no network 'atm-oc4'; did you mean 'atm-oc3'?"]
     text = "machine: 1\nextends: nowhere\nnetwork: atm-oc3\nmemory: {page: 5}\nprocesors: {}\n"
     assert refused(tmp_path, text) == [
-        f"x.yaml:2:10: extends: there is no machine 'nowhere'{did_you_mean('nowhere', names('machine'))}",
+        (
+            "x.yaml:2:10: extends: there is no machine"
+            f" 'nowhere'{did_you_mean('nowhere', names('machine'))}"
+        ),
         "x.yaml:4:16: memory.page: write a number with a unit, such as '4 KiB'; got 5",
         "x.yaml:5:1: procesors: unknown key; did you mean 'processors'?",
     ]
@@ -135,19 +162,26 @@ def test_a_reference_to_another_kind_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{}", "wrong: 1", "1: 1", "Machine: 1"])
 def test_a_file_begins_with_what_it_is(tmp_path: Path, text: str) -> None:
     (problem,) = refused(tmp_path, text)
-    kinds = "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'trend: 1', 'activity: 1', 'queueing-network: 1', 'study: 1', 'profile: 1', 'counts: 1'"
+    kinds = (
+        "'machine: 1', 'network: 1', 'workload: 1', 'technology: 1', 'trend: 1', 'activity: 1',"
+        " 'queueing-network: 1', 'study: 1', 'profile: 1', 'counts: 1'"
+    )
     assert f"begin with what it is, one of {kinds}" in problem
     assert problem.startswith("x.yaml:1:1: ")
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "../networks/atm-oc3", "a/b", ".", "..", "", "\x00", "~", "x\n"])
+@pytest.mark.parametrize(
+    "name", ["x" * 300, "../networks/atm-oc3", "a/b", ".", "..", "", "\x00", "~", "x\n"]
+)
 def test_a_name_is_looked_up_and_never_followed(tmp_path: Path, name: str) -> None:
     with pytest.raises(SpecError) as caught:
         Library().load("machine", name)
     assert str(caught.value).count(f"there is no machine {name[:100]!r}") == 1
 
 
-def test_an_own_folder_of_specs_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_own_folder_of_specs_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "specs" / "networks"
     folder.mkdir(parents=True)
     (folder / "atm-oc3.yaml").write_text(NETWORK)

@@ -1,4 +1,5 @@
-"""Whatever a file holds, it is valid or refused with a line; a fault is named where it is, and nowhere else.
+"""Whatever a file holds, it is valid or refused with a line; a fault is named where it is, and
+nowhere else.
 
 A sample; ``benchmarks/specs.py`` checks the full numbers.
 """
@@ -31,25 +32,49 @@ def test_a_planted_fault_is_named_at_its_line_and_nowhere_else(tmp_path: Path) -
     for _ in range(PLANTED):
         fault = planted(chance)
         outcome = checked(fault.text, tmp_path / "x.yaml")
-        assert planted_lines(fault, outcome), f"{fault.kind} in line {fault.line} of {fault.name}: {outcome.words}"
+        assert planted_lines(fault, outcome), (
+            f"{fault.kind} in line {fault.line} of {fault.name}: {outcome.words}"
+        )
         kinds.add(fault.kind)
     assert kinds == set(FAULTS)
 
 
 DOUBLING = "\n".join(
-    ["what_if:", "  x0: {parties: 3}", *(f"  x{n}: {{use: [x{n - 1}, x{n - 1}]}}" for n in range(1, 31))]
+    [
+        "what_if:",
+        "  x0: {parties: 3}",
+        *(f"  x{n}: {{use: [x{n - 1}, x{n - 1}]}}" for n in range(1, 31)),
+    ]
 )
-CHAIN = "\n".join(["what_if:", *(f"  x{n}: {{use: [x{n - 1}]}}" for n in range(1500, 0, -1)), "  x0: {parties: 3}"])
+CHAIN = "\n".join(
+    [
+        "what_if:",
+        *(f"  x{n}: {{use: [x{n - 1}]}}" for n in range(1500, 0, -1)),
+        "  x0: {parties: 3}",
+    ]
+)
 BOMBS = {
     "differences that double": (study(DOUBLING), "valid"),
     "a chain of differences": (study(CHAIN), "refused"),
-    "a range of a million": (study("vary: {technology.wire: {from: 1, to: 2, count: 1000000}}"), "valid"),
+    "a range of a million": (
+        study("vary: {technology.wire: {from: 1, to: 2, count: 1000000}}"),
+        "valid",
+    ),
     "ranges that multiply": (
-        study("vary: {technology.wire: {from: 1, to: 2, count: 1000000}, call: {from: 1 s, to: 2 s, count: 1000000}}"),
+        study(
+            "vary: {technology.wire: {from: 1, to: 2, count: 1000000}, call: {from: 1 s, to: 2 s,"
+            " count: 1000000}}"
+        ),
         "refused",
     ),
-    "a range without end": (study("vary: {technology.wire: {from: 1, to: 1e300, step: 1e-300}}"), "refused"),
-    "a long list": (study(f"vary: {{technology.wire: [{', '.join(map(str, range(1, 45_000)))}]}}"), "valid"),
+    "a range without end": (
+        study("vary: {technology.wire: {from: 1, to: 1e300, step: 1e-300}}"),
+        "refused",
+    ),
+    "a long list": (
+        study(f"vary: {{technology.wire: [{', '.join(map(str, range(1, 45_000)))}]}}"),
+        "valid",
+    ),
     "parameters that double": (
         activity(
             "{delay: p40}",

@@ -10,7 +10,9 @@ from slipstick.schema.text import read_value
 
 
 def read(**settings: str) -> SolverOptions:
-    return solver_options({path.replace("__", "."): read_value(value, "here") for path, value in settings.items()})
+    return solver_options(
+        {path.replace("__", "."): read_value(value, "here") for path, value in settings.items()}
+    )
 
 
 def test_nothing_said_is_the_default() -> None:
@@ -19,10 +21,21 @@ def test_nothing_said_is_the_default() -> None:
 
 
 def test_what_is_said_is_read() -> None:
-    found = read(method="simulation", simulation__seed="7", simulation__precision="0.5%", simulation__cycles="100")
+    found = read(
+        method="simulation",
+        simulation__seed="7",
+        simulation__precision="0.5%",
+        simulation__cycles="100",
+    )
     assert found.method == "simulation"
-    assert (found.simulation.seed, found.simulation.precision, found.simulation.cycles) == (7, 0.005, 100)
-    assert [is_solver_option(path) for path in ("method", "simulation.seed", "machine", "methods")] == [
+    assert (found.simulation.seed, found.simulation.precision, found.simulation.cycles) == (
+        7,
+        0.005,
+        100,
+    )
+    assert [
+        is_solver_option(path) for path in ("method", "simulation.seed", "machine", "methods")
+    ] == [
         True,
         True,
         False,
@@ -31,7 +44,10 @@ def test_what_is_said_is_read() -> None:
 
 
 WRONG = [
-    ({"method": "simulatoin"}, "here:1:1: method: there is no method 'simulatoin'; did you mean 'simulation'?"),
+    (
+        {"method": "simulatoin"},
+        "here:1:1: method: there is no method 'simulatoin'; did you mean 'simulation'?",
+    ),
     ({"simulation__seeds": "3"}, "here:1:1: simulation.seeds: unknown key; did you mean 'seed'?"),
     ({"simulation__seed": "-3"}, "here:1:1: simulation.seed: at least 0; got -3"),
     ({"simulation__precision": "0%"}, "here:1:1: simulation.precision: must be more than 0, got 0"),

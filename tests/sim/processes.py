@@ -1,6 +1,8 @@
-"""Processes: Python generators that yield waits and requests: the second road to programs that are not a tree.
+"""Processes: Python generators that yield waits and requests: the second road to programs that are
+not a tree.
 
-A process runs on the plain kernel beside everything else: the same clock, stations, locks and account.
+A process runs on the plain kernel beside everything else: the same clock, stations, locks and
+account.
 
 >>> from slipstick.sim.plan.distributions import ServiceTime
 >>> system = System()
@@ -50,8 +52,8 @@ class Mailbox:
 class Process:
     """A running generator, and what it may ask for.
 
-    Requests (`delay`, `serve`, `acquire`, `get`, `join`, `meet`) are to be yielded; `release` and `put` happen at once, and
-    `System.process` lets another process begin.
+    Requests (`delay`, `serve`, `acquire`, `get`, `join`, `meet`) are to be yielded; `release` and
+    `put` happen at once, and `System.process` lets another process begin.
 
     Attributes
     ----------
@@ -78,10 +80,16 @@ class Process:
         """Let time pass."""
         return partial(self.system.kernel.delay, _times(seconds), self.system.label(label))
 
-    def serve(self, station: str, seconds: float, label: str | None = None, rank: int = 0) -> Action:
+    def serve(
+        self, station: str, seconds: float, label: str | None = None, rank: int = 0
+    ) -> Action:
         """Visit a station."""
         kernel, found = self.system.kernel, self.system.resource("station", station)
-        places = self.system.values(f"{station}:order", UNIFORM) if isinstance(found, RandomOrder) else None
+        places = (
+            self.system.values(f"{station}:order", UNIFORM)
+            if isinstance(found, RandomOrder)
+            else None
+        )
         labels = self.system.label(label or station), self.system.label(f"wait:{station}")
         number = kernel.stations.index(found)
         return partial(kernel.serve, number, _times(seconds), *labels, Where.FIXED, rank, places)
@@ -89,7 +97,9 @@ class Process:
     def acquire(self, lock: str) -> Action:
         """Come to hold a lock, after all that asked before."""
         system = self.system
-        return partial(system.kernel.acquire, system.resource("lock", lock), system.label(f"lock:{lock}"), 0, 0)
+        return partial(
+            system.kernel.acquire, system.resource("lock", lock), system.label(f"lock:{lock}"), 0, 0
+        )
 
     def release(self, lock: str) -> None:
         """Hold a lock no longer."""
@@ -101,7 +111,9 @@ class Process:
     def meet(self, name: str, parties: int) -> Action:
         """Wait until a number of processes has reached a barrier."""
         waiting = self.system.meetings.setdefault(name, [])
-        return partial(self.system.kernel.barrier, waiting, parties, self.system.label(f"barrier:{name}"))
+        return partial(
+            self.system.kernel.barrier, waiting, parties, self.system.label(f"barrier:{name}")
+        )
 
     def put(self, box: Mailbox, word: Any = None) -> None:
         """Put a message; a process that waits for one goes on."""
@@ -139,12 +151,18 @@ class Process:
             request = self._generator.send(word)
         except StopIteration:
             self.done = True
-            self.account = {name: each for name, each in zip(self.system.labels, token.booked, strict=False) if each}
+            self.account = {
+                name: each
+                for name, each in zip(self.system.labels, token.booked, strict=False)
+                if each
+            }
             for each in self.joiners:
                 self.system.kernel.wake(each.token, now)
             return False
         if not callable(request):
-            raise ModelError(f"process {self.number} yielded {request!r}; yield a request such as me.delay(1.0)")
+            raise ModelError(
+                f"process {self.number} yielded {request!r}; yield a request such as me.delay(1.0)"
+            )
         return request(token, now)
 
 
@@ -172,7 +190,9 @@ class System:
         if self._kernel is None:
             made = self._builder.plan()
             groups = (CustomerGroup("processes", "closed", ()),)
-            plan = Plan(code=((int(Op.JUMP), 0),), groups=groups, stations=made.stations, locks=made.locks)
+            plan = Plan(
+                code=((int(Op.JUMP), 0),), groups=groups, stations=made.stations, locks=made.locks
+            )
             self._kernel = Kernel(plan, self.seed)
             self._kernel.code[0] = self._step
             self._kernel.ready.extend(each.token for each in self._processes)
@@ -194,7 +214,9 @@ class System:
         return self._boxes[-1]
 
     def process(self, script: Script, serves: bool = False) -> Process:
-        """Let a process begin, now or when the system runs; one that `serves` others need not end."""
+        """Let a process begin, now or when the system runs; one that `serves` others need not
+        end.
+        """
         made = Process(self, len(self._processes), script)
         made.serves = serves
         self._processes.append(made)
@@ -224,12 +246,15 @@ class System:
         return self._streams[name]
 
     def label(self, name: str) -> int:
-        """Give the number of what time is booked to."""
+        """Return the number of what time is booked to."""
         return self.labels.setdefault(name, len(self.labels))
 
     def resource(self, kind: str, name: str) -> Any:
         """Find a station or a lock."""
-        found = {each.name: each for each in (self.kernel.stations if kind == "station" else self.kernel.locks)}
+        found = {
+            each.name: each
+            for each in (self.kernel.stations if kind == "station" else self.kernel.locks)
+        }
         if name not in found:
             raise UnknownNameError(kind, name, list(found))
         return found[name]
@@ -244,11 +269,19 @@ class System:
 
     def _waits(self) -> list[Wait]:
         found = self.kernel.waits()
-        found += [Wait(each.customer, f"barrier {name}") for name, tokens in self.meetings.items() for each in tokens]
-        found += [Wait(each.number, f"word in {box.name}") for box in self._boxes for each in box.waiting]
+        found += [
+            Wait(each.customer, f"barrier {name}")
+            for name, tokens in self.meetings.items()
+            for each in tokens
+        ]
+        found += [
+            Wait(each.number, f"word in {box.name}") for box in self._boxes for each in box.waiting
+        ]
         running = [each for each in self._processes if not each.done]
         found += [
-            Wait(joiner.number, "the end of another", (each.number,)) for each in running for joiner in each.joiners
+            Wait(joiner.number, "the end of another", (each.number,))
+            for each in running
+            for joiner in each.joiners
         ]
         return [each for each in found if not self._processes[each.customer].serves]
 

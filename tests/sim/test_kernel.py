@@ -72,7 +72,11 @@ def test_a_higher_rank_waits_for_the_service_under_way_or_cuts_it_off() -> None:
         (1, "cpu", 5.0, 6.0),
     ]
     told = at_the_cpu("priority-preemptive", (0, 4, 1), (1, 1, 1), (2, 1, 0))
-    assert [(who, end) for who, label, _, end in told if label == "cpu"] == [(2, 3.0), (0, 5.0), (1, 6.0)]
+    assert [(who, end) for who, label, _, end in told if label == "cpu"] == [
+        (2, 3.0),
+        (0, 5.0),
+        (1, 6.0),
+    ]
 
 
 def locked(form: LockImplementation, members: int = 3) -> Story:
@@ -117,7 +121,9 @@ def test_permits_are_granted_in_the_order_of_the_requests() -> None:
 
 
 def test_a_deadlock_names_all_that_hold_permits() -> None:
-    """All six hold one of the permits and wait for a second; a seventh, that goes on for ever, hides nothing."""
+    """All six hold one of the permits and wait for a second; a seventh, that goes on for ever,
+    hides nothing.
+    """
     builder = Builder()
     builder.permits("pool", 6)
 
@@ -132,7 +138,7 @@ def test_a_deadlock_names_all_that_hold_permits() -> None:
     builder.closed("other", 1, at=at)
     kernel = Kernel(builder.plan())
     kernel.run(100)
-    (first, *_) = found = lock_cycle(kernel.waits())
+    first, *_ = found = lock_cycle(kernel.waits())
     assert len(found) == 1
     assert str(first) == "processor 0 waits for permits pool, held by processors 0, 1, 2, 3, 4, 5"
 
@@ -144,11 +150,21 @@ def test_a_queue_lock_costs_two_accesses_a_visit_however_many_wait() -> None:
 
 
 def test_test_and_set_loads_the_bus_as_long_as_somebody_waits() -> None:
-    """It is used all the time, until the second has the lock at 13 s; then once more, for its release."""
+    """It is used all the time, until the second has the lock at 13 s; then once more, for its
+    release.
+    """
     form = LockImplementation("tas", word="bus", access=constant(1.0))
     assert held(locked(form, 2)) == [(0, 1.0), (1, 13.0)]
     assert accesses(form, 2) == 13 + 1
-    assert accesses(LockImplementation("tas", word="bus", access=constant(1.0), back_off="constant", base=4.0), 2) < 9
+    assert (
+        accesses(
+            LockImplementation(
+                "tas", word="bus", access=constant(1.0), back_off="constant", base=4.0
+            ),
+            2,
+        )
+        < 9
+    )
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -165,23 +181,32 @@ def test_pauses_are_spread_from_nothing_to_twice_their_mean_which_doubles(togeth
     else:
         builder.hold("door", lambda: builder.delay(constant(0.01), "then"))
     builder.once("all", [0, *[others] * 30])
-    told = [(who, end - start) for who, label, start, end in story(builder) if label == "lock:door" and who]
+    told = [
+        (who, end - start)
+        for who, label, start, end in story(builder)
+        if label == "lock:door" and who
+    ]
     for k in range(4):
-        pauses = [[each for member, each in told if member == who][k] / 2**k for who in range(1, 31)]
+        pauses = [
+            [each for member, each in told if member == who][k] / 2**k for who in range(1, 31)
+        ]
         assert max(pauses) <= 2.0
         assert sum(pauses) / 30 == pytest.approx(1.0, abs=0.35)
 
 
-def test_a_ticket_lock_is_handed_over_in_the_order_of_asking_and_all_who_wait_look_at_each_release() -> None:
+def test_a_ticket_lock_is_handed_over_in_the_order_of_asking_and_all_who_wait_look_at_each_release() -> (
+    None
+):
     form = LockImplementation("ticket", word="bus", access=constant(1.0))
     told = held(locked(form))
-    # Three numbers, then three looks; the first of these ends at 4 s. After each release whoever is next looks when
-    # its place in the order comes.
+    # Three numbers, then three looks; the first of these ends at 4 s. After each release whoever is
+    # next looks when its place in the order comes.
     assert [who for who, _ in told] == [0, 1, 2]
     assert told[0][1] == 4.0
     assert told[1][1] in (16.0, 17.0)
     assert told[2][1] == told[1][1] + 12.0
-    # A number, a look and a release each, and a look more for everyone who waits when somebody leaves.
+    # A number, a look and a release each, and a look more for everyone who waits when somebody
+    # leaves.
     assert accesses(form, 8) == 3 * 8 + 7 * 8 / 2
     assert accesses(form, 1) == 3
 
@@ -211,7 +236,9 @@ def test_whoever_spins_on_a_copy_reads_the_word_when_it_is_freed() -> None:
     # Test, test and set; then inside; the others watch their copies until the release is written.
     told = locked(form, 2)
     assert [who for who, _ in held(told)] == [0, 1]
-    assert accesses(form, 2) < accesses(LockImplementation("tas", word="bus", access=constant(1.0)), 2)
+    assert accesses(form, 2) < accesses(
+        LockImplementation("tas", word="bus", access=constant(1.0)), 2
+    )
 
 
 @pytest.mark.parametrize("members", [1, 2, 5, 8])
@@ -245,7 +272,9 @@ def test_a_barrier_costs_what_it_says() -> None:
 def test_branches_run_side_by_side_and_queue_for_the_same() -> None:
     builder = Builder()
     builder.station("bus")
-    builder.fork([lambda: builder.serve("bus", constant(1.0)), lambda: builder.serve("bus", constant(1.0))])
+    builder.fork(
+        [lambda: builder.serve("bus", constant(1.0)), lambda: builder.serve("bus", constant(1.0))]
+    )
     builder.delay(constant(1.0), "after")
     builder.once("all", [0])
     assert [start for _, label, start, _ in story(builder) if label == "after"] == [2.0]
@@ -253,7 +282,9 @@ def test_branches_run_side_by_side_and_queue_for_the_same() -> None:
 
 def test_items_pass_a_serial_stage_in_order_and_a_parallel_one_together() -> None:
     builder = Builder()
-    first, second = (lambda name=name: builder.delay(constant(2.0), name) for name in ("first", "second"))
+    first, second = (
+        lambda name=name: builder.delay(constant(2.0), name) for name in ("first", "second")
+    )
     builder.pipeline(3, [(True, [first]), (False, [second])], "items")
     builder.once("all", [0])
     told = story(builder)
@@ -277,7 +308,9 @@ def test_a_processor_of_its_own_and_that_of_another() -> None:
 
 
 def test_requests_to_others_go_to_each_of_them_alike_and_never_to_oneself() -> None:
-    """Members 3 to 7; uniform numbers in the middle of each fourth, and the branches of a fork in turn."""
+    """Members 3 to 7; uniform numbers in the middle of each fourth, and the branches of a fork
+    in turn.
+    """
     kernel = Kernel(one_delay(5), 1)
     for customer in range(3, 8):
         others = {*range(3, 8)} - {customer}

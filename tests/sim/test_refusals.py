@@ -78,11 +78,22 @@ def waits(seconds: float) -> object:
     return system.process(lambda me: iter(())).delay(seconds)  # type: ignore[arg-type, return-value]
 
 
-NO_SPIN = "a test-and-set lock without back-off needs a word and a time of access, or it would spin without end at one instant"
+NO_SPIN = (
+    "a test-and-set lock without back-off needs a word and a time of access, or it would spin"
+    " without end at one instant"
+)
 
 REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
-    (lambda: Simulation(least=0), ModelError, "least, events and cycles of a simulation must be at least 1"),
-    (lambda: Simulation(precision=0.0), ModelError, "precision and level lie between 0 and 1, got 0.0 and 0.95"),
+    (
+        lambda: Simulation(least=0),
+        ModelError,
+        "least, events and cycles of a simulation must be at least 1",
+    ),
+    (
+        lambda: Simulation(precision=0.0),
+        ModelError,
+        "precision and level lie between 0 and 1, got 0.0 and 0.95",
+    ),
     (two_stations, ModelError, "two stations are called bus"),
     (two_quantities, ModelError, "two different quantities are drawn from the stream work"),
     (at_once, ModelError, "the time between two arrivals of jobs must be above 0 s"),
@@ -104,7 +115,10 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: ServiceTime("hyperexponential", 1.0, 1e13),
         ModelError,
-        "a hyperexponential time cannot have scv 10000000000000.0: it must be more than 1, at most 1e+12",
+        (
+            "a hyperexponential time cannot have scv 10000000000000.0: it must be more than 1, at"
+            " most 1e+12"
+        ),
     ),
     (
         lambda: ServiceTime("uniform", 1.0, 0.34),
@@ -112,22 +126,36 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         "a uniform time cannot have scv 0.34: it must be from 0 to 1/3",
     ),
     (lambda: LockImplementation("tas"), ModelError, NO_SPIN),
-    (lambda: LockImplementation("ttass"), ModelError, "no kernel knows the lock 'ttass'; did you mean 'ttas'?"),
+    (
+        lambda: LockImplementation("ttass"),
+        ModelError,
+        "no kernel knows the lock 'ttass'; did you mean 'ttas'?",
+    ),
     (
         lambda: LockImplementation(back_off="linear"),
         ModelError,
         "no kernel knows the back-off 'linear'; known: none, constant, exponential",
     ),
-    (lambda: StationPlan("bus", 0), ModelError, "station bus: at least 1 server must be there, got 0"),
+    (
+        lambda: StationPlan("bus", 0),
+        ModelError,
+        "station bus: at least 1 server must be there, got 0",
+    ),
     (
         lambda: StationPlan("bus", 1, "fifo"),
         ModelError,
-        "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs, random, lcfs-pr, priority, priority-preemptive",
+        (
+            "station bus: no kernel knows the discipline 'fifo'; known: fcfs, ps, lcfs, random,"
+            " lcfs-pr, priority, priority-preemptive"
+        ),
     ),
     (
         lambda: StationPlan("bus", 1, "priority", (1.0, 2.0)),
         ModelError,
-        "station bus: rates are simulated of one server that is fcfs or ps, got 1 that are priority",
+        (
+            "station bus: rates are simulated of one server that is fcfs or ps, got 1 that are"
+            " priority"
+        ),
     ),
     (
         lambda: StationPlan("bus", rates=(1.0, 0.0)),
@@ -142,18 +170,28 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         "customers cannot be closed, once: write closed and open, or once alone",
     ),
     (lambda: Simulation(seed=-1), ModelError, "a seed is at least 0, got -1"),
-    (lambda: Simulation(kernel="fast"), ModelError, "there is no kernel 'fast'; there are auto, plain, compiled"),
+    (
+        lambda: Simulation(kernel="fast"),
+        ModelError,
+        "there is no kernel 'fast'; there are auto, plain, compiled",
+    ),
     (lambda: Builder().serve("bus", constant(1.0)), UnknownNameError, "there is no station 'bus'"),
     (lambda: Builder().hold("door", lambda: None), UnknownNameError, "there is no lock 'door'"),
     (too_late, ModelError, "disk comes too late: resources are added before the system runs"),
-    (lambda: yields(3.0), ModelError, "process 0 yielded 3.0; yield a request such as me.delay(1.0)"),
+    (
+        lambda: yields(3.0),
+        ModelError,
+        "process 0 yielded 3.0; yield a request such as me.delay(1.0)",
+    ),
     (releases, ModelError, "process 0 releases lock door, which it does not hold"),
     (lambda: waits(-1.0), ModelError, "a time of a process must be at least 0 s, got -1.0"),
 ]
 
 
 @pytest.mark.parametrize(("make", "kind", "words"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_wrong_is_named(make: Callable[[], object], kind: type[SlipstickError], words: str) -> None:
+def test_what_is_wrong_is_named(
+    make: Callable[[], object], kind: type[SlipstickError], words: str
+) -> None:
     with pytest.raises(kind) as caught:
         make()
     assert str(caught.value) == words

@@ -22,7 +22,9 @@ from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
 
-def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_the_plain_kernel_runs_even_where_the_loop_was_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, run.LOOP, ModuleType("loop"))
     monkeypatch.setattr(run, "AVAILABLE", False)
     monkeypatch.delitem(run._MAKE, "compiled")
@@ -64,9 +66,17 @@ LAYOUT = Layout(one_delay())
 
 @pytest.mark.parametrize(
     ("slow", "steady", "trusted", "dropped"),
-    [(0, 63, False, 0), (40, 60, False, 0), (40, 64, True, 40), (40, 170, True, 50), (100, 80, False, 0)],
+    [
+        (0, 63, False, 0),
+        (40, 60, False, 0),
+        (40, 64, True, 40),
+        (40, 170, True, 50),
+        (100, 80, False, 0),
+    ],
 )
-def test_the_warm_up_is_left_out_where_enough_is_left(slow: int, steady: int, trusted: bool, dropped: int) -> None:
+def test_the_warm_up_is_left_out_where_enough_is_left(
+    slow: int, steady: int, trusted: bool, dropped: int
+) -> None:
     record = Record(one_delay())
     record.take(Rows([9.0] * slow + [1.0, 1.5] * (steady // 2) + [1.0] * (steady % 2)))
     record.add(slow + steady, 10**9)
@@ -107,8 +117,16 @@ def test_replications_are_runs_of_streams_of_their_own_and_are_combined_by_numbe
     settings = Simulation(seed=3, cycles=12_000, replications=4, kernel="plain")
     found = run.simulate(queue(), settings)
     alone = [run.simulate(queue(), replace(settings, replications=1, cycles=3000))]
-    pieces = [run.Replication(queue(), replace(settings, cycles=3000), number).run() for number in range(4)]
-    assert (found.cycles, found.stopped, found.pooled, len(found.batches)) == (12_000, "cycles", True, 32)
+    pieces = [
+        run.Replication(queue(), replace(settings, cycles=3000), number).run()
+        for number in range(4)
+    ]
+    assert (found.cycles, found.stopped, found.pooled, len(found.batches)) == (
+        12_000,
+        "cycles",
+        True,
+        32,
+    )
     assert pieces[0].cycles == alone[0].cycles == 3000
     assert found.dropped == sum(each.dropped for each in pieces)
     assert np.array_equal(found.batches, np.concatenate([each.batches for each in pieces]))
@@ -163,12 +181,15 @@ def test_batches_of_replications_are_correlated_within_one_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("correlation", "apart", "successive"), [(0.0, (0.94, 0.96), (0.95, 0.97)), (0.2, (0.87, 0.91), (0.91, 0.95))]
+    ("correlation", "apart", "successive"),
+    [(0.0, (0.94, 0.96), (0.95, 0.97)), (0.2, (0.87, 0.91), (0.91, 0.95))],
 )
 def test_intervals_of_successive_batches_count_their_correlation(
     correlation: float, apart: tuple[float, float], successive: tuple[float, float]
 ) -> None:
-    """Batches of an autoregressive process of first order around 10: how many of 2,000 intervals hold 10."""
+    """Batches of an autoregressive process of first order around 10: how many of 2,000 intervals
+    hold 10.
+    """
     noise = np.random.default_rng(1).standard_normal((2_000, 132))
     for at in range(1, noise.shape[1]):
         noise[:, at] += correlation * noise[:, at - 1]
@@ -190,7 +211,9 @@ def test_a_program_is_run_as_often_as_asked() -> None:
     assert (found.cycles, found.stopped) == (12, "cycles")
 
 
-def test_the_mean_of_a_program_is_known_but_for_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mean_of_a_program_is_known_but_for_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     wished = Simulation(seed=1, precision=0.2, kernel="plain")
     assert run.simulate(program(200), wished).converged
     plain, calls = Kernel.run, iter(range(100))
@@ -204,7 +227,12 @@ def test_the_mean_of_a_program_is_known_but_for_an_interrupt(monkeypatch: pytest
     found = run.simulate(program(200), wished)
     # Precise enough already, but not as many runs as are made at least.
     assert found.mean_time().half_width < 0.2 * found.mean_time().mean
-    assert (found.cycles, found.stopped, found.trusted, found.converged) == (15, "interrupted", True, False)
+    assert (found.cycles, found.stopped, found.trusted, found.converged) == (
+        15,
+        "interrupted",
+        True,
+        False,
+    )
 
 
 def test_a_program_simulates_no_more_events_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +258,9 @@ def test_a_run_may_use_all_events_that_it_is_allowed() -> None:
     kernel.events = 3
     with pytest.raises(NoAnswerError) as told:
         run._check_alive(one_delay(), kernel, True, wished)
-    assert str(told.value) == "no time has passed after 3 events, at 0 s: there is nothing to estimate"
+    assert (
+        str(told.value) == "no time has passed after 3 events, at 0 s: there is nothing to estimate"
+    )
 
 
 def test_too_many_replications_are_refused() -> None:

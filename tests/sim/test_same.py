@@ -68,7 +68,9 @@ def test_of_every_discipline(discipline: str, servers: int) -> None:
 
 @pytest.mark.parametrize("discipline", ["fcfs", "ps"])
 @pytest.mark.parametrize("rates", [(2.0,), (1.0, 1.5, 1.75), (0.5, 3.0)])
-def test_of_speeds_that_depend_on_how_many_are_there(discipline: str, rates: tuple[float, ...]) -> None:
+def test_of_speeds_that_depend_on_how_many_are_there(
+    discipline: str, rates: tuple[float, ...]
+) -> None:
     builder = Builder()
     builder.station("pool", 1, discipline, rates=rates)
     builder.station("cpu")
@@ -81,7 +83,9 @@ def test_of_speeds_that_depend_on_how_many_are_there(discipline: str, rates: tup
 
 @pytest.mark.parametrize("branches", [2, 3])
 def test_of_streams_whose_customers_take_all_the_space_that_there_is(branches: int) -> None:
-    """More and more come than leave, each with branches, so that tables are full at arrivals and at forks."""
+    """More and more come than leave, each with branches, so that tables are full at arrivals and
+    at forks.
+    """
     builder = Builder()
     builder.fork([lambda: builder.delay(ServiceTime("exponential", 300.0), "long")] * branches)
     builder.open("jobs", EXPONENTIAL, at=0)
@@ -153,7 +157,9 @@ LOCKS = [
 ]
 
 
-@pytest.mark.parametrize("form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}-{form.home}")
+@pytest.mark.parametrize(
+    "form", LOCKS, ids=lambda form: f"{form.kind}-{form.back_off}-{form.word}-{form.home}"
+)
 def test_of_every_lock(form: LockImplementation) -> None:
     builder = Builder()
     builder.station("bus")

@@ -1,7 +1,7 @@
 """Simulated means against theory, within their intervals.
 
-Each check is at 99.99 %, so that all of them together raise a false alarm in fewer than 1 of 200 choices of seeds;
-the seeds are fixed, so a failure is not chance.
+Each check is at 99.99 %, so that all of them together raise a false alarm in fewer than 1 of 200
+choices of seeds; the seeds are fixed, so a failure is not chance.
 """
 
 from __future__ import annotations
@@ -26,18 +26,22 @@ LEVEL = 1 - 0.005 / CHECKS
 
 def run(plan: Plan, cycles: int = 400_000) -> Result:
     size = cycles if AVAILABLE else cycles // 20
-    return simulate(plan, Simulation(3, level=LEVEL, cycles=size, kernel="compiled" if AVAILABLE else "plain"))
+    return simulate(
+        plan, Simulation(3, level=LEVEL, cycles=size, kernel="compiled" if AVAILABLE else "plain")
+    )
 
 
 def holds(estimate: Estimate, truth: float) -> bool:
-    """Say whether the interval holds the answer, and is of any use."""
+    """Return whether the interval holds the answer, and is of any use."""
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.half_width < 0.15 * truth
     return estimate.low <= truth <= estimate.high
 
 
-def open_station(service: ServiceTime, rate: float = 1.0, servers: int = 1, discipline: str = "fcfs") -> Plan:
+def open_station(
+    service: ServiceTime, rate: float = 1.0, servers: int = 1, discipline: str = "fcfs"
+) -> Plan:
     builder = Builder()
     builder.station("cpu", servers, discipline)
     builder.serve("cpu", service)
@@ -72,7 +76,9 @@ def test_several_servers_by_erlang(servers: int) -> None:
 
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
 @pytest.mark.parametrize("scv", [0.0, 1.0, 4.0])
-def test_shared_or_preempted_service_does_not_notice_its_spread(discipline: str, scv: float) -> None:
+def test_shared_or_preempted_service_does_not_notice_its_spread(
+    discipline: str, scv: float
+) -> None:
     found = run(open_station(service_time(0.6, scv), discipline=discipline))
     assert holds(found.mean_time(), 0.6 / (1 - 0.6))
 
@@ -122,7 +128,9 @@ def test_closed_networks_by_mean_values(demands: list[float], jobs: int) -> None
 
 
 def machine_repair(population: int, servers: int, think: float, service: float) -> float:
-    """Give the mean time of a cycle with exponential times: p(j) of M/M/c//N by birth and death."""
+    """Return the mean time of a cycle with exponential times: p(j) of M/M/c//N by birth and
+    death.
+    """
     weights = [1.0]
     for j in range(1, population + 1):
         weights.append(weights[-1] * (population - j + 1) / think * service / min(j, servers))
@@ -161,10 +169,16 @@ def test_the_answer_does_not_depend_on_the_kernel(make: Callable[[], Plan]) -> N
     assert plain.time_quantile(0.95) == fast.time_quantile(0.95)
 
 
-@pytest.mark.parametrize(("level", "next_term"), [(0.5, 0.033), (0.8, 0.075), (0.95, 0.81), (0.99, 9.3)])
+@pytest.mark.parametrize(
+    ("level", "next_term"), [(0.5, 0.033), (0.8, 0.075), (0.95, 0.81), (0.99, 9.3)]
+)
 @pytest.mark.parametrize("freedom", [9, 20, 31, 60])
-def test_the_reach_of_an_interval_is_that_of_student(level: float, next_term: float, freedom: int) -> None:
+def test_the_reach_of_an_interval_is_that_of_student(
+    level: float, next_term: float, freedom: int
+) -> None:
     # The first term of the expansion that is left out is of the fifth order.
-    assert t_quantile(level, freedom) == pytest.approx(stdtrit(freedom, (1 + level) / 2), abs=next_term / freedom**5)
+    assert t_quantile(level, freedom) == pytest.approx(
+        stdtrit(freedom, (1 + level) / 2), abs=next_term / freedom**5
+    )
     for few, within in ((1, 1e-12), (2, 1e-12), (3, 0.008)):
         assert t_quantile(level, few) == pytest.approx(stdtrit(few, (1 + level) / 2), rel=within)

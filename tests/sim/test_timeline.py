@@ -25,13 +25,17 @@ def test_levels_count_all_who_are_there() -> None:
 def test_more_processors_than_events_are_refused() -> None:
     model = closed_model(delay(1.0, name="work"), 30)
     assert timeline(model, events=30).spans
-    with pytest.raises(ModelError, match=r"^a time line has at most 29 events, too few for 30 processors$"):
+    with pytest.raises(
+        ModelError, match=r"^a time line has at most 29 events, too few for 30 processors$"
+    ):
         timeline(model, events=29)
 
 
 def test_the_path_goes_on_with_whoever_held_it_up() -> None:
     """Two take turns at a lock; the second's end was held up by the first's hold."""
-    model = phased_model((1, 2, hold("door", delay(2.0, name="inside")) >> delay(1.0, name="after")))
+    model = phased_model(
+        (1, 2, hold("door", delay(2.0, name="inside")) >> delay(1.0, name="after"))
+    )
     path = timeline(model).path
     assert [(span.member, span.label, span.start, span.end) for span in path] == [
         (0, "inside", 0.0, 2.0),
@@ -44,8 +48,15 @@ def test_whoever_comes_last_to_a_barrier_holds_up_all() -> None:
     slow = service("processor[0]", 3.0, name="slow")
     model = phased_model((1, 2, slow >> barrier("meet") >> delay(1.0, name="after")))
     found = timeline(model)
-    assert [(span.member, span.label) for span in found.path] == [(0, "slow"), (1, "slow"), (0, "after")]
-    assert found.component(next(span for span in found.spans if span.label == "barrier:meet")) == "barrier"
+    assert [(span.member, span.label) for span in found.path] == [
+        (0, "slow"),
+        (1, "slow"),
+        (0, "after"),
+    ]
+    assert (
+        found.component(next(span for span in found.spans if span.label == "barrier:meet"))
+        == "barrier"
+    )
 
 
 @few

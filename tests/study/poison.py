@@ -1,4 +1,6 @@
-"""Models that end their process, never end, or take all memory when they are solved; each has a method of its own name."""
+"""Models that end their process, never end, or take all memory when they are solved; each has a
+method of its own name.
+"""
 
 from __future__ import annotations
 

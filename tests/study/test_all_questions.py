@@ -1,4 +1,6 @@
-"""What holds of every question: a sentence, tables whose rows say how they were computed, in words, in CSV and in JSON."""
+"""What holds of every question: a sentence, tables whose rows say how they were computed, in
+words, in CSV and in JSON.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ cycle:
   - {name: work, delay: 9 ms, scv: 1}
   - {name: ask, service: bus, time: 3 ms, scv: 1, component: io, technology: memory}
 """
-TREND = "trend: 1\nsource: made up\nrates: {processors: [{from: 2000, to: 2040, factor: 1.1, spread: 10%}]}\n"
+TREND = (
+    "trend: 1\nsource: made up\nrates: {processors: [{from: 2000, to: 2040, factor: 1.1, spread:"
+    " 10%}]}\n"
+)
 KNOWN = {*(name for names in METHODS.values() for name in names), "account", "fit"}
 
 
@@ -62,7 +67,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_computed(folder: Path) -> None:
+def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_computed(
+    folder: Path,
+) -> None:
     results = run(prepare("study.yaml"))
     assert set(results.questions) == set(QUESTIONS)
     for key, found in results.questions.items():
@@ -70,11 +77,16 @@ def test_every_question_has_a_sentence_and_tables_that_say_how_each_row_was_comp
         assert found.headline().strip(), key
         section = question_section(found)
         assert re.match(rf"## {found.title}(: .*)?\n", section), key
-        assert all(len(line) <= PAGE_WIDTH for line in section.splitlines() if line.startswith("|")), key
+        assert all(
+            len(line) <= PAGE_WIDTH for line in section.splitlines() if line.startswith("|")
+        ), key
         for table in found.parts():
             if isinstance(table, ResultTable):
                 assert table.provenance is not None, (key, table.title)
-                assert len(table.provenance.methods) == len(table.provenance.exact) == len(table), (key, table.title)
+                assert len(table.provenance.methods) == len(table.provenance.exact) == len(table), (
+                    key,
+                    table.title,
+                )
                 for method in table.provenance.methods:
                     assert set(method.split(" and ")) <= KNOWN, (key, method)
 
@@ -110,8 +122,13 @@ def test_the_page_begins_with_what_was_found_and_ends_with_the_inputs(folder: Pa
 
 def test_reports_make_a_gallery(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = "pictures: [{kind: bars, name: bars, title: Bars, cases: [base], stack: component}]\n"
-    Path("study.yaml").write_text("study: 1\ntitle: Asks\ntext: How long?\nbase: {model: asks.yaml}\n" + picture)
+    Path("study.yaml").write_text(
+        "study: 1\ntitle: Asks\ntext: How long?\nbase: {model: asks.yaml}\n" + picture
+    )
     assert main(["run", "study.yaml", "--out", "reports/asks"]) == 0
     assert main(["gallery", "reports/asks", "reports", "--out", "reports/README.md"]) == 0
     text = Path("reports/README.md").read_text()
-    assert "## [Asks](asks/report.md)\n\n[![Bars](asks/bars.png)](asks/bars.svg)\n\nHow long?\n\n- Base: time " in text
+    assert (
+        "## [Asks](asks/report.md)\n\n[![Bars](asks/bars.png)](asks/bars.svg)\n\nHow long?\n\n-"
+        " Base: time " in text
+    )

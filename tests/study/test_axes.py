@@ -38,7 +38,9 @@ def axis(folder: Path, written: str, path: str = "technology.wire") -> Axis:
         ("{from: 5%, to: 10%, step: 5%}", [0.05, 0.1]),
     ],
 )
-def test_a_list_or_a_range_gives_its_values(tmp_path: Path, written: str, values: list[float]) -> None:
+def test_a_list_or_a_range_gives_its_values(
+    tmp_path: Path, written: str, values: list[float]
+) -> None:
     found = axis(tmp_path, written)
     assert (found.unit, found.named) == ("1", False)
     assert found.values == pytest.approx(values, rel=1e-15)
@@ -102,37 +104,69 @@ REFUSED = [
         "technology.wire: {from: -1, to: 5, count: 3, spacing: geometric}",
         [f"{WIRE} a geometric range needs positive ends"],
     ),
-    ("technology.wire: {from: 0, to: 5, factor: 2}", [f"{WIRE} a geometric range needs positive ends"]),
-    ("technology.wire: {from: -1e308, to: 1e308, count: 3}", [f"{WIRE} the range is too wide for a double"]),
-    ("technology.wire: {from: 1e-300, to: 1e300, factor: 2}", [f"{WIRE} the range is too wide for a double"]),
-    ("technology.wire: {from: 1e300, to: 1e-300, factor: 0.5}", [f"{WIRE} the range is too wide for a double"]),
+    (
+        "technology.wire: {from: 0, to: 5, factor: 2}",
+        [f"{WIRE} a geometric range needs positive ends"],
+    ),
+    (
+        "technology.wire: {from: -1e308, to: 1e308, count: 3}",
+        [f"{WIRE} the range is too wide for a double"],
+    ),
+    (
+        "technology.wire: {from: 1e-300, to: 1e300, factor: 2}",
+        [f"{WIRE} the range is too wide for a double"],
+    ),
+    (
+        "technology.wire: {from: 1e300, to: 1e-300, factor: 0.5}",
+        [f"{WIRE} the range is too wide for a double"],
+    ),
     (
         "technology.wire: {from: one, to: 5, count: 3}",
         [
             (
-                "x.yaml:3:32: vary.\"technology.wire\".from: 'one': this does not begin with a number; write a number and a unit, such as "
-                "'5 us'"
+                "x.yaml:3:32: vary.\"technology.wire\".from: 'one': this does not begin with a number;"
+                " write a number and a unit, such as '5 us'"
             )
         ],
     ),
     (
         "technology.wire: {from: true, to: 5, count: 3}",
-        ["x.yaml:3:32: vary.\"technology.wire\".from: write a number, or a quantity such as '5 us'"],
+        [
+            (
+                'x.yaml:3:32: vary."technology.wire".from: write a number, or a quantity such as'
+                " '5 us'"
+            )
+        ],
     ),
     (
         "technology.wire: {from: 1, to: [5], count: 3}",
         ["x.yaml:3:39: vary.\"technology.wire\".to: write a number, or a quantity such as '5 us'"],
     ),
-    ("call: {from: 1 us, to: 5 B, count: 3}", ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [B]"]),
-    ("call: {from: 1 us, to: 5, count: 3}", ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [1]"]),
+    (
+        "call: {from: 1 us, to: 5 B, count: 3}",
+        ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [B]"],
+    ),
+    (
+        "call: {from: 1 us, to: 5, count: 3}",
+        ["x.yaml:3:31: vary.call.to: from is a [s], but to is a [1]"],
+    ),
     (
         "call: {from: 1 B, to: 5 B, count: 3}",
         [
-            "x.yaml:3:14: call: '1 B' is a quantity in B, but a quantity in s is wanted, such as '1 us'",
-            "x.yaml:3:14: call: '5 B' is a quantity in B, but a quantity in s is wanted, such as '5 us'",
+            (
+                "x.yaml:3:14: call: '1 B' is a quantity in B, but a quantity in s is wanted, such"
+                " as '1 us'"
+            ),
+            (
+                "x.yaml:3:14: call: '5 B' is a quantity in B, but a quantity in s is wanted, such"
+                " as '5 us'"
+            ),
         ],
     ),
-    ("technology.wire: {from: 0, to: 5, step: 1}", ["x.yaml:3:25: technology.wire: must be more than 0, got 0"]),
+    (
+        "technology.wire: {from: 0, to: 5, step: 1}",
+        ["x.yaml:3:25: technology.wire: must be more than 0, got 0"],
+    ),
     (
         "technology.wire: [1, -1, 0]",
         [
@@ -140,15 +174,28 @@ REFUSED = [
             "x.yaml:3:33: technology.wire: must be more than 0, got 0",
         ],
     ),
-    ("parties: {from: 2, to: 3, step: 0.5}", ["x.yaml:3:17: parties: must be a whole number, got 2.5"]),
+    (
+        "parties: {from: 2, to: 3, step: 0.5}",
+        ["x.yaml:3:17: parties: must be a whole number, got 2.5"],
+    ),
     (
         "parties: [2, three]",
-        ["x.yaml:3:21: parties: there is no name 'three'; known: machine.processors.count, machine.processors.speed, "],
+        [
+            (
+                "x.yaml:3:21: parties: there is no name 'three'; known: machine.processors.count,"
+                " machine.processors.speed, "
+            )
+        ],
     ),
     ("partis: [2, 3]", ["x.yaml:3:17: partis: unknown key; did you mean 'parties'?"]),
     (
         "machine.netwerk.adapter: [1 us]",
-        ["x.yaml:3:34: machine.netwerk.adapter: there is no path 'netwerk'; did you mean 'network'?"],
+        [
+            (
+                "x.yaml:3:34: machine.netwerk.adapter: there is no path 'netwerk'; did you mean"
+                " 'network'?"
+            )
+        ],
     ),
     (
         "machine.network: [atm-oc3, atm-oc4]",
@@ -160,7 +207,12 @@ REFUSED = [
     ),
     (
         "parties: [2, 3], vary: {axes: {parties: [2]}}",
-        ["x.yaml:3:25: vary.vary: the axes that stand plainly are a sweep of this name; choose another"],
+        [
+            (
+                "x.yaml:3:25: vary.vary: the axes that stand plainly are a sweep of this name; choose"
+                " another"
+            )
+        ],
     ),
 ]
 

@@ -11,7 +11,9 @@ from slipstick.study.cases import MOST_USED, case_settings, shown
 from tests.specs import refused, study, valid
 
 
-def cases(*lines: str, base: str = "{model: dvsm/lock, machine: rs6000-43p-atm}") -> dict[str, dict[str, str]]:
+def cases(
+    *lines: str, base: str = "{model: dvsm/lock, machine: rs6000-43p-atm}"
+) -> dict[str, dict[str, str]]:
     tree = read_text(study(*lines, base=base), "x.yaml")
     assert isinstance(tree, Table)
     made = case_settings(tree)
@@ -35,7 +37,8 @@ def test_a_difference_is_laid_over_the_base() -> None:
 
 def test_a_difference_may_build_on_others_in_their_order() -> None:
     found = cases(
-        "what_if: {a: {parties: 3, call: 1 us}, b: {parties: 4}, c: {use: [a, b], call: 2 us}, d: {use: [b, a]}}"
+        "what_if: {a: {parties: 3, call: 1 us}, b: {parties: 4}, c: {use: [a, b], call: 2 us}, d:"
+        " {use: [b, a]}}"
     )
     assert found["c"] == {**BASE, "parties": "4", "call": "2 us"}
     assert found["d"] == {**BASE, "parties": "3", "call": "1 us"}
@@ -58,9 +61,17 @@ def test_only_what_differs_is_shown() -> None:
 @pytest.mark.parametrize(
     ("lines", "base", "problems"),
     [
-        ("what_if: {a: {use: [b]}}", None, ["3:21: what_if.a.use.0: there is no difference 'b'; known: a"]),
+        (
+            "what_if: {a: {use: [b]}}",
+            None,
+            ["3:21: what_if.a.use.0: there is no difference 'b'; known: a"],
+        ),
         ("what_if: {a: {use: [a]}}", None, ["3:21: what_if.a.use.0: a uses itself"]),
-        ("what_if: {a: {}, b: {ue: [a]}}", "{}", ["3:22: what_if.b.ue: unknown key; did you mean 'use'?"]),
+        (
+            "what_if: {a: {}, b: {ue: [a]}}",
+            "{}",
+            ["3:22: what_if.b.ue: unknown key; did you mean 'use'?"],
+        ),
         (
             "what_if: {a: {use: [b]}, b: {use: [a]}, c: {use: [d]}}",
             None,
@@ -80,15 +91,23 @@ def test_only_what_differs_is_shown() -> None:
             None,
             ["3:15: what_if.a.use: write a list of differences, such as [ssd, faster-disk]"],
         ),
-        ("what_if: {}", "{}", ["2:1: base: there is nothing to solve: name a model or a workload in base or what_if"]),
+        (
+            "what_if: {}",
+            "{}",
+            ["2:1: base: there is nothing to solve: name a model or a workload in base or what_if"],
+        ),
         ("what_if: {two words: {parties: 3}}", None, ["3:11: what_if.two words: write a name: "]),
     ],
 )
-def test_each_refusal_word_for_word(tmp_path: Path, lines: str, base: str | None, problems: list[str]) -> None:
+def test_each_refusal_word_for_word(
+    tmp_path: Path, lines: str, base: str | None, problems: list[str]
+) -> None:
     text = study(lines) if base is None else study(lines, base=base)
     found = refused(tmp_path, text)
     wanted = sorted(f"x.yaml:{each}" for each in problems)
-    assert [each[: len(problem)] for each, problem in zip(sorted(found), wanted, strict=True)] == wanted
+    assert [
+        each[: len(problem)] for each, problem in zip(sorted(found), wanted, strict=True)
+    ] == wanted
 
 
 def test_how_far_differences_build_on_one_another_is_bounded_in_any_order(tmp_path: Path) -> None:
@@ -97,7 +116,9 @@ def test_how_far_differences_build_on_one_another_is_bounded_in_any_order(tmp_pa
         assert valid(tmp_path, study("what_if:", "  x0: {parties: 3}", *lines)) == "study"
         text = study("what_if:", "  x0: {parties: 3}", *lines, f"  y: {{use: [x{MOST_USED - 1}]}}")
         (problem,) = refused(tmp_path, text)
-        assert problem.endswith("what_if.y.use.0: over 32 differences build on one another; name fewer")
+        assert problem.endswith(
+            "what_if.y.use.0: over 32 differences build on one another; name fewer"
+        )
 
 
 def test_the_problems_of_all_cases_come_at_once(tmp_path: Path) -> None:

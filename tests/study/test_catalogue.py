@@ -23,11 +23,15 @@ def test_everything_is_listed_with_its_title() -> None:
         assert [each.name for each in listed(kind)] == names(kind)
     assert all(each.title for each in lines)
     assert (
-        listed("studies") == listed("study") if "studies" in known_kinds() else listed("machines") == listed("machine")
+        listed("studies") == listed("study")
+        if "studies" in known_kinds()
+        else listed("machines") == listed("machine")
     )
 
 
-def test_a_broken_file_of_ones_own_is_listed_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_file_of_ones_own_is_listed_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "specs" / "activities"
     folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text(f"title: x\n{DESIGN}")
@@ -35,14 +39,17 @@ def test_a_broken_file_of_ones_own_is_listed_as_such(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     titles = {each.name: each.title for each in listed("activity")}
     assert titles["good"] == "A good one"
-    assert titles["mine"].startswith("(cannot be read: specs/activities/mine.yaml:1:1: title: begin with what it is")
+    assert titles["mine"].startswith(
+        "(cannot be read: specs/activities/mine.yaml:1:1: title: begin with what it is"
+    )
 
 
 @pytest.mark.parametrize("each", listed(), ids=lambda each: f"{each.kind}/{each.name}")
 def test_whatever_is_listed_can_be_shown(each: object) -> None:
     kind, name = getattr(each, "kind"), getattr(each, "name")  # noqa: B009
     found = shown(f"{kind}/{name}")
-    assert (found.kind, found.name, found.title) == (kind, name, getattr(each, "title"))  # noqa: B009
+    title = getattr(each, "title")  # noqa: B009
+    assert (found.kind, found.name, found.title) == (kind, name, title)
     assert found.entries or found.text
     assert all(entry.meaning for entry in found.entries.values())
     if kind in ("machine", "network", "workload"):
@@ -59,7 +66,10 @@ def test_whatever_is_listed_can_be_shown(each: object) -> None:
         (
             "network/x",
             SpecError,
-            "network/x: there is no network 'x'; known: 25gbe-tcp, atm-oc3, fast-ethernet, infiniband-hdr",
+            (
+                "network/x: there is no network 'x'; known: 25gbe-tcp, atm-oc3, fast-ethernet,"
+                " infiniband-hdr"
+            ),
         ),
     ],
 )

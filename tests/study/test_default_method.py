@@ -1,4 +1,6 @@
-"""The method where none is named: which one it is, that every row says so, and that no row is out of its bounds unmarked."""
+"""The method where none is named: which one it is, that every row says so, and that no row is
+out of its bounds unmarked.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ def sizes_of(model: Model | QueueingNetwork) -> dict[str, np.ndarray]:
     every = [each for each in known if each.endswith((".population", ".arrivals"))]
     every = every or list(known)[:1]
     half = np.array([0.5, 1.0, 2.0])
-    return {path: known[path] * half if path.endswith("arrivals") else np.ceil(known[path] * half) for path in every}
+    return {
+        path: known[path] * half if path.endswith("arrivals") else np.ceil(known[path] * half)
+        for path in every
+    }
 
 
 @pytest.mark.parametrize("name", [*ACTIVITIES, *NETWORKS])
@@ -60,16 +65,23 @@ def test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark(name: str
     for row in rows:
         method, exact = found.provenance.methods[row], found.provenance.exact[row]
         assert method not in ("", "best", "bounds")
-        bounds = form.solution({path: each[[row]] for path, each in varied.items() if path in form.parameters})
+        bounds = form.solution(
+            {path: each[[row]] for path, each in varied.items() if path in form.parameters}
+        )
         for value in {*bounds.low, *bounds.high} & found.columns.keys():
             here = float(found.columns[value][row])
-            low, high = (float(ends[value][0]) if value in ends else math.nan for ends in (bounds.low, bounds.high))
+            low, high = (
+                float(ends[value][0]) if value in ends else math.nan
+                for ends in (bounds.low, bounds.high)
+            )
             beyond = here < low * (1 - 1e-9) or here > high * (1 + 1e-9)
             assert not (beyond and exact), (value, row)
             assert not beyond or row in found.provenance.outside, (value, row)
 
 
-def test_contention_is_in_the_answer_without_any_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_contention_is_in_the_answer_without_any_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.yaml").write_text(
         "study: 1\nbase: {model: lock-and-bus}\nvary: {population.processors: [1, 8, 32]}\n"
     )
@@ -81,7 +93,9 @@ def test_contention_is_in_the_answer_without_any_option(tmp_path: Path, capsys: 
         ("mean-value", False, None),
     ]
     rows = list(csv.DictReader((tmp_path / "out" / "results.csv").read_text().splitlines()))[1:]
-    assert [float(row["time [s]"]) for row in rows] == pytest.approx([0.010, 0.0255, 0.0395], rel=0.01)
+    assert [float(row["time [s]"]) for row in rows] == pytest.approx(
+        [0.010, 0.0255, 0.0395], rel=0.01
+    )
     assert [(row["method"], row["exact"]) for row in rows] == [
         ("closed-form", "yes"),
         ("mean-value", "no"),
@@ -90,7 +104,10 @@ def test_contention_is_in_the_answer_without_any_option(tmp_path: Path, capsys: 
 
 
 def test_a_row_below_its_bound_says_so_in_the_row(tmp_path: Path) -> None:
-    text = "study: 1\nbase: {model: lock-and-bus, method: closed-form}\nvary: {population.processors: [1, 8, 32]}\n"
+    text = (
+        "study: 1\nbase: {model: lock-and-bus, method: closed-form}\nvary: {population.processors:"
+        " [1, 8, 32]}\n"
+    )
     (tmp_path / "x.yaml").write_text(text)
     assert main(["run", str(tmp_path / "x.yaml"), "--out", str(tmp_path / "out")]) == 0
     rows = list(csv.DictReader((tmp_path / "out" / "results.csv").read_text().splitlines()))
@@ -109,12 +126,18 @@ cycle: [{name: think, delay: work}, {name: ask, service: bus, time: 1 ms}]
 def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Issue 12: the class of the error is in the answer itself: CSV, page, JSON and terminal, and in no exact row."""
+    """Issue 12: the class of the error is in the answer itself: CSV, page, JSON and terminal,
+    and in no exact row.
+    """
     (tmp_path / "constant.yaml").write_text(CONSTANT)
     (tmp_path / "x.yaml").write_text(
-        "study: 1\nbase: {model: constant.yaml, method: mean-value}\nvary: {population.processors: [1, 8]}\nrank: {}\n"
+        "study: 1\nbase: {model: constant.yaml, method: mean-value}\nvary: {population.processors:"
+        " [1, 8]}\nrank: {}\n"
     )
-    words = "all times are constant, so processors may fall into step: errors of up to 112 % were measured"
+    words = (
+        "all times are constant, so processors may fall into step: errors of up to 112 % were"
+        " measured"
+    )
     assert main(["run", str(tmp_path / "x.yaml"), "--out", str(tmp_path / "out"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(each["exact"], each["promise"], each["error"]) for each in found["answers"]] == [
@@ -128,7 +151,9 @@ def test_a_row_of_which_no_error_is_promised_says_what_was_measured(
     assert words in (tmp_path / "out" / "report.md").read_text().split("## Inputs")[0]
     model = str(tmp_path / "constant.yaml")
     assert main(["solve", model, "--set", "population.processors=8", "--with", "mean-value"]) == 0
-    assert "No error is promised: all times are constant" in " ".join(capsys.readouterr().out.split())
+    assert "No error is promised: all times are constant" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 THINK, ASK = delay(9.0, name="think", scv=1.0), service("bus", 1.0, scv=1.0)
@@ -144,7 +169,9 @@ THINK, ASK = delay(9.0, name="think", scv=1.0), service("bus", 1.0, scv=1.0)
         (delay(9.0) >> hold("door", service("bus", 1.0)), "simulation"),
     ],
 )
-def test_mean_value_answers_where_it_promises_an_error_and_else_simulation(cycle: object, method: str) -> None:
+def test_mean_value_answers_where_it_promises_an_error_and_else_simulation(
+    cycle: object, method: str
+) -> None:
     model = closed_model(cycle, processors=4)  # type: ignore[arg-type]
     assert default_method(model) == method
     assert default_method(model, smooth=True) == "mean-value"
@@ -157,11 +184,19 @@ def test_points_of_two_methods_are_each_what_they_are_alone() -> None:
     assert isinstance(form, DefaultForm)
     sizes = np.array([4.0, 1.0, 3.0, 1.0])
     together = form.points({"population.processors": sizes})
-    assert together.provenance().methods == ["mean-value", "closed-form", "mean-value", "closed-form"]
+    assert together.provenance().methods == [
+        "mean-value",
+        "closed-form",
+        "mean-value",
+        "closed-form",
+    ]
     assert together.provenance().exact.tolist() == [True] * 4  # type: ignore[union-attr]  # product form
     for row, size in enumerate(sizes):
         alone = form.points({"population.processors": size}).answer(0)
         assert together.answer(row) == alone
         assert together.columns()["time"][row] == alone["time"]
-    assert [rows.tolist() for rows in form.blocks({"population.processors": sizes}, 4)] == [[1, 3], [0, 2]]
+    assert [rows.tolist() for rows in form.blocks({"population.processors": sizes}, 4)] == [
+        [1, 3],
+        [0, 2],
+    ]
     assert form.times({"population.processors": sizes})[0] == together.columns()["time"][0]

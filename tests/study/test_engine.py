@@ -1,4 +1,6 @@
-"""Where points are solved does not change them; a point that ends its process costs itself; kept points are not solved again."""
+"""Where points are solved does not change them; a point that ends its process costs itself; kept
+points are not solved again.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ vary: {population.processors: [2, 3, 4]}
 
 
 def blocks(*sizes: float) -> list[PointBlock]:
-    """Give one point of the closed form for each number of processors."""
+    """Return one point of the closed form for each number of processors."""
     name = {"model": Scalar("lock-and-bus", "lock-and-bus", Mark("test", 1, 1), quoted=True)}
     solvable = replace(evaluator("base", name, Library()).solvable, method="mean-value")
     return [PointBlock(solvable, {"population.processors": np.array([size])}, 1) for size in sizes]
@@ -58,7 +60,9 @@ def test_a_worker_that_still_imports_ends_with_the_process_that_started_it() -> 
 
 def test_a_point_that_ends_its_process_or_is_over_a_limit_costs_itself_alone() -> None:
     good = blocks(1, 2, 3)
-    bad = [PointBlock(poisoned(how), {"x": np.array([1.0])}, 1) for how in ("kills", "eats", "sleeps")]
+    bad = [
+        PointBlock(poisoned(how), {"x": np.array([1.0])}, 1) for how in ("kills", "eats", "sleeps")
+    ]
     told: list[int] = []
     with Engine("processes", 1, Limits(time=5.0, memory=3e8)) as engine:
         eaten = engine.solve([good[0], bad[0], good[1], bad[1], good[2]], told.append)
@@ -87,7 +91,10 @@ def test_the_key_of_a_block_is_of_its_content() -> None:
     one, same, other = (blocks(number)[0] for number in (1, 1, 2))
     assert one.key == same.key
     assert one.solvable is not same.solvable
-    assert len({one.key, other.key, replace(one, wanted=("time",)).key, replace(one, count=2).key}) == 4
+    assert (
+        len({one.key, other.key, replace(one, wanted=("time",)).key, replace(one, count=2).key})
+        == 4
+    )
     simulated = replace(one.solvable, simulation=replace(one.solvable.simulation, seed=1))
     assert replace(one, solvable=simulated).key != one.key
 
@@ -101,7 +108,9 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
         again = journal.find(block, Limits())
         assert again is not None
         assert times([again]) == times([found])
-        other = Journal(tmp_path, about)  # while one run holds the folder, another keeps nothing there
+        other = Journal(
+            tmp_path, about
+        )  # while one run holds the folder, another keeps nothing there
         other.keep(blocks(3)[0], found, 1.0, Limits())
         other.close()
     assert kept_in(tmp_path).points == 1
@@ -124,11 +133,13 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
 
 
 def test_a_run_killed_as_it_makes_its_file_has_kept_nothing(tmp_path: Path) -> None:
-    # What is written of a transaction that no one ended, beside the file that says how it is rolled back.
+    # What is written of a transaction that no one ended, beside the file that says how it is rolled
+    # back.
     killed = (
-        "import os, signal, sqlite3, sys; file = sqlite3.connect(sys.argv[1], isolation_level=None);"
-        "file.execute('pragma cache_size = 1'); file.execute('create table t (x)'); file.execute('begin');"
-        "file.executemany('insert into t values (?)', [('x' * 4000,)] * 50); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sqlite3, sys; file = sqlite3.connect(sys.argv[1],"
+        " isolation_level=None);file.execute('pragma cache_size = 1'); file.execute('create table t"
+        " (x)'); file.execute('begin');file.executemany('insert into t values (?)', [('x' * 4000,)]"
+        " * 50); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", killed, str(tmp_path / NAME)], check=False)
     assert (tmp_path / f"{NAME}-journal").exists()
@@ -141,10 +152,14 @@ def test_a_file_of_points_that_has_just_been_made_has_none(tmp_path: Path) -> No
         assert (kept_in(tmp_path).points, kept_in(tmp_path).running) == (0, True)
 
 
-def test_a_file_of_points_does_not_grow_beyond_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_points_does_not_grow_beyond_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, other = blocks(2, 3)
     found, another = Engine().solve([one, other])
-    monkeypatch.setattr("slipstick.study.journal.MOST_BYTES", 1.5 * len(pickle.dumps(found, protocol=4)))
+    monkeypatch.setattr(
+        "slipstick.study.journal.MOST_BYTES", 1.5 * len(pickle.dumps(found, protocol=4))
+    )
     with closing(Journal(tmp_path, {})) as journal:
         journal.keep(one, found, 1.0, Limits())
         journal.keep(other, another, 1.0, Limits())
@@ -155,7 +170,9 @@ def test_a_file_of_points_does_not_grow_beyond_its_limit(tmp_path: Path, monkeyp
 def test_a_failure_holds_for_its_limits_only(tmp_path: Path) -> None:
     block, tight = PointBlock(poisoned("kills"), {}, 1), Limits(time=1.0)
     with closing(Journal(tmp_path, {})) as journal:
-        journal.keep(block, type(Engine().solve(blocks(1))[0]).without_answer(block, "why"), 0.0, tight)
+        journal.keep(
+            block, type(Engine().solve(blocks(1))[0]).without_answer(block, "why"), 0.0, tight
+        )
         assert journal.find(block, Limits(time=2.0)) is None
         kept = journal.find(block, tight)
     assert kept is not None
@@ -190,14 +207,24 @@ def test_a_run_goes_on_from_what_is_kept_and_says_what_is_there(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--on", "clouds"], "processes, mpi, or the address of a Dask scheduler, such as tcp://node1:8786"),
+        (
+            ["--on", "clouds"],
+            "processes, mpi, or the address of a Dask scheduler, such as tcp://node1:8786",
+        ),
         (["--limit", "speed=3"], "speed"),
-        (["--limit", "memory=2"], "--limit memory: memory: write a number with a unit, such as '4 KiB'; got 2"),
+        (
+            ["--limit", "memory=2"],
+            "--limit memory: memory: write a number with a unit, such as '4 KiB'; got 2",
+        ),
         (["--limit", "time"], "write NAME=VALUE, such as states=1e6 or time=60s"),
     ],
 )
 def test_what_is_wrong_with_an_engine_is_told(
-    options: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("s.yaml").write_text(STUDY)
@@ -210,7 +237,11 @@ def test_a_dask_cluster_gives_the_same_points() -> None:
     given = blocks(1, 2, 3, 4, 5)
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
+            n_workers=1,
+            threads_per_worker=2,
+            processes=False,
+            dashboard_address=None,
+            protocol="tcp",
         ) as cluster,
         Engine(cluster.scheduler_address) as engine,
     ):
@@ -282,10 +313,15 @@ REPLICATED = Simulation(seed=2, cycles=6000, replications=4, kernel="plain")
 
 def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: Path) -> None:
     (block,) = blocks(5)
-    block = replace(block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED))
+    block = replace(
+        block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED)
+    )
     (whole,) = Engine().solve([block])
     for on, jobs in (("threads", 3), ("processes", 2)):
-        with closing(Journal(tmp_path / on, {})) as journal, Engine(on, jobs, store=journal) as engine:
+        with (
+            closing(Journal(tmp_path / on, {})) as journal,
+            Engine(on, jobs, store=journal) as engine,
+        ):
             (found,) = engine.solve([block])
             assert kept_in(tmp_path / on).points == 1
             count = journal._do("select count(*) from points").fetchone()
@@ -298,7 +334,9 @@ def test_one_simulation_is_parted_into_replications_wherever_they_run(tmp_path: 
 
 def test_a_killed_run_of_one_point_goes_on_with_its_replications(tmp_path: Path) -> None:
     (block,) = blocks(5)
-    block = replace(block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED))
+    block = replace(
+        block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED)
+    )
     with closing(Journal(tmp_path, {})) as journal:
         (whole,) = Engine(store=journal).solve([block])
         journal._do("delete from points where points = 1")
@@ -307,9 +345,13 @@ def test_a_killed_run_of_one_point_goes_on_with_its_replications(tmp_path: Path)
     assert block.key in journal._asked
 
 
-def test_a_replication_that_ends_its_process_costs_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replication_that_ends_its_process_costs_its_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     (block,) = blocks(5)
-    block = replace(block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED))
+    block = replace(
+        block, solvable=replace(block.solvable, method="simulation", simulation=REPLICATED)
+    )
     monkeypatch.setattr("slipstick.study.engine.solved", _without_memory)
     with Engine("threads", 2) as engine:
         (found,) = engine.solve([block])
@@ -323,19 +365,29 @@ def _without_memory(block: Block) -> SolvedBlock:
 
 
 def test_other_versions_and_systems_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"a worker on \S+ has numpy \S+ for 0.1; install the same on all"):
+    with pytest.raises(
+        InputError, match=r"a worker on \S+ has numpy \S+ for 0.1; install the same on all"
+    ):
         _solved_group(blocks(1), Limits(), False, {**engine_versions(), "numpy": "0.1"}, 1.0)
     monkeypatch.setattr("slipstick.study.engine._START", 0.0)
-    with Engine("processes") as engine, pytest.raises(InputError, match="a process for the points cannot be started"):
+    with (
+        Engine("processes") as engine,
+        pytest.raises(InputError, match="a process for the points cannot be started"),
+    ):
         engine.solve(blocks(1))
     with monkeypatch.context() as other:
         other.setattr("slipstick.study.engine._OWN_MEMORY", "/proc/not/there")
         with pytest.raises(InputError) as told:
             Engine(limits=Limits(memory=1e9))
-        assert "this system does not say what memory a process has (/proc/not/there)" in str(told.value)
+        assert "this system does not say what memory a process has (/proc/not/there)" in str(
+            told.value
+        )
     monkeypatch.delattr("socket.socketpair")
     with pytest.raises(
-        InputError, match="this system gives no process its own limits; leave out --on processes and the limits"
+        InputError,
+        match=(
+            "this system gives no process its own limits; leave out --on processes and the limits"
+        ),
     ):
         Engine(limits=Limits(time=1.0))
 
@@ -353,7 +405,8 @@ def test_a_folder_without_a_report_and_one_that_cannot_be_written_are_told(
     monkeypatch.setattr("os.access", lambda *place: False)
     assert main(["run", "s.yaml", "--out", "new/one"]) == 2
     assert (
-        f"error: {tmp_path}: nothing can be written there; choose another place with --out" in capsys.readouterr().err
+        f"error: {tmp_path}: nothing can be written there; choose another place with --out"
+        in capsys.readouterr().err
     )
 
 

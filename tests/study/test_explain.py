@@ -36,7 +36,10 @@ def quotients(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints(
-    name: str, quotients: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    quotients: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(ClosedForm, "__init__", None)  # a compiled closed form is for numbers
     status, printed = main(["explain", name]), capsys.readouterr()
@@ -69,6 +72,8 @@ def test_no_network_is_expanded_further_than_its_equation_is_long(
     assert quotients
 
 
-def test_the_central_server_is_explained_without_its_formula(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_central_server_is_explained_without_its_formula(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["explain", "central-server"]) == 0
     assert "X[jobs] =" not in capsys.readouterr().out

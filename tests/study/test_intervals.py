@@ -1,4 +1,6 @@
-"""Wherever a simulated value is shown, its interval is: low <= value <= high, in words, tables, pictures and JSON."""
+"""Wherever a simulated value is shown, its interval is: low <= value <= high, in words, tables,
+pictures and JSON.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,12 @@ vary:
   solved: {axes: {method: [exact, simulation]}}
 answer: ["response_time[jobs]", "response_time_quantile[jobs,0.99]", "account[web]", "account[wait:web]"]
 """
-VALUES = ("response_time[jobs]", "response_time_quantile[jobs,0.99]", "account[web]", "account[wait:web]")
+VALUES = (
+    "response_time[jobs]",
+    "response_time_quantile[jobs,0.99]",
+    "account[web]",
+    "account[wait:web]",
+)
 BRACKETED = re.compile(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)")
 
 
@@ -56,11 +63,19 @@ def objects(document: Any) -> Iterator[dict[str, Any]]:
     """Walk through every object of a JSON document."""
     if isinstance(document, dict):
         yield document
-    for each in document.values() if isinstance(document, dict) else document if isinstance(document, list) else ():
+    for each in (
+        document.values()
+        if isinstance(document, dict)
+        else document
+        if isinstance(document, list)
+        else ()
+    ):
         yield from objects(each)
 
 
-def test_tables_csv_and_json_of_cases_and_sweeps(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_csv_and_json_of_cases_and_sweeps(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert main(["run", "study.yaml", "--out", "here"]) == 0
@@ -75,13 +90,24 @@ def test_tables_csv_and_json_of_cases_and_sweeps(folder: Path, capsys: pytest.Ca
     assert len(simulated) == 2 + 3 + 41 + 1
     for row in simulated:
         for head in (f"{name} [s]" for name in VALUES):
-            assert float(row[f"low {head}"]) <= float(row[head]) <= float(row[f"high {head}"]), (row, head)
-    assert any(float(row[f"low {VALUES[0]} [s]"]) < float(row[f"high {VALUES[0]} [s]"]) for row in simulated)
+            assert float(row[f"low {head}"]) <= float(row[head]) <= float(row[f"high {head}"]), (
+                row,
+                head,
+            )
+    assert any(
+        float(row[f"low {VALUES[0]} [s]"]) < float(row[f"high {VALUES[0]} [s]"])
+        for row in simulated
+    )
     for found in run("study.yaml").sweeps:
         assert not re.search(r"\b(low|high)\[", sweep_text(found))
     (exact,) = (row for row in rows if row.get("method") == "exact")
     assert exact[f"low {VALUES[0]} [s]"] == exact[f"high {VALUES[0]} [s]"] == ""
-    estimates = [each for answer in answers if answer["seed"] is not None for each in answer["values"].values()]
+    estimates = [
+        each
+        for answer in answers
+        if answer["seed"] is not None
+        for each in answer["values"].values()
+    ]
     assert estimates
     assert all(each["low"] <= each["value"] <= each["high"] for each in estimates)
     for answer in answers:
@@ -92,18 +118,31 @@ def test_tables_csv_and_json_of_cases_and_sweeps(folder: Path, capsys: pytest.Ca
             assert all(each["low"] <= value <= each["high"] for each, value in ends)
 
 
-def test_every_part_of_a_simulated_account_has_an_interval(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_part_of_a_simulated_account_has_an_interval(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["solve", "lock-and-bus", "--with", "simulation", "--json"]) == 0
     (answer,) = json.loads(capsys.readouterr().out)["answers"]
-    books = {"account": answer["account"], "technology": answer["technology"], "step": answer["steps"]}
-    booked = {f"{book}[{name}]": value for book, parts in books.items() for name, value in parts.items()}
+    books = {
+        "account": answer["account"],
+        "technology": answer["technology"],
+        "step": answer["steps"],
+    }
+    booked = {
+        f"{book}[{name}]": value for book, parts in books.items() for name, value in parts.items()
+    }
     assert booked.keys() == answer["intervals"].keys()
     assert all(
-        answer["intervals"][name]["low"] <= each <= answer["intervals"][name]["high"] for name, each in booked.items()
+        answer["intervals"][name]["low"] <= each <= answer["intervals"][name]["high"]
+        for name, each in booked.items()
     )
     assert math.fsum(answer["account"].values()) == pytest.approx(answer["values"]["time"]["value"])
     assert main(["solve", "lock-and-bus", "--with", "simulation"]) == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("busy ", "lock:door ", "time "))]
+    rows = [
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith(("busy ", "lock:door ", "time "))
+    ]
     assert all(low <= value <= high for row in rows for value, low, high in printed(row))
     assert len([row for row in rows if printed(row)]) >= 3
 
@@ -159,12 +198,22 @@ def test_every_question_shows_the_intervals_of_what_is_simulated(
     assert main(["run", "study.yaml", "--out", "here", "--json"]) == 0
     document, page = json.loads(capsys.readouterr().out), whole_report()
     assert all(low <= value <= high for value, low, high in printed(page))
-    for heading in ("Cases", "What would help most", "The years ahead", "How it scales", "Comparisons"):
+    for heading in (
+        "Cases",
+        "What would help most",
+        "The years ahead",
+        "How it scales",
+        "Comparisons",
+    ):
         section = page.partition(f"\n## {heading}")[2].partition("\n## ")[0]
         assert len(printed(section)) >= 2, heading
     estimated = 0
     for each in objects(document):
-        if {"value", "low", "high"} <= each.keys() and None not in (each["value"], each["low"], each["high"]):
+        if {"value", "low", "high"} <= each.keys() and None not in (
+            each["value"],
+            each["low"],
+            each["high"],
+        ):
             assert each["low"] <= each["value"] <= each["high"]
             estimated += each["low"] < each["high"]
     assert estimated > 40
@@ -180,8 +229,14 @@ def test_every_question_shows_the_intervals_of_what_is_simulated(
     for row in rows:
         for head in (head[4:] for head in row if head.startswith("low ")):
             if row[head] and row[f"low {head}"]:
-                assert float(row[f"low {head}"]) <= float(row[head]) * (1 + 1e-12), (row["sweep"], head)
-                assert float(row[head]) <= float(row[f"high {head}"]) * (1 + 1e-12), (row["sweep"], head)
+                assert float(row[f"low {head}"]) <= float(row[head]) * (1 + 1e-12), (
+                    row["sweep"],
+                    head,
+                )
+                assert float(row[head]) <= float(row[f"high {head}"]) * (1 + 1e-12), (
+                    row["sweep"],
+                    head,
+                )
         assert row["low time [s]"], row["sweep"]
     assert "among single changes, half removes the most overhead" in page
     assert ", undecided against same, because their intervals overlap" in page

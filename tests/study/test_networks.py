@@ -1,4 +1,6 @@
-"""Studies of queueing networks: the method is a setting like any other, and every question has its answer."""
+"""Studies of queueing networks: the method is a setting like any other, and every question has
+its answer.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def study(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_first_value_is_asked_for_where_nobody_says(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_value_is_asked_for_where_nobody_says(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", str(study), "--out", str(study.parent / "out")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:3] for line in lines[2:6]] == [
@@ -79,7 +83,9 @@ def test_methods_are_an_axis(study: Path) -> None:
     times = sweep.columns["response_time[jobs]"].reshape(3, 3)
     assert times[0] == pytest.approx(times[1], rel=1e-9)
     assert times[0] == pytest.approx(times[2], rel=0.01)
-    assert list(sweep.points["method"]) == [name for name in ("exact", "convolution", "linearizer") for _ in range(3)]
+    assert list(sweep.points["method"]) == [
+        name for name in ("exact", "convolution", "linearizer") for _ in range(3)
+    ]
 
 
 def test_simulation_is_a_method_like_any_other(study: Path) -> None:
@@ -98,12 +104,16 @@ def test_simulation_is_a_method_like_any_other(study: Path) -> None:
     assert result_of(found, AgreeResult).agreements[0].findings == ()
     (row,) = result_of(found, RankResult).rankings[0].rows
     base = found.cases["base"]
-    assert row["share"] == pytest.approx(base.share["response_time[jobs]"]["stations.one.service.jobs"], rel=0.1)
+    assert row["share"] == pytest.approx(
+        base.share["response_time[jobs]"]["stations.one.service.jobs"], rel=0.1
+    )
     assert found.cases["simulated"].seed == 1
 
 
 def test_servers_and_customers_are_axes_of_numbers(study: Path) -> None:
-    study.write_text(STUDY + "vary: {stations.cpu.servers: [1, 2, 4], classes.jobs.population: [1, 30]}\n")
+    study.write_text(
+        STUDY + "vary: {stations.cpu.servers: [1, 2, 4], classes.jobs.population: [1, 30]}\n"
+    )
     (sweep,) = run(str(study)).sweeps
     assert [axis.unit for axis in sweep.axes] == ["1", "1"]
     column = sweep.columns["response_time[jobs]"]
@@ -122,7 +132,9 @@ def test_what_would_help_most_is_ranked(study: Path) -> None:
         == "mean service time of a visit; in the place of a demand"
     )
     assert by_path["classes.jobs.population"]["time_saved"] == pytest.approx(
-        1 - run_with(study, "classes.jobs.population: 10") / run_with(study, "classes.jobs.population: 20")
+        1
+        - run_with(study, "classes.jobs.population: 10")
+        / run_with(study, "classes.jobs.population: 20")
     )
     # Half a server cannot be tried, so nothing is said of it.
     assert not any(path.endswith(".servers") for path in (*by_path, *ranking.idle))
@@ -138,11 +150,16 @@ def run_with(study: Path, setting: str) -> float:
 
 def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("study: 1\nbase: {model: lazowska-open}\nvary: {classes.jobs.arrivals: [0.1 /s, 0.3 /s, 0.6 /s]}\n")
+    path.write_text(
+        "study: 1\nbase: {model: lazowska-open}\nvary: {classes.jobs.arrivals: [0.1 /s, 0.3 /s, 0.6"
+        " /s]}\n"
+    )
     assert main(["run", str(path), "--out", str(tmp_path / "out"), "--json"]) == 1
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert [each["failed"] is None for each in answers] == [True, True, True, False]
-    assert answers[3]["failed"].startswith("station a is saturated: arrivals ask it for 1.26 s of service a second")
+    assert answers[3]["failed"].startswith(
+        "station a is saturated: arrivals ask it for 1.26 s of service a second"
+    )
     assert answers[3]["method"] == "exact"
     assert answers[2]["share"]["response_time[jobs]"]
 
@@ -157,15 +174,15 @@ def test_a_saturated_point_fails_alone(tmp_path: Path, capsys: pytest.CaptureFix
         (
             STUDY.replace("method: schweitzer", "method: mean-value"),
             (
-                "6:27: method: no method 'mean-value' answers for central-server; known: best, exact, "
-                "convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
+                "6:27: method: no method 'mean-value' answers for central-server; known: best,"
+                " exact, convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
             ),
         ),
         (
             STUDY + "vary: {method: [exact, closed-form]}\n",
             (
-                "7:24: method: no method 'closed-form' answers for central-server; known: best, exact, "
-                "convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
+                "7:24: method: no method 'closed-form' answers for central-server; known: best,"
+                " exact, convolution, schweitzer, linearizer, markov-chain, simulation, bounds"
             ),
         ),
         (
@@ -197,14 +214,20 @@ def test_an_answer_that_no_network_has_is_refused(study: Path) -> None:
 
 COMMANDS = {
     "solve central-server --all --with exact,bounds": "bounds/geometric",
-    "solve bolch-8-4 --with exact,simulation,bounds --seed 2": "simulation lies within the bounds\n",
-    "solve bolch-8-4 --set method=simulation --precision 5%": "by simulation: estimated, each value with its interval",
+    "solve bolch-8-4 --with exact,simulation,bounds --seed 2": (
+        "simulation lies within the bounds\n"
+    ),
+    "solve bolch-8-4 --set method=simulation --precision 5%": (
+        "by simulation: estimated, each value with its interval"
+    ),
     "solve central-server --set method=linearizer": "by linearizer: not exact",
     "solve central-server --set classes.jobs.population=1 --with convolution": "convolution: exact",
     "explain lazowska-mixed": "D[a,disk] = parameters.second / 6",
     "explain schwetman-switching": "D[b,one] = stations.one.service.b * V.b.one",
     "explain lazowska-closed-classes": "X[a] = (D[b,cpu] + D[b,disk])/(",
-    "explain lazowska-closed-classes --latex": r"X_{\text{a}} &= \frac{D_{\text{b,cpu}} + D_{\text{b,disk}}}{",
+    "explain lazowska-closed-classes --latex": (
+        r"X_{\text{a}} &= \frac{D_{\text{b,cpu}} + D_{\text{b,disk}}}{"
+    ),
     "explain bolch-8-4 --latex": r"D_{\text{jobs,one}} &=",
     "show queueing-network/bolch-8-3": "mean service time of a visit",
     "list queueing-network": "schwetman-terminals",
@@ -218,7 +241,9 @@ def test_each_command_knows_networks(command: str, capsys: pytest.CaptureFixture
     assert COMMANDS[command] in capsys.readouterr().out
 
 
-def test_the_terminal_has_a_line_for_each_class_at_each_station(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_has_a_line_for_each_class_at_each_station(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["solve", "lazowska-closed-classes"]) == 0
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines() if line.startswith(("a  ", "b  "))]
@@ -250,15 +275,19 @@ def test_json_has_bounds_without_a_value(capsys: pytest.CaptureFixture[str]) -> 
 def test_quantiles_of_an_exact_method_are_columns_of_a_sweep(tmp_path: Path) -> None:
     """M/M/1: the quantile of the response time is -ln(1 - q) / (mu - lambda)."""
     (tmp_path / "one.yaml").write_text(
-        "queueing-network: 1\nclasses: {jobs: {arrivals: 1 /s}}\nstations: {one: {discipline: fcfs, service: {jobs: 0.5 s}}}\n"
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 1 /s}}\nstations: {one: {discipline: fcfs,"
+        " service: {jobs: 0.5 s}}}\n"
     )
     path = tmp_path / "study.yaml"
     path.write_text(
-        f"study: 1\nbase: {{model: {tmp_path / 'one.yaml'}}}\nanswer: ['response_time_quantile[jobs,0.99]']\n"
-        "vary: {classes.jobs.arrivals: [0.5 /s, 1 /s, 1.5 /s]}\n"
+        f"study: 1\nbase: {{model: {tmp_path / 'one.yaml'}}}\nanswer:"
+        " ['response_time_quantile[jobs,0.99]']\nvary: {classes.jobs.arrivals: [0.5 /s, 1 /s, 1.5"
+        " /s]}\n"
     )
     (sweep,) = run(str(path)).sweeps
-    assert sweep["response_time_quantile[jobs,0.99]"] == pytest.approx(np.log(100) / (2 - np.array([0.5, 1.0, 1.5])))
+    assert sweep["response_time_quantile[jobs,0.99]"] == pytest.approx(
+        np.log(100) / (2 - np.array([0.5, 1.0, 1.5]))
+    )
 
 
 DOOR = """\
@@ -268,16 +297,23 @@ stations: {door: {service: {guests: 1 s}, capacity: 2}}
 """
 
 
-def test_transient_values_are_swept_sought_and_solved_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_transient_values_are_swept_sought_and_solved_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Up at rate a, down at rate 1: 1/a until one is there, then (1 + 1/a)/a more until two are."""
     (tmp_path / "door.yaml").write_text(DOOR)
-    asked = ["time_until[door,2]", "probability_at[door,0,0]", "queue_length_at[door,20 min]", "time_until[door,3]"]
+    asked = [
+        "time_until[door,2]",
+        "probability_at[door,0,0]",
+        "queue_length_at[door,20 min]",
+        "time_until[door,3]",
+    ]
     found = results(
         tmp_path,
-        "study: 1\nbase: {model: door.yaml}\nvary: {classes.guests.arrivals: [0.5 /s, 1 /s, 2 /s]}\n"
-        f"answer: {json.dumps([*asked, 'queue_length[door]'])}\n"
-        "seek: {rate: {of: classes.guests.arrivals, from: 0.5 /s, to: 2 /s, points: 3, where: 'time_until[door,2] <= 3 s "
-        "and queue_length_at[door,20 min] <= 5'}}",
+        "study: 1\nbase: {model: door.yaml}\nvary: {classes.guests.arrivals: [0.5 /s, 1 /s, 2"
+        f" /s]}}\nanswer: {json.dumps([*asked, 'queue_length[door]'])}\nseek: {{rate: {{of:"
+        " classes.guests.arrivals, from: 0.5 /s, to: 2 /s, points: 3, where: 'time_until[door,2]"
+        " <= 3 s and queue_length_at[door,20 min] <= 5'}}",
     )
     assert isinstance(found, Results)
     (sweep,), base = found.sweeps, found.cases["base"]
@@ -288,14 +324,25 @@ def test_transient_values_are_swept_sought_and_solved_for(tmp_path: Path, capsys
     assert np.isnan(sweep["time_until[door,3]"]).all()
     assert base["time_until[door,2]"] == pytest.approx(3.0)
     assert base.unit("time_until[door,2]") == "s"
-    assert "time_until[door,3] has no value: never are 3 customers at door; at most 2 are" in base.notes
+    assert (
+        "time_until[door,3] has no value: never are 3 customers at door; at most 2 are"
+        in base.notes
+    )
     (search,) = result_of(found, SeekResult).searches
     assert [each.value for each in search.crossings] == [pytest.approx(1.0)]
-    assert main(["solve", str(tmp_path / "door.yaml"), "--value", "queue_length_at[guests,door,0.5]"]) == 0
+    assert (
+        main(["solve", str(tmp_path / "door.yaml"), "--value", "queue_length_at[guests,door,0.5]"])
+        == 0
+    )
     assert "\nqueue_length_at[guests,door,0.5]" in capsys.readouterr().out
     assert main(["solve", str(tmp_path / "door.yaml"), "--value", "time_until[dor,2]"]) == 2
-    assert "no value of an answer 'time_until[dor,2]'; did you mean 'time_until[door,1]'?" in capsys.readouterr().err
-    with pytest.raises(SpecError, match=r"no answer has the value time_untill.*did you mean 'time_until.door,1.'"):
+    assert (
+        "no value of an answer 'time_until[dor,2]'; did you mean 'time_until[door,1]'?"
+        in capsys.readouterr().err
+    )
+    with pytest.raises(
+        SpecError, match=r"no answer has the value time_untill.*did you mean 'time_until.door,1.'"
+    ):
         results(tmp_path, "study: 1\nbase: {model: door.yaml}\nanswer: ['time_untill[door,2]']\n")
     assert main(["solve", "lock-and-bus", "--value", "time_until[bus,2]"]) == 2
 
@@ -305,8 +352,8 @@ def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> N
     asked = "time_until[door,2]"
     found = results(
         tmp_path,
-        f"study: 1\nbase: {{model: door.yaml, method: simulation, simulation.precision: 20%}}\nanswer: ['{asked}']\n"
-        "vary: {classes.guests.arrivals: [1 /s]}\n",
+        "study: 1\nbase: {model: door.yaml, method: simulation, simulation.precision:"
+        f" 20%}}\nanswer: ['{asked}']\nvary: {{classes.guests.arrivals: [1 /s]}}\n",
     )
     assert isinstance(found, Results)
     assert found.cases["base"].ends(asked) == pytest.approx((3.0, 3.0))
@@ -314,17 +361,25 @@ def test_a_transient_value_beside_estimates_is_none_of_them(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("most", [CHECK_ALL, 2])  # of more values no model is built for each
-def test_the_time_since_the_start_is_an_axis(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_since_the_start_is_an_axis(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A place for one, up at rate 1, down at rate 1: P(taken) = (1 - exp(-2 t)) / 2."""
     monkeypatch.setattr(sweep_module, "CHECK_ALL", most)
-    (tmp_path / "door.yaml").write_text(DOOR.replace("capacity: 2", "capacity: 1") + "parameters: {when: 1 s}\n")
+    (tmp_path / "door.yaml").write_text(
+        DOOR.replace("capacity: 2", "capacity: 1") + "parameters: {when: 1 s}\n"
+    )
     asked = "probability_at[door,1,parameters.when]"
     study = f"study: 1\nbase: {{model: door.yaml}}\nanswer: ['{asked}']\n"
-    found = results(tmp_path, f"{study}vary: {{parameters.when: {{from: 0 s, to: 2 s, count: 5}}}}\n")
+    found = results(
+        tmp_path, f"{study}vary: {{parameters.when: {{from: 0 s, to: 2 s, count: 5}}}}\n"
+    )
     assert isinstance(found, Results)
     (sweep,) = found.sweeps
     assert sweep[asked] == pytest.approx((1 - np.exp(-2 * sweep["parameters.when"])) / 2, abs=1e-9)
     assert found.cases["base"][asked] == pytest.approx((1 - np.exp(-2.0)) / 2)
     assert not sweep.idle
-    with pytest.raises(UnknownNameError, match=r"no quantity 'parameters\.wen'; did you mean 'parameters\.when'"):
+    with pytest.raises(
+        UnknownNameError, match=r"no quantity 'parameters\.wen'; did you mean 'parameters\.when'"
+    ):
         results(tmp_path, study.replace("when]", "wen]"))

@@ -19,12 +19,16 @@ from tests.specs import settings
         ("law/flow-line", "a law", "machine"),
     ],
 )
-def test_an_activity_takes_no_workload_and_a_law_no_machine_either(model: str, what: str, path: str) -> None:
+def test_an_activity_takes_no_workload_and_a_law_no_machine_either(
+    model: str, what: str, path: str
+) -> None:
     with pytest.raises(SpecError) as caught:
         solve_settings(settings(model=model, **{path: "nosuch"}), Library())
     (problem,) = caught.value.problems
     assert problem.path == path
-    assert problem.message == f"{what} runs on no {path}; leave it out, or name a program to run on it"
+    assert (
+        problem.message == f"{what} runs on no {path}; leave it out, or name a program to run on it"
+    )
 
 
 def test_a_key_at_the_wrong_place_is_shown_the_right_one() -> None:
@@ -37,13 +41,17 @@ def test_a_key_at_the_wrong_place_is_shown_the_right_one() -> None:
 def test_a_kind_alone_is_not_enough_to_show() -> None:
     with pytest.raises(UnknownNameError) as caught:
         shown("activity")
-    assert str(caught.value) == (
-        "there is no entry of that name; write KIND/NAME: 'activity'; did you mean 'activity/tour'?"
+    assert (
+        str(caught.value)
+        == "there is no entry of that name; write KIND/NAME: 'activity'; did you mean"
+        " 'activity/tour'?"
     )
 
 
 def test_saturation_is_said_with_its_size() -> None:
-    given = settings(model="lock-and-bus", **{"population.processors": "32", "method": "closed-form"})
+    given = settings(
+        model="lock-and-bus", **{"population.processors": "32", "method": "closed-form"}
+    )
     (answer,), _ = solve_settings(given, Library())
     assert answer.bound == "time is below its lower bound 32 ms"
 

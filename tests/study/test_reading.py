@@ -1,4 +1,6 @@
-"""What check accepts, run solves: a study with any small mistake is refused by both, in the same words."""
+"""What check accepts, run solves: a study with any small mistake is refused by both, in the same
+words.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ seek: {s: {of: technology.wire, from: 0.1, to: 1, where: efficiency > 0.5, point
 """
 
 BASE = "study: 1\ntitle: t\nbase: {model: lock-and-bus}\n"
-SAMPLE = "sample: {of: {parameters.work: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16"
+SAMPLE = (
+    "sample: {of: {parameters.work: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16"
+)
 
 
 def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_their_own_numbers(
@@ -49,32 +53,50 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("answer: ['acount[lock]']", "answer.0: no answer has the value acount[lock]; did you mean 'account[lock]'?"),
-        (f"{SAMPLE}, answer: [tme]}}", "sample.answer.0: no sampled case has the value tme; did you mean 'time'?"),
+        (
+            "answer: ['acount[lock]']",
+            "answer.0: no answer has the value acount[lock]; did you mean 'account[lock]'?",
+        ),
+        (
+            f"{SAMPLE}, answer: [tme]}}",
+            "sample.answer.0: no sampled case has the value tme; did you mean 'time'?",
+        ),
         (
             f"{SAMPLE}}}\npictures: [{{name: p, title: p, kind: histogram, value: speedup}}]",
             "pictures.0.value: sample does not ask for the value speedup; known: time",
         ),
         (
             (
-                "vary: {population.processors: [1, 2]}\n"
-                "pictures: [{name: p, title: p, kind: lines, sweep: vary, x: population.processors, y: [sped]}]"
+                "vary: {population.processors: [1, 2]}\npictures: [{name: p, title: p, kind: lines,"
+                " sweep: vary, x: population.processors, y: [sped]}]"
             ),
             "pictures.0.y.0: no point of vary has the value sped; did you mean 'speedup'?",
         ),
         (
-            "pictures: [{name: p, title: p, kind: bars, cases: [base], stack: {a: ['account[lok]']}}]",
-            "pictures.0.stack.a.0: no case of this picture has the value account[lok]; did you mean 'account[lock]'?",
+            (
+                "pictures: [{name: p, title: p, kind: bars, cases: [base], stack: {a:"
+                " ['account[lok]']}}]"
+            ),
+            (
+                "pictures.0.stack.a.0: no case of this picture has the value account[lok]; did you"
+                " mean 'account[lock]'?"
+            ),
         ),
         (
             "compare: [{title: t, columns: [base], rows: [{row: r, sum: [tme], printed: [1]}]}]",
             "compare.0.rows.0.sum.0: no case has the value tme; did you mean 'time'?",
         ),
         (
-            "compare: [{title: t, columns: [base], rows: [{row: r, sum: [efficiency], printed: [1]}]}]",
+            (
+                "compare: [{title: t, columns: [base], rows: [{row: r, sum: [efficiency], printed:"
+                " [1]}]}]"
+            ),
             "compare.0.rows.0.sum.0: efficiency is a [1]; a [us] is needed",
         ),
-        ("agree: {methods: [convolution, bounds]}", "agree.methods.0: no method 'convolution' answers for base"),
+        (
+            "agree: {methods: [convolution, bounds]}",
+            "agree.methods.0: no method 'convolution' answers for base",
+        ),
         (
             (
                 "what_if: {l: {model: law/flow-line, items: 3, once: 1 s, longest: 1 s}}\n"
@@ -82,10 +104,19 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
             ),
             "a timeline takes a model",
         ),
-        ("seek: {s: {of: parameters.work, from: 1 ms, to: 9 ms, where: own.tme > 1 s}}", "there is no name 'own.tme'"),
-        ("vary: {method: [closed-form, mean-value, closed-form]}", "vary.method.2: closed-form stands here twice"),
+        (
+            "seek: {s: {of: parameters.work, from: 1 ms, to: 9 ms, where: own.tme > 1 s}}",
+            "there is no name 'own.tme'",
+        ),
+        (
+            "vary: {method: [closed-form, mean-value, closed-form]}",
+            "vary.method.2: closed-form stands here twice",
+        ),
         ("rank: {cases: [base, base]}", "rank.cases.1: base stands here twice; leave it out once"),
-        ("rank: {of: [parameters.work, parameters.work]}", "rank.of.1: parameters.work stands here twice"),
+        (
+            "rank: {of: [parameters.work, parameters.work]}",
+            "rank.of.1: parameters.work stands here twice",
+        ),
     ],
 )
 def test_a_value_that_nothing_has_is_refused_before_anything_is_solved(
@@ -100,10 +131,14 @@ def test_a_value_that_nothing_has_is_refused_before_anything_is_solved(
         assert words in str(caught.value)
 
 
-def test_a_value_without_meaning_is_named_in_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_without_meaning_is_named_in_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.yaml").write_text(
-        f"{BASE}  \nanswer: [time, 'time_quantile[0.5]']\n".replace("bus}", "bus, method: mean-value}")
+        f"{BASE}  \nanswer: [time, 'time_quantile[0.5]']\n".replace(
+            "bus}", "bus, method: mean-value}"
+        )
     )
     with pytest.raises(SpecError, match="no answer has the value time_quantile"):
         prepare("study.yaml")
@@ -116,7 +151,10 @@ def test_a_value_asked_for_in_vain_is_told_where_the_answers_are(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.yaml").write_text(f"{BASE}answer: [time, 'time_quantile[0.99]']\n")
-    words = "no answer has a value of time_quantile[0.99]; simulation has one: write 'method: simulation' in the base"
+    words = (
+        "no answer has a value of time_quantile[0.99]; simulation has one: write 'method:"
+        " simulation' in the base"
+    )
     assert main(["run", "study.yaml", "--no-html", "--out", "found"]) == 0
     assert f"note: {words}\n" in capfd.readouterr().err
     assert words in Path("found/report.md").read_text().partition("## ")[0]
@@ -132,7 +170,10 @@ def test_what_takes_too_much_is_one_message(
     monkeypatch.setattr("slipstick.study.check.check_reference", broken)
     assert main(["check", "tour"]) == 2
     what = "memory" if error is MemoryError else "levels of calls"
-    message = f"error: this takes more {what} than there is; make the model, the axes or the file smaller\n"
+    message = (
+        f"error: this takes more {what} than there is; make the model, the axes or the file"
+        " smaller\n"
+    )
     assert capsys.readouterr().err == message
 
 

@@ -43,7 +43,9 @@ def test_there_is_one_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize(("kind", "name"), ONE_OF_EACH.items())
-def test_check_and_show_find_every_kind_by_name_and_by_path(folder: Path, kind: str, name: str) -> None:
+def test_check_and_show_find_every_kind_by_name_and_by_path(
+    folder: Path, kind: str, name: str
+) -> None:
     file = Path("one", "copy", KINDS[kind].folder, f"{name}.yaml")
     assert kind in check_reference(name)
     for reference in (f"{kind}/{name}", str(file), f"./{file}", str(folder / file)):
@@ -51,7 +53,9 @@ def test_check_and_show_find_every_kind_by_name_and_by_path(folder: Path, kind: 
         assert (shown(reference).kind, shown(reference).name) == (kind, name), reference
 
 
-@pytest.mark.parametrize(("kind", "name"), [("activity", "lock-and-bus"), ("queueing-network", "central-server")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("activity", "lock-and-bus"), ("queueing-network", "central-server")]
+)
 def test_models_load_by_what_is_checked(folder: Path, kind: str, name: str) -> None:
     file = f"one/copy/{KINDS[kind].folder}/{name}.yaml"
     for reference in (name, f"{kind}/{name}", file, str(folder / file)):
@@ -73,7 +77,9 @@ def test_a_name_is_also_a_program_a_law_or_a_table(folder: Path) -> None:
     assert str(caught.value) == "tuor: there is no spec 'tuor'; did you mean 'tour'?"
 
 
-def test_a_path_in_an_option_starts_from_the_current_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_in_an_option_starts_from_the_current_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree("one/copy/networks", "near")
     program = ["solve", "dvsm/lock", "--machine", "one/copy/machines/rs6000-43p-atm.yaml"]
     assert main([*program, "--set", "machine.network=near/fast-ethernet.yaml"]) == 0
@@ -81,11 +87,15 @@ def test_a_path_in_an_option_starts_from_the_current_folder(folder: Path, capsys
     assert capsys.readouterr().err == ""
 
 
-def test_two_files_of_one_name_have_a_hash_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_files_of_one_name_have_a_hash_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = tmp_path / "models" / "deeper" / "mine.yaml"
     base.parent.mkdir(parents=True)
     base.write_text((shipped() / "activities" / "lock-and-bus.yaml").read_text())
-    (tmp_path / "models" / "mine.yaml").write_text("activity: 1\nextends: deeper/mine.yaml\ntitle: mine\n")
+    (tmp_path / "models" / "mine.yaml").write_text(
+        "activity: 1\nextends: deeper/mine.yaml\ntitle: mine\n"
+    )
     (tmp_path / "study.yaml").write_text(STUDY)
     monkeypatch.chdir(tmp_path / "models")
     command = ["run", "../study.yaml", "--out", str(tmp_path / "out")]
@@ -97,10 +107,16 @@ def test_two_files_of_one_name_have_a_hash_each(tmp_path: Path, monkeypatch: pyt
     assert (tmp_path / "out" / "results.csv").read_text() != before
 
 
-def test_a_hash_goes_by_the_path_from_the_first_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hash_goes_by_the_path_from_the_first_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study = folder / "one" / "copy" / "studies" / "own.yaml"
     study.write_text(OTHER)
-    for start, reference in ((".", str(study)), ("one/copy", "studies/own.yaml"), ("studies", "own.yaml")):
+    for start, reference in (
+        (".", str(study)),
+        ("one/copy", "studies/own.yaml"),
+        ("studies", "own.yaml"),
+    ):
         monkeypatch.chdir(start)
         library = Library()
         tree = library.load("study", reference)

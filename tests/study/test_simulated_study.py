@@ -65,7 +65,10 @@ def test_the_method_is_a_setting_like_any_other(folder: Path) -> None:
     assert seen[2] > 1.8 * closed[2]
     assert seeds.columns["time"][0] != seeds.columns["time"][1]
     assert seeds.columns["low[time]"][0] < seeds.columns["time"][0] < seeds.columns["high[time]"][0]
-    assert result_of(results, AgreeResult).agreements[0].verdicts[1] == "simulation lies within the bounds"
+    assert (
+        result_of(results, AgreeResult).agreements[0].verdicts[1]
+        == "simulation lies within the bounds"
+    )
     assert results.timelines["line"].spans
 
 
@@ -90,15 +93,33 @@ WRONG = [
         "method: [closed-form, simulations]",
         "method: there is no method 'simulations'",
     ),
-    ("[closed-form, simulation, bounds]", "[closed-form, bound]", "agree.methods.1: there is no method 'bound'"),
-    ("cases: [seen]}\npictures", "cases: [sene]}\npictures", "agree.cases.0: there is no case 'sene'"),
-    ("simulation.seed: 3", "simulation.seeds: 3", "simulation.seeds: unknown key; did you mean 'seed'?"),
-    ("title: Who did what when, case: seen", "title: x, case: sean", "pictures.0.case: there is no case 'sean'"),
+    (
+        "[closed-form, simulation, bounds]",
+        "[closed-form, bound]",
+        "agree.methods.1: there is no method 'bound'",
+    ),
+    (
+        "cases: [seen]}\npictures",
+        "cases: [sene]}\npictures",
+        "agree.cases.0: there is no case 'sene'",
+    ),
+    (
+        "simulation.seed: 3",
+        "simulation.seeds: 3",
+        "simulation.seeds: unknown key; did you mean 'seed'?",
+    ),
+    (
+        "title: Who did what when, case: seen",
+        "title: x, case: sean",
+        "pictures.0.case: there is no case 'sean'",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_solved(
+    folder: Path, old: str, new: str, words: str
+) -> None:
     assert old in STUDY
     Path("study.yaml").write_text(STUDY.replace(old, new))
     for reading in (lambda: check_file(Path("study.yaml")), lambda: prepare("study.yaml")):

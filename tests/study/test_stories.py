@@ -1,4 +1,6 @@
-"""The eight stories: short studies with a report of a page each, whose answers are computed here by a second road."""
+"""The eight stories: short studies with a report of a page each, whose answers are computed here
+by a second road.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ STORIES = (
 
 
 def rows(study: str, sweep: str = "") -> list[dict[str, str]]:
-    """Read the rows of the cases, or of a sweep, by the names of the columns without units; the other tests hold them to today's."""
+    """Read the rows of the cases, or of a sweep, by the names of the columns without units; the
+    other tests hold them to today's.
+    """
     with (ROOT / "reports" / study / "results.csv").open(newline="") as file:
         return [
             {name.partition(" [")[0]: cell for name, cell in row.items()}
@@ -53,7 +57,9 @@ def fitted(study: str) -> dict[str, float]:
     return {row["value"]: float(row["is"]) for row in found if row["model"] == found[0]["model"]}
 
 
-def mva(population: int, think: float, demands: Sequence[float]) -> tuple[float, NDArray[np.float64]]:
+def mva(
+    population: int, think: float, demands: Sequence[float]
+) -> tuple[float, NDArray[np.float64]]:
     """Compute throughput and queues of a closed network by the recursion over the customers."""
     queues, throughput = np.zeros(len(demands)), 0.0
     for customers in range(1, population + 1):
@@ -75,7 +81,9 @@ def test_a_story_is_short_and_its_report_a_page(story: str) -> None:
 
 def test_allocation_request_by_linear_least_squares() -> None:
     with (ROOT / "specs" / "runs" / "my-program.csv").open(newline="") as file:
-        runs = np.array([[float(row[name]) for name in ("p", "n", "time [s]")] for row in csv.DictReader(file)])
+        runs = np.array(
+            [[float(row[name]) for name in ("p", "n", "time [s]")] for row in csv.DictReader(file)]
+        )
     p, n, time = runs.T
     terms = np.column_stack([n / p, np.ones_like(p), np.ceil(np.log2(p))]) / time[:, None]
     cell, serial, step = np.linalg.lstsq(terms, np.ones_like(p), rcond=None)[0]
@@ -85,7 +93,9 @@ def test_allocation_request_by_linear_least_squares() -> None:
     )
 
     def efficiency(n: float, p: int) -> float:
-        return float((cell * n + serial) / (p * (cell * n / p + serial + step * math.ceil(math.log2(p)))))
+        return float(
+            (cell * n + serial) / (p * (cell * n / p + serial + step * math.ceil(math.log2(p))))
+        )
 
     assert efficiency(8e6, 28) > 0.75 > efficiency(8e6, 29)
     assert efficiency(found["size_needed[128]"], 128) == pytest.approx(0.75, abs=0.001)
@@ -94,24 +104,42 @@ def test_allocation_request_by_linear_least_squares() -> None:
 def test_lock_diagnosis_by_the_recursion_over_threads() -> None:
     found = fitted("lock-diagnosis")
     parse, update = found["parameters.parse"], found["parameters.update"]
-    for name, demands in {"base": [update], "half-as-long": [4e-6], "four-tables": [update / 4] * 4}.items():
+    for name, demands in {
+        "base": [update],
+        "half-as-long": [4e-6],
+        "four-tables": [update / 4] * 4,
+    }.items():
         threads = column("lock-diagnosis", "population.processors", "threads", name)
         expected = [mva(int(each), parse, demands)[0] for each in threads]
-        assert column("lock-diagnosis", "throughput", "threads", name) == pytest.approx(expected, rel=1e-4)
+        assert column("lock-diagnosis", "throughput", "threads", name) == pytest.approx(
+            expected, rel=1e-4
+        )
     waits = next(row for row in rows("lock-diagnosis", "measured/waits") if row["p"])
     assert float(waits["processors_lost[table_update+0x5c]"]) == pytest.approx(36.91 / 10)
 
 
 def test_networks_by_hand() -> None:
     edges = column("network-procurement", "parameters.edge", "edge", "base")
-    for case, network in {"base": "infiniband-hdr", "ndr": "infiniband-ndr", "xdr": "infiniband-xdr"}.items():
-        wire = yaml.safe_load((ROOT / "specs" / "networks" / f"{network}.yaml").read_text())["wire"]["per_byte"]
+    for case, network in {
+        "base": "infiniband-hdr",
+        "ndr": "infiniband-ndr",
+        "xdr": "infiniband-xdr",
+    }.items():
+        wire = yaml.safe_load((ROOT / "specs" / "networks" / f"{network}.yaml").read_text())[
+            "wire"
+        ]["per_byte"]
         per_byte = 0.04e-9 if wire == "0.04 ns/B" else 1e-9 / float(wire.removesuffix(" GB/s"))
-        start = 2 * 0.04e-6 + 2 * 0.445e-6 + 0.24e-6  # software at both ends, two adapters, a switch
+        start = (
+            2 * 0.04e-6 + 2 * 0.445e-6 + 0.24e-6
+        )  # software at both ends, two adapters, a switch
         update = np.array([edge**3 * 400 / 1e12 for edge in edges])
         faces = np.array([6 * (start + 20 * 8 * edge**2 * per_byte) for edge in edges])
-        total = 10 * (start + 8 * per_byte)  # recursive doubling sends log2(1024) messages, one after the other
-        assert column("network-procurement", "account[exchange]", "edge", case) == pytest.approx(faces, rel=0.01)
+        total = 10 * (
+            start + 8 * per_byte
+        )  # recursive doubling sends log2(1024) messages, one after the other
+        assert column("network-procurement", "account[exchange]", "edge", case) == pytest.approx(
+            faces, rel=0.01
+        )
         assert column("network-procurement", "efficiency", "edge", case) == pytest.approx(
             update / (update + faces + total), rel=0.01
         )
@@ -119,7 +147,11 @@ def test_networks_by_hand() -> None:
 
 def test_memory_behind_cxl_by_the_recursion_over_cores() -> None:
     found = cases("memory-expansion", "time")
-    for name, beyond, far in (("all-own", 0.0, 210e-9), ("base", 0.25, 210e-9), ("latency-of-own", 0.25, 81.3e-9)):
+    for name, beyond, far in (
+        ("all-own", 0.0, 210e-9),
+        ("base", 0.25, 210e-9),
+        ("latency-of-own", 0.25, 81.3e-9),
+    ):
         think = 20e-6 + 100 * ((1 - beyond) * 81.3e-9 + beyond * far)
         throughput, _ = mva(32, think, [64e3 * (1 - beyond) / 307e9, 64e3 * beyond / 32e9])
         assert found[name] == pytest.approx(32 / throughput, rel=1e-6)
@@ -127,7 +159,11 @@ def test_memory_behind_cxl_by_the_recursion_over_cores() -> None:
 
 def test_ten_years_of_page_sharing_by_rates_of_each_technology() -> None:
     today = solve(
-        "dvsm/application", {"sequential": 0.09}, workload="sor", machine="linux-cluster", method="closed-form"
+        "dvsm/application",
+        {"sequential": 0.09},
+        workload="sor",
+        machine="linux-cluster",
+        method="closed-form",
     )
     stated = yaml.safe_load((ROOT / "specs" / "trends" / "milestones.yaml").read_text())["rates"]
     yearly: Mapping[str, float] = {name: _median(each[-1]) for name, each in stated.items()}
@@ -136,8 +172,12 @@ def test_ten_years_of_page_sharing_by_rates_of_each_technology() -> None:
     parts = {name: today.find(f"technology[{name}]") or 0.0 for name in ("adapter", "wire")}
     assert min(parts.values()) > 0
     others = whole - sum(parts.values())
-    ahead = others / yearly["processors"] ** 10 + sum(time / yearly[name] ** 10 for name, time in parts.items())
-    assert column("page-sharing-ahead", "time", "project", "base")[-1] == pytest.approx(ahead, rel=0.01)
+    ahead = others / yearly["processors"] ** 10 + sum(
+        time / yearly[name] ** 10 for name, time in parts.items()
+    )
+    assert column("page-sharing-ahead", "time", "project", "base")[-1] == pytest.approx(
+        ahead, rel=0.01
+    )
 
 
 def _median(rate: Mapping[str, Mapping[str, float]]) -> float:
@@ -150,17 +190,28 @@ def _median(rate: Mapping[str, Mapping[str, float]]) -> float:
 
 def test_three_tiers_by_sums_of_independent_response_times() -> None:
     random = np.random.default_rng(7)
-    times = sum(_sojourns(random, 90.0, 1 / mean, servers) for mean, servers in ((0.010, 2), (0.040, 6), (0.020, 3)))
-    assert cases("three-tier", "response_time[requests]")["base"] == pytest.approx(np.mean(times), rel=0.03)
+    times = sum(
+        _sojourns(random, 90.0, 1 / mean, servers)
+        for mean, servers in ((0.010, 2), (0.040, 6), (0.020, 3))
+    )
+    assert cases("three-tier", "response_time[requests]")["base"] == pytest.approx(
+        np.mean(times), rel=0.03
+    )
     quantile = cases("three-tier", "response_time_quantile[requests,0.99]")["base"]
     assert quantile == pytest.approx(np.quantile(times, 0.99), rel=0.04)
 
 
-def _sojourns(random: np.random.Generator, arrivals: float, rate: float, servers: int) -> NDArray[np.float64]:
-    """Draw response times of a station with several exponential servers, by Erlang's formula for those who wait."""
+def _sojourns(
+    random: np.random.Generator, arrivals: float, rate: float, servers: int
+) -> NDArray[np.float64]:
+    """Draw response times of a station with several exponential servers, by Erlang's formula for
+    those who wait.
+    """
     load = arrivals / rate
     waiting = load**servers / math.factorial(servers) / (1 - load / servers)
-    delayed = waiting / (waiting + sum(load**each / math.factorial(each) for each in range(servers)))
+    delayed = waiting / (
+        waiting + sum(load**each / math.factorial(each) for each in range(servers))
+    )
     waits = random.exponential(1 / (servers * rate - arrivals), 400_000)
     return random.exponential(1 / rate, 400_000) + waits * (random.random(400_000) < delayed)
 
@@ -172,10 +223,17 @@ def test_training_step_by_hand() -> None:
     copies = gpus / 8
     gradients = 2 * (copies - 1) / copies * (20e9 / 8 * 2) / 48.5e9
     assert column("training-step", "account[busy]", "gpus", "base") == pytest.approx(busy)
-    assert column("training-step", "account[bubble]", "gpus", "base") == pytest.approx([bubble] * len(gpus))
+    assert column("training-step", "account[bubble]", "gpus", "base") == pytest.approx(
+        [bubble] * len(gpus)
+    )
     # The latency of the messages of the ring, which the formula above leaves out, is under 1 %.
-    assert column("training-step", "account[gradients]", "gpus", "base") == pytest.approx(gradients, rel=0.01)
-    first, second = cases("training-step", "efficiency")["base"], busy[-1] / (busy[-1] + bubble + gradients[-1])
+    assert column("training-step", "account[gradients]", "gpus", "base") == pytest.approx(
+        gradients, rel=0.01
+    )
+    first, second = (
+        cases("training-step", "efficiency")["base"],
+        busy[-1] / (busy[-1] + bubble + gradients[-1]),
+    )
     assert first == pytest.approx(second, rel=0.01)
 
 
@@ -183,13 +241,17 @@ RATE, MEMORY, TILE = 271.2e12, 1.8e12, 256 * 128  # operations and bytes a secon
 
 
 def _product(rows: float, columns: float, depth: float) -> float:
-    """Give the time of a product of matrices on 108 multiprocessors, in whole waves of tiles."""
+    """Return the time of a product of matrices on 108 multiprocessors, in whole waves of tiles."""
     waves = math.ceil((rows / 256) * (columns / 128) / 108)
     return waves * 108 * 2 * TILE * depth / RATE
 
 
-def _micro_batch(width: int, layers: int, again: int, tokens: int = 2048, t: int = 8) -> tuple[float, float]:
-    """Give the time of the products of a micro-batch of one sequence in a stage, and of what the other stages wait for the last."""
+def _micro_batch(
+    width: int, layers: int, again: int, tokens: int = 2048, t: int = 8
+) -> tuple[float, float]:
+    """Return the time of the products of a micro-batch of one sequence in a stage, and of what the
+    other stages wait for the last.
+    """
     shapes = [
         (3 * width // t, width),
         (width, width // t),
@@ -197,7 +259,9 @@ def _micro_batch(width: int, layers: int, again: int, tokens: int = 2048, t: int
         (width, 4 * width // t),
     ]  # outputs, inputs
     layer = sum(
-        (1 + again) * _product(tokens, out, given) + _product(tokens, given, out) + _product(given, out, tokens)
+        (1 + again) * _product(tokens, out, given)
+        + _product(tokens, given, out)
+        + _product(given, out, tokens)
         for out, given in shapes
     )
     attention = 4 * 4 * tokens**2 * width / t / RATE  # forward, again, and twice backward
@@ -207,33 +271,56 @@ def _micro_batch(width: int, layers: int, again: int, tokens: int = 2048, t: int
 
 @pytest.mark.parametrize(
     ("name", "width", "layers", "stages", "again"),
-    [("gpus-64", 12288, 12, 8, 1), ("gpus-280", 20480, 3, 35, 1), ("gpus-512-split", 25600, 2, 64, 0)],
+    [
+        ("gpus-64", 12288, 12, 8, 1),
+        ("gpus-280", 20480, 3, 35, 1),
+        ("gpus-512-split", 25600, 2, 64, 0),
+    ],
 )
-def test_products_of_a_training_step_by_hand(name: str, width: int, layers: int, stages: int, again: int) -> None:
+def test_products_of_a_training_step_by_hand(
+    name: str, width: int, layers: int, stages: int, again: int
+) -> None:
     study = yaml.safe_load((ROOT / "specs" / "studies" / "training-table.yaml").read_text())
     cases = study["what_if"]
     settings = {
-        key: each for use in (*cases[name].get("use", ()), name) for key, each in cases[use].items() if key != "use"
+        key: each
+        for use in (*cases[name].get("use", ()), name)
+        for key, each in cases[use].items()
+        if key != "use"
     }
     answer = solve("language-model-step", settings, method="closed-form")
     found = {
-        part: answer.find(f"account[{part}]") or 0.0 for part in ("busy", "waves", "uneven", "bubble", "optimizer")
+        part: answer.find(f"account[{part}]") or 0.0
+        for part in ("busy", "waves", "uneven", "bubble", "optimizer")
     }
     sequences = settings["parameters.batch"]
     products, words = _micro_batch(width, layers, again)
-    assert found["busy"] + found["waves"] + found["uneven"] == pytest.approx(sequences * (products + words))
+    assert found["busy"] + found["waves"] + found["uneven"] == pytest.approx(
+        sequences * (products + words)
+    )
     fill = (stages - 1) / settings.get("parameters.interleave", 1)
     assert found["bubble"] == pytest.approx(fill * (products + words / stages))
     weights = (12 * layers * width**2 + 51200 * width / stages) / 8
     assert found["optimizer"] == pytest.approx(weights * 30 / MEMORY)
-    published = 96 * layers * 2048 * width**2 / 8 * (1 + 2048 / (6 * width)) + 6 * 2048 * width * 51200 / 8 / stages
+    published = (
+        96 * layers * 2048 * width**2 / 8 * (1 + 2048 / (6 * width))
+        + 6 * 2048 * width * 51200 / 8 / stages
+    )
     if again:
         assert found["busy"] == pytest.approx(sequences * published / RATE)
 
 
 @pytest.mark.parametrize(
     ("size", "measured"),
-    [(512, 22.6), (2**19, 30.1), (2**21, 53.7), (2**23, 128), (2**25, 367), (2**27, 1169), (2**29, 4226)],
+    [
+        (512, 22.6),
+        (2**19, 30.1),
+        (2**21, 53.7),
+        (2**23, 128),
+        (2**25, 367),
+        (2**27, 1169),
+        (2**29, 4226),
+    ],
 )
 def test_all_reduces_in_a_node_take_the_measured_times_of_their_sizes(
     tmp_path: Path, size: int, measured: float
@@ -248,17 +335,25 @@ def test_all_reduces_in_a_node_take_the_measured_times_of_their_sizes(
 
 def test_errors_of_the_training_table_are_those_that_documentation_names() -> None:
     with (ROOT / "reports" / "training-table" / "results.csv").open(newline="") as file:
-        times = {row["case"]: float(row["time [s]"]) for row in csv.DictReader(file) if not row["sweep"]}
+        times = {
+            row["case"]: float(row["time [s]"]) for row in csv.DictReader(file) if not row["sweep"]
+        }
     study = yaml.safe_load((ROOT / "specs" / "studies" / "training-table.yaml").read_text())
     for table, most in zip(study["compare"], (0.065, 0.105, 0.055), strict=True):
         printed = table["rows"][0]["printed"]
-        errors = [abs(times[case] / each - 1) for case, each in zip(table["columns"], printed, strict=True)]
+        errors = [
+            abs(times[case] / each - 1)
+            for case, each in zip(table["columns"], printed, strict=True)
+        ]
         assert np.mean(errors) < most
 
 
 def test_laws_and_the_recursion_of_mean_value_analysis() -> None:
     processors = np.array(column("laws-and-mva", "processors", "laws", "amdahl"))
-    laws = {"amdahl": 1 / (0.05 + 0.95 / processors), "gustafson": processors - 0.05 * (processors - 1)}
+    laws = {
+        "amdahl": 1 / (0.05 + 0.95 / processors),
+        "gustafson": processors - 0.05 * (processors - 1),
+    }
     for name, expected in laws.items():
         assert column("laws-and-mva", "speedup", "laws", name) == pytest.approx(expected)
     capacity = processors / (1 + 0.05 * (processors - 1) + 0.001 * processors * (processors - 1))
@@ -267,4 +362,6 @@ def test_laws_and_the_recursion_of_mean_value_analysis() -> None:
         customers = int(float(row["classes.jobs.population"]))
         throughput, queues = mva(customers, 5.0, [0.2, 0.09, 0.12])
         assert float(row["throughput[jobs]"]) == pytest.approx(throughput)
-        assert [float(row[f"queue_length[{name}]"]) for name in ("cpu", "slow")] == pytest.approx(queues[[0, 2]])
+        assert [float(row[f"queue_length[{name}]"]) for name in ("cpu", "slow")] == pytest.approx(
+            queues[[0, 2]]
+        )

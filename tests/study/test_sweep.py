@@ -1,4 +1,6 @@
-"""Sweeps: which points there are, that each is what it is alone, and what is said of those without effect or answer."""
+"""Sweeps: which points there are, that each is what it is alone, and what is said of those
+without effect or answer.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,18 @@ from slipstick.study.engine import Engine
 from slipstick.study.run import prepare, run
 from tests.specs import activity, refused, settings, study
 
-DIFFS = "{model: dvsm/diff-request, method: closed-form, machine: rs6000-43p-fast-ethernet, request: 12 B, reply: 4120 B, compute: 300 us}"
+DIFFS = (
+    "{model: dvsm/diff-request, method: closed-form, machine: rs6000-43p-fast-ethernet, request: 12"
+    " B, reply: 4120 B, compute: 300 us}"
+)
 
 
 def results(folder: Path, text: str, **how: bool | int) -> Results:
     (folder / "x.yaml").write_text(text)
     prepared = prepare(str(folder / "x.yaml"))
-    return run(prepared, engine=Engine(jobs=int(how.get("jobs", 1))), whole=bool(how.get("whole", False)))
+    return run(
+        prepared, engine=Engine(jobs=int(how.get("jobs", 1))), whole=bool(how.get("whole", False))
+    )
 
 
 def sweep(folder: Path, *lines: str, base: str = DIFFS, **how: bool | int) -> Sweep:
@@ -48,7 +55,9 @@ def test_a_grid_is_every_combination_in_the_order_written(tmp_path: Path) -> Non
 def test_zipped_axes_go_value_by_value(tmp_path: Path) -> None:
     found = sweep(tmp_path, "vary: {s: {axes: {parts: [1, 3], reply: [20 B, 40 B]}, combine: zip}}")
     assert points(found) == [(1, 20), (3, 40)]
-    text = study("vary: {s: {axes: {parts: [1, 3, 5], reply: [20 B, 40 B]}, combine: zip}}", base=DIFFS)
+    text = study(
+        "vary: {s: {axes: {parts: [1, 3, 5], reply: [20 B, 40 B]}, combine: zip}}", base=DIFFS
+    )
     assert refused(tmp_path, text) == [
         "x.yaml:3:18: vary.s.axes: zipped axes need equally many values: parts has 3, reply has 2"
     ]
@@ -56,13 +65,17 @@ def test_zipped_axes_go_value_by_value(tmp_path: Path) -> None:
 
 def test_too_many_points_are_refused(tmp_path: Path) -> None:
     text = study(
-        "vary:", "  parts: {from: 1, to: 5000, step: 1}", "  reply: {from: 1 B, to: 5000 B, step: 1 B}", base=DIFFS
+        "vary:",
+        "  parts: {from: 1, to: 5000, step: 1}",
+        "  reply: {from: 1 B, to: 5000 B, step: 1 B}",
+        base=DIFFS,
     )
     assert refused(tmp_path, text) == [
         (
-            "x.yaml:4:3: vary: 25,000,000 points; the limit is 2,000,000: write them to a file, in Python "
-            "slipstick.solve(MODEL, slipstick.sweep({'parts': VALUES, 'reply': VALUES}, out='points.parquet')), "
-            "or allow more with --limit points=2.6e+07 (limits: in a study, limits= in Python)"
+            "x.yaml:4:3: vary: 25,000,000 points; the limit is 2,000,000: write them to a file, in"
+            " Python slipstick.solve(MODEL, slipstick.sweep({'parts': VALUES, 'reply': VALUES},"
+            " out='points.parquet')), or allow more with --limit points=2.6e+07 (limits: in a study,"
+            " limits= in Python)"
         )
     ]
     assert len(refused(tmp_path, text + "limits: {points: 1e6}\n")) == 1
@@ -70,12 +83,16 @@ def test_too_many_points_are_refused(tmp_path: Path) -> None:
 
 def test_a_condition_leaves_points_out(tmp_path: Path) -> None:
     axes = "axes: {parts: [1, 2, 3], reply: [20 B, 4120 B]}"
-    found = sweep(tmp_path, f"vary: {{s: {{{axes}, where: parts < 3 and reply * parts <= 4120 B}}}}")
+    found = sweep(
+        tmp_path, f"vary: {{s: {{{axes}, where: parts < 3 and reply * parts <= 4120 B}}}}"
+    )
     assert points(found) == [(1, 20), (1, 4120), (2, 20)]
     whole = sweep(tmp_path, f"vary: {{s: {{{axes}}}}}")
     kept = [points(whole).index(point) for point in points(found)]
     assert found.columns["time"].tolist() == whole.columns["time"][kept].tolist()
-    found = sweep(tmp_path, "vary: {s: {axes: {parts: [1, 3]}, where: parts < machine.processors.count - 6}}")
+    found = sweep(
+        tmp_path, "vary: {s: {axes: {parts: [1, 3]}, where: parts < machine.processors.count - 6}}"
+    )
     assert points(found) == [(1,)]
 
 
@@ -102,10 +119,16 @@ def test_a_condition_is_refused_where_it_stands(tmp_path: Path, where: str, mess
 
 def test_names_numbers_and_specs_in_place_can_be_axes(tmp_path: Path) -> None:
     networks = "[fast-ethernet, atm-oc3, {extends: atm-oc3, adapter: 1 us}]"
-    found = sweep(tmp_path, f"vary: {{s: {{axes: {{machine.network: {networks}, parts: [1, 3]}}}}}}")
+    found = sweep(
+        tmp_path, f"vary: {{s: {{axes: {{machine.network: {networks}, parts: [1, 3]}}}}}}"
+    )
     names = ["fast-ethernet", "atm-oc3", "{'extends': 'atm-oc3', 'adapter': '1 us'}"]
     assert points(found) == list(itertools.product(names, [1, 3]))
-    base = {"model": "dvsm/diff-request", "method": "closed-form", "machine": "rs6000-43p-fast-ethernet"}
+    base = {
+        "model": "dvsm/diff-request",
+        "method": "closed-form",
+        "machine": "rs6000-43p-fast-ethernet",
+    }
     inputs = {"request": "12 B", "reply": "4120 B", "compute": "300 us", "parts": "3"}
     third = alone(settings(**base, **inputs, machine__network="{extends: atm-oc3, adapter: 1 us}"))
     assert found.columns["time"][5] == third["time"]
@@ -115,7 +138,9 @@ def test_names_numbers_and_specs_in_place_can_be_axes(tmp_path: Path) -> None:
 
 def test_several_cases_are_swept_one_after_the_other(tmp_path: Path) -> None:
     found = sweep(
-        tmp_path, "what_if: {atm: {machine: rs6000-43p-atm}}", "vary: {s: {axes: {parts: [1, 3]}, cases: [base, atm]}}"
+        tmp_path,
+        "what_if: {atm: {machine: rs6000-43p-atm}}",
+        "vary: {s: {axes: {parts: [1, 3]}, cases: [base, atm]}}",
     )
     assert found.cases == ("base", "base", "atm", "atm")
     assert found.points["parts"] == pytest.approx([1, 3, 1, 3])
@@ -124,8 +149,9 @@ def test_several_cases_are_swept_one_after_the_other(tmp_path: Path) -> None:
 
 def test_a_point_of_a_sweep_has_the_bits_of_the_point_alone(tmp_path: Path) -> None:
     lines = (
-        "vary: {s: {axes: {parts: [1, 2, 7], reply: {from: 16 B, to: 65536 B, count: 9, spacing: geometric}, "
-        "machine.processors.speed: {from: 0.25, to: 8, count: 7}, machine.network: [fast-ethernet, atm-oc3]}}}"
+        "vary: {s: {axes: {parts: [1, 2, 7], reply: {from: 16 B, to: 65536 B, count: 9, spacing:"
+        " geometric}, machine.processors.speed: {from: 0.25, to: 8, count: 7}, machine.network:"
+        " [fast-ethernet, atm-oc3]}}}"
     )
     found = sweep(tmp_path, lines, whole=True)
     assert len(found) == 3 * 9 * 7 * 2
@@ -148,7 +174,11 @@ def test_a_point_of_a_sweep_has_the_bits_of_the_point_alone(tmp_path: Path) -> N
             )
         )
         answer = found.answers[row]
-        assert (answer.values, answer.account, answer.steps) == (single.values, single.account, single.steps)
+        assert (answer.values, answer.account, answer.steps) == (
+            single.values,
+            single.account,
+            single.steps,
+        )
         assert (answer.share, answer.gradient) == (single.share, single.gradient)
         assert found.columns["time"][row] == single["time"]
         assert found.limits["diffs"][row] == single.limits[0].stage
@@ -168,20 +198,28 @@ def test_results_do_not_depend_on_how_many_are_solved_side_by_side(tmp_path: Pat
     text = study(
         "what_if: {atm: {machine: rs6000-43p-atm}}",
         "vary:",
-        "  s: {axes: {machine.network: [fast-ethernet, atm-oc3, 25gbe-tcp], parts: {from: 1, to: 7, step: 1}}, "
-        "cases: [base, atm]}",
+        "  s: {axes: {machine.network: [fast-ethernet, atm-oc3, 25gbe-tcp], parts: {from: 1, to: 7,"
+        " step: 1}}, cases: [base, atm]}",
         base=DIFFS,
     )
     one, four = results(tmp_path, text), results(tmp_path, text, jobs=4)
     for first, second in zip(one.sweeps, four.sweeps, strict=True):
-        assert (first.cases, first.axes, list(first.columns)) == (second.cases, second.axes, list(second.columns))
-        assert all(np.array_equal(first.columns[key], second.columns[key], equal_nan=True) for key in first.columns)
+        assert (first.cases, first.axes, list(first.columns)) == (
+            second.cases,
+            second.axes,
+            list(second.columns),
+        )
+        assert all(
+            np.array_equal(first.columns[key], second.columns[key], equal_nan=True)
+            for key in first.columns
+        )
         assert first.limits == second.limits
 
 
 def test_what_changes_nothing_is_said_to_have_no_effect(tmp_path: Path) -> None:
     text = study(
-        "vary: {s: {axes: {parts: [1, 3], machine.processors.count: [2, 64], technology.memory: [0.5, 1, 2]}}}",
+        "vary: {s: {axes: {parts: [1, 3], machine.processors.count: [2, 64], technology.memory:"
+        " [0.5, 1, 2]}}}",
         base=DIFFS,
     )
     found = results(tmp_path, text)
@@ -197,7 +235,9 @@ def test_what_matters_somewhere_has_an_effect(tmp_path: Path) -> None:
     axes = "machine.network.protocol.ranges.small.total.fixed: [50 us, 100 us]"
     assert sweep(tmp_path, f"vary: {{s: {{axes: {{{axes}, reply: [20 B, 4120 B]}}}}}}").idle == ()
     assert sweep(
-        tmp_path, f"vary: {{s: {{axes: {{{axes}, reply: [4120 B]}}}}}}", base=DIFFS.replace("12 B", "1200 B")
+        tmp_path,
+        f"vary: {{s: {{axes: {{{axes}, reply: [4120 B]}}}}}}",
+        base=DIFFS.replace("12 B", "1200 B"),
     ).idle == ("machine.network.protocol.ranges.small.total.fixed",)
 
 
@@ -215,12 +255,17 @@ ACTIVITY = activity(
 def test_a_point_without_an_answer_fails_and_the_others_are_given(tmp_path: Path) -> None:
     (tmp_path / "model.yaml").write_text(ACTIVITY)
     base = f"{{model: {tmp_path}/model.yaml}}"
-    line = "vary: {s: {axes: {parameters.pause: [0 ms, 9 ms, 40 ms, 5 ms], parameters.size: [1, 1e305]}}}"
+    line = (
+        "vary: {s: {axes: {parameters.pause: [0 ms, 9 ms, 40 ms, 5 ms], parameters.size: [1,"
+        " 1e305]}}}"
+    )
     found = sweep(tmp_path, line, "answer: [time, throughput]", base=base, whole=True)
     assert list(found.failed) == [4]
     assert found.failed[4].startswith("the time of model comes out as -0.02")
     assert found.failed[4].endswith(" s: a time cannot be negative")
-    assert [answer.failed for answer in found.answers] == [found.failed.get(row) for row in range(8)]
+    assert [answer.failed for answer in found.answers] == [
+        found.failed.get(row) for row in range(8)
+    ]
     assert [row for row in range(8) if np.isnan(found.columns["time"][row])] == [4]
     assert np.isnan(found.columns["throughput"][4])
     assert found.columns["time"][0] == 0.009 + 0.01
@@ -232,9 +277,16 @@ def test_a_point_without_an_answer_fails_and_the_others_are_given(tmp_path: Path
 
 def test_a_law_fails_where_it_does_not_hold(tmp_path: Path) -> None:
     line = "vary: {longest: {from: 1 us, to: 20 us, step: 1 us}}"
-    found = sweep(tmp_path, line, "answer: [time]", base="{model: law/flow-line, items: 3, once: 10 us, longest: 1 us}")
+    found = sweep(
+        tmp_path,
+        line,
+        "answer: [time]",
+        base="{model: law/flow-line, items: 3, once: 10 us, longest: 1 us}",
+    )
     assert list(found.failed) == list(range(10, 20))
-    assert set(found.failed.values()) == {"law flow-line holds for items >= 1 and once >= longest only"}
+    assert set(found.failed.values()) == {
+        "law flow-line holds for items >= 1 and once >= longest only"
+    }
     assert found.columns["time"][9] == pytest.approx(10e-6 + 2 * 10e-6)
 
 
@@ -242,18 +294,26 @@ def test_a_number_that_shapes_the_model_is_swept_too(tmp_path: Path) -> None:
     item = "{pipeline: 2, name: line, stages: [{serial_each: [[{delay: 1 s}], [{delay: 2 s}]]}]}"
     (tmp_path / "model.yaml").write_text(
         activity(
-            item, "{name: w, service: bus, time: 1 s, scv: 1}", head="population: {processors: 4}\nresources: {bus: {}}"
+            item,
+            "{name: w, service: bus, time: 1 s, scv: 1}",
+            head="population: {processors: 4}\nresources: {bus: {}}",
         )
     )
     base = f"{{model: {tmp_path}/model.yaml, method: closed-form}}"
-    assert sweep(tmp_path, "vary: {resources.bus.servers: [1, 2, 4]}", base=base).axes[0].values == ("1", "2", "4")
-    answers = sweep(tmp_path, "vary: {resources.bus.servers: [1, 4]}", base=base, whole=True).answers
+    assert sweep(tmp_path, "vary: {resources.bus.servers: [1, 2, 4]}", base=base).axes[
+        0
+    ].values == ("1", "2", "4")
+    answers = sweep(
+        tmp_path, "vary: {resources.bus.servers: [1, 4]}", base=base, whole=True
+    ).answers
     assert [answer.exact for answer in answers] == [False, True]
     assert sweep(tmp_path, "vary: {cycle.w.scv: [0, 1, 2]}", base=base).idle == ("cycle.w.scv",)
     for count in (3, 600):
         text = study(f"vary: {{cycle.line.pipeline: {{from: 2, to: {count}, step: 1}}}}", base=base)
         (tmp_path / "x.yaml").write_text(text)
-        with pytest.raises(Exception, match="has 2 bodies, one for each item, but the pipeline has"):
+        with pytest.raises(
+            Exception, match="has 2 bodies, one for each item, but the pipeline has"
+        ):
             prepare(str(tmp_path / "x.yaml"))
 
 
@@ -275,10 +335,15 @@ def test_an_item_goes_by_name_or_by_number_and_is_reported_by_name(tmp_path: Pat
 
 
 def test_a_whole_and_a_part_of_it_may_vary_together_in_either_order(tmp_path: Path) -> None:
-    network, adapter = "machine.network: [fast-ethernet, atm-oc3]", "machine.network.adapter: [1 us, 500 us]"
+    network, adapter = (
+        "machine.network: [fast-ethernet, atm-oc3]",
+        "machine.network.adapter: [1 us, 500 us]",
+    )
     one = sweep(tmp_path, f"vary: {{s: {{axes: {{{network}, {adapter}}}}}}}")
     other = sweep(tmp_path, f"vary: {{s: {{axes: {{{adapter}, {network}}}}}}}")
-    assert one.columns["time"].reshape(2, 2).T.tolist() == other.columns["time"].reshape(2, 2).tolist()
+    assert (
+        one.columns["time"].reshape(2, 2).T.tolist() == other.columns["time"].reshape(2, 2).tolist()
+    )
     assert len(set(one.columns["time"].tolist())) == 4
 
 
@@ -301,7 +366,9 @@ def test_a_case_may_be_bounds(tmp_path: Path) -> None:
 
 def test_bounds_of_a_network_stand_on_an_axis(tmp_path: Path) -> None:
     found = sweep(
-        tmp_path, "vary: {method: [exact, bounds], classes.jobs.population: [1, 8]}", base="{model: central-server}"
+        tmp_path,
+        "vary: {method: [exact, bounds], classes.jobs.population: [1, 8]}",
+        base="{model: central-server}",
     )
     exact, low = found.columns["throughput[jobs]"][:2], found.columns["low[throughput[jobs]]"][2:]
     assert np.all(low <= exact * (1 + 1e-12))

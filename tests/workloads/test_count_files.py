@@ -27,7 +27,9 @@ phases:
 """
 
 
-def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_measured_elsewhere_are_solved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(MEASURED)
     found = load_data("counts", str(path), Mark("here", 1, 1), Library())
@@ -56,16 +58,28 @@ def test_counts_measured_elsewhere_are_solved(tmp_path: Path, capsys: pytest.Cap
         ),
         (
             ("work: 60", "work: 60, acquisitions: [[5, 10]]"),
-            "acquisitions of 5 hops; among 2 processors there are at most 1, to the lock's manager and from there to its last holder",
+            (
+                "acquisitions of 5 hops; among 2 processors there are at most 1, to the lock's"
+                " manager and from there to its last holder"
+            ),
         ),
         (
             ("work: 60", "work: 60, acquisitions: [[1, 10]]"),
-            "10 acquisitions of 1 or 2 hops, but 0 counted in granted; each is served by one processor",
+            (
+                "10 acquisitions of 1 or 2 hops, but 0 counted in granted; each is served by one"
+                " processor"
+            ),
         ),
-        (("work: 60", "work: 60, empty: 3"), "23 parts of faults and first misses, but 20 counted in served_diffs"),
+        (
+            ("work: 60", "work: 60, empty: 3"),
+            "23 parts of faults and first misses, but 20 counted in served_diffs",
+        ),
         (
             ("served_diffs: 20", "served_diffs: 19"),
-            "processor 1 in phase 'sweep': 19 served_diffs, but 20 messages in sent.diffs; give both",
+            (
+                "processor 1 in phase 'sweep': 19 served_diffs, but 20 messages in sent.diffs; give"
+                " both"
+            ),
         ),
     ],
 )
@@ -77,10 +91,19 @@ def test_wrong_counts_are_refused(tmp_path: Path, change: tuple[str, str], messa
     assert message in str(caught.value)
 
 
-def test_a_machine_that_is_not_that_of_the_counts_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_machine_that_is_not_that_of_the_counts_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(MEASURED)
-    given = ["--set", f"counts={path}", "--set", "sequential=10 s", "--set", "machine.memory.page=16 KiB"]
+    given = [
+        "--set",
+        f"counts={path}",
+        "--set",
+        "sequential=10 s",
+        "--set",
+        "machine.memory.page=16 KiB",
+    ]
     assert main(["solve", "dvsm/application", "--all", "--machine", "rs6000-43p-atm", *given]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "machine.memory.page is 16384 B, but counts" in told
@@ -88,7 +111,9 @@ def test_a_machine_that_is_not_that_of_the_counts_is_noted(tmp_path: Path, capsy
     assert "machine.network is not the one" not in told
     given[-1] = "machine.network=infiniband-hdr"
     assert main(["solve", "dvsm/application", "--all", "--machine", "rs6000-43p-atm", *given]) == 0
-    assert "machine.network is not the one that the dvsm costs" in " ".join(capsys.readouterr().out.split())
+    assert "machine.network is not the one that the dvsm costs" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_unknown_counts_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,12 +126,16 @@ def test_counts_without_a_name_are_refused_where_they_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "w.yaml"
-    path.write_text("workload: 1\nmodel: dvsm/application\ninputs: {counts: '', sequential: 10 s}\n")
+    path.write_text(
+        "workload: 1\nmodel: dvsm/application\ninputs: {counts: '', sequential: 10 s}\n"
+    )
     assert main(["check", str(path)]) == 2
     assert "w.yaml:3:18: counts: at least 1 character; got ''" in capsys.readouterr().err
 
 
-def test_counting_for_many_processors_tells_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_for_many_processors_tells_how_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told: list[str] = []
     monkeypatch.setattr("slipstick_workloads.application.programs._count", lambda *_: None)
     token = ANNOUNCE.set(told.append)
@@ -115,12 +144,16 @@ def test_counting_for_many_processors_tells_how_long_it_takes(monkeypatch: pytes
             IS.count(keys=4096.0, iterations=100.0, processors=float(processors))
     finally:
         ANNOUNCE.reset(token)
-    assert told == ["counting is takes 10 s: about 10 s of processor time"]  # of which the keys take 16 ms
+    assert told == [
+        "counting is takes 10 s: about 10 s of processor time"
+    ]  # of which the keys take 16 ms
 
 
 def test_a_phase_of_data_is_strict() -> None:
     with pytest.raises(ModelError, match="a phase cannot hold 'phase'"):
-        Counts.from_dict({"program": "x", "processors": 1, "page": 1, "unit": "u", "phases": [{"phase": 1}]})
+        Counts.from_dict(
+            {"program": "x", "processors": 1, "page": 1, "unit": "u", "phases": [{"phase": 1}]}
+        )
 
 
 def test_a_file_may_hold_all_that_is_counted() -> None:

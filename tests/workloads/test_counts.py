@@ -20,6 +20,10 @@ def test_counts_that_are_zero_may_be_left_out() -> None:
         }
     )
     assert counts.to_dict()["phases"][0]["tallies"] == [tally, served, served]
-    assert (counts.total("faults"), counts.total("acquisitions"), counts.bytes_sent()) == (3, 4, 120)
+    assert (counts.total("faults"), counts.total("acquisitions"), counts.bytes_sent()) == (
+        3,
+        4,
+        120,
+    )
     assert counts.without("step").phases == ()
     assert Counts.from_dict(json.loads(json.dumps(counts.to_dict()))) == counts

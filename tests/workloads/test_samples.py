@@ -1,4 +1,6 @@
-"""Samples of programs that are run to be counted: computed from the same as the whole, with its names, and not run."""
+"""Samples of programs that are run to be counted: computed from the same as the whole, with its
+names, and not run.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,18 @@ GIVEN: dict[str, list[dict[str, InputValue | float]]] = {
     ],
     "billiards/parallel": [
         {"balls": 100, "collisions": 100, "processors": count, "parallelism": how, "lock": lock}
-        for count, how, lock in ((1, "counted", "none"), (8, "counted", "spin"), (8, "expected", "none"))
+        for count, how, lock in (
+            (1, "counted", "none"),
+            (8, "counted", "spin"),
+            (8, "expected", "none"),
+        )
     ],
 }
 
 
-@pytest.mark.parametrize(("name", "given"), [(name, given) for name, several in GIVEN.items() for given in several])
+@pytest.mark.parametrize(
+    ("name", "given"), [(name, given) for name, several in GIVEN.items() for given in several]
+)
 def test_a_sample_is_computed_from_the_same_as_the_whole(
     name: str, given: dict[str, InputValue | float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,7 +52,9 @@ def test_a_sample_is_computed_from_the_same_as_the_whole(
 
 
 def test_a_sample_does_not_run_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Equations that do not converge are refused when they are solved, not when a file is checked."""
+    """Equations that do not converge are refused when they are solved, not when a file is
+    checked.
+    """
     machine = load("machine/bbn-gp1000")
     assert isinstance(machine, SharedMemory)
     monkeypatch.setattr(newton, "MOST_ITERATIONS", 2)

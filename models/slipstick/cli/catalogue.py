@@ -10,14 +10,26 @@ from pathlib import Path
 
 import click
 
-from slipstick.cli.console import DONE, complete, json_option, model_limit_option, out_option, print_json, write_text
+from slipstick.cli.console import (
+    DONE,
+    complete,
+    json_option,
+    model_limit_option,
+    out_option,
+    print_json,
+    write_text,
+)
 from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
 
 
 @click.command("list")
 @click.argument("kind", required=False, shell_complete=complete("kind"))
-@click.option("--search", metavar="TEXT", help="Only what has TEXT in its name or title, capitals or not.")
-@click.option("--all", "whole", is_flag=True, help="Every name with its title. [what fits a screen]")
+@click.option(
+    "--search", metavar="TEXT", help="Only what has TEXT in its name or title, capitals or not."
+)
+@click.option(
+    "--all", "whole", is_flag=True, help="Every name with its title. [what fits a screen]"
+)
 @json_option
 def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> int:
     """List the catalogue, or one KIND of it: machine, network, workload, technology, trend,
@@ -36,7 +48,9 @@ def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> i
     if as_json:
         print_json({"catalogue": [asdict(each) for each in lines]})
         return DONE
-    return write_text((catalogue_summary(lines) if short else catalogue_text(lines, whole)) + "\n", None)
+    return write_text(
+        (catalogue_summary(lines) if short else catalogue_text(lines, whole)) + "\n", None
+    )
 
 
 @click.command()
@@ -69,14 +83,19 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
 @click.command()
 @click.argument("kind", shell_complete=complete("kind"))
 @click.option(
-    "--from", "name", metavar="NAME", default="", help="Spec to begin with: a name in the catalogue, or a file."
+    "--from",
+    "name",
+    metavar="NAME",
+    default="",
+    help="Spec to begin with: a name in the catalogue, or a file.",
 )
 @out_option
 def new(kind: str, name: str, out: Path | None) -> int:
-    """Write a commented file to begin with, of a KIND: machine, network, workload, technology, trend,
-    activity, queueing-network, study, profile, counts.
+    """Write a commented file to begin with, of a KIND: machine, network, workload, technology,
+    trend, activity, queueing-network, study, profile, counts.
 
-    Its first line tells editors the schema that completes and checks it; with --out that is written beside it.
+    Its first line tells editors the schema that completes and checks it; with --out that is written
+    beside it.
 
     \b
     Examples:
@@ -92,7 +111,11 @@ def new(kind: str, name: str, out: Path | None) -> int:
         raise InputError(f"{out} is there already; choose another name with --out")
     write_text(text, out)
     beside = out.with_name(f"{kind}.schema.json")
-    return DONE if beside.exists() else write_text(json.dumps(editor_schema(kind), indent=2) + "\n", beside)
+    return (
+        DONE
+        if beside.exists()
+        else write_text(json.dumps(editor_schema(kind), indent=2) + "\n", beside)
+    )
 
 
 @click.command()
@@ -100,7 +123,9 @@ def new(kind: str, name: str, out: Path | None) -> int:
 @model_limit_option
 @json_option
 def check(specs: Sequence[str], as_json: bool) -> int:
-    """Check SPECS, files or names in the catalogue, and everything they name, without solving anything."""
+    """Check SPECS, files or names in the catalogue, and everything they name, without solving
+    anything.
+    """
     from slipstick.study.check import check_reference
 
     problems: list[Problem] = []
@@ -144,7 +169,8 @@ def glossary(term: str | None) -> int:
 
 
 def glossary_text(text: str, term: str | None) -> str:
-    """Choose the entries of a glossary that mention a term, those of its name first; all of the text without a term.
+    """Choose the entries of a glossary that mention a term, those of its name first; all of the
+    text without a term.
 
     Parameters
     ----------
@@ -156,10 +182,14 @@ def glossary_text(text: str, term: str | None) -> str:
     """
     if term is None:
         return text
-    entries = dict(re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE))
+    entries = dict(
+        re.findall(r"^- (\*\*(?:.+?)\*\*.*?): ?((?:.*\n)(?:  .*\n)*)", text, re.MULTILINE)
+    )
     names = {head: head.replace("*", "").lower() for head in entries}
     wanted = term.lower()
-    mention = [head for head, body in entries.items() if wanted in names[head] or wanted in body.lower()]
+    mention = [
+        head for head, body in entries.items() if wanted in names[head] or wanted in body.lower()
+    ]
     if not mention:
         raise UnknownNameError("term", term[:100], list(names.values()))
     mention.sort(key=lambda head: (names[head] != wanted, wanted not in names[head]))

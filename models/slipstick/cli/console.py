@@ -25,17 +25,26 @@ if TYPE_CHECKING:
 DONE, NO_ANSWER = 0, 1
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
+)
 set_option = click.option(
-    "--set", "changes", multiple=True, metavar="PATH=VALUE", help="Set a value by its path; may be given several times."
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Set a value by its path; may be given several times.",
 )
 out_option = click.option(
-    "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [standard output]"
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write. [standard output]",
 )
 
 
 def with_options(options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Give a command options, listed by its help in their order."""
+    """Return a command options, listed by its help in their order."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
@@ -44,7 +53,9 @@ _LEAD = re.compile(rf"^({'|'.join(_LEADS)})(?=:)", re.MULTILINE)
 
 
 def echo(text: str, err: bool = False) -> None:
-    """Print a text; on a terminal the words that begin an error, a warning or a note have a colour, unless NO_COLOR is set."""
+    """Print a text; on a terminal the words that begin an error, a warning or a note have a
+    colour, unless NO_COLOR is set.
+    """
     if not os.environ.get("NO_COLOR"):
         text = _LEAD.sub(lambda lead: click.style(lead[0], fg=_LEADS[lead[0]], bold=True), text)
     try:
@@ -56,14 +67,20 @@ def echo(text: str, err: bool = False) -> None:
 
 
 def discard(stream: IO[str]) -> None:
-    """Let a standard stream that takes nothing take all, so that the interpreter does not fail to empty it at the end."""
+    """Let a standard stream that takes nothing take all, so that the interpreter does not fail
+    to empty it at the end.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Complete names of one kind of spec, of models, of everything (``spec``) or of kinds, and the paths of files, in a shell."""
+    """Complete names of one kind of spec, of models, of everything (``spec``) or of kinds, and
+    the paths of files, in a shell.
+    """
 
-    def found(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    def found(
+        _context: click.Context, _parameter: click.Parameter, begun: str
+    ) -> list[CompletionItem]:
         from slipstick.schema.library import KINDS, names, spec_names
 
         group, slash, _ = begun.partition("/")
@@ -86,10 +103,14 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
     return found
 
 
-def complete_methods(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_methods(
+    _context: click.Context, _parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
     """Complete the last of several methods in a shell, which commas part."""
     done, comma, last = begun.rpartition(",")
-    known = dict.fromkeys(name for names in METHODS.values() for name in names if name not in done.split(","))
+    known = dict.fromkeys(
+        name for names in METHODS.values() for name in names if name not in done.split(",")
+    )
     return [CompletionItem(f"{done}{comma}{name}") for name in known if name.startswith(last)]
 
 
@@ -117,7 +138,9 @@ def plain_problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
 
 
 def text_node(text: str, place: str) -> Scalar:
-    """Give a text from the command line as a value of a spec; `place` is the option, or what an argument is called."""
+    """Return a text from the command line as a value of a spec; `place` is the option, or what an
+    argument is called.
+    """
     from slipstick.schema.text import Mark, Scalar
 
     return Scalar(text, text, Mark(place, 0, 0), quoted=True)
@@ -134,7 +157,8 @@ def limit_option(text: str, **how: Any) -> Callable[[_Function], _Function]:
 
 
 def limits_of(context: click.Context, values: Sequence[str], of_points: bool = True) -> LimitsSpec:
-    """Read limits, and have those of costs hold; those of time and memory are of the points of a study.
+    """Read limits, and have those of costs hold; those of time and memory are of the points of a
+    study.
 
     Raises
     ------
@@ -151,7 +175,9 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
         refuse("--limit", "write NAME=VALUE, such as states=1e6 or time=60s")
     found: LimitsSpec = validate(LimitsSpec, Table(read, Mark("--limit", 0, 0)))
     for name in () if of_points else read.keys() - LIMITS.keys():
-        refuse("--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}")
+        refuse(
+            "--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}"
+        )
     context.with_resource(limited(found.costs))
     return found
 
@@ -159,7 +185,9 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
 model_limit_option = limit_option(
     "Estimated cost to allow, such as states=1e6; see slipstick limits.",
     expose_value=False,
-    callback=lambda context, _, values: limits_of(context, values, of_points=False) if values else None,
+    callback=lambda context, _, values: (
+        limits_of(context, values, of_points=False) if values else None
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """The command line: results on standard output, progress and notes on standard error.
 
-Heavy libraries are imported inside the commands that use them, so that help and `check` start at once.
+Heavy libraries are imported inside the commands that use them, so that help and `check` start at
+once.
 """
 
 from __future__ import annotations
@@ -41,7 +42,14 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
-from slipstick.errors import InputError, ModelError, NoAnswerError, Problem, SlipstickError, SpecError
+from slipstick.errors import (
+    InputError,
+    ModelError,
+    NoAnswerError,
+    Problem,
+    SlipstickError,
+    SpecError,
+)
 from slipstick.extensions import Registry
 from slipstick.limits import ANNOUNCE, LIMITS, ONE_THREAD, limit
 from slipstick.vocabulary import ABSENT, ACTIVITY, METHODS, NETWORK
@@ -59,29 +67,39 @@ if TYPE_CHECKING:
 
 _ENGINE_OPTIONS = (
     click.option(
-        "--jobs", type=click.IntRange(1, 256), envvar="SLIPSTICK_JOBS", help="Points to solve side by side. [1]"
+        "--jobs",
+        type=click.IntRange(1, 256),
+        envvar="SLIPSTICK_JOBS",
+        help="Points to solve side by side. [1]",
     ),
     click.option(
         "--on",
         metavar="ENGINE",
         envvar="SLIPSTICK_ON",
-        help="Where to solve them: threads, processes, mpi, or a Dask scheduler such as tcp://node1:8786. [threads]",
+        help=(
+            "Where to solve them: threads, processes, mpi, or a Dask scheduler such as"
+            " tcp://node1:8786. [threads]"
+        ),
     ),
     limit_option(
-        "What one point may take, such as time=60s or memory=2GB, or an estimated cost, such as states=1e6, see slipstick "
-        "limits; a point that takes more has no answer.",
+        "What one point may take, such as time=60s or memory=2GB, or an estimated cost, such as"
+        " states=1e6, see slipstick limits; a point that takes more has no answer.",
         callback=lambda context, _, values: limits_of(context, values),
     ),
-    click.option("--fresh", is_flag=True, help="Solve every point, also those kept from an earlier run."),
+    click.option(
+        "--fresh", is_flag=True, help="Solve every point, also those kept from an earlier run."
+    ),
 )
 
 
 def engine_options(command: Any) -> Any:
-    """Give a command the options of an engine."""
+    """Return a command the options of an engine."""
     return with_options(_ENGINE_OPTIONS)(command)
 
 
-def engine_of(spec: StudySpec, jobs: int | None, on: str | None, limits: LimitsSpec, journal: Journal) -> Engine:
+def engine_of(
+    spec: StudySpec, jobs: int | None, on: str | None, limits: LimitsSpec, journal: Journal
+) -> Engine:
     """Make the engine that the command line, the environment or the study names, in this order.
 
     Raises
@@ -105,7 +123,7 @@ def can_be_written(folder: Path) -> None:
 @click.command()
 @json_option
 def limits(as_json: bool) -> int:
-    """Say what a request may cost, and how to allow more.
+    """Return what a request may cost, and how to allow more.
 
     \b
     Examples:
@@ -113,17 +131,26 @@ def limits(as_json: bool) -> int:
       slipstick solve bolch-8-4 --with markov-chain --limit states=1e6
     """
     if as_json:
-        print_json({"limits": {name: {"value": limit(name), "counts": each.counts} for name, each in LIMITS.items()}})
+        print_json(
+            {
+                "limits": {
+                    name: {"value": limit(name), "counts": each.counts}
+                    for name, each in LIMITS.items()
+                }
+            }
+        )
         return DONE
     from slipstick.report.formatting import plain_table
 
     rows = [[name, f"{each.value:,.0f}", each.counts, each.cost] for name, each in LIMITS.items()]
     click.echo(plain_table(["limit", "at most", "of what", "rough estimate"], rows))
     click.echo(
-        "\nA cost is estimated first, and refused above its limit. --limit NAME=VALUE allows more, as do limits: in a study"
+        "\nA cost is estimated first, and refused above its limit. --limit NAME=VALUE allows more,"
+        " as do limits: in a study"
     )
     click.echo(
-        "and limits= in Python. In a study time and memory of a point have limits as well, where they are given."
+        "and limits= in Python. In a study time and memory of a point have limits as well, where"
+        " they are given."
     )
     return DONE
 
@@ -132,7 +159,8 @@ def limits(as_json: bool) -> int:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
 def status(folder: Path, as_json: bool) -> int:
-    """Say what is in FOLDER: the report of which study, whether it is up to date, and points kept of a run.
+    """Return what is in FOLDER: the report of which study, whether it is up to date, and points
+    kept of a run.
 
     \b
     Examples:
@@ -148,13 +176,28 @@ def status(folder: Path, as_json: bool) -> int:
     stale = [f"{name} is not as it was written" for name in damaged] if report else []
     points, unread = None, ""
     try:
-        points, changes = _now(kept.about.get("command") or command, kept.about.get("started in", ""), report)
+        points, changes = _now(
+            kept.about.get("command") or command, kept.about.get("started in", ""), report
+        )
         stale += changes
     except (SlipstickError, OSError) as error:
         unread = str(error).splitlines()[0]
     if as_json:
-        found = {"command": command, "report": bool(report), "stale": stale, "unread": unread or None}
-        print_json({**found, "points": points, "kept": kept.points, "failed": kept.failed, "running": kept.running})
+        found = {
+            "command": command,
+            "report": bool(report),
+            "stale": stale,
+            "unread": unread or None,
+        }
+        print_json(
+            {
+                **found,
+                "points": points,
+                "kept": kept.points,
+                "failed": kept.failed,
+                "running": kept.running,
+            }
+        )
         return DONE
     _tell(folder, command, report, stale, unread)
     _tell_points(kept, points)
@@ -187,14 +230,19 @@ def _now(command: str, folder: str, report: Mapping[str, Any]) -> tuple[int, lis
     return prepared.points, found
 
 
-def _tell(folder: Path, command: str, report: Mapping[str, Any], stale: Sequence[str], unread: str) -> None:
+def _tell(
+    folder: Path, command: str, report: Mapping[str, Any], stale: Sequence[str], unread: str
+) -> None:
     if not report:
         echo(f"{folder} has no report yet; its run was: {command}")
     elif unread:
         echo(f"{folder} has the report of: {command}")
         echo(f"whether it is up to date is not known from this folder: {unread}")
     elif stale:
-        echo(f"{folder} has an earlier report of: {command}\n" + "\n".join(f"- {why}" for why in stale))
+        echo(
+            f"{folder} has an earlier report of: {command}\n"
+            + "\n".join(f"- {why}" for why in stale)
+        )
     else:
         echo(f"{folder} is up to date: {command}")
 
@@ -204,7 +252,10 @@ def _tell_points(kept: Kept, points: int | None) -> None:
         return
     whole = f" of {kept.about.get('points', points)}"
     failed = f", {kept.failed} of them without an answer" if kept.failed else ""
-    echo(f"{kept.points}{whole} points are kept{failed}; a run solves those that are missing or have changed")
+    echo(
+        f"{kept.points}{whole} points are kept{failed}; a run solves those that are missing or have"
+        " changed"
+    )
     if kept.running:
         echo("a run is under way")
 
@@ -216,9 +267,11 @@ def _tell_points(kept: Kept, points: int | None) -> None:
 @model_limit_option
 @json_option
 def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool) -> int:
-    """Run PROGRAM through the protocol and write its counts: sor, is, barnes, sphere, water, raytrace.
+    """Run PROGRAM through the protocol and write its counts: sor, is, barnes, sphere, water,
+    raytrace.
 
-    Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in bytes, as well.
+    Parameters are set by name, as `slipstick show dvsm/sor` lists them; processors and page, in
+    bytes, as well.
 
     \b
     Examples:
@@ -234,16 +287,27 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
     if as_json:
         print_json({"counts": document})
         return DONE
-    return write_text(yaml.safe_dump(document, default_flow_style=None, sort_keys=False, width=110), out)
+    return write_text(
+        yaml.safe_dump(document, default_flow_style=None, sort_keys=False, width=110), out
+    )
 
 
 def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str, Any]:
-    """Say how the counts were made."""
+    """Return how the counts were made."""
     from slipstick import __version__
 
     told = ", ".join(f"{name} {value!r}" for name, value in parameters.items()) or "as by default"
-    command = ["slipstick counts", program, *(f"--set {name}={value!r}" for name, value in parameters.items())]
-    return {"counts": 1, "title": f"{title} ({told})", "command": " ".join(command), "version": __version__}
+    command = [
+        "slipstick counts",
+        program,
+        *(f"--set {name}={value!r}" for name, value in parameters.items()),
+    ]
+    return {
+        "counts": 1,
+        "title": f"{title} ({told})",
+        "command": " ".join(command),
+        "version": __version__,
+    }
 
 
 def _parameters(changes: Sequence[str]) -> dict[str, float]:
@@ -251,7 +315,11 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
     found, problems = {}, []
     for name, node in nodes_of(changes).items():
         value = getattr(node, "value", None)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             mark = node.mark
             problems.append(mark.problem("write a plain number, such as 1000", name))
         else:
@@ -279,7 +347,8 @@ _MODEL_OPTIONS = (
 
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, invoke_without_command=True
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
 )
 @click.version_option(package_name="slipstick", prog_name="slipstick")
 @click.pass_context
@@ -288,24 +357,27 @@ def cli(context: click.Context) -> None:
 
     \b
     Examples:
-      slipstick list
-      slipstick run dvsm-operations
-      slipstick solve dvsm/diff-request --machine rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B'
-      slipstick solve my-activity.yaml --set population.processors=16 --json
-      slipstick explain dvsm/lock
-      slipstick measured timings.csv
-      slipstick fit timings.csv --at 64,128
+      slipstick list slipstick run dvsm-operations slipstick solve dvsm/diff-request --machine
+      rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B' slipstick solve my-activity.yaml
+      --set population.processors=16 --json slipstick explain dvsm/lock slipstick measured
+      timings.csv slipstick fit timings.csv --at 64,128
     """
     for name, one in ONE_THREAD.items():
         os.environ.setdefault(name, one)
-    ANNOUNCE.set(cache(partial(echo, err=True)))  # the same once, also where derivatives are computed by solving again
+    ANNOUNCE.set(
+        cache(partial(echo, err=True))
+    )  # the same once, also where derivatives are computed by solving again
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 @cli.command()
 @click.argument("study", shell_complete=complete("study"))
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder to write. [reports/<study>/]")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write. [reports/<study>/]",
+)
 @engine_options
 @click.option(
     "--html/--no-html",
@@ -328,7 +400,8 @@ def run(
 ) -> int:
     """Run STUDY, a name in the catalogue or a file, and write its report.
 
-    Points are kept in the folder as they are solved: after an end of any kind the same command goes on from there.
+    Points are kept in the folder as they are solved: after an end of any kind the same command goes
+    on from there.
 
     \b
     Examples:
@@ -351,20 +424,32 @@ def run(
     for note in prepared.simulated:
         echo(f"note: {note}", err=True)
     about = {"command": command, "started in": os.getcwd(), "points": str(prepared.points)}
-    with closing(Journal(folder, about, fresh)) as journal, _ProgressBar(prepared.points) as progress:
+    with (
+        closing(Journal(folder, about, fresh)) as journal,
+        _ProgressBar(prepared.points) as progress,
+    ):
         engine = engine_of(prepared.spec, jobs, on, limits, journal)
         results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
         journal.close(finished=True)
     if journal.found:
         kept = counted(journal.found, "point is", "points are")
         echo(f"note: {kept} from an earlier run; --fresh solves again", err=True)
-    write(results, prepared.spec, folder, command, as_page, _live(results, prepared) if as_page else None)
+    write(
+        results,
+        prepared.spec,
+        folder,
+        command,
+        as_page,
+        _live(results, prepared) if as_page else None,
+    )
     for note in results.notes:
         if note.startswith(ABSENT):
             echo(f"note: {note}", err=True)
     if missing := missing_pictures(prepared.spec):
         echo(f"note: {missing}", err=True)
-    failed = any(answer.failed for answer in results.cases.values()) or any(sweep.failed for sweep in results.sweeps)
+    failed = any(answer.failed for answer in results.cases.values()) or any(
+        sweep.failed for sweep in results.sweeps
+    )
     if as_json:
         _print_documents(results, folder, prepared.points <= MOST_ANSWERS)
     else:
@@ -388,25 +473,35 @@ def run(
     metavar="METHOD,...",
     default="",
     shell_complete=complete_methods,
-    help=f"{', '.join(METHODS[ACTIVITY])}; of a queueing network {', '.join(METHODS[NETWORK])}; several are put side by "
-    "side. [the best that applies]",
+    help=(
+        f"{', '.join(METHODS[ACTIVITY])}; of a queueing network {', '.join(METHODS[NETWORK])};"
+        " several are put side by side. [the best that applies]"
+    ),
 )
 @click.option(
     "--value",
     "values",
     metavar="NAME",
     multiple=True,
-    help="Further value of a queueing network: time_until[STATION,N], queue_length_at[STATION,SECONDS] or "
-    "probability_at[STATION,N,SECONDS], from its start on.",
+    help=(
+        "Further value of a queueing network: time_until[STATION,N],"
+        " queue_length_at[STATION,SECONDS] or probability_at[STATION,N,SECONDS], from its start on."
+    ),
 )
-@click.option("--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]")
-@click.option("--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]")
+@click.option(
+    "--seed", type=click.IntRange(0), help="Key of the random streams of a simulation. [0]"
+)
+@click.option(
+    "--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]"
+)
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a time line of the run: .json for trace viewers, .png or .svg to look at.",
 )
-@click.option("--all", "whole", is_flag=True, help="Every value, step and note. [what fits a screen]")
+@click.option(
+    "--all", "whole", is_flag=True, help="Every value, step and note. [what fits a screen]"
+)
 @json_option
 def solve(
     model: str,
@@ -424,11 +519,11 @@ def solve(
 
     \b
     Examples:
-      slipstick solve dvsm/page-fault --machine rs6000-43p-atm
-      slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
-      slipstick solve central-server --set classes.jobs.population=40 --with exact,bounds
-      slipstick solve bolch-8-4 --value 'time_until[one,3]'
-      slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
+      slipstick solve dvsm/page-fault --machine rs6000-43p-atm slipstick solve lock-and-bus --set
+      population.processors=32 --with closed-form,simulation,bounds slipstick solve central-server
+      --set classes.jobs.population=40 --with exact,bounds slipstick solve bolch-8-4 --value
+      'time_until[one,3]' slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set
+      'longest=3 us'
     """
     import numpy  # noqa: F401  # needed in any case, so it is there before modules that could wait for it
 
@@ -478,7 +573,9 @@ def solve(
 @with_options(_MODEL_OPTIONS)
 @click.option("--latex", is_flag=True, help="Print the equations as LaTeX.")
 @json_option
-def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **specs: str | None) -> int:
+def explain(
+    model: str, changes: Sequence[str], latex: bool, as_json: bool, **specs: str | None
+) -> int:
     """Print MODEL's equations with symbols, units and sources.
 
     \b
@@ -494,7 +591,9 @@ def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **sp
         from slipstick.schema.programs import machines_for
 
         specs["machine"] = machines_for(PROGRAMS[model])[0]
-        click.echo(f"with the numbers of {specs['machine']}; choose another with --machine", err=True)
+        click.echo(
+            f"with the numbers of {specs['machine']}; choose another with --machine", err=True
+        )
     found = explained({**_references(model, specs), **nodes_of(changes)})
     plain = explain_text(found) if as_json or not latex else ""
     formulas = explain_latex(found) if as_json or latex else ""
@@ -502,7 +601,9 @@ def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **sp
         from slipstick.report.answer import value_documents
 
         head = {"name": found.name, "title": found.title, "source": found.source}
-        print_json({**head, "text": plain, "latex": formulas, "values": value_documents(found.entries)})
+        print_json(
+            {**head, "text": plain, "latex": formulas, "values": value_documents(found.entries)}
+        )
         return DONE
     return write_text(formulas or plain, None)
 
@@ -511,14 +612,35 @@ def explain(model: str, changes: Sequence[str], latex: bool, as_json: bool, **sp
 @click.argument("model", shell_complete=complete("model"))
 @with_options(_MODEL_OPTIONS)
 @click.option(
-    "--with", "method", metavar="METHOD", shell_complete=complete_methods, help="Method. [the best that applies]"
+    "--with",
+    "method",
+    metavar="METHOD",
+    shell_complete=complete_methods,
+    help="Method. [the best that applies]",
 )
-@click.option("--slider", "over", metavar="PATH", multiple=True, help="Input to move, before those that matter most.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write. [NAME.html]")
+@click.option(
+    "--slider",
+    "over",
+    metavar="PATH",
+    multiple=True,
+    help="Input to move, before those that matter most.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write. [NAME.html]",
+)
 def page(
-    model: str, changes: Sequence[str], method: str | None, over: Sequence[str], out: Path | None, **specs: str | None
+    model: str,
+    changes: Sequence[str],
+    method: str | None,
+    over: Sequence[str],
+    out: Path | None,
+    **specs: str | None,
 ) -> int:
-    """Write MODEL as a page for a browser, in which its closed form runs: one file, with sliders for what matters.
+    """Write MODEL as a page for a browser, in which its closed form runs: one file, with sliders
+    for what matters.
 
     \b
     Examples:
@@ -534,7 +656,10 @@ def page(
 
 
 _folders_argument = click.argument(
-    "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+    "folders",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
 
 
@@ -542,7 +667,8 @@ _folders_argument = click.argument(
 @_folders_argument
 @out_option
 def gallery(folders: Sequence[Path], out: Path | None) -> int:
-    """Lay out the reports in FOLDERS as one page: the picture, the question and the answer of each, with a link.
+    """Lay out the reports in FOLDERS as one page: the picture, the question and the answer of each,
+    with a link.
 
     \b
     Examples:
@@ -557,7 +683,8 @@ def gallery(folders: Sequence[Path], out: Path | None) -> int:
 @_folders_argument
 @out_option
 def statements(folders: Sequence[Path], out: Path | None) -> int:
-    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with hits and misses counted.
+    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with hits
+    and misses counted.
 
     \b
     Examples:
@@ -574,7 +701,9 @@ cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", c
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give its exit status: 0 done, 1 no answer, 2 wrong input, 130 interrupted."""
+    """Run the command line and give its exit status: 0 done, 1 no answer, 2 wrong input, 130
+    interrupted.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _start_faster()
     if sys.stdout is None:
@@ -598,14 +727,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
     except (MemoryError, RecursionError) as error:
         what = "memory" if isinstance(error, MemoryError) else "levels of calls"
-        words = f"this takes more {what} than there is; make the model, the axes or the file smaller"
+        words = (
+            f"this takes more {what} than there is; make the model, the axes or the file smaller"
+        )
         return _refused([Problem(HERE, 1, 1, "", words)], arguments, ModelError(words))
     except OSError as error:
         return _cannot_write(error)
     except SystemExit:
         if sys.stdout is output:
             raise
-        return _cannot_write(BrokenPipeError())  # where click finds that, it replaces the stream and ends with status 1
+        return _cannot_write(
+            BrokenPipeError()
+        )  # where click finds that, it replaces the stream and ends with status 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing half-written is left", err=True)
         return INTERRUPTED
@@ -614,20 +747,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _start_faster() -> None:
     """Leave out of the start and the end of a process what a short command never gains by."""
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # they are looked for in every distribution installed
-    atexit.register(gc.freeze)  # else all is searched for cycles when the interpreter ends: a tenth of a short command
+    os.environ.setdefault(
+        "PYDANTIC_DISABLE_PLUGINS", "__all__"
+    )  # they are looked for in every distribution installed
+    atexit.register(
+        gc.freeze
+    )  # else all is searched for cycles when the interpreter ends: a tenth of a short command
 
 
 def _cannot_write(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         discard(sys.stdout)  # its reader has closed it
         return DONE
-    echo(f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with --out", err=True)
+    echo(
+        f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with"
+        " --out",
+        err=True,
+    )
     return WRONG_INPUT
 
 
 class _ProgressBar:
-    """A bar on standard error for whatever takes over a second; none in a file or a pipe, or where tqdm is not installed."""
+    """A bar on standard error for whatever takes over a second; none in a file or a pipe, or
+    where tqdm is not installed.
+    """
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -638,7 +781,9 @@ class _ProgressBar:
             from tqdm import tqdm
         except ImportError:
             return lambda points: None
-        self._bar = tqdm(total=self._total, delay=1, file=sys.stderr, unit="point", leave=False, disable=None)
+        self._bar = tqdm(
+            total=self._total, delay=1, file=sys.stderr, unit="point", leave=False, disable=None
+        )
         return self._bar.update
 
     def __exit__(self, *exception: object) -> None:
@@ -652,7 +797,9 @@ def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
 
 
 def _live(results: Results, prepared: PreparedStudy) -> LiveModel | None:
-    """Make the model that moves in a report; none where that cannot be, for the report is whole without it."""
+    """Make the model that moves in a report; none where that cannot be, for the report is whole
+    without it.
+    """
     from slipstick.study.live import live_base
 
     with suppress(SlipstickError):
@@ -661,7 +808,9 @@ def _live(results: Results, prepared: PreparedStudy) -> LiveModel | None:
 
 
 def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
-    """Write what is to be repeated: what changes inputs, and limits, which decide what has an answer."""
+    """Write what is to be repeated: what changes inputs, and limits, which decide what has an
+    answer.
+    """
     allowed = [f"{name}={value:g}" for name, value in limits.costs.items()]
     allowed += [f"time={limits.time.value:g} s"] if limits.time else []
     allowed += [f"memory={limits.memory.value:.0f} B"] if limits.memory else []
@@ -673,19 +822,37 @@ def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Excep
     if "--json" in arguments:
         click.echo(json.dumps({"problems": plain_problems(problems)}))
     else:
-        echo(f"error: {error.format_message() if isinstance(error, click.ClickException) else error}", err=True)
+        echo(
+            "error:"
+            f" {error.format_message() if isinstance(error, click.ClickException) else error}",
+            err=True,
+        )
     return WRONG_INPUT
 
 
 def _print_documents(results: Results, folder: Path, whole: bool) -> None:
-    """Print the answers and the questions of a study as JSON; of many points, the file of their results."""
+    """Print the answers and the questions of a study as JSON; of many points, the file of their
+    results.
+    """
     from slipstick.results.question import answer_document, question_document
 
     questions = results.questions.values()
-    answers = [*results.cases.values(), *(answer for sweep in results.sweeps for answer in sweep.answers)]
+    answers = [
+        *results.cases.values(),
+        *(answer for sweep in results.sweeps for answer in sweep.answers),
+    ]
     answers += [answer for each in questions for answer in each.answers()]
-    solved = {"answers": list(map(answer_document, answers))} if whole else {"results": str(folder / "results.csv")}
-    print_json({**solved, **{key: value for each in questions for key, value in question_document(each).items()}})
+    solved = (
+        {"answers": list(map(answer_document, answers))}
+        if whole
+        else {"results": str(folder / "results.csv")}
+    )
+    print_json(
+        {
+            **solved,
+            **{key: value for each in questions for key, value in question_document(each).items()},
+        }
+    )
 
 
 def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:

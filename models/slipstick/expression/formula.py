@@ -7,17 +7,20 @@
     signed    = ("+" | "-") signed | power         power = atom ["**" signed]
     atom      = number [unit] | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
-Functions are ``max`` and ``min`` of any number of operands; ``ceil``, ``floor``, ``log2``, ``sqrt``, ``exp``, ``log`` (to
-the base e) and ``exprel`` of one; ``ceil_log(x, radix)``; ``select(x, limit, at_most, above)``; ``pow(base, exponent)`` of
-plain numbers; and what laws are made of, with operands in this order: ``geometric_sum(ratio, terms)``,
-``geometric_mean(ratio, most)``, ``erlang_b(load, servers)``, ``engset(load, servers, sources)``, ``poisson(mean, count)``,
+Functions are ``max`` and ``min`` of any number of operands; ``ceil``, ``floor``, ``log2``,
+``sqrt``, ``exp``, ``log`` (to the base e) and ``exprel`` of one; ``ceil_log(x, radix)``;
+``select(x, limit, at_most, above)``; ``pow(base, exponent)`` of plain numbers; and what laws are
+made of, with operands in this order: ``geometric_sum(ratio, terms)``, ``geometric_mean(ratio,
+most)``, ``erlang_b(load, servers)``, ``engset(load, servers, sources)``, ``poisson(mean, count)``,
 ``palm(load, services)``, ``md1_number(load, count)``, ``md1_late(load, elapsed)``,
-``drop_stages(rate, inputs, outputs, stages)`` and ``retried_rate`` of the same (see `slipstick.expression.special`).
-They are what expressions are printed with, so what is printed can be read.
+``drop_stages(rate, inputs, outputs, stages)`` and ``retried_rate`` of the same (see
+`slipstick.expression.special`). They are what expressions are printed with, so what is printed can
+be read.
 
-Why this shape: the text of a user is never executed, and whatever it is, the answer is a tree or a FormulaError, at
-once. So there is one function for each line of the grammar and no way to a name but `known`; and how much there is of
-anything is counted before a node is made of it: a node that cannot be made writes its operands into the message.
+Why this shape: the text of a user is never executed, and whatever it is, the answer is a tree or a
+FormulaError, at once. So there is one function for each line of the grammar and no way to a name
+but `known`; and how much there is of anything is counted before a node is made of it: a node that
+cannot be made writes its operands into the message.
 """
 
 from __future__ import annotations
@@ -34,7 +37,14 @@ from slipstick.expression import nodes, special
 from slipstick.expression.nodes import COUNT, Dimension, Expr, Like, Number, as_expr, one_dimension
 from slipstick.late import Array, NDArray, np
 
-RELATIONS = {"<=": "less_equal", ">=": "greater_equal", "<": "less", ">": "greater", "==": "equal", "!=": "not_equal"}
+RELATIONS = {
+    "<=": "less_equal",
+    ">=": "greater_equal",
+    "<": "less",
+    ">": "greater",
+    "==": "equal",
+    "!=": "not_equal",
+}
 """Relations, and what NumPy calls them."""
 
 _WORST = {"<=": "maximum", "<": "maximum", ">=": "minimum", ">": "minimum"}
@@ -56,15 +66,21 @@ class Comparison:
         return f"{self.left} {self.relation} {self.right}"
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
-        """Say at which points the condition holds; names it does not use are passed over [points]."""
+        """Say at which points the condition holds; names it does not use are passed over
+        [points].
+        """
         from slipstick.expression.tape import Tape  # which needs NumPy
 
         tape = Tape([self.left, self.right])
-        left, right = tape.run({name: value for name, value in values.items() if name in tape.parameters})
+        left, right = tape.run(
+            {name: value for name, value in values.items() if name in tape.parameters}
+        )
         return self.between(left, right)
 
     def everywhere(self, left: Array, right: Array) -> bool:
-        """Say whether the condition holds at all points, given the values of the two sides [points]."""
+        """Return whether the condition holds at all points, given the values of the two sides
+        [points].
+        """
         if len(right) == 1 and self.relation in _WORST:
             # The worst point decides; finding it writes nothing. NaN is worse than any number.
             left = getattr(np, _WORST[self.relation]).reduce(left, keepdims=True)
@@ -100,7 +116,10 @@ _EXPONENTS = range(-64, 65)
 _WORDS = ("and", "or", "not")
 _NAME = r"(?>[A-Za-z][A-Za-z0-9_]*+(?:\.[A-Za-z0-9_]++)*+)"
 # A number is cut out generously: what is wrong with 017 or 1_000 is for `units` to say.
-_NUMBER = rf"(?:[0-9]|\.[0-9])[0-9_.]*(?:[eE][+-]?[0-9]+)?(?:[ \t\n]*+(?!(?:{'|'.join(_WORDS)})\b)[A-Za-z]\w*)?"
+_NUMBER = (
+    r"(?:[0-9]|\.[0-9])[0-9_.]*(?:[eE][+-]?[0-9]+)?(?:["
+    rf" \t\n]*+(?!(?:{'|'.join(_WORDS)})\b)[A-Za-z]\w*)?"
+)
 
 
 def _token(name: str) -> re.Pattern[str]:
@@ -125,15 +144,28 @@ _MISPLACED = {
 }
 _OF_SO_MANY: tuple[Callable[..., Expr], ...] = (
     *(nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt, nodes.ceil_log, nodes.select),
-    *(special.exp, special.exprel, special.log, special.raised, special.erlang_b, special.engset, special.poisson),
+    *(
+        special.exp,
+        special.exprel,
+        special.log,
+        special.raised,
+        special.erlang_b,
+        special.engset,
+        special.poisson,
+    ),
     special.palm,
     *(special.geometric_mean, special.geometric_sum, special.md1_late, special.md1_number),
     *(special.drop_stages, special.retried_rate),
 )
-_FUNCTIONS: dict[str, tuple[Callable[..., Expr], int]] = {  # and how many operands it takes; 0: any number
+_FUNCTIONS: dict[
+    str, tuple[Callable[..., Expr], int]
+] = {  # and how many operands it takes; 0: any number
     "max": (nodes.maximum, 0),
     "min": (nodes.minimum, 0),
-    **{each.__name__.replace("raised", "pow"): (each, each.__code__.co_argcount) for each in _OF_SO_MANY},
+    **{
+        each.__name__.replace("raised", "pow"): (each, each.__code__.co_argcount)
+        for each in _OF_SO_MANY
+    },
 }
 Made = TypeVar("Made")
 Quantities = Callable[[str], tuple[float, Dimension]]
@@ -145,7 +177,11 @@ def plain_number(text: str) -> tuple[float, Dimension]:
 
 
 def read_expression(
-    text: str, known: Mapping[str, Expr], quantity: Quantities = plain_number, *, answers: bool = False
+    text: str,
+    known: Mapping[str, Expr],
+    quantity: Quantities = plain_number,
+    *,
+    answers: bool = False,
 ) -> Expr:
     """Read arithmetic on known names.
 
@@ -156,7 +192,8 @@ def read_expression(
     ----------
     text : such as ``ceil(bytes / 4096 B) * per_page``
     known : what the names stand for
-    quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default plain numbers
+    quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default plain
+        numbers
     answers : names are those of answers, such as ``account[lock]``, and times may be written out
 
     >>> known = {"bytes": nodes.Parameter("bytes"), "parts": nodes.Parameter("parts")}
@@ -173,9 +210,14 @@ def read_expression(
 
 
 def read_condition(
-    text: str, known: Mapping[str, Expr], quantity: Quantities = plain_number, *, answers: bool = False
+    text: str,
+    known: Mapping[str, Expr],
+    quantity: Quantities = plain_number,
+    *,
+    answers: bool = False,
 ) -> tuple[Comparison, ...]:
-    """Read comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of them.
+    """Read comparisons joined with ``and``, all of which must hold; ``1 <= parts < 8`` is two of
+    them.
 
     Raises FormulaError, whose `column` says where, for anything else.
 
@@ -214,7 +256,13 @@ class _FormulaReader:
     """One function for each line of the grammar; `depth` is the nesting it is called in."""
 
     def __init__(
-        self, text: str, known: Mapping[str, Expr], quantity: Quantities, *, times: bool, answers: bool = False
+        self,
+        text: str,
+        known: Mapping[str, Expr],
+        quantity: Quantities,
+        *,
+        times: bool,
+        answers: bool = False,
     ) -> None:
         self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
         self._name_of = _ANSWER if answers else _NAME
@@ -229,7 +277,9 @@ class _FormulaReader:
             found.append(self._made(relation, compare, left.expr, relation.text, right.expr))
             left = right
         if not found and self._here.text in ("", "and"):
-            raise FormulaError("a condition compares two sides, as in 'parts <= 8'", self._here.column)
+            raise FormulaError(
+                "a condition compares two sides, as in 'parts <= 8'", self._here.column
+            )
         return found
 
     def sum(self, depth: int) -> _ParsedPart:
@@ -239,7 +289,9 @@ class _FormulaReader:
             if sign.text == "-":
                 terms = [self._built(sign, operator.sub, self._added(sign, terms), right)]
                 continue
-            if right.expr.dimension != terms[0].expr.dimension:  # refused here, where its sign is; a zero goes with all
+            if (
+                right.expr.dimension != terms[0].expr.dimension
+            ):  # refused here, where its sign is; a zero goes with all
                 self._built(sign, operator.add, terms[0], right)
             terms.append(right)
         return self._added(self._here, terms)
@@ -247,7 +299,12 @@ class _FormulaReader:
     def _product(self, depth: int) -> _ParsedPart:
         left = self._signed(depth)
         while sign := self.accept("*", "/"):
-            left = self._built(sign, operator.mul if sign.text == "*" else operator.truediv, left, self._signed(depth))
+            left = self._built(
+                sign,
+                operator.mul if sign.text == "*" else operator.truediv,
+                left,
+                self._signed(depth),
+            )
         return left
 
     def _signed(self, depth: int) -> _ParsedPart:
@@ -265,9 +322,16 @@ class _FormulaReader:
         start = self._here
         power = self._signed(_limit(_NESTING, depth + 1, sign)).expr
         # A power with a parameter in it would have no dimension.
-        if not (isinstance(power, Number) and power.dimension == COUNT and power.value in _EXPONENTS):
-            wanted = f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by pow(x, y), of plain numbers)"
-            raise FormulaError(f"an exponent must be {wanted}; got {short(repr(power))}", start.column)
+        if not (
+            isinstance(power, Number) and power.dimension == COUNT and power.value in _EXPONENTS
+        ):
+            wanted = (
+                f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by"
+                " pow(x, y), of plain numbers)"
+            )
+            raise FormulaError(
+                f"an exponent must be {wanted}; got {short(repr(power))}", start.column
+            )
         return self._built(sign, lambda expr: expr ** int(power.value), base)
 
     def _atom(self, depth: int) -> _ParsedPart:
@@ -301,8 +365,12 @@ class _FormulaReader:
         if name.text not in self._named:
             expr = self._known.get(name.text)
             if expr is None:
-                what, among = ("function", _FUNCTIONS) if name.kind == "call" else ("name", self._known)
-                near = did_you_mean(name.text, [each for each in among if re.fullmatch(self._name_of, each)])
+                what, among = (
+                    ("function", _FUNCTIONS) if name.kind == "call" else ("name", self._known)
+                )
+                near = did_you_mean(
+                    name.text, [each for each in among if re.fullmatch(self._name_of, each)]
+                )
                 raise FormulaError(f"there is no {what} {short(name.text)}{near}", name.column)
             self._named[name.text] = _checked(name, _measured(expr))
         return self._named[name.text]
@@ -319,8 +387,12 @@ class _FormulaReader:
             return
         token = self._here
         if opened and token.kind == "end":
-            raise FormulaError(f"the '(' at column {opened.column} is not closed; write a ')'", token.column)
-        strange = "is no part of arithmetic" if token.kind == "stray" else "has no operator before it"
+            raise FormulaError(
+                f"the '(' at column {opened.column} is not closed; write a ')'", token.column
+            )
+        strange = (
+            "is no part of arithmetic" if token.kind == "stray" else "has no operator before it"
+        )
         reason = _MISPLACED.get(token.text, f"{strange}; operators are + - * / **")
         raise FormulaError(f"{short(token.text)} {reason}", token.column)
 
@@ -334,9 +406,15 @@ class _FormulaReader:
 
     def _added(self, sign: _FormulaToken, terms: list[_ParsedPart]) -> _ParsedPart:
         # One sum of many terms, not a tower of pairs: the value is the same and the tree stays low.
-        return terms[0] if len(terms) == 1 else self._built(sign, lambda *each: nodes.total(each), *terms)
+        return (
+            terms[0]
+            if len(terms) == 1
+            else self._built(sign, lambda *each: nodes.total(each), *terms)
+        )
 
-    def _built(self, sign: _FormulaToken, make: Callable[..., Expr], *parts: _ParsedPart) -> _ParsedPart:
+    def _built(
+        self, sign: _FormulaToken, make: Callable[..., Expr], *parts: _ParsedPart
+    ) -> _ParsedPart:
         above = _checked(sign, _above(parts[0].expr, *parts))
         return above._replace(expr=self._made(sign, make, *(each.expr for each in parts)))
 
@@ -351,7 +429,9 @@ def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
     _limit(_LENGTH, len(text), _FormulaToken("", "", _LENGTH[0] + 1))
     if strange := re.search(r"[^\t\n -~]", text):
         name = f"U+{ord(strange[0]):04X} {unicodedata.name(strange[0], 'without a name')}"
-        raise FormulaError(f"the character {name} cannot stand here; write ASCII: * / - <=", strange.start() + 1)
+        raise FormulaError(
+            f"the character {name} cannot stand here; write ASCII: * / - <=", strange.start() + 1
+        )
     operations = 0
     for match in pattern.finditer(text):
         kind = match.lastgroup or ""
@@ -382,4 +462,8 @@ def _measured(expr: Expr) -> _ParsedPart:
 
 
 def _above(expr: Expr, *parts: _ParsedPart) -> _ParsedPart:
-    return _ParsedPart(expr, 1 + max((each.height for each in parts), default=0), 1 + sum(each.size for each in parts))
+    return _ParsedPart(
+        expr,
+        1 + max((each.height for each in parts), default=0),
+        1 + sum(each.size for each in parts),
+    )

@@ -1,4 +1,5 @@
-"""What expressions are made of: numbers and named parameters with dimensions, operations, ways through a tree, its text.
+"""What expressions are made of: numbers and named parameters with dimensions, operations, ways
+through a tree, its text.
 
 A dimension is what a number counts, without how large its unit is.
 """
@@ -89,7 +90,9 @@ def _read_dimension(text: str) -> Dimension:
             if word == "1" and sign == 1:
                 continue
             if term is None or term["base"] not in powers:
-                raise UnitError(f"{text!r} is not a dimension; write base units as in 's/B': {', '.join(BASES)}")
+                raise UnitError(
+                    f"{text!r} is not a dimension; write base units as in 's/B': {', '.join(BASES)}"
+                )
             powers[term["base"]] += sign * int(term["power"] or 1)
     return Dimension(tuple(powers.values()))
 
@@ -186,7 +189,9 @@ class Parameter(Expr):
 
     def __post_init__(self) -> None:
         if len(self.name) > 256 or not _NAME.fullmatch(self.name):
-            raise ModelError(f"{self.name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots")
+            raise ModelError(
+                f"{self.name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots"
+            )
         if self.value is not None and not math.isfinite(self.value):
             raise ModelError(f"parameter {self.name} must be finite, got {self.value!r}")
 
@@ -237,19 +242,20 @@ def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
     if not kept:
         return zero(next((term.dimension for term in given if term.dimension != COUNT), dimension))
     if all(isinstance(term, Number) for term in kept):
-        # One after the other, as the tape does; the built-in sum compensates in some versions of Python.
+        # One after the other, as the tape does; the built-in sum compensates in some versions of
+        # Python.
         return Number(reduce(float.__add__, map(constant, kept)), one_dimension("add", kept))
     return kept[0] if len(kept) == 1 else Operation("sum", tuple(kept), one_dimension("add", kept))
 
 
 def constant(node: Expr) -> float:
-    """Give the value of a constant."""
+    """Return the value of a constant."""
     assert isinstance(node, Number)
     return node.value
 
 
 def is_number(node: Expr, value: float) -> bool:
-    """Say whether a node is this very constant."""
+    """Return whether a node is this very constant."""
     return isinstance(node, Number) and node.value == value
 
 
@@ -259,7 +265,8 @@ def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
     for node in known[1:]:
         if node.dimension != known[0].dimension:
             raise ModelError(
-                f"cannot {verb} [{known[0].dimension}] and [{node.dimension}]: {_short(known[0])} and {_short(node)}"
+                f"cannot {verb} [{known[0].dimension}] and [{node.dimension}]: {_short(known[0])}"
+                f" and {_short(node)}"
             )
     return known[0].dimension if known else COUNT
 
@@ -341,7 +348,9 @@ def levels(count: float, radix: float) -> int:
 def check_radix(radix: float) -> None:
     """Insist on a whole number of branches, at least 2."""
     if not (radix >= 2 and float(radix).is_integer()):
-        raise ModelError(f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}")
+        raise ModelError(
+            f"the radix of ceil_log must be a whole number of at least 2, got {radix:g}"
+        )
 
 
 def maximum(*operands: Like) -> Expr:
@@ -434,8 +443,8 @@ def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
     for node in nodes:
         if isinstance(node, Parameter) and found.setdefault(node.name, node) != node:
             raise ModelError(
-                f"parameter {node.name} stands for two values, {found[node.name].value} and {node.value}; "
-                "give each a name of its own"
+                f"parameter {node.name} stands for two values, {found[node.name].value} and"
+                f" {node.value}; give each a name of its own"
             )
     return tuple(found.values())
 
@@ -481,7 +490,9 @@ def _rebuilt(node: Expr, made: Mapping[int, Expr], replacements: Mapping[str, Li
     return replace(node, inner=made[id(node.inner)]) if isinstance(node, Booked) else node
 
 
-def _extreme(operator: str, function: Callable[[Iterable[float]], float], values: Iterable[Like]) -> Expr:
+def _extreme(
+    operator: str, function: Callable[[Iterable[float]], float], values: Iterable[Like]
+) -> Expr:
     nodes = tuple(map(as_expr, values))
     if not nodes:
         raise ModelError(f"{operator} needs at least one operand")
@@ -541,7 +552,8 @@ _INFIX = {
 
 
 def text(expr: Expr) -> str:
-    """Write an expression with as few parentheses as its meaning allows; parts too long to read are dots.
+    """Write an expression with as few parentheses as its meaning allows; parts too long to read are
+    dots.
 
     >>> x = Parameter("x", value=2.0)
     >>> text((x + 1) / x ** 2)
@@ -561,7 +573,7 @@ def number_text(value: float) -> str:
 
 
 def _text(node: Expr, made: Made) -> tuple[str, int]:
-    """Give the text and how tightly it binds, from those of the operands."""
+    """Return the text and how tightly it binds, from those of the operands."""
     if isinstance(node, Number):
         # A bare zero goes with any dimension; other constants are written as a spec writes them.
         unit = "" if node.dimension == COUNT or node.value == 0 else f" {node.dimension}"
@@ -576,8 +588,14 @@ def _text(node: Expr, made: Made) -> tuple[str, int]:
         return " ** ".join(_within(each, _ATOM) for each in inner), _POWER
     if node.operator in _INFIX:
         sign, level = _INFIX[node.operator]
-        # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round differently.
-        return sign.join([_within(inner[0], level), *(_within(each, level + 1) for each in inner[1:])]), level
+        # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round
+        # differently.
+        return (
+            sign.join(
+                [_within(inner[0], level), *(_within(each, level + 1) for each in inner[1:])]
+            ),
+            level,
+        )
     return f"{node.operator}({', '.join(words for words, _ in inner)})", _ATOM
 
 

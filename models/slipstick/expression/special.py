@@ -1,8 +1,10 @@
-"""Special functions of queueing and of networks: each one node with a stable evaluation and its derivative.
+"""Special functions of queueing and of networks: each one node with a stable evaluation and its
+derivative.
 
-They are nodes because composing them from arithmetic loses all digits somewhere: 1 - r^n over 1 - r at r = 1, a^c / c!
-at c = 200. `kernels` says how each is computed, `symbolic` what SymPy and paper make of it.
-Arguments that count (servers, terms, stages) are whole numbers; there is no derivative by them.
+They are nodes because composing them from arithmetic loses all digits somewhere: 1 - r^n over 1 - r
+at r = 1, a^c / c! at c = 200. `kernels` says how each is computed, `symbolic` what SymPy and paper
+make of it. Arguments that count (servers, terms, stages) are whole numbers; there is no derivative
+by them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ def log(operand: Like) -> Expr:
 
 
 def raised(base: Like, exponent: Like) -> Expr:
-    """Raise a plain number of at least 0 to a plain number; ``x ** 3`` is for whole powers of quantities.
+    """Raise a plain number of at least 0 to a plain number; ``x ** 3`` is for whole powers of
+    quantities.
 
     >>> raised(2, 0.5)
     pow(2, 0.5)
@@ -36,7 +39,8 @@ def raised(base: Like, exponent: Like) -> Expr:
 
 
 def geometric_sum(ratio: Like, terms: Like) -> Expr:
-    """Add the first terms of 1 + r + r^2 + ..., their number given: (1 - r^n) / (1 - r), also at r = 1.
+    """Add the first terms of 1 + r + r^2 + ..., their number given: (1 - r^n) / (1 - r), also at r
+    = 1.
 
     Parameters
     ----------
@@ -65,26 +69,30 @@ def erlang_b(load: Like, servers: Like) -> Expr:
     load : a, arrivals in a service time, above 0 [1]
     servers : c, at most ten million, no number beyond [1]
 
-    Source: Erlang, 1917; the recursion 1/B_k = 1 + (k/a) / B_{k-1} never overflows before the answer is 0.
+    Source: Erlang, 1917; the recursion 1/B_k = 1 + (k/a) / B_{k-1} never overflows before the
+    answer is 0.
     """
     return of_counts("erlang_b", load, servers)
 
 
 def palm(load: Like, services: Like) -> Expr:
-    """Take 1 / A of Palm's function A = 1 + y/(x+1) + y^2/((x+1)(x+2)) + ... of a queue that customers abandon.
+    """Take 1 / A of Palm's function A = 1 + y/(x+1) + y^2/((x+1)(x+2)) + ... of a queue that
+    customers abandon.
 
     Parameters
     ----------
     load : y, arrivals in a mean patience, at least 0 [1]
     services : x, services of all servers in a mean patience, above 0 [1]
 
-    Source: Palm, Methods of judging the annoyance caused by congestion, Tele 4, 1953; every term is positive.
+    Source: Palm, Methods of judging the annoyance caused by congestion, Tele 4, 1953; every term is
+    positive.
     """
     return of_counts("palm", load, services)
 
 
 def engset(load: Like, servers: Like, sources: Like) -> Expr:
-    """Engset's time congestion: C(N,c) a^c / sum_{k=0..c} C(N,k) a^k, the share of time with all servers busy.
+    """Engset's time congestion: C(N,c) a^c / sum_{k=0..c} C(N,k) a^k, the share of time with all
+    servers busy.
 
     Parameters
     ----------
@@ -100,7 +108,10 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
     """
     most, few = as_expr(servers), as_expr(sources)
     if isinstance(most, Number) and isinstance(few, Number) and few.value < most.value:
-        wanted = f"engset(load, servers, sources) takes at least as many sources as servers, {number_text(most.value)}"
+        wanted = (
+            "engset(load, servers, sources) takes at least as many sources as servers,"
+            f" {number_text(most.value)}"
+        )
         raise ModelError(f"{wanted}; got {number_text(few.value)} sources")
     return of_counts("engset", load, most, few)
 
@@ -113,13 +124,15 @@ def poisson(mean: Like, count: Like) -> Expr:
     mean : a, above 0 [1]
     count : n, whole, at least 0 [1]
 
-    Source: Loader, Fast and accurate computation of binomial probabilities, 2000, for the digits of large counts.
+    Source: Loader, Fast and accurate computation of binomial probabilities, 2000, for the digits of
+    large counts.
     """
     return of_counts("poisson", mean, count)
 
 
 def md1_number(load: Like, count: Like) -> Expr:
-    """Probability of a number of customers at a single server with Poisson arrivals and constant service.
+    """Probability of a number of customers at a single server with Poisson arrivals and constant
+    service.
 
     Parameters
     ----------
@@ -132,20 +145,23 @@ def md1_number(load: Like, count: Like) -> Expr:
 
 
 def md1_late(load: Like, elapsed: Like) -> Expr:
-    """Probability of a longer wait at a single server with Poisson arrivals and constant service, in order of arrival.
+    """Probability of a longer wait at a single server with Poisson arrivals and constant service,
+    in order of arrival.
 
     Parameters
     ----------
     load : arrivals in a service time, below 1 [1]
     elapsed : the wait in service times, below 1000, no number beyond [1]
 
-    Source: Erlang, 1909; Franx, Operations Research Letters 29(5), 2001, for a sum without differences.
+    Source: Erlang, 1909; Franx, Operations Research Letters 29(5), 2001, for a sum without
+    differences.
     """
     return of_counts("md1_late", load, elapsed)
 
 
 def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
-    """Rate on a link behind stages of switches that drop what collides: m <- 1 - (1 - m/b)^a at each.
+    """Rate on a link behind stages of switches that drop what collides: m <- 1 - (1 - m/b)^a at
+    each.
 
     Parameters
     ----------
@@ -160,7 +176,8 @@ def drop_stages(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
 
 
 def retried_rate(rate: Like, inputs: Like, outputs: Like, stages: Like) -> Expr:
-    """Rate on an input link when dropped requests are repeated: the root m' of m' = m / (m + P (1 - m)).
+    """Rate on an input link when dropped requests are repeated: the root m' of m' = m / (m + P (1 -
+    m)).
 
     P = (b/a)^n drop_stages(m', a, b, n) / m' is the share of requests that get through.
 

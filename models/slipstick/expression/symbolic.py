@@ -1,8 +1,9 @@
 """Expressions in SymPy's hands: for LaTeX and algebra, never for evaluation.
 
-SymPy is imported when a tree is first passed to it: it is most of a program's start-up. It gets symbols made from
-checked names and numbers only; no text is ever parsed by it. Special functions are written out where mathematics has a form,
-else they are functions of their own with a name on paper and no value; the tests compute them by second roads.
+SymPy is imported when a tree is first passed to it: it is most of a program's start-up. It gets
+symbols made from checked names and numbers only; no text is ever parsed by it. Special functions
+are written out where mathematics has a form, else they are functions of their own with a name on
+paper and no value; the tests compute them by second roads.
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
         if isinstance(node, Parameter):
             made[id(node)] = known.setdefault(node.name, sympy.Symbol(node.name, positive=True))
         elif isinstance(node, Number):
-            made[id(node)] = sympy.Integer(int(node.value)) if node.value.is_integer() else sympy.Float(node.value)
+            made[id(node)] = (
+                sympy.Integer(int(node.value))
+                if node.value.is_integer()
+                else sympy.Float(node.value)
+            )
         elif isinstance(node, Booked):
             made[id(node)] = made[id(node.inner)]
         else:
@@ -86,7 +91,9 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
 
 @cache
 def _printer() -> Any:
-    """Make SymPy's printer of LaTeX, which can write a power of anything but of a choice between ranges."""
+    """Make SymPy's printer of LaTeX, which can write a power of anything but of a choice between
+    ranges.
+    """
     from sympy.printing.latex import LatexPrinter
 
     def power_of_ranges(self: Any, expr: Any, exp: str | None = None) -> str:
@@ -109,14 +116,19 @@ def _terms(arg: Any) -> tuple[Any, ...]:
 def _ranges(x: Any, limit: Any, below: Any, above: Any) -> Any:
     # Piecewise itself would solve a condition with another range in it, which may never end.
     first, other = (below, sympy.Le(x, limit, evaluate=False)), (above, sympy.true)
-    pairs = (sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *each) for each in (first, other))
+    pairs = (
+        sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *each)
+        for each in (first, other)
+    )
     return sympy.Basic.__new__(sympy.Piecewise, *pairs)
 
 
 _RULES: dict[str, Callable[..., Any]] = {
     "sum": lambda *args: sympy.Add(*(term for arg in args for term in _terms(arg))),
     "difference": lambda a, b: sympy.Add(*_terms(a), sympy.Mul(-1, b)),
-    "product": lambda *args: sympy.Mul(*sorted(args, key=lambda arg: not arg.is_Number)),  # 2 a, not a 2
+    "product": lambda *args: sympy.Mul(
+        *sorted(args, key=lambda arg: not arg.is_Number)
+    ),  # 2 a, not a 2
     "quotient": lambda a, b: sympy.Pow(b, -1) if a == 1 else sympy.Mul(a, sympy.Pow(b, -1)),
     "power": lambda base, exponent: sympy.Pow(base, exponent),
     "max": lambda *args: sympy.Max(*args, evaluate=False),
@@ -132,7 +144,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     "log": lambda x: sympy.log(x),
     "pow": lambda base, exponent: sympy.Pow(base, exponent),
     "geometric_sum": lambda r, n: (1 - r**n) / (1 - r),
-    "geometric_mean": lambda r, most: r / (1 - r) - (most + 1) * r ** (most + 1) / (1 - r ** (most + 1)),
+    "geometric_mean": lambda r, most: (
+        r / (1 - r) - (most + 1) * r ** (most + 1) / (1 - r ** (most + 1))
+    ),
     "poisson": lambda mean, n: mean**n * sympy.exp(-mean) / sympy.factorial(n),
 }
 
@@ -145,4 +159,6 @@ _ON_PAPER = {
     "drop_stages": r"D^{{{1} \times {2}}}_{{{3}}}\left({0}\right)",
     "retried_rate": r"R^{{{1} \times {2}}}_{{{3}}}\left({0}\right)",
 }
-"""LaTeX of the functions that SymPy does not know, in which braces hold the numbers of their operands."""
+"""LaTeX of the functions that SymPy does not know, in which braces hold the numbers of their
+operands.
+"""

@@ -1,13 +1,13 @@
 """Trees turned into a list of instructions, run over whole arrays in cache-sized chunks.
 
-Equal subtrees are computed once. What does not depend on a varied parameter is computed once for all
-points; the rest goes chunk by chunk through a few reused buffers, so that intermediate results stay in
-the cache. No text is generated and nothing is evaluated as code. `OPERATORS` says what each operator and special
-function does to arrays, and to derivatives.
+Equal subtrees are computed once. What does not depend on a varied parameter is computed once for
+all points; the rest goes chunk by chunk through a few reused buffers, so that intermediate results
+stay in the cache. No text is generated and nothing is evaluated as code. `OPERATORS` says what each
+operator and special function does to arrays, and to derivatives.
 
-Of the queue with constant service, M/D/1, the textbook's series alternate and lose all digits at a few dozen customers.
-Here every term is positive: the numbers present follow from each other by Ramaswami's recursion, and waits from the
-numbers present by Franx' sum.
+Of the queue with constant service, M/D/1, the textbook's series alternate and lose all digits at a
+few dozen customers. Here every term is positive: the numbers present follow from each other by
+Ramaswami's recursion, and waits from the numbers present by Franx' sum.
 
 Source: Ramaswami, Stochastic Models 4(1), 1988; Franx, Operations Research Letters 29(5), 2001.
 """
@@ -38,10 +38,14 @@ from slipstick.expression.nodes import (
 from slipstick.late import Array, np
 
 CHUNK = 16_384
-"""Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see benchmarks/closed_form.py."""
+"""Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see
+benchmarks/closed_form.py.
+"""
 
 _BUFFERS = 20
-"""With fewer arrays in play a chunk is as many times longer, up to eight: each costs a few calls."""
+"""With fewer arrays in play a chunk is as many times longer, up to eight: each costs a few
+calls.
+"""
 
 Values = Mapping[str, "Array | float"]
 
@@ -93,7 +97,9 @@ class Tape:
 
     def __init__(self, outputs: Sequence[Expr]) -> None:
         nodes = [*walk(*outputs)]
-        self.parameters: dict[str, Parameter] = {each.name: each for each in parameters_among(nodes)}
+        self.parameters: dict[str, Parameter] = {
+            each.name: each for each in parameters_among(nodes)
+        }
         self._numbers: dict[int, float] = {}
         self._inputs: dict[int, str] = {}
         self._booked: dict[int, str] = {}
@@ -120,7 +126,9 @@ class Tape:
         return self._evaluated(values)
 
     def listing(self) -> dict[str, Any]:
-        """Give the tape as plain data, for a page that runs it: what each register holds, the instructions in order, outputs."""
+        """Return the tape as plain data, for a page that runs it: what each register holds, the
+        instructions in order, outputs.
+        """
         return {
             "size": len(self._registers),
             "numbers": list(self._numbers.items()),
@@ -131,12 +139,14 @@ class Tape:
         }
 
     def run_with(self, values: Values, watch: Callable[[Sequence[Array]], object]) -> Array:
-        """Evaluate the first output; show the others to `watch`, chunk by chunk, and keep nothing of them.
+        """Evaluate the first output; show the others to `watch`, chunk by chunk, and keep nothing
+        of them.
 
         Parameters
         ----------
         values : as for `run`
-        watch : takes the other outputs at some of the points, or one value that holds for all of these
+        watch : takes the other outputs at some of the points, or one value that holds for all of
+            these
 
         Returns
         -------
@@ -144,11 +154,15 @@ class Tape:
         """
         return self._evaluated(values, watch)[0]
 
-    def _evaluated(self, values: Values, watch: Callable[[Sequence[Array]], object] | None = None) -> list[Array]:
+    def _evaluated(
+        self, values: Values, watch: Callable[[Sequence[Array]], object] | None = None
+    ) -> list[Array]:
         base = self._inputs_as_arrays(values)
         points, varying, registers = _points(base), self._varying(base), dict(base)
         with np.errstate(all="ignore"):
-            self._execute(registers, [each for each in self._instructions if each.out not in varying], 1)
+            self._execute(
+                registers, [each for each in self._instructions if each.out not in varying], 1
+            )
             if points != 1:
                 return self._run_chunks(registers, varying, points, watch)
             if watch is None:
@@ -157,7 +171,9 @@ class Tape:
             return [np.array(registers[self._outputs[0]])]
 
     def differentiate(self, values: Values, output: int = 0) -> Derivatives:
-        """Evaluate one output with its derivatives by every parameter and labelled part (reverse mode)."""
+        """Evaluate one output with its derivatives by every parameter and labelled part (reverse
+        mode).
+        """
         registers = self._inputs_as_arrays(values)
         points = _points(registers)
         with np.errstate(all="ignore"):
@@ -177,14 +193,16 @@ class Tape:
             booked[label] = booked[label] + part if label in booked else part
         return Derivatives(
             value=spread(self._outputs[output]),
-            by_parameter={name: bars.get(register, none) for register, name in self._inputs.items()},
+            by_parameter={
+                name: bars.get(register, none) for register, name in self._inputs.items()
+            },
             booked=booked,
             once={label: spread(register) for register, label in labels.items()},
             inputs={name: spread(register) for register, name in self._inputs.items()},
         )
 
     def _record(self, node: Expr, seen: Mapping[int, int]) -> int:
-        """Give a node its register, sharing it with an equal one."""
+        """Return a node its register, sharing it with an equal one."""
         args = tuple(seen[id(operand)] for operand in operands(node))
         operator, own = _signature(node)
         key = (operator, own, args)
@@ -204,7 +222,10 @@ class Tape:
         """Refuse names that no parameter has."""
         unknown = [name for name in values if name not in self.parameters]
         if unknown:
-            raise ModelError(f"no parameter is named {', '.join(unknown)}; there are {', '.join(self.parameters)}")
+            raise ModelError(
+                f"no parameter is named {', '.join(unknown)}; there are"
+                f" {', '.join(self.parameters)}"
+            )
 
     def _inputs_as_arrays(self, values: Values) -> dict[int, Array]:
         self.check_names(values)
@@ -213,7 +234,9 @@ class Tape:
             given = values.get(name, self.parameters[name].value)
             if given is None:
                 raise ModelError(f"parameter {name} has no value")
-            registers[register] = np.ascontiguousarray(np.atleast_1d(np.asarray(given, dtype=np.float64)))
+            registers[register] = np.ascontiguousarray(
+                np.atleast_1d(np.asarray(given, dtype=np.float64))
+            )
         return registers
 
     def _varying(self, base: Mapping[int, Array]) -> set[int]:
@@ -223,7 +246,9 @@ class Tape:
                 varying.add(each.out)
         return varying
 
-    def _execute(self, registers: dict[int, Array], instructions: Sequence[Instruction], points: int) -> None:
+    def _execute(
+        self, registers: dict[int, Array], instructions: Sequence[Instruction], points: int
+    ) -> None:
         """Run instructions with a fresh array for each result."""
         for each in instructions:
             args = [registers[arg] for arg in each.args]
@@ -260,17 +285,25 @@ class Tape:
                 local[register] = registers[register][start:stop]
             for each in steps:
                 whole = finals.get(each.out)
-                out = buffers[slot[each.out]][: stop - start] if whole is None else whole[start:stop]
+                out = (
+                    buffers[slot[each.out]][: stop - start] if whole is None else whole[start:stop]
+                )
                 OPERATORS[each.operator].evaluate([local[arg] for arg in reads[each.out]], out)
                 local[each.out] = out
             if watch is not None:
                 watch([local[register] for register in kept])
         return [
-            finals[source] if source in finals else np.array(np.broadcast_to(registers[source], (points,)))
+            (
+                finals[source]
+                if source in finals
+                else np.array(np.broadcast_to(registers[source], (points,)))
+            )
             for source in sources
         ]
 
-    def _adjoints(self, registers: Mapping[int, Array], output: int, points: int) -> dict[int, Array]:
+    def _adjoints(
+        self, registers: Mapping[int, Array], output: int, points: int
+    ) -> dict[int, Array]:
         bars: dict[int, Array] = {output: np.ones(points)}
         for each in reversed(self._instructions):
             bar = bars.get(each.out)
@@ -278,7 +311,9 @@ class Tape:
                 continue
             args = [registers[arg] for arg in each.args]
             parts = (
-                [bar] if each.operator == "booked" else OPERATORS[each.operator].derive(args, registers[each.out], bar)
+                [bar]
+                if each.operator == "booked"
+                else OPERATORS[each.operator].derive(args, registers[each.out], bar)
             )
             for register, part in zip(each.args, parts, strict=True):
                 if part is not None:
@@ -290,7 +325,7 @@ class Tape:
 
 
 def _signature(node: Expr) -> tuple[str, object]:
-    """Say what a node does beyond its operands: operator and own value or name."""
+    """Return what a node does beyond its operands: operator and own value or name."""
     match node:
         case Number(value):
             return "number", value
@@ -319,9 +354,13 @@ def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
     return owner
 
 
-def _slots(steps: Sequence[Instruction], owner: Mapping[int, int], kept: Sequence[int]) -> tuple[dict[int, int], int]:
+def _slots(
+    steps: Sequence[Instruction], owner: Mapping[int, int], kept: Sequence[int]
+) -> tuple[dict[int, int], int]:
     """Assign buffers so that the buffer of a result is reused after its last use."""
-    last_read = {owner.get(arg, arg): index for index, each in enumerate(steps) for arg in each.args}
+    last_read = {
+        owner.get(arg, arg): index for index, each in enumerate(steps) for arg in each.args
+    }
     last_read |= dict.fromkeys(kept, len(steps))
     slot: dict[int, int] = {}
     free: list[int] = []
@@ -346,7 +385,18 @@ MOST = 1e7
 MOST_STAGES = 1024.0
 """The same for stages of switches: with two branches each, as many leaves as a double can count."""
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+_BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+)
 
 # h(y) = coth(y/2)/2 - 1/y = sum_k B_2k y^(2k-1) / (2k)!: ten terms reach the last bit for |y| <= 1.
 _SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
@@ -357,7 +407,8 @@ _ODD = tuple(1 / k for k in range(3, 19, 2))
 
 
 def _pow(args: Sequence[Array], out: Array) -> None:
-    # Of one length, because NumPy takes a short cut, with other last bits, where one exponent holds for all.
+    # Of one length, because NumPy takes a short cut, with other last bits, where one exponent holds
+    # for all.
     base, exponent = (np.ascontiguousarray(np.broadcast_to(arg, out.shape)) for arg in args)
     np.power(base, exponent, out=out)
 
@@ -366,7 +417,10 @@ def _pow_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array 
     base, exponent = args
     # 0^0 is 1, and its derivative by the base is 0 like that of any constant.
     slope = np.where(exponent == 0.0, 0.0, exponent * np.power(base, exponent - 1.0))
-    return [bar * slope, np.where(value == 0.0, 0.0, bar * value * np.log(np.where(base > 0.0, base, 1.0)))]
+    return [
+        bar * slope,
+        np.where(value == 0.0, 0.0, bar * value * np.log(np.where(base > 0.0, base, 1.0))),
+    ]
 
 
 def _exprel(args: Sequence[Array], out: Array) -> None:
@@ -409,7 +463,9 @@ def _geometric_mean(args: Sequence[Array], out: Array) -> None:
     np.copyto(out, most - out, where=step > 0.0)
     if np.min(wide) <= 1.0:
         # Near 1 the two terms cancel; what is left of them is K/2 and an odd series.
-        near = most / 2.0 + step * (count**2 * _series(_SLOPES, wide**2) - _series(_SLOPES, small**2))
+        near = most / 2.0 + step * (
+            count**2 * _series(_SLOPES, wide**2) - _series(_SLOPES, small**2)
+        )
         np.copyto(out, near, where=wide <= 1.0)
     np.copyto(out, 0.0, where=most <= 0.0)
 
@@ -417,24 +473,35 @@ def _geometric_mean(args: Sequence[Array], out: Array) -> None:
 def _geometric_mean_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
     step, count = np.abs(np.log(args[0])), args[1] + 1.0
     wide = step * count
-    far = (0.5 / np.sinh(step / 2.0)) ** 2 - (count * 0.5 / np.sinh(np.minimum(wide, 1400.0) / 2.0)) ** 2
+    far = (0.5 / np.sinh(step / 2.0)) ** 2 - (
+        count * 0.5 / np.sinh(np.minimum(wide, 1400.0) / 2.0)
+    ) ** 2
     near = count**2 * _series(_CURVES, wide**2) - _series(_CURVES, step**2)
     return [bar * np.where(wide > 1.0, far, near) / args[0], None]
 
 
 def _counted(count: Array, most: float = MOST) -> Array:
-    """Take counts as they are, but what cannot be counted one by one as no number: 0 steps, and NaN at the end."""
-    return count if float(np.max(count, initial=0.0)) <= most else np.where(count <= most, count, np.nan)
+    """Take counts as they are, but what cannot be counted one by one as no number: 0 steps, and
+    NaN at the end.
+    """
+    return (
+        count
+        if float(np.max(count, initial=0.0)) <= most
+        else np.where(count <= most, count, np.nan)
+    )
 
 
 def _most(count: Array) -> int:
     return int(np.max(np.nan_to_num(count), initial=0.0))
 
 
-def _inverse_loss(ratio: Callable[[Array], Array], first: Array, servers: Array, out: Array) -> None:
+def _inverse_loss(
+    ratio: Callable[[Array], Array], first: Array, servers: Array, out: Array
+) -> None:
     """Run I_k = 1 + ratio(k) I_{k-1} up to k = servers, from I = 1 at k = first.
 
-    Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I is 1 until then.
+    Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I
+    is 1 until then.
     """
     whole = not np.any(first)
     out[...] = 1.0
@@ -447,7 +514,9 @@ def _inverse_loss(ratio: Callable[[Array], Array], first: Array, servers: Array,
 
 
 def _first(largest: Array, servers: Array) -> Array:
-    """Tell where to begin: terms of the sum fall off as exp(-i^2 / 2c) below the largest, so nine widths are enough."""
+    """Return where to begin: terms of the sum fall off as exp(-i^2 / 2c) below the largest, so
+    nine widths are enough.
+    """
     begin = np.floor(largest - 9.0 * np.sqrt(largest) - 40.0)
     return np.where((servers < 1000.0) | (begin < 0.0), 0.0, begin)
 
@@ -468,9 +537,13 @@ def _erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[A
 
 
 def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
-    """Give Palm's function and its derivatives by the load and by the services; infinite where it has no double."""
+    """Return Palm's function and its derivatives by the load and by the services; infinite where
+    it has no double.
+    """
     shape = np.broadcast_shapes(np.shape(load), np.shape(services))
-    term, total, by_load, by_services, sums = (np.full(shape, each) for each in (1.0, 1.0, 0.0, 0.0, 0.0))
+    term, total, by_load, by_services, sums = (
+        np.full(shape, each) for each in (1.0, 1.0, 0.0, 0.0, 0.0)
+    )
     for k in range(1, int(MOST)):
         term = term * (load / (services + k))
         sums = sums + 1.0 / (services + k)
@@ -492,7 +565,9 @@ def _palm_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array
 
 def _engset(args: Sequence[Array], out: Array) -> None:
     load, sources = args[0], args[2]
-    servers = np.where(sources >= args[1], _counted(args[1]), np.nan)  # with fewer sources the sum below has no end
+    servers = np.where(
+        sources >= args[1], _counted(args[1]), np.nan
+    )  # with fewer sources the sum below has no end
     first = _first(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
     each = 1.0 / load
     _inverse_loss(lambda k: k / (sources - k + 1.0) * each, first, servers, out)
@@ -507,7 +582,9 @@ def _engset_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arr
 
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-_FACTORIALS = [lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * log(2.0 * pi) for n in range(16)]
+_FACTORIALS = [
+    lgamma(n + 1.0) - (n + 0.5) * log(n or 1.0) + n - 0.5 * log(2.0 * pi) for n in range(16)
+]
 """log n! less Stirling's formula without its series."""
 
 
@@ -535,15 +612,17 @@ def _poisson_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Ar
 
 
 def _after(rate: Array, inputs: Array, outputs: Array) -> Array:
-    """Give the rate behind one stage; by logarithms, because 1 - m/b loses a small m."""
+    """Return the rate behind one stage; by logarithms, because 1 - m/b loses a small m."""
     result: Array = -np.expm1(inputs * np.log1p(-rate / outputs))
     return result
 
 
 def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple[Array, Array]:
-    """Give the rate behind the stages and its derivative."""
+    """Return the rate behind the stages and its derivative."""
     stages = _counted(stages, MOST_STAGES)
-    slope = np.ones(np.broadcast_shapes(*(np.shape(each) for each in (rate, inputs, outputs, stages))))
+    slope = np.ones(
+        np.broadcast_shapes(*(np.shape(each) for each in (rate, inputs, outputs, stages)))
+    )
     rate = np.where(np.isnan(stages), np.nan, rate * slope)
     for stage in range(_most(stages)):
         going = stages > stage
@@ -577,7 +656,8 @@ def _retried_rate(args: Sequence[Array], out: Array) -> None:
     fan = np.power(outputs / inputs, stages)
     found = np.array(np.broadcast_to(rate, out.shape))
     going = np.ones(out.shape, dtype=bool)
-    # The balance is concave and rises: Newton's steps from below stay below, until rounding stops them.
+    # The balance is concave and rises: Newton's steps from below stay below, until rounding stops
+    # them.
     for _ in range(60):
         behind, slope = _through(found, inputs, outputs, stages)
         lacking = rate * (1.0 - found) - fan * behind * (1.0 - rate)
@@ -594,14 +674,21 @@ def _retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> li
     rate, inputs, outputs, stages = args
     fan = np.power(outputs / inputs, stages)
     behind, slope = _through(value, inputs, outputs, stages)
-    return [bar * (fan * behind + 1.0 - value) / (fan * slope * (1.0 - rate) + rate), None, None, None]
+    return [
+        bar * (fan * behind + 1.0 - value) / (fan * slope * (1.0 - rate) + rate),
+        None,
+        None,
+        None,
+    ]
 
 
 _LARGEST = int(float_info.max)
 
 
 def _fold(name: str) -> Evaluation:
-    """Combine operands from left to right by a function of NumPy; as long as they hold for all points, one number does."""
+    """Combine operands from left to right by a function of NumPy; as long as they hold for all
+    points, one number does.
+    """
 
     def kernel(args: Sequence[Array], out: Array) -> None:
         function, (first, *rest) = getattr(np, name), args
@@ -653,7 +740,9 @@ def _levels(counts: Array, radix: float, out: Array) -> None:
 
 @lru_cache(maxsize=64)
 def _reaches(radix: float) -> Array:
-    """List the largest doubles not above radix^k, k = 0, 1, ..., and infinity: comparing with them is exact."""
+    """List the largest doubles not above radix^k, k = 0, 1, ..., and infinity: comparing with
+    them is exact.
+    """
     check_radix(radix)
     reaches, power = [], 1
     while power <= _LARGEST:
@@ -664,7 +753,8 @@ def _reaches(radix: float) -> Array:
 
 
 def _power(args: Sequence[Array], out: Array) -> None:
-    # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does not.
+    # Multiplying keeps one point and the same point in a sweep equal to the last bit; np.power does
+    # not.
     out[...] = _whole_power(args[0], int(args[1].flat[0]))
 
 
@@ -677,7 +767,7 @@ def _whole_power(base: Array, exponent: int) -> Array:
 
 
 def _first_attaining(args: Sequence[Array], value: Array, bar: Array) -> list[Array]:
-    """Give the whole derivative to the first operand that equals the extreme."""
+    """Return the whole derivative to the first operand that equals the extreme."""
     free = np.ones(np.shape(value), dtype=bool)
     shares = []
     for arg in args:
@@ -695,18 +785,24 @@ def _select_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Arr
 def _power_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
     base, exponent = args[0], int(args[1].flat[0])
     # Not value / base, which has no value where the base is 0.
-    return [bar * exponent * _whole_power(base, exponent - 1) if exponent else np.zeros_like(bar), None]
+    return [
+        bar * exponent * _whole_power(base, exponent - 1) if exponent else np.zeros_like(bar),
+        None,
+    ]
 
 
 MOST_PRESENT = 1000.0
 """Customers are counted one by one; more of them than this give no number."""
 
 _REACH = 128
-"""Arrivals within one service time that matter: each further one is rarer by more than the queue is longer."""
+"""Arrivals within one service time that matter: each further one is rarer by more than the queue
+is longer.
+"""
 
 
 def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield the probability of 0, 1, 2 ... customers present, and its derivative by the load, without end.
+    """Yield the probability of 0, 1, 2 ... customers present, and its derivative by the load,
+    without end.
 
     With a_i the chance of i arrivals in a service time and A_k that of k or more,
 
@@ -760,15 +856,16 @@ def _md1_number(args: Sequence[Array], out: Array) -> None:
 
 
 def _md1_number_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    """Give the derivative of `number` by the load; there is none by the count."""
+    """Return the derivative of `number` by the load; there is none by the count."""
     return [bar * _numbers(args[0], args[1])[1], None]
 
 
 def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
-    """Give the probability of a wait of at most a number of service times, and its derivatives by load and time.
+    """Return the probability of a wait of at most a number of service times, and its derivatives by
+    load and time.
 
-    With k the next whole number above x, P(W <= x) = sum_{j=0..k-1} P(N <= k - j) pi_j, where pi_j is the chance of j
-    arrivals in k - x service times.
+    With k the next whole number above x, P(W <= x) = sum_{j=0..k-1} P(N <= k - j) pi_j, where pi_j
+    is the chance of j arrivals in k - x service times.
     """
     load, elapsed = np.broadcast_arrays(load, elapsed)
     following = np.floor(elapsed) + 1.0
@@ -800,12 +897,16 @@ def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
 
 
 def _md1_late(args: Sequence[Array], out: Array) -> None:
-    """Compute the probability of a wait of more than a number of service times: operands load and time."""
+    """Compute the probability of a wait of more than a number of service times: operands load
+    and time.
+    """
     np.subtract(1.0, _in_time(args[0], args[1])[0], out=out)
 
 
 def _md1_late_slopes(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
-    """Give the derivatives of `late` by load and time; between whole service times it has both."""
+    """Return the derivatives of `late` by load and time; between whole service times it has
+    both.
+    """
     _, by_load, by_time = _in_time(args[0], args[1])
     return [-bar * by_load, -bar * by_time]
 
@@ -815,9 +916,11 @@ class Operator(NamedTuple):
 
     Parameters
     ----------
-    evaluate : writes the result into `out`, which may not be one of several operands it still has to read
-    derive : from operands, value and the derivative of the result, the derivative by each operand; None where there is
-        none: steps are flat between their jumps, a range limit only chooses, and what counts does not vary
+    evaluate : writes the result into `out`, which may not be one of several operands it still has
+        to read
+    derive : from operands, value and the derivative of the result, the derivative by each operand;
+        None where there is none: steps are flat between their jumps, a range limit only chooses,
+        and what counts does not vary
     """
 
     evaluate: Evaluation
@@ -828,7 +931,9 @@ OPERATORS: dict[str, Operator] = {
     "sum": Operator(_fold("add"), lambda args, value, bar: [bar] * len(args)),
     "difference": Operator(_fold("subtract"), lambda args, value, bar: [bar, -bar]),
     "product": Operator(_fold("multiply"), lambda args, value, bar: [bar * args[1], bar * args[0]]),
-    "quotient": Operator(_fold("divide"), lambda args, value, bar: [bar / args[1], -bar * value / args[1]]),
+    "quotient": Operator(
+        _fold("divide"), lambda args, value, bar: [bar / args[1], -bar * value / args[1]]
+    ),
     "max": Operator(_fold("maximum"), _first_attaining),
     "min": Operator(_fold("minimum"), _first_attaining),
     "ceil": Operator(_of_one("ceil"), lambda args, value, bar: [None]),

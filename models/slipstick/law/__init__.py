@@ -1,8 +1,9 @@
 """Laws: one `Law` object for each closed form.
 
-Equation, where it holds, units, source and published values live in one object; evaluation, LaTeX, help and tests are
-read from it. To add a law, write one `Law(...)` with at least one `Check` in the module of its family, by itself or in a
-tuple of laws that are alike: `LAWS` and the tests find it there. The modules of the families are imported when `LAWS` is first read.
+Equation, where it holds, units, source and published values live in one object; evaluation, LaTeX,
+help and tests are read from it. To add a law, write one `Law(...)` with at least one `Check` in the
+module of its family, by itself or in a tuple of laws that are alike: `LAWS` and the tests find it
+there. The modules of the families are imported when `LAWS` is first read.
 """
 
 from __future__ import annotations
@@ -34,8 +35,18 @@ FAMILIES = (
 
 def _own() -> dict[str, Law]:
     modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
-    held = [each for module in modules for each in vars(module).values() if isinstance(each, Law | tuple)]
-    laws = [each for one in held for each in (one if isinstance(one, tuple) else (one,)) if isinstance(each, Law)]
+    held = [
+        each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, Law | tuple)
+    ]
+    laws = [
+        each
+        for one in held
+        for each in (one if isinstance(one, tuple) else (one,))
+        if isinstance(each, Law)
+    ]
     return {each.name: each for each in laws}
 
 

@@ -1,6 +1,7 @@
 """Where the processors went: the ratios that every account of time is read through.
 
-For unit grains these are efficiency and interference among competitors, and memory bandwidth in words.
+For unit grains these are efficiency and interference among competitors, and memory bandwidth in
+words.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ SPEEDUP = Law(
     note="against one processor only if its useful work is the same",
     checks=(
         Check(
-            (8, 0.8625), 6.9, 0.0005, "Table 1, SOR: sequential 10.3 s, eight processors 1.5 s, printed speed-up 6.9"
+            (8, 0.8625),
+            6.9,
+            0.0005,
+            "Table 1, SOR: sequential 10.3 s, eight processors 1.5 s, printed speed-up 6.9",
         ),
     ),
 )
@@ -45,11 +49,16 @@ PROCESSORS_LOST = Law(
     gives=Symbol("lost", COUNT, "processors' worth of time lost", "N_c"),
     equation=lambda processors=PROCESSORS, booked=_BOOKED, time=_TIME: processors * booked / time,
     holds="time > 0",
-    source="Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS 1988",
+    source=(
+        "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987, as used by Lucier, SIGMETRICS"
+        " 1988"
+    ),
     checks=(Check((16, 3.0, 12.0), 4.0, 0.0, HAND),),
 )
 
-_DRITZ_BOYLE = "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987; Lucier, SIGMETRICS 1988"
+_DRITZ_BOYLE = (
+    "Dritz and Boyle, Argonne National Laboratory ANL-87-7, 1987; Lucier, SIGMETRICS 1988"
+)
 _WAITS = Symbol("waits", TIME, "waits for locks, added up over processors", "W_N")
 _ASSUMED = "waiting for locks is the only delay, and the work is that of one processor"
 
@@ -62,7 +71,12 @@ SEQUENTIAL_ESTIMATE = Law(
     source=_DRITZ_BOYLE,
     note=f"{_ASSUMED}: a measured time on one processor tests the assumption",
     checks=(
-        Check((1, 38.0, 6050.0), 6012.0, 0.5, "Lucier 1988: 6050 s on one processor, 38 s of them the timer's"),
+        Check(
+            (1, 38.0, 6050.0),
+            6012.0,
+            0.5,
+            "Lucier 1988: 6050 s on one processor, 38 s of them the timer's",
+        ),
         Check((16, 2800.0, 561.0), 6176.0, 0.5, "Lucier 1988: waits; time fitted"),
     ),
 )
@@ -83,7 +97,10 @@ AVERAGE_LATENCY = Law(
     title="Average overhead latency of a processor",
     gives=Symbol("latency", TIME, "time that is not useful", "L"),
     equation=lambda time=_TIME, efficiency=_EFFICIENCY: time * (1 - efficiency),
-    source="Software Support for Multiprocessor Latency Measurement and Evaluation (Scale-Graph), IEEE TSE 1997, equation 10",
+    source=(
+        "Software Support for Multiprocessor Latency Measurement and Evaluation (Scale-Graph), IEEE"
+        " TSE 1997, equation 10"
+    ),
     checks=(Check((100.0, 0.5), 50.0, 0.0, HAND),),
 )
 
@@ -116,7 +133,9 @@ _AMONG = Symbol("among", TIME, "a test grain among N competitors", "T_N")
 GRAIN_EFFICIENCY = Law(
     name="grain-efficiency",
     title="Efficiency of a unit grain among competitors",
-    gives=Symbol("efficiency", COUNT, "share of its speed that competitors leave a grain", r"\zeta"),
+    gives=Symbol(
+        "efficiency", COUNT, "share of its speed that competitors leave a grain", r"\zeta"
+    ),
     equation=lambda alone=_ALONE, among=_AMONG: alone / among,
     holds="alone > 0 and among >= alone",
     source=NANDA_NI,
@@ -139,7 +158,9 @@ WORDS_ACCESSED_RANDOMLY = Law(
     name="words-accessed-randomly",
     title="Words accessed randomly per second (WARPS)",
     gives=Symbol("bandwidth", RATE, "accesses of all processors", "WARPS"),
-    equation=lambda processors=_PROCESSORS, accesses=_ACCESSES, among=_AMONG: processors * accesses / among,
+    equation=lambda processors=_PROCESSORS, accesses=_ACCESSES, among=_AMONG: (
+        processors * accesses / among
+    ),
     holds="processors >= 1 and accesses >= 0 and among > 0",
     source=f"{NANDA_NI}, Figure 7",
     note="for equal grains of accesses alone",
@@ -153,8 +174,13 @@ PHASE_TIME = Law(
     name="phase-time",
     title="Time of one phase between two barriers",
     gives=Symbol("time", TIME, "from its first iteration until all have left the barrier", "T_k"),
-    equation=lambda iterations=_ITERATIONS, iteration=_ITERATION, barrier=_BARRIER: iterations * iteration + barrier,
+    equation=lambda iterations=_ITERATIONS, iteration=_ITERATION, barrier=_BARRIER: (
+        iterations * iteration + barrier
+    ),
     holds="iterations >= 0 and iteration >= 0 and barrier >= 0",
-    source=f"{NANDA_NI}: phase and transition model; a program is its sequential parts and the sum of its phases",
+    source=(
+        f"{NANDA_NI}: phase and transition model; a program is its sequential parts and the sum of"
+        " its phases"
+    ),
     checks=(Check((10, 2.0, 0.5), 20.5, 0.0, HAND),),
 )

@@ -1,16 +1,19 @@
-"""Collective operations over p ranks: how long each algorithm takes on a network without contention.
+"""Collective operations over p ranks: how long each algorithm takes on a network without
+contention.
 
-Each algorithm is told by three numbers on its longest path: rounds, one message after the other; bytes moved in all of
-them; bytes combined with others by arithmetic. Its law is::
+Each algorithm is told by three numbers on its longest path: rounds, one message after the other;
+bytes moved in all of them; bytes combined with others by arithmetic. Its law is::
 
     time = rounds * latency + moved * per_byte + combined * combine
 
-Items of an activity are built from the same three numbers (`slipstick.program.operations`). A rank sends and receives
-one message at a time, in both directions at once. Where p is no power of two, recursive algorithms let the ranks beyond
-the next lower power pass their part to a neighbour before the first round and get the result after the last.
+Items of an activity are built from the same three numbers (`slipstick.program.operations`). A rank
+sends and receives one message at a time, in both directions at once. Where p is no power of two,
+recursive algorithms let the ranks beyond the next lower power pass their part to a neighbour before
+the first round and get the result after the last.
 
-Source: the costs that the comments of MPICH, src/mpi/coll, state for its algorithms (2026), after Thakur, Rabenseifner
-and Gropp, International Journal of High Performance Computing Applications 19(1), 2005.
+Source: the costs that the comments of MPICH, src/mpi/coll, state for its algorithms (2026), after
+Thakur, Rabenseifner and Gropp, International Journal of High Performance Computing Applications
+19(1), 2005.
 """
 
 from __future__ import annotations
@@ -19,11 +22,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from slipstick.expression.nodes import BYTES, COUNT, TIME, TIME_PER_BYTE, Expr, ceil_log, floor, log2
+from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    TIME,
+    TIME_PER_BYTE,
+    Expr,
+    ceil_log,
+    floor,
+    log2,
+)
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND
 
-MPICH = "MPICH, src/mpi/coll, comments on costs, 2026; Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005"
+MPICH = (
+    "MPICH, src/mpi/coll, comments on costs, 2026; Thakur, Rabenseifner and Gropp, IJHPCA 19(1),"
+    " 2005"
+)
 
 Figures = Callable[[Expr, Expr], tuple[Expr, Expr, Expr]]
 """From ranks [1] and size [B]: rounds [1], bytes moved [B] and bytes combined [B]."""
@@ -31,7 +46,10 @@ Figures = Callable[[Expr, Expr], tuple[Expr, Expr, Expr]]
 _SYMBOLS = (
     Symbol("ranks", COUNT, "ranks that take part", "p"),
     Symbol(
-        "size", BYTES, "the vector; of allgather and reduce-scatter, of all ranks; of alltoall, what a rank sends", "n"
+        "size",
+        BYTES,
+        "the vector; of allgather and reduce-scatter, of all ranks; of alltoall, what a rank sends",
+        "n",
     ),
     Symbol("latency", TIME, "a message without its bytes", r"\alpha"),
     Symbol("per_byte", TIME_PER_BYTE, "one more byte of a message", r"\beta"),
@@ -48,7 +66,8 @@ class CollectiveAlgorithm:
     ----------
     operation, name : what it does, and how it is called
     figures : rounds, bytes moved and bytes combined, from ranks and size
-    check : time of 6 ranks, 6 MB, 1 us a message, 1 ns to move and 0.1 ns to combine a byte, by hand [s]
+    check : time of 6 ranks, 6 MB, 1 us a message, 1 ns to move and 0.1 ns to combine a byte, by
+        hand [s]
     """
 
     operation: str
@@ -58,14 +77,16 @@ class CollectiveAlgorithm:
 
     @property
     def combines(self) -> bool:
-        """Say whether the parts of the ranks are combined by arithmetic."""
+        """Return whether the parts of the ranks are combined by arithmetic."""
         return "reduce" in self.operation
 
     @cached_property
     def law(self) -> Law:
         """The time of the operation by this algorithm."""
 
-        def equation(ranks: Expr, size: Expr, latency: Expr, per_byte: Expr, combine: Expr | None = None) -> Expr:
+        def equation(
+            ranks: Expr, size: Expr, latency: Expr, per_byte: Expr, combine: Expr | None = None
+        ) -> Expr:
             rounds, moved, combined = self.figures(ranks, size)
             time = rounds * latency + moved * per_byte
             return time if combine is None else time + combined * combine
@@ -77,7 +98,13 @@ class CollectiveAlgorithm:
             gives=Symbol("time", TIME, "from the common start to the end at the last rank", "T"),
             symbols=symbols,
             equation=equation,
-            holds=" and ".join(["ranks >= 1", "ranks == floor(ranks)", *(f"{each.name} >= 0" for each in symbols[1:])]),
+            holds=" and ".join(
+                [
+                    "ranks >= 1",
+                    "ranks == floor(ranks)",
+                    *(f"{each.name} >= 0" for each in symbols[1:]),
+                ]
+            ),
             source=MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
             checks=(Check(tuple(_GIVEN[each.name] for each in symbols), self.check, 1e-12, HAND),),
@@ -85,7 +112,7 @@ class CollectiveAlgorithm:
 
 
 def _rounds(ranks: Expr) -> Expr:
-    """Give the rounds of a tree: ceil(log2 p)."""
+    """Return the rounds of a tree: ceil(log2 p)."""
     return ceil_log(ranks, 2)
 
 
@@ -94,7 +121,7 @@ def _ring(ranks: Expr) -> Expr:
 
 
 def _others(ranks: Expr, size: Expr) -> Expr:
-    """Give the parts of all ranks but one [B]."""
+    """Return the parts of all ranks but one [B]."""
     return size * ((ranks - 1) / ranks)
 
 
@@ -104,14 +131,16 @@ def _tree(ways: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
     return ways * rounds, (ways * rounds) * size, rounds * size
 
 
-def _parts(rounds: Callable[[Expr], Expr], ways: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _parts(
+    rounds: Callable[[Expr], Expr], ways: int, ranks: Expr, size: Expr
+) -> tuple[Expr, Expr, Expr]:
     """Move each byte but one rank's part once for each way."""
     moved = _others(ranks, size)
     return rounds(ranks), ways * moved, moved
 
 
 def _extra(ranks: Expr) -> Expr:
-    """Give 1 where ranks are left over beside a power of two, else 0."""
+    """Return 1 where ranks are left over beside a power of two, else 0."""
     return _rounds(ranks) - floor(log2(ranks))
 
 
@@ -123,7 +152,9 @@ def _doubled(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
 
 
 def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
-    """Reduce-scatter by recursive halving, then gather or allgather; ranks left over pass the vector once or twice."""
+    """Reduce-scatter by recursive halving, then gather or allgather; ranks left over pass the
+    vector once or twice.
+    """
     moved, extra = _others(ranks, size), _extra(ranks)
     rounds = 2 * floor(log2(ranks)) + passes * extra
     return rounds, 2 * moved + (passes * extra) * size, moved + extra * size
@@ -131,8 +162,12 @@ def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Exp
 
 ALGORITHMS = (
     CollectiveAlgorithm("broadcast", "tree", partial(_tree, 1), 0.018003),
-    CollectiveAlgorithm("broadcast", "recursive-doubling", partial(_parts, lambda p: 2 * _rounds(p), 2), 0.010006),
-    CollectiveAlgorithm("broadcast", "ring", partial(_parts, lambda p: _rounds(p) + _ring(p), 2), 0.010008),
+    CollectiveAlgorithm(
+        "broadcast", "recursive-doubling", partial(_parts, lambda p: 2 * _rounds(p), 2), 0.010006
+    ),
+    CollectiveAlgorithm(
+        "broadcast", "ring", partial(_parts, lambda p: _rounds(p) + _ring(p), 2), 0.010008
+    ),
     CollectiveAlgorithm("reduce", "tree", partial(_tree, 1), 0.019803),
     CollectiveAlgorithm("reduce", "rabenseifner", partial(_rabenseifner, 1), 0.017105),
     CollectiveAlgorithm("allreduce", "tree", partial(_tree, 2), 0.037806),
@@ -141,9 +176,13 @@ ALGORITHMS = (
     CollectiveAlgorithm("allreduce", "ring", partial(_parts, lambda p: 2 * _ring(p), 2), 0.01051),
     CollectiveAlgorithm("allgather", "recursive-doubling", partial(_parts, _rounds, 1), 0.005003),
     CollectiveAlgorithm("allgather", "ring", partial(_parts, _ring, 1), 0.005005),
-    CollectiveAlgorithm("reduce-scatter", "recursive-halving", partial(_parts, _rounds, 1), 0.005503),
+    CollectiveAlgorithm(
+        "reduce-scatter", "recursive-halving", partial(_parts, _rounds, 1), 0.005503
+    ),
     CollectiveAlgorithm("reduce-scatter", "ring", partial(_parts, _ring, 1), 0.005505),
-    CollectiveAlgorithm("alltoall", "bruck", lambda p, n: (_rounds(p), _rounds(p) * (n / 2), n), 0.009003),
+    CollectiveAlgorithm(
+        "alltoall", "bruck", lambda p, n: (_rounds(p), _rounds(p) * (n / 2), n), 0.009003
+    ),
     CollectiveAlgorithm("alltoall", "pairwise", partial(_parts, _ring, 1), 0.005005),
     CollectiveAlgorithm("barrier", "dissemination", lambda p, n: (_rounds(p), 0 * n, n), 3e-6),
 )

@@ -21,12 +21,12 @@ from slipstick.law.symbols import (
 
 _LIMITED = "capacity >= 1 and capacity == floor(capacity) and service > 0 and arrivals > 0"
 _ADMISSIBLE = (
-    "servers >= 1 and servers <= capacity and servers == floor(servers) and servers <= 10000000 and capacity "
-    ">= 1 and capacity == floor(capacity) and service > 0 and arrivals > 0"
+    "servers >= 1 and servers <= capacity and servers == floor(servers) and servers <= 10000000 and"
+    " capacity >= 1 and capacity == floor(capacity) and service > 0 and arrivals > 0"
 )
 _GATEWAY = (
-    "Jain, The Art of Computer Systems Performance Analysis, Wiley 1991, chapter 31: gateway with two buffers, "
-    "125 packets a second, 2 ms each"
+    "Jain, The Art of Computer Systems Performance Analysis, Wiley 1991, chapter 31: gateway with"
+    " two buffers, 125 packets a second, 2 ms each"
 )
 
 _CAPACITY = Symbol("capacity", COUNT, "most customers present, in service included", "K")
@@ -103,13 +103,18 @@ MM1K_NUMBER_PROBABILITY = Law(
     ),
     holds=f"count >= 0 and count <= capacity and count == floor(count) and {_LIMITED}",
     source=KLEINROCK,
-    checks=(Check((0, 2, 2e-3, 125.0), 0.762, 5e-4, _GATEWAY), Check((1, 2, 2e-3, 125.0), 0.191, 6e-4, _GATEWAY)),
+    checks=(
+        Check((0, 2, 2e-3, 125.0), 0.762, 5e-4, _GATEWAY),
+        Check((1, 2, 2e-3, 125.0), 0.191, 6e-4, _GATEWAY),
+    ),
 )
 
 MM1K_RESPONSE_TIME = Law(
     name="mm1k-response-time",
     title="Response time of a single server of finite capacity",
-    gives=Symbol("response", TIME, "mean time from arrival to departure of customers that are not lost", "R"),
+    gives=Symbol(
+        "response", TIME, "mean time from arrival to departure of customers that are not lost", "R"
+    ),
     equation=lambda capacity=_CAPACITY, service=SERVICE, arrivals=ALL_ARRIVALS: (
         service * geometric_mean(arrivals * service, capacity) / _busy(arrivals * service, capacity)
     ),
@@ -120,7 +125,9 @@ MM1K_RESPONSE_TIME = Law(
 
 
 def _full(capacity: Any, servers: Any, load: Any) -> Any:
-    """Probability that the station is full; computed from the full state down, so that nothing overflows before it is 0."""
+    """Probability that the station is full; computed from the full state down, so that nothing
+    overflows before it is 0.
+    """
     each = load / servers
     below = raised(1 / each, capacity - servers) * (1 / erlang_b(load, servers) - 1)
     return 1 / (below + geometric_sum(1 / each, capacity - servers + 1))
@@ -137,8 +144,8 @@ MMCK_BLOCKING = Law(
     name="mmck-blocking",
     title="Share of arrivals lost at several servers of finite capacity",
     gives=_BLOCKING,
-    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: _full(
-        capacity, servers, arrivals * service
+    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
+        _full(capacity, servers, arrivals * service)
     ),
     holds=_ADMISSIBLE,
     source=KLEINROCK,
@@ -153,8 +160,8 @@ MMCK_WAITING_NUMBER = Law(
     name="mmck-waiting-number",
     title="Customers waiting at several servers of finite capacity",
     gives=Symbol("waiting", COUNT, "mean number present and not in service", "L_q"),
-    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: _queued(
-        capacity, servers, arrivals * service
+    equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
+        _queued(capacity, servers, arrivals * service)
     ),
     holds=_ADMISSIBLE,
     source=KLEINROCK,
@@ -167,13 +174,22 @@ MMCK_WAITING_NUMBER = Law(
 MMCK_WAITING_TIME = Law(
     name="mmck-waiting-time",
     title="Waiting time at several servers of finite capacity",
-    gives=Symbol("wait", TIME, "mean time from arrival to the start of service, of customers that are not lost", "W"),
+    gives=Symbol(
+        "wait",
+        TIME,
+        "mean time from arrival to the start of service, of customers that are not lost",
+        "W",
+    ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        _queued(capacity, servers, arrivals * service) / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
+        _queued(capacity, servers, arrivals * service)
+        / (arrivals * (1 - _full(capacity, servers, arrivals * service)))
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
-    note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
+    note=(
+        "by Little's law from the customers admitted; of a load a million times too large few"
+        " digits would be left"
+    ),
     checks=(
         Check((3, 2, 1.0, 1.0), 0.1, 1e-15, f"{HAND}: 1/11 over 10/11"),
         Check((3, 2, 1.0, 2.0), 0.2, 1e-15, f"{HAND}: 2/7 over 10/7"),
@@ -190,13 +206,18 @@ MMCK_THROUGHPUT = Law(
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
     note="arrivals less those lost; of a load a million times too large few digits would be left",
-    checks=(Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND), Check((2, 2, 1.0, 2.0), 1.2, 1e-15, f"{HAND}: 2 x 3/5")),
+    checks=(
+        Check((3, 2, 1.0, 1.0), 10 / 11, 1e-15, HAND),
+        Check((2, 2, 1.0, 2.0), 1.2, 1e-15, f"{HAND}: 2 x 3/5"),
+    ),
 )
 
 MMCK_RESPONSE_TIME = Law(
     name="mmck-response-time",
     title="Response time of several servers of finite capacity",
-    gives=Symbol("response", TIME, "mean time from arrival to departure of customers that are not lost", "R"),
+    gives=Symbol(
+        "response", TIME, "mean time from arrival to departure of customers that are not lost", "R"
+    ),
     equation=lambda capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
         service
         + _queued(capacity, servers, arrivals * service)
@@ -204,17 +225,30 @@ MMCK_RESPONSE_TIME = Law(
     ),
     holds=f"{_ADMISSIBLE} and arrivals * service <= 1000000 * servers",
     source=KLEINROCK,
-    note="by Little's law from the customers admitted; of a load a million times too large few digits would be left",
+    note=(
+        "by Little's law from the customers admitted; of a load a million times too large few"
+        " digits would be left"
+    ),
     checks=(Check((3, 2, 1.0, 1.0), 1.1, 1e-15, f"{HAND}: 1 + 1/10"),),
 )
 
 
 def _states(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
-    """Probability of n customers, from the state with all servers busy if n is less, else from both ends of the queue."""
+    """Probability of n customers, from the state with all servers busy if n is less, else from
+    both ends of the queue.
+    """
     each, waiting = load / servers, maximum(count - servers, 0)
     below = 1 / erlang_b(load, servers) - 1
-    fewer = poisson(load, count) / poisson(load, servers) / (below + geometric_sum(each, capacity - servers + 1))
-    line = geometric_sum(each, capacity - servers - waiting + 1) + geometric_sum(1 / each, waiting + 1) - 1
+    fewer = (
+        poisson(load, count)
+        / poisson(load, servers)
+        / (below + geometric_sum(each, capacity - servers + 1))
+    )
+    line = (
+        geometric_sum(each, capacity - servers - waiting + 1)
+        + geometric_sum(1 / each, waiting + 1)
+        - 1
+    )
     return select(count, servers, fewer, 1 / (below * raised(1 / each, waiting) + line))
 
 
@@ -222,11 +256,13 @@ MMCK_NUMBER_PROBABILITY = Law(
     name="mmck-number-probability",
     title="Probability of n customers at several servers of finite capacity",
     gives=PROBABILITY,
-    equation=lambda count=PRESENT, capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: _states(
-        count, capacity, servers, arrivals * service
+    equation=lambda count=PRESENT, capacity=_CAPACITY, servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
+        _states(count, capacity, servers, arrivals * service)
     ),
-    holds=f"count >= 0 and count <= capacity and count == floor(count) and {_ADMISSIBLE} and "
-    "poisson(arrivals * service, servers) > 0",
+    holds=(
+        f"count >= 0 and count <= capacity and count == floor(count) and {_ADMISSIBLE} and "
+        "poisson(arrivals * service, servers) > 0"
+    ),
     source=KLEINROCK,
     note="the state with all servers busy may not weigh less than the smallest number there is",
     checks=(

@@ -1,4 +1,6 @@
-"""One station without a queue, or with a finite population: loss systems and the machine repairman."""
+"""One station without a queue, or with a finite population: loss systems and the machine
+repairman.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,25 @@ from typing import Any
 from slipstick.expression.nodes import COUNT, TIME
 from slipstick.expression.special import engset, erlang_b, poisson
 from slipstick.law.law import Check, Law, Symbol
-from slipstick.law.symbols import ALL_ARRIVALS, HAND, KLEINROCK, PRESENT, PROBABILITY, SERVERS, SERVICE, THROUGHPUT
+from slipstick.law.symbols import (
+    ALL_ARRIVALS,
+    HAND,
+    KLEINROCK,
+    PRESENT,
+    PROBABILITY,
+    SERVERS,
+    SERVICE,
+    THROUGHPUT,
+)
 
 _SERVED = (
-    "servers >= 1 and servers == floor(servers) and servers <= 10000000 and sources == floor(sources) and "
-    "service > 0 and think > 0"
+    "servers >= 1 and servers == floor(servers) and servers <= 10000000 and sources =="
+    " floor(sources) and service > 0 and think > 0"
 )
-_REPAIRED = "sources >= 1 and sources == floor(sources) and sources <= 10000000 and think >= 0 and service > 0"
+_REPAIRED = (
+    "sources >= 1 and sources == floor(sources) and sources <= 10000000 and think >= 0 and"
+    " service > 0"
+)
 _TABLE = "Erlang's table"
 _ANY = "for any distribution of service times"
 
@@ -25,8 +39,13 @@ ERLANG_B = Law(
     name="erlang-b",
     title="Share of arrivals lost at servers without a queue",
     gives=Symbol("blocking", COUNT, "share of the arrivals that find all servers busy", "B"),
-    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: erlang_b(arrivals * service, servers),
-    holds="servers >= 0 and servers == floor(servers) and servers <= 10000000 and service > 0 and arrivals > 0",
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: erlang_b(
+        arrivals * service, servers
+    ),
+    holds=(
+        "servers >= 0 and servers == floor(servers) and servers <= 10000000 and service > 0 and"
+        " arrivals > 0"
+    ),
     source="Erlang, Elektroteknikeren 13, 1917",
     note=_ANY,
     checks=(
@@ -41,10 +60,19 @@ ERLANG_B_CARRIED = Law(
     title="Busy servers of a station without a queue",
     gives=Symbol("busy", COUNT, "mean number of busy servers", "Y"),
     equation=lambda servers=SERVERS, service=SERVICE, arrivals=ALL_ARRIVALS: (
-        arrivals * service * servers / (servers + arrivals * service * erlang_b(arrivals * service, servers - 1))
+        arrivals
+        * service
+        * servers
+        / (servers + arrivals * service * erlang_b(arrivals * service, servers - 1))
     ),
-    holds="servers >= 1 and servers == floor(servers) and servers <= 10000000 and service > 0 and arrivals > 0",
-    source="Erlang, Elektroteknikeren 13, 1917: a (1 - B), by the recursion's last step, which loses no digits",
+    holds=(
+        "servers >= 1 and servers == floor(servers) and servers <= 10000000 and service > 0 and"
+        " arrivals > 0"
+    ),
+    source=(
+        "Erlang, Elektroteknikeren 13, 1917: a (1 - B), by the recursion's last step, which loses"
+        " no digits"
+    ),
     note=_ANY,
     checks=(Check((2, 1.0, 1.0), 0.8, 1e-15, f"{HAND}: 1 x 4/5"),),
 )
@@ -71,7 +99,10 @@ ENGSET_CALL_CONGESTION = Law(
         service / think, servers, sources - 1
     ),
     holds=f"sources > servers and {_SERVED}",
-    source="Engset, Elektrotechnische Zeitschrift 31, 1918: an arrival sees the system with one customer fewer",
+    source=(
+        "Engset, Elektrotechnische Zeitschrift 31, 1918: an arrival sees the system with one"
+        " customer fewer"
+    ),
     note=_ANY,
     checks=(Check((3, 2, 1.0, 1.0), 0.25, 1e-16, f"{HAND}: 1 of 1 + 2 + 1"),),
 )
@@ -85,9 +116,13 @@ MACHINE_REPAIRMAN_THROUGHPUT = Law(
         sources / (service * sources + think * erlang_b(think / service, sources - 1))
     ),
     holds=_REPAIRED,
-    source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967; the idle server's share is Erlang B "
-    "of think / service",
-    note="exact for exponential service, and for any service under processor sharing; any think time",
+    source=(
+        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967; the idle server's"
+        " share is Erlang B of think / service"
+    ),
+    note=(
+        "exact for exponential service, and for any service under processor sharing; any think time"
+    ),
     checks=(
         Check((1, 9.0, 1.0), 0.1, 1e-16, f"{HAND}: no one to wait for"),
         Check((2, 1.0, 1.0), 0.8, 1e-15, f"{HAND}: idle 1 of 1 + 2 + 2"),
@@ -103,7 +138,9 @@ MACHINE_REPAIRMAN_RESPONSE = Law(
     ),
     holds=_REPAIRED,
     source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967",
-    note="exact for exponential service, and for any service under processor sharing; any think time",
+    note=(
+        "exact for exponential service, and for any service under processor sharing; any think time"
+    ),
     checks=(
         Check((1, 9.0, 1.0), 1.0, 0.0, f"{HAND}: no one to wait for"),
         Check((2, 1.0, 1.0), 1.5, 1e-15, f"{HAND}: 2 / 0.8 - 1"),
@@ -120,10 +157,17 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
         * poisson(think / service, sources - count)
         / poisson(think / service, sources)
     ),
-    holds=f"count >= 0 and count <= sources and count == floor(count) and {_REPAIRED} and think > 0 and "
-    "poisson(think / service, sources) > 0",
-    source="Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: customers that think are distributed as Erlang's busy servers",
-    note="exact for exponential service, and for any service under processor sharing; any think time",
+    holds=(
+        f"count >= 0 and count <= sources and count == floor(count) and {_REPAIRED} and think > 0"
+        " and poisson(think / service, sources) > 0"
+    ),
+    source=(
+        "Scherr, An Analysis of Time-Shared Computer Systems, MIT Press 1967: customers that think"
+        " are distributed as Erlang's busy servers"
+    ),
+    note=(
+        "exact for exponential service, and for any service under processor sharing; any think time"
+    ),
     checks=(
         Check((0, 2, 1.0, 1.0), 0.2, 1e-15, f"{HAND}: weights 1, 2, 2"),
         Check((2, 2, 1.0, 1.0), 0.4, 1e-15, f"{HAND}: weights 1, 2, 2"),
@@ -132,7 +176,9 @@ MACHINE_REPAIRMAN_NUMBER_PROBABILITY = Law(
 
 
 def _in_repair(sources: Any, servers: Any, think: Any, service: Any) -> Any:
-    """Mean number that wait. Below `servers` present it is Engset's system, above it Erlang's from the other end."""
+    """Mean number that wait. Below `servers` present it is Engset's system, above it Erlang's
+    from the other end.
+    """
     rest, load = sources - servers, servers * think / service
     idle = erlang_b(load, rest)
     crowded = 1 / (1 + idle * (1 / engset(service / think, servers, sources) - 1))

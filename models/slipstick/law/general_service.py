@@ -28,19 +28,23 @@ from slipstick.law.symbols import (
 _SINGLE = "scv >= 0 and service >= 0 and arrivals >= 0 and arrivals * service < 1"
 _CONSTANT = "service > 0 and arrivals >= 0 and arrivals * service < 1"
 _MANY = (
-    "arrivals_scv >= 0 and scv >= 0 and servers >= 1 and servers == floor(servers) and servers <= 10000000 and"
-    " service > 0 and arrivals > 0 and arrivals * service < servers"
+    "arrivals_scv >= 0 and scv >= 0 and servers >= 1 and servers == floor(servers) and servers <="
+    " 10000000 and service > 0 and arrivals > 0 and arrivals * service < servers"
 )
 _RANKED = "above >= 0 and up_to >= above and up_to < 1"
 _BELOW_ALL = (
-    "high_scv >= 0 and high_service >= 0 and high_arrivals >= 0 and low_scv >= 0 and low_service >= 0 and "
-    "low_arrivals >= 0 and high_arrivals * high_service + low_arrivals * low_service < 1"
+    "high_scv >= 0 and high_service >= 0 and high_arrivals >= 0 and low_scv >= 0 and low_service >="
+    " 0 and low_arrivals >= 0 and high_arrivals * high_service + low_arrivals * low_service < 1"
 )
-_RENEWAL = "arrivals_scv >= 0 and scv >= 0 and service >= 0 and arrivals >= 0 and arrivals * service < 1"
+_RENEWAL = (
+    "arrivals_scv >= 0 and scv >= 0 and service >= 0 and arrivals >= 0 and arrivals * service < 1"
+)
 _POLLACZEK = "Pollaczek, Mathematische Zeitschrift 32, 1930; Khinchin, 1932"
 _KLB = "Kraemer and Langenbach-Belz, 8th International Teletraffic Congress, 1976"
 
-_ARRIVALS_SCV = Symbol("arrivals_scv", COUNT, "squared coefficient of variation of times between arrivals", "c_a^2")
+_ARRIVALS_SCV = Symbol(
+    "arrivals_scv", COUNT, "squared coefficient of variation of times between arrivals", "c_a^2"
+)
 
 
 def _pollaczek(scv: Any, service: Any, arrivals: Any) -> Any:
@@ -65,7 +69,9 @@ MG1_RESPONSE_TIME = Law(
     name="mg1-response-time",
     title="Response time of a single server with general service times",
     gives=RESPONSE,
-    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: service + _pollaczek(scv, service, arrivals),
+    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
+        service + _pollaczek(scv, service, arrivals)
+    ),
     holds=_SINGLE,
     source=_POLLACZEK,
     checks=(Check((0.0, 0.2, 4.0), 0.6, 1e-15, f"{HAND}: 0.2 + 0.4"),),
@@ -87,7 +93,9 @@ MD1_WAITING_TIME = Law(
     name="md1-waiting-time",
     title="Waiting time at a single server with constant service",
     gives=WAIT,
-    equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service * service / (2 * (1 - arrivals * service)),
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: (
+        arrivals * service * service / (2 * (1 - arrivals * service))
+    ),
     holds="service >= 0 and arrivals >= 0 and arrivals * service < 1",
     source=_POLLACZEK,
     checks=(Check((0.2, 4.0), 0.4, 1e-15, f"{HAND}: half of M/M/1"),),
@@ -98,9 +106,14 @@ MD1_NUMBER_PROBABILITY = Law(
     name="md1-number-probability",
     title="Probability of n customers at a single server with constant service",
     gives=PROBABILITY,
-    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: md1_number(arrivals * service, count),
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: md1_number(
+        arrivals * service, count
+    ),
     holds=f"count >= 0 and count == floor(count) and count <= 1000 and {_CONSTANT}",
-    source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 5",
+    source=(
+        "Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Kleinrock, Queueing Systems volume 1,"
+        " Wiley 1975, chapter 5"
+    ),
     checks=(
         Check((0, 0.2, 2.5), 0.5, 0.0, f"{HAND}: 1 - 1/2"),
         Check((1, 0.2, 2.5), 0.32436, 5e-6, f"{HAND}: (exp(1/2) - 1) / 2"),
@@ -113,9 +126,14 @@ MD1_RESPONSE_TAIL = Law(
     name="md1-response-tail",
     title="Share of customers whose response time exceeds a limit, constant service",
     gives=LATE,
-    equation=lambda limit=_LIMIT, service=SERVICE, arrivals=ARRIVALS: md1_late(arrivals * service, limit / service - 1),
+    equation=lambda limit=_LIMIT, service=SERVICE, arrivals=ARRIVALS: md1_late(
+        arrivals * service, limit / service - 1
+    ),
     holds=f"limit >= service and limit <= 1000 * service and {_CONSTANT}",
-    source="Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5), 2001",
+    source=(
+        "Erlang, Nyt Tidsskrift for Matematik B 20, 1909; Franx, Operations Research Letters 29(5),"
+        " 2001"
+    ),
     note="first come, first served; to 14 decimal places",
     checks=(
         Check((0.2, 0.2, 2.5), 0.5, 1e-15, f"{HAND}: an arrival that finds a customer present"),
@@ -138,15 +156,19 @@ def _belz(arrivals_scv: Any, scv: Any, load: Any) -> Any:
 
 GG1_KINGMAN = Law(
     name="gg1-kingman",
-    title="Waiting time at a single server with general arrivals and service, Kingman's approximation",
+    title=(
+        "Waiting time at a single server with general arrivals and service, Kingman's approximation"
+    ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
         arrivals * service * service * (arrivals_scv + scv) / (2 * (1 - arrivals * service))
     ),
     holds=_RENEWAL,
     source="Kingman, Mathematical Proceedings of the Cambridge Philosophical Society 57(4), 1961",
-    note="exact for Poisson arrivals; with exponential service 8% high at most at a load of 0.9, 33% at 0.7, "
-    "96% at 0.5, worst for constant times between arrivals",
+    note=(
+        "exact for Poisson arrivals; with exponential service 8% high at most at a load of 0.9, 33%"
+        " at 0.7, 96% at 0.5, worst for constant times between arrivals"
+    ),
     exact=False,
     checks=(Check((0.5, 0.5, 0.2, 4.0), 0.4, 1e-15, f"{HAND}: half M/M/1"),),
 )
@@ -156,7 +178,8 @@ GG1_BOUND = Law(
     title="Upper bound on the waiting time at a single server",
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
-        (arrivals_scv / arrivals + arrivals * service * service * scv) / (2 * (1 - arrivals * service))
+        (arrivals_scv / arrivals + arrivals * service * service * scv)
+        / (2 * (1 - arrivals * service))
     ),
     holds=f"arrivals > 0 and {_RENEWAL}",
     source="Kingman, Biometrika 49(3-4), 1962",
@@ -166,7 +189,10 @@ GG1_BOUND = Law(
 
 GG1_KRAEMER_LANGENBACH_BELZ = Law(
     name="gg1-kraemer-langenbach-belz",
-    title="Waiting time at a single server with general arrivals and service, Kraemer and Langenbach-Belz",
+    title=(
+        "Waiting time at a single server with general arrivals and service, Kraemer and"
+        " Langenbach-Belz"
+    ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
         arrivals
@@ -178,8 +204,10 @@ GG1_KRAEMER_LANGENBACH_BELZ = Law(
     ),
     holds=f"{_RENEWAL} and arrivals * service > 0 and arrivals_scv + scv > 0",
     source=_KLB,
-    note="exact for Poisson arrivals; with exponential service within 10% from a load of 0.5 on for scv up to 9, "
-    "15% at 0.3 for scv up to 4",
+    note=(
+        "exact for Poisson arrivals; with exponential service within 10% from a load of 0.5 on for"
+        " scv up to 9, 15% at 0.3 for scv up to 4"
+    ),
     exact=False,
     checks=(
         Check((1.0, 0.5, 0.2, 4.0), 0.6, 1e-15, f"{HAND}: as M/G/1"),
@@ -193,12 +221,17 @@ GGC_ALLEN_CUNNEEN = Law(
     title="Waiting time at several servers with general arrivals and service, Allen and Cunneen",
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
-        all_busy(servers, arrivals * service) * service * (arrivals_scv + scv) / (2 * (servers - arrivals * service))
+        all_busy(servers, arrivals * service)
+        * service
+        * (arrivals_scv + scv)
+        / (2 * (servers - arrivals * service))
     ),
     holds=_MANY,
     source="Allen, Probability, Statistics, and Queueing Theory, Academic Press 1978",
-    note="exact for M/M/c and M/G/1; of M/D/c, up to 20 servers, 5% low at most at a load of 0.9, 19% at 0.7, 34% at "
-    "0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman",
+    note=(
+        "exact for M/M/c and M/G/1; of M/D/c, up to 20 servers, 5% low at most at a load of 0.9,"
+        " 19% at 0.7, 34% at 0.5; for arrivals that are not Poisson's as far off as law/gg1-kingman"
+    ),
     exact=False,
     checks=(
         Check((1.0, 1.0, 2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: as M/M/2"),
@@ -213,7 +246,10 @@ GGC_ALLEN_CUNNEEN = Law(
 
 GGC_KRAEMER_LANGENBACH_BELZ = Law(
     name="ggc-kraemer-langenbach-belz",
-    title="Waiting time at several servers, Allen and Cunneen with the correction of Kraemer and Langenbach-Belz",
+    title=(
+        "Waiting time at several servers, Allen and Cunneen with the correction of Kraemer and"
+        " Langenbach-Belz"
+    ),
     gives=WAIT,
     equation=lambda arrivals_scv=_ARRIVALS_SCV, scv=SCV, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
         all_busy(servers, arrivals * service)
@@ -223,8 +259,14 @@ GGC_KRAEMER_LANGENBACH_BELZ = Law(
         * _belz(arrivals_scv, scv, arrivals * service / servers)
     ),
     holds=f"{_MANY} and arrivals_scv + scv > 0",
-    source=f"{_KLB}; Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, Wiley 1998, chapter 6",
-    note="equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as law/gg1-kraemer-langenbach-belz is",
+    source=(
+        f"{_KLB}; Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, Wiley"
+        " 1998, chapter 6"
+    ),
+    note=(
+        "equal to law/ggc-allen-cunneen for Poisson arrivals; elsewhere as near as"
+        " law/gg1-kraemer-langenbach-belz is"
+    ),
     exact=False,
     checks=(Check((1.0, 1.0, 2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: as M/M/2"),),
 )
@@ -237,15 +279,21 @@ _KLEINROCK = "Kleinrock, Queueing Systems volume 2, Wiley 1976, chapter 3"
 RESIDUAL_WORK = Law(
     name="residual-work",
     title="Mean residual service that an arrival finds of one class",
-    gives=Symbol("residual", TIME, "mean rest of the service under way, 0 if it is of another class", "w"),
-    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: arrivals * service * service * (1 + scv) / 2,
+    gives=Symbol(
+        "residual", TIME, "mean rest of the service under way, 0 if it is of another class", "w"
+    ),
+    equation=lambda scv=SCV, service=SERVICE, arrivals=ARRIVALS: (
+        arrivals * service * service * (1 + scv) / 2
+    ),
     holds=_SINGLE,
     source=f"{_COBHAM}: half the arrival rate times the second moment; classes add up",
     checks=(Check((1.0, 0.2, 4.0), 0.16, 1e-16, f"{HAND}: 0.8 x 0.2"),),
 )
 
 _RESIDUAL = Symbol("residual", TIME, "law/residual-work, added up over all classes", "w")
-_PREEMPTED = Symbol("residual", TIME, "law/residual-work, added up over this class and the classes above it", "w")
+_PREEMPTED = Symbol(
+    "residual", TIME, "law/residual-work, added up over this class and the classes above it", "w"
+)
 _ABOVE = Symbol("above", COUNT, "load of the classes above", r"\sigma_{k-1}")
 _UP_TO = Symbol("up_to", COUNT, "load of the classes above and of this one", r"\sigma_k")
 
@@ -254,10 +302,14 @@ PRIORITY_WAITING = Law(
     name="mg1-priority-waiting-time",
     title="Waiting time of one of several classes, priority without preemption",
     gives=WAIT,
-    equation=lambda above=_ABOVE, up_to=_UP_TO, residual=_RESIDUAL: residual / ((1 - above) * (1 - up_to)),
+    equation=lambda above=_ABOVE, up_to=_UP_TO, residual=_RESIDUAL: (
+        residual / ((1 - above) * (1 - up_to))
+    ),
     holds=f"{_RANKED} and residual >= 0",
     source=_COBHAM,
-    note="a low class may be saturated while the classes above it are not: leave it out of the loads",
+    note=(
+        "a low class may be saturated while the classes above it are not: leave it out of the loads"
+    ),
     checks=(Check((0.0, 0.5, 0.5), 1.0, 0.0, HAND), Check((0.5, 0.75, 0.5), 4.0, 0.0, HAND)),
 )
 
@@ -278,12 +330,22 @@ PREEMPTIVE_RESPONSE = Law(
 )
 
 _HIGH = (
-    Symbol("high_scv", COUNT, "squared coefficient of variation of the upper class's service times", "c_1^2"),
+    Symbol(
+        "high_scv",
+        COUNT,
+        "squared coefficient of variation of the upper class's service times",
+        "c_1^2",
+    ),
     Symbol("high_service", TIME, "mean service time of the upper class", "S_1"),
     Symbol("high_arrivals", RATE, "customers of the upper class that arrive", r"\lambda_1"),
 )
 _LOW = (
-    Symbol("low_scv", COUNT, "squared coefficient of variation of the lower class's service times", "c_2^2"),
+    Symbol(
+        "low_scv",
+        COUNT,
+        "squared coefficient of variation of the lower class's service times",
+        "c_2^2",
+    ),
     Symbol("low_service", TIME, "mean service time of the lower class", "S_2"),
     Symbol("low_arrivals", RATE, "customers of the lower class that arrive", r"\lambda_2"),
 )
@@ -293,7 +355,9 @@ def _under_way(given: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Load of the upper class, load of both, work found in service."""
     high = given["high_arrivals"] * given["high_service"]
     low = given["low_arrivals"] * given["low_service"]
-    found = high * given["high_service"] * (1 + given["high_scv"]) + low * given["low_service"] * (1 + given["low_scv"])
+    found = high * given["high_service"] * (1 + given["high_scv"]) + low * given["low_service"] * (
+        1 + given["low_scv"]
+    )
     return high, high + low, found / 2
 
 

@@ -1,7 +1,7 @@
 """Interconnects and memories that processors share: saturation, throughput and delay.
 
-They are: a bus, or any resource that one customer at a time can use; slotted rings of one and two levels; multistage
-networks of k x k switches, with a hot spot; interleaved memory.
+They are: a bus, or any resource that one customer at a time can use; slotted rings of one and two
+levels; multistage networks of k x k switches, with a hot spot; interleaved memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import DENNING_BUZEN, HAND, LITTLE
 
 _SLOTTED = "rotation >= 0 and slots >= 1 and load >= 0 and load < 1"
-_SWITCHES = "degree >= 1 and stages >= 0 and stages == floor(stages) and stages <= 1024 and rate > 0 and rate <= 1"
+_SWITCHES = (
+    "degree >= 1 and stages >= 0 and stages == floor(stages) and stages <= 1024 and rate > 0 and"
+    " rate <= 1"
+)
 _BUS_PROCESSORS = Symbol("processors", COUNT, "processors that share the bus", "N")
 _THINK = Symbol("think", TIME, "time of a processor between transactions", "Z")
 _LATENCY = Symbol("latency", TIME, "a transaction from start to end, without contention", "R_0")
@@ -24,7 +27,9 @@ BUS_SATURATION = Law(
     name="bus-saturation",
     title="Processors that saturate a bus",
     gives=Symbol("processors", COUNT, "with more processors, some have to wait", "N^*"),
-    equation=lambda think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: (think + latency) / occupancy,
+    equation=lambda think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: (
+        (think + latency) / occupancy
+    ),
     holds="think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
     note="an atomic bus is held for the whole latency, a split one for request and reply only",
@@ -38,13 +43,19 @@ BUS_THROUGHPUT_BOUND = Law(
     name="bus-throughput-bound",
     title="Bound on the throughput of a bus",
     gives=Symbol("throughput", RATE, "transactions of all processors", "X"),
-    equation=lambda processors=_BUS_PROCESSORS, think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: minimum(
-        processors / (think + latency), 1 / occupancy
+    equation=lambda processors=_BUS_PROCESSORS, think=_THINK, latency=_LATENCY, occupancy=_OCCUPANCY: (
+        minimum(processors / (think + latency), 1 / occupancy)
     ),
     holds="processors >= 0 and think >= 0 and occupancy > 0 and latency >= occupancy",
     source=DENNING_BUZEN,
-    note="an upper bound, reached with constant times in step; for random times see law/machine-repairman-throughput",
-    checks=(Check((5, 9.0, 1.0, 1.0), 0.5, 0.0, HAND), Check((50, 9.0, 1.0, 1.0), 1.0, 0.0, f"{HAND}: saturated")),
+    note=(
+        "an upper bound, reached with constant times in step; for random times see"
+        " law/machine-repairman-throughput"
+    ),
+    checks=(
+        Check((5, 9.0, 1.0, 1.0), 0.5, 0.0, HAND),
+        Check((50, 9.0, 1.0, 1.0), 1.0, 0.0, f"{HAND}: saturated"),
+    ),
 )
 
 _ARBITRATION = Symbol("arbitration", TIME, "arbitration and address", "a")
@@ -59,13 +70,20 @@ BUS_TRANSACTION = Law(
         arbitration + held + size * per_byte
     ),
     holds="arbitration >= 0 and held >= 0 and size >= 0 and per_byte >= 0",
-    source="Hennessy and Patterson, Computer Architecture, Morgan Kaufmann 1990: atomic and split transactions",
+    source=(
+        "Hennessy and Patterson, Computer Architecture, Morgan Kaufmann 1990: atomic and split"
+        " transactions"
+    ),
     checks=(Check((1e-7, 3e-7, 16, 1.25e-8), 6e-7, 1e-21, HAND),),
 )
 
 _MISS = Symbol("miss", COUNT, "misses per access", "q")
-_WRITTEN_BACK = Symbol("written_back", COUNT, "share of the misses that write back a modified block", "d")
-_SHARED_WRITE = Symbol("shared_write", COUNT, "hits per access that write to a block that other caches hold", "u")
+_WRITTEN_BACK = Symbol(
+    "written_back", COUNT, "share of the misses that write back a modified block", "d"
+)
+_SHARED_WRITE = Symbol(
+    "shared_write", COUNT, "hits per access that write to a block that other caches hold", "u"
+)
 _ACCESSES = Symbol("accesses", RATE, "memory accesses of the processor", "a")
 SNOOPING_TRAFFIC = Law(
     name="snooping-traffic",
@@ -74,9 +92,14 @@ SNOOPING_TRAFFIC = Law(
     equation=lambda miss=_MISS, written_back=_WRITTEN_BACK, shared_write=_SHARED_WRITE, accesses=_ACCESSES: (
         accesses * (miss * (1 + written_back) + shared_write)
     ),
-    holds="miss >= 0 and written_back >= 0 and written_back <= 1 and shared_write >= 0 and "
-    "miss + shared_write <= 1 and accesses >= 0",
-    source="Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of access sends",
+    holds=(
+        "miss >= 0 and written_back >= 0 and written_back <= 1 and shared_write >= 0 and "
+        "miss + shared_write <= 1 and accesses >= 0"
+    ),
+    source=(
+        "Archibald and Baer, ACM Transactions on Computer Systems 4(4), 1986: what each kind of"
+        " access sends"
+    ),
     checks=(Check((0.02, 0.5, 0.01, 1e6), 40e3, 1e-10, f"{HAND}: 4%"),),
 )
 
@@ -100,7 +123,9 @@ RING_LOAD = Law(
     name="ring-load",
     title="Share of a ring's slots that are full",
     gives=_LOAD,
-    equation=lambda rotation=_ROTATION, slots=_SLOTS, requests=_REQUESTS: requests * rotation / slots,
+    equation=lambda rotation=_ROTATION, slots=_SLOTS, requests=_REQUESTS: (
+        requests * rotation / slots
+    ),
     holds="rotation >= 0 and slots >= 1 and requests >= 0 and requests * rotation / slots <= 1",
     source=f"{LITTLE}: slots held are requests times the time each holds one",
     note=_ROUND,
@@ -144,32 +169,57 @@ TWO_LEVEL_RING_LOAD = Law(
     equation=lambda rings=_RINGS, remote=_REMOTE, requests=_OWN_REQUESTS, slots=_SLOTS, rotation=_TOP_ROTATION: (
         rings * remote * requests * rotation / slots
     ),
-    holds="rings >= 1 and remote >= 0 and remote <= 1 and requests >= 0 and slots >= 1 and rotation >= 0 and "
-    "rings * remote * requests * rotation / slots <= 1",
+    holds=(
+        "rings >= 1 and remote >= 0 and remote <= 1 and requests >= 0 and slots >= 1 and rotation"
+        " >= 0 and rings * remote * requests * rotation / slots <= 1"
+    ),
     source=f"Little's law; {_BHUYAN} for hierarchies",
     note=_ROUND,
     checks=(Check((4, 0.1, 2e6, 8, 4e-6), 0.4, 1e-15, HAND),),
 )
 
 _UPPER_SLOTS = Symbol("upper_slots", COUNT, "slots on the upper ring", "S_u")
-_UPPER_LOAD = Symbol("upper_load", COUNT, "share of the upper ring's slots that are full", r"\rho_u")
+_UPPER_LOAD = Symbol(
+    "upper_load", COUNT, "share of the upper ring's slots that are full", r"\rho_u"
+)
 _UPPER_ROTATION = Symbol("upper_rotation", TIME, "once around the upper ring", "t_u")
 TWO_LEVEL_RING_LATENCY = Law(
     name="ring-two-level-latency",
     title="Mean time of a request on two levels of slotted rings",
     gives=Symbol("time", TIME, "from the request until the reply arrives", "T"),
-    symbols=(_REMOTE, _SLOTS, _LOAD, _UPPER_SLOTS, _UPPER_LOAD, _UPPER_ROTATION, _RESPONSE, _ROTATION),
+    symbols=(
+        _REMOTE,
+        _SLOTS,
+        _LOAD,
+        _UPPER_SLOTS,
+        _UPPER_LOAD,
+        _UPPER_ROTATION,
+        _RESPONSE,
+        _ROTATION,
+    ),
     equation=lambda remote, slots, load, upper_slots, upper_load, upper_rotation, response, rotation: (
         response
         + (1 + remote) * (rotation + _wait(rotation, slots, load))
         + remote * (upper_rotation + _wait(upper_rotation, upper_slots, upper_load))
     ),
-    holds=f"remote >= 0 and remote <= 1 and {_SLOTTED} and upper_rotation >= 0 and upper_slots >= 1 and "
-    "upper_load >= 0 and upper_load < 1 and response >= 0",
-    source=f"{_BHUYAN}: a remote request goes once around its own ring, the upper ring and the other ring",
+    holds=(
+        f"remote >= 0 and remote <= 1 and {_SLOTTED} and upper_rotation >= 0 and upper_slots >= 1"
+        " and upper_load >= 0 and upper_load < 1 and response >= 0"
+    ),
+    source=(
+        f"{_BHUYAN}: a remote request goes once around its own ring, the upper ring and the other"
+        " ring"
+    ),
     note=f"all lower rings alike, loads including the traffic from above; {_FULL}",
     exact=False,
-    checks=(Check((0.5, 10, 0.5, 10, 0.0, 20.0, 2.0, 10.0), 29.75, 0.0, f"{HAND}: 2 + 1.5 (10 + 1.5) + 0.5 (20 + 1)"),),
+    checks=(
+        Check(
+            (0.5, 10, 0.5, 10, 0.0, 20.0, 2.0, 10.0),
+            29.75,
+            0.0,
+            f"{HAND}: 2 + 1.5 (10 + 1.5) + 0.5 (20 + 1)",
+        ),
+    ),
 )
 
 
@@ -184,7 +234,12 @@ _RATE = Symbol("rate", COUNT, "requests of a processor in a cycle", "m_0")
 _FRESH = Symbol("rate", COUNT, "new requests, in a cycle, of a processor that is not waiting", "m")
 _HELD = Symbol("held", COUNT, "cycles that a circuit is held, setting it up included", "L")
 _SWITCHED_PROCESSORS = Symbol("processors", COUNT, "processors, and memory modules", "N")
-_HOT = Symbol("hot", COUNT, "share of the requests that go to the hot module, beside its part of the rest", "h")
+_HOT = Symbol(
+    "hot",
+    COUNT,
+    "share of the requests that go to the hot module, beside its part of the rest",
+    "h",
+)
 _CYCLE = Symbol("cycle", TIME, "time of a request through the network, without contention", "t")
 
 
@@ -192,7 +247,9 @@ DROPPING_RATE = Law(
     name="multistage-dropping-rate",
     title="Throughput of an unbuffered network that drops requests that collide",
     gives=Symbol("through", COUNT, "requests that arrive at a module in a cycle", "m_n"),
-    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: drop_stages(rate, degree, degree, stages),
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: drop_stages(
+        rate, degree, degree, stages
+    ),
     holds=_SWITCHES,
     source=f"{_PATEL}: m_(i+1) = 1 - (1 - m_i/k)^k from stage to stage",
     note=_INDEPENDENT,
@@ -208,11 +265,16 @@ DROPPING_ACCEPTANCE = Law(
     name="multistage-acceptance",
     title="Share of requests that get through an unbuffered network",
     gives=Symbol("accepted", COUNT, "probability that a request is not dropped", "P_A"),
-    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: drop_stages(rate, degree, degree, stages) / rate,
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_RATE: (
+        drop_stages(rate, degree, degree, stages) / rate
+    ),
     holds=_SWITCHES,
     source=_PATEL,
     note=_INDEPENDENT,
-    checks=(Check((2, 2, 0.5), 0.7793, 5e-5, f"{HAND}: 0.389648 / 0.5"), Check((2, 2, 1.0), 0.609375, 0.0, HAND)),
+    checks=(
+        Check((2, 2, 0.5), 0.7793, 5e-5, f"{HAND}: 0.389648 / 0.5"),
+        Check((2, 2, 1.0), 0.609375, 0.0, HAND),
+    ),
 )
 
 DROPPING_ASYMPTOTE = Law(
@@ -224,8 +286,10 @@ DROPPING_ASYMPTOTE = Law(
     ),
     holds="degree > 1 and stages >= 0 and rate > 0 and rate <= 1",
     source=_KRUSKAL_SNIR,
-    note="the solution of dm/di = -m^2 (k-1)/2k, which the recursion nears; for 2 x 2 switches at rate 1 it is 12% high "
-    "at most, 7% at 30 stages",
+    note=(
+        "the solution of dm/di = -m^2 (k-1)/2k, which the recursion nears; for 2 x 2 switches at"
+        " rate 1 it is 12% high at most, 7% at 30 stages"
+    ),
     exact=False,
     checks=(Check((2, 12, 1.0), 0.25, 0.0, f"{HAND}: 4 / (12 + 4)"),),
 )
@@ -234,10 +298,15 @@ RETRYING_RATE = Law(
     name="multistage-retrying-rate",
     title="Requests on a link when dropped requests are repeated",
     gives=Symbol("offered", COUNT, "requests, new or again, of a processor in a cycle", "m'"),
-    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: retried_rate(rate, degree, degree, stages),
+    equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH: retried_rate(
+        rate, degree, degree, stages
+    ),
     holds=_SWITCHES,
     source=f"{_PATEL}: m' = m / (m + P_A(m') (1 - m)), solved",
-    note="takes retries as new requests to a random module; in truth a retry goes to the same module, and the rate is a few percent higher",
+    note=(
+        "takes retries as new requests to a random module; in truth a retry goes to the same"
+        " module, and the rate is a few percent higher"
+    ),
     exact=False,
     checks=(Check((2, 1, 0.5), 4 - 2 * 3**0.5, 1e-15, f"{HAND}: m'^2 - 8 m' + 4 = 0"),),
 )
@@ -251,7 +320,10 @@ RETRYING_THROUGHPUT = Law(
     ),
     holds=_SWITCHES,
     source=_PATEL,
-    note="takes retries as new requests to a random module; in truth a retry goes to the same module, and a few percent fewer get through",
+    note=(
+        "takes retries as new requests to a random module; in truth a retry goes to the same"
+        " module, and a few percent fewer get through"
+    ),
     exact=False,
     checks=(
         Check((2, 1, 0.5), 2 * 3**0.5 - 3, 1e-15, f"{HAND}: m' - m'^2 / 4"),
@@ -264,11 +336,20 @@ RETRYING_DELAY = Law(
     title="Time that a request loses to collisions in a network with retries",
     gives=Symbol("wait", TIME, "time from the first attempt to the one that gets through", "W"),
     equation=lambda degree=_DEGREE, stages=_STAGES, rate=_FRESH, cycle=_CYCLE: (
-        cycle * (1 / drop_stages(retried_rate(rate, degree, degree, stages), degree, degree, stages) - 1 / rate)
+        cycle
+        * (
+            1 / drop_stages(retried_rate(rate, degree, degree, stages), degree, degree, stages)
+            - 1 / rate
+        )
     ),
     holds=f"{_SWITCHES} and cycle >= 0",
-    source=f"{_PATEL}: a processor's time between served requests, less the time it takes to make them",
-    note="takes retries as new requests to a random module; in truth a retry goes to the same module and waits longer",
+    source=(
+        f"{_PATEL}: a processor's time between served requests, less the time it takes to make them"
+    ),
+    note=(
+        "takes retries as new requests to a random module; in truth a retry goes to the same module"
+        " and waits longer"
+    ),
     exact=False,
     checks=(
         Check((2, 2, 1.0, 1e-6), 0.641e-6, 5e-10, f"{HAND}: 1 / 0.609375 - 1"),
@@ -278,13 +359,15 @@ RETRYING_DELAY = Law(
 
 _CACHES = "Patel, IEEE Transactions on Computers C-31(4), 1982"
 _UNIT_REQUESTS = (
-    "takes a circuit of L cycles as L requests of one cycle that are independent of each other (the unit-request "
-    "approximation); throughputs are within about 6 % of simulated ones"
+    "takes a circuit of L cycles as L requests of one cycle that are independent of each other (the"
+    " unit-request approximation); throughputs are within about 6 % of simulated ones"
 )
 
 
 def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
-    """Give circuits of a processor in a cycle: held a part L m / (1 - m + L m) of the time if nothing collided."""
+    """Return circuits of a processor in a cycle: held a part L m / (1 - m + L m) of the time if
+    nothing collided.
+    """
     wanted = held * rate / (1 - rate + held * rate)
     return drop_stages(retried_rate(wanted, degree, degree, stages), degree, degree, stages) / held
 
@@ -296,7 +379,10 @@ CIRCUIT_THROUGHPUT = Law(
     symbols=(_DEGREE, _STAGES, _HELD, _FRESH),
     equation=_circuit_rate,
     holds=f"{_SWITCHES} and held >= 1",
-    source=f"{_CACHES}: utilization U of a processor with 1 - U = m_0, m_n = m t U, here with circuits for blocks",
+    source=(
+        f"{_CACHES}: utilization U of a processor with 1 - U = m_0, m_n = m t U, here with circuits"
+        " for blocks"
+    ),
     note=_UNIT_REQUESTS,
     exact=False,
     checks=(
@@ -313,7 +399,10 @@ CIRCUIT_DELAY = Law(
         cycle * (1 / _circuit_rate(degree, stages, held, rate) - (1 / rate - 1) - held)
     ),
     holds=f"{_SWITCHES} and held >= 1 and cycle >= 0",
-    source=f"{_CACHES}: a processor's time between circuits, less the time of a circuit and the time between circuits",
+    source=(
+        f"{_CACHES}: a processor's time between circuits, less the time of a circuit and the time"
+        " between circuits"
+    ),
     note=_UNIT_REQUESTS,
     exact=False,
     checks=(
@@ -330,16 +419,34 @@ BUFFERED_DELAY = Law(
     title="Transit time of a message through a buffered network",
     gives=Symbol("time", TIME, "from the first packet in to the last packet out", "T"),
     equation=lambda degree=_DEGREE, stages=_STAGES, packets=_PACKETS, rate=_MESSAGE_RATE, cycle=_SWITCH_CYCLE: (
-        cycle * (stages * (1 + packets * packets * rate * (1 - 1 / degree) / (2 * (1 - packets * rate))) + packets - 1)
+        cycle
+        * (
+            stages * (1 + packets * packets * rate * (1 - 1 / degree) / (2 * (1 - packets * rate)))
+            + packets
+            - 1
+        )
     ),
-    holds="degree >= 1 and stages >= 0 and packets >= 1 and rate >= 0 and packets * rate < 1 and cycle >= 0",
-    source=f"{_KRUSKAL_SNIR}; for messages of several packets as in Gottlieb et al., IEEE Transactions on Computers "
-    "C-32(2), 1983",
-    note="exact at the first stage for one packet; at later ones the wait is longer by up to about 0.8 p/k of it",
+    holds=(
+        "degree >= 1 and stages >= 0 and packets >= 1 and rate >= 0 and packets * rate < 1 and"
+        " cycle >= 0"
+    ),
+    source=(
+        f"{_KRUSKAL_SNIR}; for messages of several packets as in Gottlieb et al., IEEE Transactions"
+        " on Computers C-32(2), 1983"
+    ),
+    note=(
+        "exact at the first stage for one packet; at later ones the wait is longer by up to about"
+        " 0.8 p/k of it"
+    ),
     exact=False,
     checks=(
         Check((2, 6, 1, 0.5, 1.0), 7.5, 0.0, f"{HAND}: 6 (1 + 0.25/1)"),
-        Check((4, 6, 2, 0.25, 1e-7), 11.5e-7, 1e-21, f"{HAND}: 6 (1 + 4 x 0.25 x 0.75 / 1) + 1 = 11.5 cycles"),
+        Check(
+            (4, 6, 2, 0.25, 1e-7),
+            11.5e-7,
+            1e-21,
+            f"{HAND}: 6 (1 + 4 x 0.25 x 0.75 / 1) + 1 = 11.5 cycles",
+        ),
     ),
 )
 
@@ -374,11 +481,15 @@ CIRCUIT_HOT_SPOT_LIMIT = Law(
     name="multistage-circuit-hot-spot-limit",
     title="Largest circuit rate of a processor when some circuits go to one module",
     gives=Symbol("through", COUNT, "circuits of a processor that are set up in a cycle", "x"),
-    equation=lambda processors=_SWITCHED_PROCESSORS, held=_HELD, hot=_HOT: 1 / (held * (1 + hot * (processors - 1))),
+    equation=lambda processors=_SWITCHED_PROCESSORS, held=_HELD, hot=_HOT: (
+        1 / (held * (1 + hot * (processors - 1)))
+    ),
     holds="processors >= 1 and held >= 1 and hot >= 0 and hot <= 1",
     source=f"{_PFISTER_NORTON}: the hot module has one circuit at a time",
-    note="a bound: requests refused at the hot module hold no links, so the other traffic is slowed less than in trees of "
-    "full buffers",
+    note=(
+        "a bound: requests refused at the hot module hold no links, so the other traffic is slowed"
+        " less than in trees of full buffers"
+    ),
     checks=(Check((1001, 5, 0.01), 1 / 55, 1e-16, f"{HAND}: 1 / (5 x 11)"),),
 )
 
@@ -386,8 +497,13 @@ HOT_MODULE_LOAD = Law(
     name="hot-module-load",
     title="Load of the hot module",
     gives=Symbol("load", COUNT, "requests to it in a cycle", r"\rho_h"),
-    equation=lambda processors=_SWITCHED_PROCESSORS, hot=_HOT, rate=_HOT_RATE: rate * (1 + hot * (processors - 1)),
-    holds="processors >= 1 and hot >= 0 and hot <= 1 and rate >= 0 and rate * (1 + hot * (processors - 1)) <= 1",
+    equation=lambda processors=_SWITCHED_PROCESSORS, hot=_HOT, rate=_HOT_RATE: (
+        rate * (1 + hot * (processors - 1))
+    ),
+    holds=(
+        "processors >= 1 and hot >= 0 and hot <= 1 and rate >= 0 and rate * (1 + hot * (processors"
+        " - 1)) <= 1"
+    ),
     source=f"{_PFISTER_NORTON}: r (1 - h) of uniform and r h N of hot traffic",
     checks=(Check((101, 0.01, 0.25), 0.5, 0.0, f"{HAND}: 0.25 (1 + 1)"),),
 )
@@ -409,7 +525,10 @@ MEMORY_BANDWIDTH = Law(
     ),
     holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
     source=f"{_STRECKER}: B = M (1 - (1 - r/M)^N)",
-    note="refused requests are dropped; if they are repeated, fewer modules are busy, at rate 1 by up to 10%",
+    note=(
+        "refused requests are dropped; if they are repeated, fewer modules are busy, at rate 1 by"
+        " up to 10%"
+    ),
     checks=(
         Check((2, 2, 0.5), 0.875, 1e-15, f"{HAND}: 2 (1 - (3/4)^2)"),
         Check((2, 2, 1.0), 1.5, 1e-15, f"{HAND}: 2 (1 - 1/4)"),
@@ -418,7 +537,12 @@ MEMORY_BANDWIDTH = Law(
     ),
 )
 
-_NEW_RATE = Symbol("rate", COUNT, "probability of a new request of a processor that is not waiting, in a cycle", "r")
+_NEW_RATE = Symbol(
+    "rate",
+    COUNT,
+    "probability of a new request of a processor that is not waiting, in a cycle",
+    "r",
+)
 MEMORY_BANDWIDTH_RETRYING = Law(
     name="memory-bandwidth-retrying",
     title="Memory modules busy when refused requests are made again",
@@ -427,8 +551,14 @@ MEMORY_BANDWIDTH_RETRYING = Law(
         modules * drop_stages(retried_rate(rate, processors, modules, 1), processors, modules, 1)
     ),
     holds="processors >= 1 and modules >= 1 and rate > 0 and rate <= 1",
-    source="Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981: rate adjustment",
-    note="takes retries as new requests to a random module; up to 10% above the exact Markov chain in which a retry goes to the same module",
+    source=(
+        "Hoogendoorn, IEEE Transactions on Computers C-26(10), 1977; Patel, C-30(10), 1981: rate"
+        " adjustment"
+    ),
+    note=(
+        "takes retries as new requests to a random module; up to 10% above the exact Markov chain"
+        " in which a retry goes to the same module"
+    ),
     exact=False,
     checks=(
         Check((2, 2, 0.5), 4 * 3**0.5 - 6, 1e-14, f"{HAND}: as two 2 x 2 links"),

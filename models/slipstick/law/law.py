@@ -62,7 +62,8 @@ class Law:
     name : in the catalogue
     title : one line
     gives : the symbol on the left
-    equation : the right-hand side, from the symbols by name; where it is plain arithmetic it takes arrays too
+    equation : the right-hand side, from the symbols by name; where it is plain arithmetic it takes
+        arrays too
     source : author, year, page or equation
     checks : values that the law must give
     holds : the conditions under which the law holds, such as ``time > 0 and time >= useful``
@@ -70,8 +71,8 @@ class Law:
     exact : false for an approximation
     symbols : the symbols on the right; unless given, the defaults of the equation's parameters
 
-    A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an expression, so that
-    models are built from laws.
+    A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an
+    expression, so that models are built from laws.
 
     >>> from slipstick.law.pipeline import FLOW_LINE
     >>> FLOW_LINE(once=10.0, longest=3.0, items=4)
@@ -96,15 +97,19 @@ class Law:
             object.__setattr__(self, "symbols", getattr(self.equation, "__defaults__", None) or ())
 
     def given(self, check: Check) -> dict[str, float]:
-        """Give the values of a check by the names of the symbols."""
+        """Return the values of a check by the names of the symbols."""
         return {symbol.name: value for symbol, value in zip(self.symbols, check.given, strict=True)}
 
     @cached_property
     def right(self) -> Expr:
-        """The right-hand side over the symbols; raises ModelError unless it is of the dimension of the left."""
+        """The right-hand side over the symbols; raises ModelError unless it is of the dimension
+        of the left.
+        """
         right: Expr = self.equation(**self.parameters)
         if right.dimension != self.gives.dimension:
-            raise ModelError(f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]")
+            raise ModelError(
+                f"law {self.name} gives a [{right.dimension}], not a [{self.gives.dimension}]"
+            )
         return right
 
     @cached_property
@@ -158,9 +163,13 @@ class Law:
 
     def _repr_html_(self) -> str:
         """Show the equation, what its symbols mean and when it holds in a notebook."""
-        symbols = [[each.name, each.dimension, each.meaning] for each in (self.gives, *self.symbols)]
+        symbols = [
+            [each.name, each.dimension, each.meaning] for each in (self.gives, *self.symbols)
+        ]
         holds = [["holds for", "", condition] for condition in self.conditions]
-        return html_table(f"{self.title}: {self.text}", ["symbol", "unit", "meaning"], [*symbols, *holds])
+        return html_table(
+            f"{self.title}: {self.text}", ["symbol", "unit", "meaning"], [*symbols, *holds]
+        )
 
     def _repr_latex_(self) -> str:
         """Show the equation in a notebook."""
@@ -171,39 +180,54 @@ class Law:
         """The equation in LaTeX."""
         from slipstick.expression.symbolic import latex
 
-        return f"{self.gives.latex} = {latex(self.right, {each.name: each.latex for each in self.symbols})}"
+        return (
+            f"{self.gives.latex} ="
+            f" {latex(self.right, {each.name: each.latex for each in self.symbols})}"
+        )
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
         names = [symbol.name for symbol in self.symbols]
         for name in values:
             if name not in names:
-                raise ModelError(f"law {self.name} has no symbol {name!r}{did_you_mean(name, names)}")
+                raise ModelError(
+                    f"law {self.name} has no symbol {name!r}{did_you_mean(name, names)}"
+                )
         missing = [symbol for symbol in self.symbols if symbol.name not in values]
         if missing:
-            wanted = "; ".join(f"{each.name} [{each.dimension}]: {each.meaning}" for each in missing)
+            wanted = "; ".join(
+                f"{each.name} [{each.dimension}]: {each.meaning}" for each in missing
+            )
             raise ModelError(f"law {self.name} needs {wanted}")
 
     def _check(self, sides: Sequence[Array], values: Mapping[str, Array | float]) -> None:
         for condition, left, right in zip(self.conditions, sides[::2], sides[1::2], strict=True):
             self._insist(condition, condition.everywhere(left, right), values)
 
-    def _insist(self, condition: Comparison, held: bool, values: Mapping[str, Array | float]) -> None:
+    def _insist(
+        self, condition: Comparison, held: bool, values: Mapping[str, Array | float]
+    ) -> None:
         if not held:
-            numbers = {name: value for name, value in values.items() if isinstance(value, float | int)}
+            numbers = {
+                name: value for name, value in values.items() if isinstance(value, float | int)
+            }
             shown = ", ".join(f"{name} = {value:g}" for name, value in numbers.items())
-            raise ModelError(f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}")
+            raise ModelError(
+                f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}"
+            )
 
 
 @cache
 def _tape(law: Law) -> Tape:
-    """Compile a law together with the two sides of each condition, which often hold the same parts."""
+    """Compile a law together with the two sides of each condition, which often hold the same
+    parts.
+    """
     from slipstick.expression.tape import Tape
 
     return Tape([law.right, *(side for each in law.conditions for side in (each.left, each.right))])
 
 
 def _named(name: str) -> Law:
-    """Give the law of the catalogue that has a name."""
+    """Return the law of the catalogue that has a name."""
     from slipstick.law import LAWS
 
     return LAWS[name]

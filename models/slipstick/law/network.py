@@ -15,14 +15,23 @@ _ADDED = Symbol("added", BYTES, "bytes that the protocol sees beyond the message
 PROTOCOL_TIME = Law(
     name="protocol-time",
     title="Protocol software time of one message at one side",
-    gives=Symbol("time", TIME, "software protocol time at the sender, and again at the receiver", "t_p"),
-    equation=lambda fixed=_FIXED, per_byte=_PER_BYTE, size=_SIZE, added=_ADDED: fixed + per_byte * (size + added),
+    gives=Symbol(
+        "time", TIME, "software protocol time at the sender, and again at the receiver", "t_p"
+    ),
+    equation=lambda fixed=_FIXED, per_byte=_PER_BYTE, size=_SIZE, added=_ADDED: (
+        fixed + per_byte * (size + added)
+    ),
     holds="size >= 0",
     source=_PAPER,
-    note="a straight line within a range of sizes; real times jump where sizes cross a power of two",
+    note=(
+        "a straight line within a range of sizes; real times jump where sizes cross a power of two"
+    ),
     checks=(
         Check(
-            (102e-6, 0.03865e-6, 12, 46), 104.24e-6, 0.005e-6, "12 B on Fast Ethernet, worked out from Tables 3 to 5"
+            (102e-6, 0.03865e-6, 12, 46),
+            104.24e-6,
+            0.005e-6,
+            "12 B on Fast Ethernet, worked out from Tables 3 to 5",
         ),
         Check((150e-6, 0.02918e-6, 4120, 0), 270e-6, 0.5e-6, "Table 4, ATM, phase III: 150+270·3"),
     ),
@@ -34,11 +43,18 @@ WIRE_TIME = Law(
     name="wire-time",
     title="Time of one message on the wire",
     gives=Symbol("time", TIME, "from the first bit to the last", "t_w"),
-    equation=lambda per_byte=_WIRE_PER_BYTE, size=_SIZE, added=_WIRE_ADDED: per_byte * (size + added),
+    equation=lambda per_byte=_WIRE_PER_BYTE, size=_SIZE, added=_WIRE_ADDED: (
+        per_byte * (size + added)
+    ),
     holds="size >= 0",
     source=_PAPER,
     checks=(
-        Check((0.08e-6, 4120, 58), 334.24e-6, 0.005e-6, "reply of phase III on Fast Ethernet, worked out from Table 4"),
+        Check(
+            (0.08e-6, 4120, 58),
+            334.24e-6,
+            0.005e-6,
+            "reply of phase III on Fast Ethernet, worked out from Table 4",
+        ),
     ),
 )
 
@@ -60,10 +76,17 @@ SWITCH_LATENCY = Law(
     name="switch-latency",
     title="Latency of the switches that messages cross",
     gives=Symbol("time", TIME, "the switches between two processors, for each message", "t_s"),
-    equation=lambda messages=_MESSAGES, switch=_SWITCH, switches=_SWITCHES: messages * (switches * switch),
+    equation=lambda messages=_MESSAGES, switch=_SWITCH, switches=_SWITCHES: (
+        messages * (switches * switch)
+    ),
     holds="messages >= 0 and switches >= 0",
     source=_PAPER,
     checks=(
-        Check((2, 10e-6, 1), 20e-6, 0.0, "Table 3, ATM: 220 for a request and a reply, of which 200 are the adapters'"),
+        Check(
+            (2, 10e-6, 1),
+            20e-6,
+            0.0,
+            "Table 3, ATM: 220 for a request and a reply, of which 200 are the adapters'",
+        ),
     ),
 )

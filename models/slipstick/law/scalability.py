@@ -1,6 +1,8 @@
-"""Scalability by latency, by speed and by efficiency: the equations of Scale-Graph and of the works it builds on.
+"""Scalability by latency, by speed and by efficiency: the equations of Scale-Graph and of the works
+it builds on.
 
-Work is a time where no more is needed, and a count of basic operations, each of a time, where the paper has it so. A prime marks the larger run.
+Work is a time where no more is needed, and a count of basic operations, each of a time, where the
+paper has it so. A prime marks the larger run.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _TIME = Symbol("time", TIME, "elapsed time on all processors", r"T_{\mathrm{para
 _LATENCY = Symbol("latency", TIME, "average overhead latency of a processor", "L")
 _EFFICIENCY = Symbol("efficiency", COUNT, "efficiency", "E")
 _LARGER_EFFICIENCY = Symbol("more_efficiency", COUNT, "efficiency of the larger run", "E'")
-_SCALABILITY = Symbol("scalability", COUNT, "at most 1 in practice; large is scalable", r"\mathrm{scale}")
+_SCALABILITY = Symbol(
+    "scalability", COUNT, "at most 1 in practice; large is scalable", r"\mathrm{scale}"
+)
 
 
 SEQUENTIAL_TIME = Law(
@@ -36,8 +40,12 @@ SEQUENTIAL_TIME = Law(
     checks=(Check((1e6, 2e-6), 2.0, 1e-15, HAND),),
 )
 
-_OVERHEAD = Symbol("overhead", TIME, "overhead latencies during execution, added up over processors", r"\sum_i L_i")
-_EFFECTIVE = Symbol("effective", TIME, "effective execution times, added up over processors", r"\sum_i T_i")
+_OVERHEAD = Symbol(
+    "overhead", TIME, "overhead latencies during execution, added up over processors", r"\sum_i L_i"
+)
+_EFFECTIVE = Symbol(
+    "effective", TIME, "effective execution times, added up over processors", r"\sum_i T_i"
+)
 LATENCY_FROM_PROCESSORS = Law(
     name="latency-from-processors",
     title="Average overhead latency from each processor's times",
@@ -62,13 +70,19 @@ PARALLEL_TIME = Law(
     checks=(Check((4, 28.0, 1.0, 3.0), 10.0, 0.0, f"{HAND}: 7 + 3"),),
 )
 
-_LATENCY_AT_EFFICIENCY = Symbol("latency", TIME, "average latency, at the chosen efficiency", "L_E(W, N)")
-_MORE_LATENCY = Symbol("more_latency", TIME, "average latency of the larger run, at the same efficiency", "L_E(W', N')")
+_LATENCY_AT_EFFICIENCY = Symbol(
+    "latency", TIME, "average latency, at the chosen efficiency", "L_E(W, N)"
+)
+_MORE_LATENCY = Symbol(
+    "more_latency", TIME, "average latency of the larger run, at the same efficiency", "L_E(W', N')"
+)
 LATENCY_SCALABILITY = Law(
     name="latency-scalability",
     title="Scalability by the latency metric",
     gives=_SCALABILITY,
-    equation=lambda latency=_LATENCY_AT_EFFICIENCY, more_latency=_MORE_LATENCY: latency / more_latency,
+    equation=lambda latency=_LATENCY_AT_EFFICIENCY, more_latency=_MORE_LATENCY: (
+        latency / more_latency
+    ),
     holds="latency >= 0 and more_latency > 0",
     source=f"{_PAPER} 4",
     note="work must grow so that the efficiency stays the same",
@@ -77,7 +91,9 @@ LATENCY_SCALABILITY = Law(
 
 _MEMORY = Symbol("memory", TIME, "memory reference latency, added up over processors", "ML")
 _IDLE = Symbol("idle", TIME, "idle time, added up over processors", "IT")
-_PRIMITIVES = Symbol("primitives", TIME, "time in parallel primitives, added up over processors", "PT")
+_PRIMITIVES = Symbol(
+    "primitives", TIME, "time in parallel primitives, added up over processors", "PT"
+)
 LATENCY_FROM_SOURCES = Law(
     name="latency-from-sources",
     title="Average overhead latency from its sources",
@@ -94,7 +110,9 @@ IDLE_TIME = Law(
     name="idle-time",
     title="Idle time of all processors",
     gives=Symbol("idle", TIME, "idle time, added up over processors", "IT"),
-    equation=lambda processors=PROCESSORS, effective=_EFFECTIVE, time=_TIME: processors * time - effective,
+    equation=lambda processors=PROCESSORS, effective=_EFFECTIVE, time=_TIME: (
+        processors * time - effective
+    ),
     holds="processors >= 1 and effective >= 0 and processors * time >= effective",
     source=f"{_PAPER} 6",
     checks=(Check((4, 30.0, 10.0), 10.0, 0.0, HAND),),
@@ -203,10 +221,15 @@ TIME_BOUND_WORK_SCALABILITY = Law(
     name="time-bound-work-scalability",
     title="Scalability in fixed time, by work",
     gives=Symbol("scalability", COUNT, "above 1 as efficiency falls", r"\mathrm{scale}"),
-    equation=lambda more_efficiency=_LARGER_EFFICIENCY, efficiency=_EFFICIENCY: efficiency / more_efficiency,
+    equation=lambda more_efficiency=_LARGER_EFFICIENCY, efficiency=_EFFICIENCY: (
+        efficiency / more_efficiency
+    ),
     holds="efficiency >= 0 and more_efficiency > 0",
     source=f"{_PAPER} 13, with the prime where equation 11 puts it",
-    note="work of a processor over that in the larger run; isospeed only where the efficiency is the same",
+    note=(
+        "work of a processor over that in the larger run; isospeed only where the efficiency is the"
+        " same"
+    ),
     checks=(Check((0.39, 0.5), 1.28, 5e-3, f"{HAND}: 0.50 / 0.39"),),
 )
 
@@ -216,7 +239,9 @@ MEMORY_BOUND_ITEMS = Law(
     name="memory-bound-items",
     title="Items that fill the memory",
     gives=Symbol("items", COUNT, "items, such as balls", "n"),
-    equation=lambda processors=PROCESSORS, each=_EACH, memory=_MEMORY_SIZE: processors * memory / each,
+    equation=lambda processors=PROCESSORS, each=_EACH, memory=_MEMORY_SIZE: (
+        processors * memory / each
+    ),
     holds="processors >= 1 and memory >= 0 and each > 0",
     source=f"{_PAPER} 14; an item is 960 on the KSR-1, printed as bytes",
     checks=(Check((4, 960, 1.2e6), 5000.0, 0.0, f"{HAND}: 4.8 MB of balls"),),

@@ -17,11 +17,14 @@ _SUN_NI = "Sun and Ni, Journal of Parallel and Distributed Computing 19(1), 1993
 _KARP_FLATT = "Karp and Flatt, Communications of the ACM 33(5), 1990"
 _GUNTHER = "Gunther, Guerrilla Capacity Planning, Springer 2007"
 _BRENT = (
-    "Brent, Journal of the ACM 21(2), 1974; Graham, Bell System Technical Journal 45(9), 1966, for greedy schedules"
+    "Brent, Journal of the ACM 21(2), 1974; Graham, Bell System Technical Journal 45(9), 1966, for"
+    " greedy schedules"
 )
 _QUINN = "Quinn, Parallel Programming in C with MPI and OpenMP, McGraw-Hill 2003, chapter 7"
 
-_SERIAL = Symbol("serial", COUNT, "share of the one-processor time that only one processor can do", "f")
+_SERIAL = Symbol(
+    "serial", COUNT, "share of the one-processor time that only one processor can do", "f"
+)
 _SPEEDUP = Symbol("speedup", COUNT, "time on one processor over time on all", "S")
 
 
@@ -31,7 +34,9 @@ AMDAHL_TIME = Law(
     name="amdahl-time",
     title="Time of a program with a serial part (Amdahl)",
     gives=Symbol("time", TIME, "on all processors", "T(N)"),
-    equation=lambda processors=PROCESSORS, parallel=_PARALLEL, serial=_SERIAL_TIME: serial + parallel / processors,
+    equation=lambda processors=PROCESSORS, parallel=_PARALLEL, serial=_SERIAL_TIME: (
+        serial + parallel / processors
+    ),
     holds="processors >= 1 and parallel >= 0 and serial >= 0",
     source=f"{_AMDAHL}; {SCALE_GRAPH}, equation 1",
     checks=(Check((4, 8.0, 2.0), 4.0, 0.0, HAND),),
@@ -63,15 +68,27 @@ AMDAHL_LIMIT = Law(
     checks=(Check((0.2,), 5.0, 0.0, f"{_QUINN}: 20% serial"),),
 )
 
-_SERIAL_PART = Symbol("serial", COUNT, "share of the time on all processors in which only one works", "s")
+_SERIAL_PART = Symbol(
+    "serial", COUNT, "share of the time on all processors in which only one works", "s"
+)
 GUSTAFSON_SPEEDUP = Law(
     name="gustafson-speedup",
     title="Speed-up of a problem that grows to fill a fixed time (Gustafson)",
-    gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
-    equation=lambda serial=_SERIAL_PART, processors=PROCESSORS: processors - (processors - 1) * serial,
+    gives=Symbol(
+        "speedup",
+        COUNT,
+        "time the larger problem would take on one processor, over its time on all",
+        "S",
+    ),
+    equation=lambda serial=_SERIAL_PART, processors=PROCESSORS: (
+        processors - (processors - 1) * serial
+    ),
     holds=_SHARED,
     source=_GUSTAFSON,
-    note="the serial part does not grow with the problem; the share is of the parallel run, not Amdahl's",
+    note=(
+        "the serial part does not grow with the problem; the share is of the parallel run, not"
+        " Amdahl's"
+    ),
     checks=(
         Check((0.01, 1024), 1014.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
         Check((0.04, 1024), 983.0, 0.5, f"{_GUSTAFSON}, figure 2b"),
@@ -79,11 +96,18 @@ GUSTAFSON_SPEEDUP = Law(
     ),
 )
 
-_GROWTH = Symbol("growth", COUNT, "parallel work with the memory of all, over that with the memory of one", "G")
+_GROWTH = Symbol(
+    "growth", COUNT, "parallel work with the memory of all, over that with the memory of one", "G"
+)
 SUN_NI_SPEEDUP = Law(
     name="sun-ni-speedup",
     title="Speed-up of a problem that grows with the memory",
-    gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
+    gives=Symbol(
+        "speedup",
+        COUNT,
+        "time the larger problem would take on one processor, over its time on all",
+        "S",
+    ),
     equation=lambda serial=_SERIAL, growth=_GROWTH, processors=PROCESSORS: (
         (serial + (1 - serial) * growth) / (serial + (1 - serial) * growth / processors)
     ),
@@ -97,7 +121,12 @@ _EXPONENT = Symbol("exponent", COUNT, "parallel work grows as the memory to this
 SUN_NI_POWER_SPEEDUP = Law(
     name="sun-ni-power-speedup",
     title="Speed-up of a problem that grows as a power of the memory",
-    gives=Symbol("speedup", COUNT, "time the larger problem would take on one processor, over its time on all", "S"),
+    gives=Symbol(
+        "speedup",
+        COUNT,
+        "time the larger problem would take on one processor, over its time on all",
+        "S",
+    ),
     equation=lambda serial=_SERIAL, exponent=_EXPONENT, processors=PROCESSORS: (
         (serial + (1 - serial) * raised(processors, exponent))
         / (serial + (1 - serial) * raised(processors, exponent) / processors)
@@ -126,7 +155,9 @@ UNIVERSAL_SCALABILITY_PEAK = Law(
     name="universal-scalability-peak",
     title="Processors with the largest capacity",
     gives=PROCESSORS,
-    equation=lambda contention=_CONTENTION, coherency=_COHERENCY: maximum(sqrt((1 - contention) / coherency), 1),
+    equation=lambda contention=_CONTENTION, coherency=_COHERENCY: maximum(
+        sqrt((1 - contention) / coherency), 1
+    ),
     holds="contention >= 0 and contention <= 1 and coherency > 0",
     source=_GUNTHER,
     note="between two whole numbers of processors, one of which is the fastest",
@@ -137,10 +168,15 @@ KARP_FLATT = Law(
     name="karp-flatt",
     title="Serial share implied by a measured speed-up",
     gives=Symbol("serial", COUNT, "serial share, found by experiment", "e"),
-    equation=lambda processors=PROCESSORS, speedup=_SPEEDUP: (1 / speedup - 1 / processors) / (1 - 1 / processors),
+    equation=lambda processors=PROCESSORS, speedup=_SPEEDUP: (
+        (1 / speedup - 1 / processors) / (1 - 1 / processors)
+    ),
     holds="processors > 1 and speedup > 0",
     source=_KARP_FLATT,
-    note="constant in N if Amdahl's law explains the losses; growing if overhead does; negative if superlinear",
+    note=(
+        "constant in N if Amdahl's law explains the losses; growing if overhead does; negative if"
+        " superlinear"
+    ),
     checks=(
         Check((4, 3.08), 0.1, 1e-3, f"{_QUINN}: benchmarked speed-ups, first example"),
         Check((8, 4.71), 0.1, 1e-3, f"{_QUINN}: first example"),
@@ -167,7 +203,9 @@ WORK_SPAN_MOST_TIME = Law(
     name="work-span-most-time",
     title="Upper bound on the time of a greedy schedule of a task graph",
     gives=Symbol("time", TIME, "on all processors", "T_N"),
-    equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: (work - span) / processors + span,
+    equation=lambda processors=PROCESSORS, span=_SPAN, work=_WORK: (
+        (work - span) / processors + span
+    ),
     holds=f"processors >= 1 and {_SPANNED}",
     source=_BRENT,
     note="an upper bound, less than twice the lower one",
@@ -190,7 +228,10 @@ def _downey(parallelism: Any, variance: Any, processors: Any) -> Any:
     """Three ranges of processors at low variance, two at high; they meet at variance 1."""
     a, v, n = parallelism, variance, processors
     low = select(
-        n, a, a * n / (a + v * (n - 1) / 2), select(n, 2 * a - 1, a * n / (v * (a - 0.5) + n * (1 - v / 2)), a)
+        n,
+        a,
+        a * n / (a + v * (n - 1) / 2),
+        select(n, 2 * a - 1, a * n / (v * (a - 0.5) + n * (1 - v / 2)), a),
     )
     high = select(n, a + a * v - v, n * a * (v + 1) / (v * (n + a - 1) + a), a)
     return select(v, 1, low, high)

@@ -1,4 +1,6 @@
-"""One station with Poisson arrivals and exponential service: one server, several, infinitely many."""
+"""One station with Poisson arrivals and exponential service: one server, several, infinitely
+many.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ from slipstick.law.symbols import (
 
 _OPEN = "arrivals >= 0 and service >= 0 and arrivals * service < 1"
 _SEVERAL = (
-    "servers >= 1 and servers == floor(servers) and servers <= 10000000 and arrivals >= 0 and service > 0 and "
-    "arrivals * service < servers"
+    "servers >= 1 and servers == floor(servers) and servers <= 10000000 and arrivals >= 0 and"
+    " service > 0 and arrivals * service < servers"
 )
 _ERLANG = "Erlang, 1917; Kleinrock, Queueing Systems volume 1, Wiley 1975, chapter 3"
 _GATEWAY = f"{JAIN}: gateway, 125 packets a second, 2 ms each"
@@ -45,14 +47,19 @@ MM1_RESPONSE_TIME = Law(
     holds=_OPEN,
     source=KLEINROCK,
     note="exact for exponential service, and for any service under processor sharing",
-    checks=(Check((2e-3, 125.0), 2.66e-3, 1e-5, _GATEWAY), Check((0.2, 4.0), 1.0, 1e-15, f"{HAND}: 0.2 / 0.2")),
+    checks=(
+        Check((2e-3, 125.0), 2.66e-3, 1e-5, _GATEWAY),
+        Check((0.2, 4.0), 1.0, 1e-15, f"{HAND}: 0.2 / 0.2"),
+    ),
 )
 
 MM1_WAITING_TIME = Law(
     name="mm1-waiting-time",
     title="Waiting time at a single server",
     gives=WAIT,
-    equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service * service / (1 - arrivals * service),
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: (
+        arrivals * service * service / (1 - arrivals * service)
+    ),
     holds=_OPEN,
     source=KLEINROCK,
     checks=(Check((0.2, 4.0), 0.8, 1e-15, f"{HAND}: 1.0 - 0.2"),),
@@ -62,7 +69,9 @@ MM1_NUMBER = Law(
     name="mm1-number",
     title="Customers at a single server",
     gives=NUMBER,
-    equation=lambda service=SERVICE, arrivals=ARRIVALS: arrivals * service / (1 - arrivals * service),
+    equation=lambda service=SERVICE, arrivals=ARRIVALS: (
+        arrivals * service / (1 - arrivals * service)
+    ),
     holds=_OPEN,
     source=KLEINROCK,
     checks=(Check((2e-3, 125.0), 0.33, 5e-3, _GATEWAY),),
@@ -83,8 +92,12 @@ MM1_NUMBER_PROBABILITY = Law(
 MM1_NUMBER_TAIL = Law(
     name="mm1-number-tail",
     title="Probability of at least n customers at a single server",
-    gives=Symbol("probability", COUNT, "share of time with n or more customers present", r"P_{\geq n}"),
-    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: raised(arrivals * service, count),
+    gives=Symbol(
+        "probability", COUNT, "share of time with n or more customers present", r"P_{\geq n}"
+    ),
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: raised(
+        arrivals * service, count
+    ),
     holds=f"count >= 0 and count == floor(count) and {_OPEN}",
     source=KLEINROCK,
     checks=(Check((13, 2e-3, 125.0), 1.49e-8, 5e-11, f"{_GATEWAY}; buffers full"),),
@@ -123,11 +136,16 @@ ERLANG_C = Law(
     name="erlang-c",
     title="Probability of waiting at several servers (Erlang C)",
     gives=Symbol("waiting", COUNT, "probability that all servers are busy", "C"),
-    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: all_busy(servers, arrivals * service),
+    equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: all_busy(
+        servers, arrivals * service
+    ),
     holds=_SEVERAL,
     source=_ERLANG,
     note=_DIGITS,
-    checks=(Check((5, 1200.0, 1 / 360), 0.33, 5e-3, _CENTER), Check((2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: B = 1/5")),
+    checks=(
+        Check((5, 1200.0, 1 / 360), 0.33, 5e-3, _CENTER),
+        Check((2, 1.0, 1.0), 1 / 3, 1e-15, f"{HAND}: B = 1/5"),
+    ),
 )
 
 MMC_WAITING_TIME = Law(
@@ -164,7 +182,11 @@ MMC_NUMBER = Law(
     title="Customers at several servers",
     gives=NUMBER,
     equation=lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
-        arrivals * service + all_busy(servers, arrivals * service) * arrivals * service / (servers - arrivals * service)
+        arrivals * service
+        + all_busy(servers, arrivals * service)
+        * arrivals
+        * service
+        / (servers - arrivals * service)
     ),
     holds=_SEVERAL,
     source=_ERLANG,
@@ -183,11 +205,20 @@ MMC_NUMBER_PROBABILITY = Law(
             poisson(arrivals * service, count) / poisson(arrivals * service, servers),
             raised(arrivals * service / servers, count - servers),
         )
-        / (1 / erlang_b(arrivals * service, servers) + arrivals * service / (servers - arrivals * service))
+        / (
+            1 / erlang_b(arrivals * service, servers)
+            + arrivals * service / (servers - arrivals * service)
+        )
     ),
-    holds=f"count >= 0 and count == floor(count) and {_SEVERAL} and poisson(arrivals * service, servers) > 0",
+    holds=(
+        f"count >= 0 and count == floor(count) and {_SEVERAL} and poisson(arrivals * service,"
+        " servers) > 0"
+    ),
     source=_ERLANG,
-    note="from the state with all servers busy, whose weight must not be below the smallest number there is",
+    note=(
+        "from the state with all servers busy, whose weight must not be below the smallest number"
+        " there is"
+    ),
     checks=(
         Check((0, 5, 1200.0, 1 / 360), 0.0318, 2e-4, _CENTER),
         Check((3, 2, 1.0, 1.0), 1 / 12, 1e-16, f"{HAND}: 1/3 x 1/4"),
@@ -199,7 +230,10 @@ MMC_WAITING_QUANTILE = Law(
     title="Waiting time at several servers that a share of the customers do not exceed",
     gives=Symbol("wait", TIME, "time from arrival to the start of service", "W_p"),
     equation=lambda share=_SHARE, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: maximum(
-        service / (servers - arrivals * service) * log(all_busy(servers, arrivals * service) / (1 - share)), 0
+        service
+        / (servers - arrivals * service)
+        * log(all_busy(servers, arrivals * service) / (1 - share)),
+        0,
     ),
     holds=f"share >= 0 and share < 1 and {_SEVERAL}",
     source=_ERLANG,
@@ -209,9 +243,15 @@ MMC_WAITING_QUANTILE = Law(
 
 
 def _late(load: Any, servers: Any, elapsed: Any) -> Any:
-    """exp(-x) (1 + C (1 - exp(-y x)) / y) with y = c - 1 - a, so written that neither y = 0 nor a large x matters."""
+    """exp(-x) (1 + C (1 - exp(-y x)) / y) with y = c - 1 - a, so written that neither y = 0 nor
+    a large x matters.
+    """
     spare = servers - 1 - load
-    late = elapsed * exp(-elapsed * (1 + minimum(spare, 0))) * exprel(-elapsed * maximum(spare, -spare))
+    late = (
+        elapsed
+        * exp(-elapsed * (1 + minimum(spare, 0)))
+        * exprel(-elapsed * maximum(spare, -spare))
+    )
     return exp(-elapsed) + all_busy(servers, load) * late
 
 
@@ -231,14 +271,28 @@ MMC_RESPONSE_TAIL = Law(
     ),
 )
 
-_IMPATIENT = "servers >= 1 and servers == floor(servers) and servers <= 10000000 and arrivals > 0 and service > 0 and patience > 0"
-_PALM = "Palm, Tele 4, 1953; Mandelbaum and Zeltyn, The Palm/Erlang-A Queue, with Applications to Call Centers, 2005"
-_CALLS = "Mandelbaum and Zeltyn 2005: 50 agents, 48 calls a minute of one minute, patience of two minutes"
+_IMPATIENT = (
+    "servers >= 1 and servers == floor(servers) and servers <= 10000000 and arrivals > 0 and"
+    " service > 0 and patience > 0"
+)
+_PALM = (
+    "Palm, Tele 4, 1953; Mandelbaum and Zeltyn, The Palm/Erlang-A Queue, with Applications to Call"
+    " Centers, 2005"
+)
+_CALLS = (
+    "Mandelbaum and Zeltyn 2005: 50 agents, 48 calls a minute of one minute, patience of two"
+    " minutes"
+)
 
 _PATIENCE = Symbol(
-    "patience", TIME, "mean time, exponential, until a customer that waits abandons the queue", r"1/\theta"
+    "patience",
+    TIME,
+    "mean time, exponential, until a customer that waits abandons the queue",
+    r"1/\theta",
 )
-_KINDEST = "exponential service and patience; all customers are counted, those that abandon the queue, too"
+_KINDEST = (
+    "exponential service and patience; all customers are counted, those that abandon the queue, too"
+)
 
 
 def _delayed(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
@@ -270,8 +324,8 @@ IMPATIENCE = tuple(
             "delayed",
             "Share of customers that wait",
             Symbol("delayed", COUNT, "share of customers that find all servers busy", r"P_{W>0}"),
-            lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: _delayed(
-                servers, service, arrivals, patience
+            lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
+                _delayed(servers, service, arrivals, patience)
             ),
             (Check((1, 1.0, 1.0, 1.0), 0.63212, 5e-6, f"{HAND}: 1 - 1/e"),),
         ),
@@ -279,8 +333,8 @@ IMPATIENCE = tuple(
             "abandonment",
             "Share of customers that abandon the queue",
             Symbol("abandonment", COUNT, "share of customers that abandon the queue", r"P_{Ab}"),
-            lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: _abandons(
-                servers, service, arrivals, patience
+            lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
+                _abandons(servers, service, arrivals, patience)
             ),
             (
                 Check((50, 60.0, 0.8, 120.0), 0.031, 5e-4, _CALLS),
@@ -291,7 +345,10 @@ IMPATIENCE = tuple(
             "waiting-time",
             "Waiting time",
             Symbol(
-                "wait", TIME, "mean time from arrival to the start of service, or until the queue is abandoned", "W"
+                "wait",
+                TIME,
+                "mean time from arrival to the start of service, or until the queue is abandoned",
+                "W",
             ),
             lambda servers=SERVERS, service=SERVICE, arrivals=ARRIVALS, patience=_PATIENCE: (
                 patience * _abandons(servers, service, arrivals, patience)
@@ -317,7 +374,9 @@ MMINF_NUMBER_PROBABILITY = Law(
     name="mminf-number-probability",
     title="Probability of n customers at infinitely many servers",
     gives=PROBABILITY,
-    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: poisson(arrivals * service, count),
+    equation=lambda count=PRESENT, service=SERVICE, arrivals=ARRIVALS: poisson(
+        arrivals * service, count
+    ),
     holds="count >= 0 and count == floor(count) and arrivals > 0 and service > 0",
     source=KLEINROCK,
     note="for any distribution of service times",

@@ -1,4 +1,6 @@
-"""What several families of laws share: symbols, sources, conditions, and the probability that all servers are busy."""
+"""What several families of laws share: symbols, sources, conditions, and the probability that
+all servers are busy.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 Locks: time from one holder to the next, traffic, saturation and throughput.
 
-Spinners are the processors that wait for the lock. A transaction is an access to the resource that holds the lock's
-word: a bus transaction, or a remote access to a memory module that serves one at a time.
+Spinners are the processors that wait for the lock. A transaction is an access to the resource that
+holds the lock's word: a bus transaction, or a remote access to a memory module that serves one at a
+time.
 
 Barriers: time from the last arrival until all have left, and number of messages.
 """
@@ -29,7 +30,9 @@ LOCK_LATENCY = Law(
     name="lock-latency",
     title="Acquire and release of a free lock",
     gives=Symbol("time", TIME, "acquire and release without contention", "T"),
-    equation=lambda accesses=_ACCESSES, software=_SOFTWARE, access=_ACCESS: software + accesses * access,
+    equation=lambda accesses=_ACCESSES, software=_SOFTWARE, access=_ACCESS: (
+        software + accesses * access
+    ),
     holds="accesses >= 0 and software >= 0 and access >= 0",
     source=MELLOR_CRUMMEY_SCOTT,
     checks=(Check((2, 3e-6, 1e-6), 5e-6, 1e-21, HAND),),
@@ -52,7 +55,9 @@ TEST_AND_SET_HANDOFF_BACKOFF = Law(
     name="lock-back-off-handoff",
     title="From release to the next holder under test-and-set with back-off",
     gives=_HANDOFF,
-    equation=lambda spinners=_SPINNERS, delay=_DELAY, access=_ACCESS: 2 * access + delay / (spinners + 1),
+    equation=lambda spinners=_SPINNERS, delay=_DELAY, access=_ACCESS: (
+        2 * access + delay / (spinners + 1)
+    ),
     holds=f"{_WAITED} and delay > spinners * access",
     source=f"{_ANDERSON}: delays between references",
     note="spinners at random phases of equal periods; attempts are assumed not to collide",
@@ -65,7 +70,9 @@ TEST_AND_SET_LOAD = Law(
     name="lock-test-and-set-load",
     title="Share of a resource that test-and-set spinners take",
     gives=Symbol("load", COUNT, "share of its time", r"\rho_s"),
-    equation=lambda spinners=_SPINNERS, delay=_REST, access=_ACCESS: minimum(spinners * access / (delay + access), 1),
+    equation=lambda spinners=_SPINNERS, delay=_REST, access=_ACCESS: minimum(
+        spinners * access / (delay + access), 1
+    ),
     holds="spinners >= 0 and delay >= 0 and access > 0",
     source=_ANDERSON,
     note="neglects that attempts wait for each other, which lowers it near 1",
@@ -92,10 +99,15 @@ TEST_AND_TEST_AND_SET_QUIESCENCE = Law(
     name="lock-test-and-test-and-set-quiescence",
     title="From a release until spinning traffic ends under test-and-test-and-set",
     gives=Symbol("time", TIME, "the resource is busy with spinners", "q"),
-    equation=lambda spinners=_SPINNERS, access=_ACCESS: access * (1 + 2 * spinners + spinners * (spinners - 1) / 2),
+    equation=lambda spinners=_SPINNERS, access=_ACCESS: (
+        access * (1 + 2 * spinners + spinners * (spinners - 1) / 2)
+    ),
     holds=_WAITED,
     source=f"{_ANDERSON}: of the order of the square of the spinners",
-    note="release, reads and attempts of all, and each failed attempt makes the processors that spin read again",
+    note=(
+        "release, reads and attempts of all, and each failed attempt makes the processors that spin"
+        " read again"
+    ),
     exact=False,
     checks=(Check((10, 1e-6), 66e-6, 1e-19, f"{HAND}: 1 + 10 + 10 + 45"),),
 )
@@ -107,19 +119,27 @@ TICKET_HANDOFF = Law(
     equation=lambda spinners=_SPINNERS, access=_ACCESS: access * (1 + (spinners + 1) / 2),
     holds=_WAITED,
     source=f"{MELLOR_CRUMMEY_SCOTT}: all spinners read the counter again, and one of them is next",
-    note="assumes that the next holder's read is equally likely to be any of them; with proportional back-off it is 2 accesses",
+    note=(
+        "assumes that the next holder's read is equally likely to be any of them; with proportional"
+        " back-off it is 2 accesses"
+    ),
     exact=False,
     checks=(Check((9, 1e-6), 6e-6, 1e-20, HAND),),
 )
 
-_LOCK_SOFTWARE = Symbol("software", TIME, "instructions between finding the next one and writing its flag", "c")
+_LOCK_SOFTWARE = Symbol(
+    "software", TIME, "instructions between finding the next one and writing its flag", "c"
+)
 QUEUE_LOCK_HANDOFF = Law(
     name="lock-queue-handoff",
     title="From release to the next holder under a queue lock, MCS or distributed array",
     gives=_HANDOFF,
     equation=lambda software=_LOCK_SOFTWARE, access=_ACCESS: software + 2 * access,
     holds="software >= 0 and access >= 0",
-    source=f"{MELLOR_CRUMMEY_SCOTT}: a write to the flag that one processor spins on, and its read, however many wait",
+    source=(
+        f"{MELLOR_CRUMMEY_SCOTT}: a write to the flag that one processor spins on, and its read,"
+        " however many wait"
+    ),
     checks=(Check((1e-6, 1e-6), 3e-6, 1e-21, HAND),),
 )
 
@@ -147,10 +167,16 @@ LOCK_THROUGHPUT_BOUND = Law(
     equation=lambda processors=_USERS, think=_THINK, latency=_LATENCY, section=_SECTION, handoff=_NEXT_HOLDER: (
         processors / maximum(think + latency + section, processors * (section + handoff))
     ),
-    holds="processors >= 1 and think >= 0 and latency >= 0 and section >= 0 and handoff >= 0 and section > 0",
+    holds=(
+        "processors >= 1 and think >= 0 and latency >= 0 and section >= 0 and handoff >= 0 and"
+        " section > 0"
+    ),
     source=DENNING_BUZEN,
     note="an upper bound; for random times see law/machine-repairman-throughput",
-    checks=(Check((20, 9.0, 0.0, 1.0, 0.25), 0.8, 0.0, HAND), Check((5, 8.0, 1.0, 1.0, 1.0), 0.5, 0.0, HAND)),
+    checks=(
+        Check((20, 9.0, 0.0, 1.0, 0.25), 0.8, 0.0, HAND),
+        Check((5, 8.0, 1.0, 1.0, 1.0), 0.5, 0.0, HAND),
+    ),
 )
 
 
@@ -158,11 +184,15 @@ _TOGETHER = "all arrive together, which is the worst case"
 _PROCESSORS = Symbol("processors", COUNT, "processors that take part", "N")
 _COST = Symbol("time", TIME, "from the last arrival until all have left", "T_B")
 _SENT = Symbol("messages", COUNT, "remote accesses of all processors", "n")
-_MESSAGE = Symbol("message", TIME, "one remote access: a write until the other processor has seen it", "t")
+_MESSAGE = Symbol(
+    "message", TIME, "one remote access: a write until the other processor has seen it", "t"
+)
 
 
 _UPDATE = Symbol("update", TIME, "one update of the counter, one after the other", "t_u")
-_NOTICE = Symbol("notice", TIME, "one processor's read of the changed flag, one after the other", "t_n")
+_NOTICE = Symbol(
+    "notice", TIME, "one processor's read of the changed flag, one after the other", "t_n"
+)
 CENTRAL_BARRIER = Law(
     name="barrier-central",
     title="A barrier on one counter",
@@ -195,7 +225,12 @@ COMBINING_TREE_BARRIER = Law(
     ),
 )
 
-_RELEASE = Symbol("release", TIME, "a round of the way back; 0 if the champion's flag is broadcast, added apart", "t_r")
+_RELEASE = Symbol(
+    "release",
+    TIME,
+    "a round of the way back; 0 if the champion's flag is broadcast, added apart",
+    "t_r",
+)
 TOURNAMENT_BARRIER = Law(
     name="barrier-tournament",
     title="A barrier as a tournament",
@@ -204,7 +239,10 @@ TOURNAMENT_BARRIER = Law(
         ceil_log(processors, 2) * (message + release)
     ),
     holds="processors >= 1 and message >= 0 and release >= 0",
-    source=f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
+    source=(
+        f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel"
+        " Programming 17(1), 1988"
+    ),
     checks=(Check((9, 1.0, 0.5), 6.0, 0.0, f"{HAND}: 4 rounds up and down"),),
 )
 
@@ -224,7 +262,10 @@ DISSEMINATION_BARRIER = Law(
     gives=_COST,
     equation=lambda processors=_PROCESSORS, message=_MESSAGE: ceil_log(processors, 2) * message,
     holds="processors >= 1 and message >= 0",
-    source=f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel Programming 17(1), 1988",
+    source=(
+        f"{MELLOR_CRUMMEY_SCOTT}; Hensgen, Finkel and Manber, International Journal of Parallel"
+        " Programming 17(1), 1988"
+    ),
     note="neglects that all send in every round: on a bus, take its time for all messages",
     checks=(
         Check((9, 1.0), 4.0, 0.0, f"{HAND}: rounds are whole"),
@@ -255,6 +296,9 @@ MANAGER_BARRIER = Law(
     ),
     holds="processors >= 1 and arrival >= 0 and departure >= 0 and transit >= 0",
     source=f"{PARSONS}: the barrier of TreadMarks",
-    note=f"{_TOGETHER}, and the manager is one of them; one processor alone pays nothing, which this leaves out",
+    note=(
+        f"{_TOGETHER}, and the manager is one of them; one processor alone pays nothing, which this"
+        " leaves out"
+    ),
     checks=(Check((8, 1.0, 0.5, 2.0), 14.5, 0.0, f"{HAND}: 10.5 + 4"),),
 )

@@ -12,7 +12,9 @@ from slipstick.results.study import Agreement, MethodValues
 from slipstick.vocabulary import BOUNDS, EXACT
 
 EDGE = 2.0
-"""Half-widths from the mean of an interval within which chance is an explanation: one in twenty is beyond 1."""
+"""Half-widths from the mean of an interval within which chance is an explanation: one in twenty
+is beyond 1.
+"""
 
 _FIRST = (
     *("time", "response_time", "throughput", "speedup", "efficiency"),
@@ -27,10 +29,11 @@ _COMPARED_BY = ("time", "response_time", "throughput")
 def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     """Put answers to one question side by side, and say in words whether they agree.
 
-    A simulation is the reference of the others, for it leaves nothing out; without one, the first exact answer is,
-    or the first. An exact method has to be within the simulation's interval, an approximate one within what it
-    promises, and bounds have to enclose; where one does not, that is a finding. Of a network the response times are
-    compared, and the one that differs most is told. Bounds of several kinds are one: the tightest.
+    A simulation is the reference of the others, for it leaves nothing out; without one, the first
+    exact answer is, or the first. An exact method has to be within the simulation's interval, an
+    approximate one within what it promises, and bounds have to enclose; where one does not, that is
+    a finding. Of a network the response times are compared, and the one that differs most is told.
+    Bounds of several kinds are one: the tightest.
 
     Parameters
     ----------
@@ -48,7 +51,9 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     rows = []
     for name in _shared(solved):
         values = tuple(answer.values.get(name) for answer in answers)
-        rows.append(MethodValues(name, next(value.unit for value in values if value is not None), values))
+        rows.append(
+            MethodValues(name, next(value.unit for value in values if value is not None), values)
+        )
     verdicts: list[str] = []
     findings: list[str] = []
     reference = _reference(solved)
@@ -68,9 +73,16 @@ def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
         return list(answers)
     known = [answer for answer in kinds if answer.failed is None]
     names = dict.fromkeys(name for answer in known for name in answer.values)
-    values = {name: _tightest([answer.values[name] for answer in known if name in answer.values]) for name in names}
+    values = {
+        name: _tightest([answer.values[name] for answer in known if name in answer.values])
+        for name in names
+    }
     one = Answer(kinds[0].model, BOUNDS, values, failed=None if known else kinds[0].failed)
-    return [one if answer is kinds[0] else answer for answer in answers if answer is kinds[0] or answer not in kinds]
+    return [
+        one if answer is kinds[0] else answer
+        for answer in answers
+        if answer is kinds[0] or answer not in kinds
+    ]
 
 
 def _tightest(values: Sequence[Value]) -> Value:
@@ -83,40 +95,62 @@ def _shared(answers: Sequence[Answer]) -> list[str]:
     """List the values that at least two answers have, the most important first."""
     counts = Counter(name for answer in answers for name in answer.values)
     # Probabilities of every number present are for programs, not to be read side by side.
-    shared = [name for name, count in counts.items() if count > 1 and not name.startswith("probability[")]
+    shared = [
+        name for name, count in counts.items() if count > 1 and not name.startswith("probability[")
+    ]
     rank = {kind: at for at, kind in enumerate(_FIRST)}
     return sorted(shared, key=lambda name: rank.get(name.partition("[")[0], len(_FIRST)))
 
 
 def _reference(answers: Sequence[Answer]) -> Answer | None:
     """Choose the reference of the comparison."""
-    told = [each for each in answers if any(each.values[name].value is not None for name in _values_compared(each))]
+    told = [
+        each
+        for each in answers
+        if any(each.values[name].value is not None for name in _values_compared(each))
+    ]
     simulated = [answer for answer in told if answer.converged is not None]
     exact = [answer for answer in told if answer.exact]
     return next(iter([*simulated, *exact, *told]), None)
 
 
 def _values_compared(answer: Answer, other: Answer | None = None) -> list[str]:
-    """List the values that answers are compared by: the time, or the response times, or the throughputs."""
+    """List the values that answers are compared by: the time, or the response times, or the
+    throughputs.
+    """
     both = [name for name in answer.values if other is None or name in other.values]
     kinds = ([name for name in both if name.partition("[")[0] == kind] for kind in _COMPARED_BY)
     return next((names for names in kinds if names), both[:1])
 
 
 def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
-    """Compare an answer with the reference where they differ most, in words, and say whether it keeps its promise."""
-    names = [name for name in _values_compared(answer, reference) if reference.values[name].value is not None]
+    """Compare an answer with the reference where they differ most, in words, and say whether it
+    keeps its promise.
+    """
+    names = [
+        name
+        for name in _values_compared(answer, reference)
+        if reference.values[name].value is not None
+    ]
     if not names:
         return f"{answer.method} gives nothing that {reference.method} gives", True
-    compared = [_compared(answer, reference, answer.values[name], reference.values[name]) for name in names]
-    farthest = max(range(len(names)), key=lambda index: (not compared[index][1], compared[index][2]))
+    compared = [
+        _compared(answer, reference, answer.values[name], reference.values[name]) for name in names
+    ]
+    farthest = max(
+        range(len(names)), key=lambda index: (not compared[index][1], compared[index][2])
+    )
     words, agrees, off = compared[farthest]
     several = len(names) > 1 and (off or not agrees)
     return f"{names[farthest]} differs most: {words}" if several else words, agrees
 
 
-def _compared(answer: Answer, reference: Answer, found: Value, truth: Value) -> tuple[str, bool, float]:
-    """Compare a value with the reference: words, whether it keeps its promise, and the relative difference."""
+def _compared(
+    answer: Answer, reference: Answer, found: Value, truth: Value
+) -> tuple[str, bool, float]:
+    """Compare a value with the reference: words, whether it keeps its promise, and the relative
+    difference.
+    """
     assert truth.value is not None
     if found.value is None:
         return *_encloses(answer.method, found, reference.method, truth), 0.0
@@ -128,32 +162,50 @@ def _compared(answer: Answer, reference: Answer, found: Value, truth: Value) -> 
 
 def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tuple[str, bool]:
     if reference.converged is False:
-        return f"{answer.method} is {_percent(off)} {reference.method}, which did not converge", True
+        return (
+            f"{answer.method} is {_percent(off)} {reference.method}, which did not converge",
+            True,
+        )
     if answer.exact:
         return _exact(answer.method, reference.method, off, place)
     if place <= 1:
-        return f"{answer.method} is within the interval of {reference.method} ({_percent(off)} its mean)", True
+        return (
+            (
+                f"{answer.method} is within the interval of {reference.method} ({_percent(off)} its"
+                " mean)"
+            ),
+            True,
+        )
     if answer.promise is not None:
         promised = f"it promises about {100 * answer.promise:.2g} %"
         # A method that leaves something out cannot check the promise of another.
         kept = abs(off) <= answer.promise or not (reference.exact or reference.converged)
         return f"{answer.method} is {_percent(off)} {reference.method}; {promised}", kept
-    reason = next((f", for it {note}" for note in answer.notes if note.startswith("leaves out")), "")
+    reason = next(
+        (f", for it {note}" for note in answer.notes if note.startswith("leaves out")), ""
+    )
     return f"{answer.method} is {_percent(off)} {reference.method}{reason}", True
 
 
 def _exact(method: str, reference: str, off: float, place: float) -> tuple[str, bool]:
-    said, claims = ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
+    said, claims = (
+        ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
+    )
     if place <= 1:
-        return f"{method} {said} within the interval of {reference} ({_percent(off)} its mean)", True
+        return (
+            f"{method} {said} within the interval of {reference} ({_percent(off)} its mean)",
+            True,
+        )
     if place <= EDGE:
-        words = f"{method} {said} at the edge of the interval of {reference} ({_percent(off)} its mean)"
+        words = (
+            f"{method} {said} at the edge of the interval of {reference} ({_percent(off)} its mean)"
+        )
         return f"{words}; one in twenty is, by chance", True
     return f"{method} {claims} {_percent(off)} {reference}, outside its interval", False
 
 
 def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple[str, bool]:
-    """Say whether an interval meets bounds; more cannot be required of a simulated mean."""
+    """Return whether an interval meets bounds; more cannot be required of a simulated mean."""
     assert truth.value is not None
     low = truth.value if truth.low is None else truth.low
     high = truth.value if truth.high is None else truth.high
@@ -166,14 +218,14 @@ def _encloses(method: str, bounds: Value, reference: str, truth: Value) -> tuple
 
 
 def _relative(value: float, truth: float) -> float:
-    """Give the relative difference; 0 where rounding explains it."""
+    """Return the relative difference; 0 where rounding explains it."""
     if math.isclose(value, truth, rel_tol=ROUNDING, abs_tol=1e-300):
         return 0.0
     return value / truth - 1 if truth else math.inf
 
 
 def _half_widths_off(value: float, truth: Value) -> float:
-    """Give the distance of a value from a mean, in half-widths of the interval of the mean."""
+    """Return the distance of a value from a mean, in half-widths of the interval of the mean."""
     assert truth.value is not None
     if truth.low is None or truth.high is None or truth.high <= truth.low:
         return math.inf

@@ -1,8 +1,9 @@
 """Solutions at aligned points, and the one step from them to columns and answers, for all methods.
 
-A method compiles a model (`CompiledModel`) and solves it at many points together. It returns a `Solution`: arrays along
-the points, and what is said of each point in words. `Answers` reads columns and whole answers off it: the account by
-component and technology class, the units, the shares.
+A method compiles a model (`CompiledModel`) and solves it at many points together. It returns a
+`Solution`: arrays along the points, and what is said of each point in words. `Answers` reads
+columns and whole answers off it: the account by component and technology class, the units, the
+shares.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ Key = TypeVar("Key")
 COMPLEX_STEP = 1e-20
 """Imaginary step of derivatives, relative; its square vanishes beside 1."""
 
-AGAINST_ONE = "speed-up counts useful work; it is against one processor only if its useful work is the same"
+AGAINST_ONE = (
+    "speed-up counts useful work; it is against one processor only if its useful work is the same"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Remarks:
-    """Notes on one point, its seed and other parts of its answer beside the numbers; see `slipstick.answer.Answer`.
+    """Notes on one point, its seed and other parts of its answer beside the numbers; see
+    `slipstick.answer.Answer`.
 
     Parameters
     ----------
@@ -87,7 +91,8 @@ class Gradient:
     of_rates: frozenset[str] = frozenset()
 
     def shares(self, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Weigh derivatives by the power k of time in each parameter's unit: k theta / T x dT/dtheta.
+        """Weigh derivatives by the power k of time in each parameter's unit: k theta / T x
+        dT/dtheta.
 
         Parameters
         ----------
@@ -97,7 +102,11 @@ class Gradient:
         return {
             key: {
                 name: beyond_rounding(
-                    powers[name] / (-1 if key in self.of_rates else 1) * self.at[name] * slope / values[key]
+                    powers[name]
+                    / (-1 if key in self.of_rates else 1)
+                    * self.at[name]
+                    * slope
+                    / values[key]
                 )
                 for name, slope in slopes.items()
                 if powers[name]
@@ -118,7 +127,8 @@ class Solution:
     methods : the method that answered each point; empty where it is `method` at all of them
     exact : whether what is answered is the model's expectation to rounding
     values : by name; NaN where there is none
-    low, high : ends of intervals and bounds, by the name of the value, such as ``time`` or ``account[lock]``
+    low, high : ends of intervals and bounds, by the name of the value, such as ``time`` or
+        ``account[lock]``
     account, technology, steps : seconds of a processor by component, technology class and label
     once : time of one execution of each step [s]
     kept : entries of the account that answers list even where they are 0; None: all
@@ -201,7 +211,10 @@ class CompiledModel:
             form = compiled()
             known = only(values, form.parameters)
             return form.solution(
-                {name: each if np.size(each) == 1 else np.asarray(each)[rows] for name, each in known.items()}
+                {
+                    name: each if np.size(each) == 1 else np.asarray(each)[rows]
+                    for name, each in known.items()
+                }
             )
 
         return Answers(found, bounds)
@@ -222,11 +235,11 @@ class CompiledModel:
         return self.solution(values)
 
     def times(self, values: Values) -> Array:
-        """Give the first quantity alone, NaN at a point without an answer."""
+        """Return the first quantity alone, NaN at a point without an answer."""
         return Answers(self.brief(values)).columns()[self.quantity]
 
     def unit(self, column: str) -> str:
-        """Give the base unit of a column."""
+        """Return the base unit of a column."""
         return unit_of(column)
 
 
@@ -239,7 +252,9 @@ class Answers:
     bounds : solves for the bounds at some of the points
     """
 
-    def __init__(self, solution: Solution, bounds: Callable[[NDArray[np.intp]], Solution] | None = None) -> None:
+    def __init__(
+        self, solution: Solution, bounds: Callable[[NDArray[np.intp]], Solution] | None = None
+    ) -> None:
         self.solution = solution
         self._bounds = bounds
 
@@ -252,18 +267,31 @@ class Answers:
         return self.solution.interrupted
 
     def columns(self) -> dict[str, Array]:
-        """Give every number as a column, in base units; NaN where there is none."""
+        """Return every number as a column, in base units; NaN where there is none."""
         found = self.solution
-        books = {"account": found.account, "technology": found.technology, "step": found.steps, "once": found.once}
+        books = {
+            "account": found.account,
+            "technology": found.technology,
+            "step": found.steps,
+            "once": found.once,
+        }
         ends = {"low": found.low, "high": found.high}
         return {
             **found.values,
-            **{f"{kind}[{name}]": each for kind, book in books.items() for name, each in book.items()},
-            **{f"{end}[{name}]": each for end, columns in ends.items() for name, each in columns.items()},
+            **{
+                f"{kind}[{name}]": each
+                for kind, book in books.items()
+                for name, each in book.items()
+            },
+            **{
+                f"{end}[{name}]": each
+                for end, columns in ends.items()
+                for name, each in columns.items()
+            },
         }
 
     def provenance(self, count: int | None = None) -> Provenance:
-        """Say how each point was computed.
+        """Return how each point was computed.
 
         Parameters
         ----------
@@ -297,8 +325,13 @@ class Answers:
         try:
             bounds = self._bounds(rows)
         except NoAnswerError:
-            # A point without bounds, such as a queue with losses that is asked for more than it can do, stops all.
-            alone = [self._outside_among(rows[i : i + 1]) for i in range(len(rows))] if len(rows) > 1 else []
+            # A point without bounds, such as a queue with losses that is asked for more than it can
+            # do, stops all.
+            alone = (
+                [self._outside_among(rows[i : i + 1]) for i in range(len(rows))]
+                if len(rows) > 1
+                else []
+            )
             return {index: said for each in alone for index, said in each.items()}
         words: dict[int, str] = {}
         for name in self.solution.values:
@@ -314,7 +347,9 @@ class Answers:
             table = np.stack([np.broadcast_to(each, (len(self),)) for each in stages.values()])
             names, known = list(stages), np.isfinite(table.sum(axis=0))
             largest = np.argmax(table, axis=0)
-            found[pipeline] = [names[at] if there else "" for at, there in zip(largest, known, strict=True)]
+            found[pipeline] = [
+                names[at] if there else "" for at, there in zip(largest, known, strict=True)
+            ]
         return found
 
     def answer(
@@ -324,7 +359,7 @@ class Answers:
         given: Mapping[str, float | str] | None = None,
         shares: bool = True,
     ) -> Answer:
-        """Give the whole answer at one point.
+        """Return the whole answer at one point.
 
         Parameters
         ----------
@@ -367,7 +402,11 @@ def _with_numbers(blank: Answer, found: Solution, index: int) -> Answer:
 
     def book(columns: Columns) -> dict[str, float]:
         kept = found.kept
-        return {name: each for name, each in _at(columns, index).items() if each or kept is None or name in kept}
+        return {
+            name: each
+            for name, each in _at(columns, index).items()
+            if each or kept is None or name in kept
+        }
 
     account = book(found.account)
     lost = {f"processors_lost[{name}]" for name in found.account if name not in account}
@@ -389,7 +428,9 @@ def _with_numbers(blank: Answer, found: Solution, index: int) -> Answer:
         once=_at(found.once, index),
         useful=found.useful,
         exact=bool(at(found.exact, index)),
-        limits=tuple(Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()),
+        limits=tuple(
+            Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()
+        ),
         intervals=intervals,
     )
 
@@ -406,12 +447,20 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     """
     count, first = sum(len(rows) for rows, _ in pieces), pieces[0][1]
     # A solution of one point may hold for several.
-    owner = {int(row): (each, min(index, each.count - 1)) for rows, each in pieces for index, row in enumerate(rows)}
+    owner = {
+        int(row): (each, min(index, each.count - 1))
+        for rows, each in pieces
+        for index, row in enumerate(rows)
+    }
     methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
     for rows, each in pieces:
-        methods[np.asarray(rows)], exact[np.asarray(rows)] = [*(each.methods or [each.method] * len(rows))], each.exact
+        methods[np.asarray(rows)], exact[np.asarray(rows)] = (
+            [*(each.methods or [each.method] * len(rows))],
+            each.exact,
+        )
     tables: dict[str, Any] = {
-        key: _columns_of([(rows, getattr(each, key)) for rows, each in pieces], count) for key in _TABLES
+        key: _columns_of([(rows, getattr(each, key)) for rows, each in pieces], count)
+        for key in _TABLES
     }
     pipelines = dict.fromkeys(name for _, each in pieces for name in each.stages)
     return replace(
@@ -421,9 +470,12 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         exact=exact,
         **tables,
         stages={
-            name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count) for name in pipelines
+            name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count)
+            for name in pipelines
         },
-        errors={row: each.errors[index] for row, (each, index) in owner.items() if index in each.errors},
+        errors={
+            row: each.errors[index] for row, (each, index) in owner.items() if index in each.errors
+        },
         detail=owner.__getitem__,
         interrupted=any(each.interrupted for _, each in pieces),
     )
@@ -433,11 +485,18 @@ ROUNDING = 1e-9
 """Relative difference that rounding explains."""
 
 
-def _outside(name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp]) -> dict[int, str]:
-    """Find the points at which a value lies below its lower or above its upper bound, and describe by how much."""
+def _outside(
+    name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp]
+) -> dict[int, str]:
+    """Find the points at which a value lies below its lower or above its upper bound, and
+    describe by how much.
+    """
     words: dict[int, str] = {}
     value = np.broadcast_to(found.values[name], (found.count,))[rows]
-    for side, ends, sign in (("below its lower", bounds.low, 1.0), ("above its upper", bounds.high, -1.0)):
+    for side, ends, sign in (
+        ("below its lower", bounds.low, 1.0),
+        ("above its upper", bounds.high, -1.0),
+    ):
         if name not in ends:
             continue
         limit = np.broadcast_to(ends[name], (len(rows),))
@@ -445,8 +504,13 @@ def _outside(name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp
             beyond = sign * (limit - value) > ROUNDING * np.abs(limit)
         for place in np.flatnonzero(beyond):
             index = int(rows[place])
-            words[index] = f"{name} is {side} bound {_in_words(float(limit[place]), found.unit(name))}"
-            low, high = (at(each[name], index) if name in each else math.nan for each in (found.low, found.high))
+            words[index] = (
+                f"{name} is {side} bound {_in_words(float(limit[place]), found.unit(name))}"
+            )
+            low, high = (
+                at(each[name], index) if name in each else math.nan
+                for each in (found.low, found.high)
+            )
             if low <= limit[place] <= high:
                 words[index] += HELD
     return words
@@ -456,14 +520,18 @@ _PREFIXES = ("s", "ms", "us", "ns")
 
 
 def _in_words(value: float, unit: str) -> str:
-    """Write a number with its unit, a short time with a prefix, without loading the library of units."""
+    """Write a number with its unit, a short time with a prefix, without loading the library of
+    units.
+    """
     if unit != "s" or not 0 < value < 1:
         return f"{value:.6g} {unit}".removesuffix(" 1")
     power = min(math.ceil(-math.log10(value) / 3), 3)
     return f"{value * 1000.0**power:.6g} {_PREFIXES[power]}"
 
 
-def _columns_of(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns]], count: int) -> dict[str, Array]:
+def _columns_of(
+    pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns]], count: int
+) -> dict[str, Array]:
     """Spread columns over the places of their points."""
     found: dict[str, Array] = {}
     for rows, columns in pieces:
@@ -475,9 +543,15 @@ def _columns_of(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
     """Note what speed-up and efficiency are relative to, and what overlaps the processors lost."""
     if values.get("efficiency") and "speedup" in values:
-        processors, workers = values["throughput"] * values["time"], values["speedup"] / values["efficiency"]
+        processors, workers = (
+            values["throughput"] * values["time"],
+            values["speedup"] / values["efficiency"],
+        )
         if workers > processors * (1 + 1e-9):
-            yield f"efficiency is speed-up over {workers:.4g}: the processors and servers that can do useful work at once"
+            yield (
+                f"efficiency is speed-up over {workers:.4g}: the processors and servers that can do"
+                " useful work at once"
+            )
         hidden = [name for name in useful if values.get(f"overlap[{name}]", 0.0) > 0]
         if hidden and any(name.startswith("processors_lost") for name in values):
             beside = f"{', '.join(hidden)} goes on beside them, as overlap says"
@@ -531,8 +605,10 @@ def activity_solution(
     booked : seconds of one processor by label
     groups : time of a cycle and number of processors of each group that has a name
     single : values that compare with one processor alone
-    uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1, 1, s]
-    beside : gives values that stand beside the account of components, see `slipstick.method.closed_form`
+    uses : utilization, mean number waiting or in service, and wait of a visit, of each resource [1,
+        1, s]
+    beside : gives values that stand beside the account of components, see
+        `slipstick.method.closed_form`
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
     others : parts of the solution as they are
     """
@@ -570,7 +646,9 @@ def activity_solution(
 
 
 def _work(model: Model, account: Columns, n: Array, time: Array) -> dict[str, Array]:
-    """Give efficiency and speed-up, where some work is useful, and the processors lost to each other component."""
+    """Return efficiency and speed-up, where some work is useful, and the processors lost to each
+    other component.
+    """
     found = {}
     useful = [account[name] for name in model.useful if name in account]
     if useful:
@@ -596,7 +674,8 @@ class SingleProcessorValues:
         self._words = None if single.words is None else Tape([single.words])
 
     def values(self, values: Values, among: Array, size: Array) -> dict[str, Array]:
-        """Give ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are counted, ``warps``.
+        """Give ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are
+        counted, ``warps``.
 
         Parameters
         ----------
@@ -625,7 +704,8 @@ def only(values: Values, names: Sequence[str] | Mapping[str, object]) -> dict[st
 def perturbed(
     exprs: Mapping[Key, Expr], here: Mapping[str, float], names: Sequence[str]
 ) -> dict[Key, NDArray[np.complex128]]:
-    """Evaluate expressions at one point, and beside it once for each parameter, moved by a complex step.
+    """Evaluate expressions at one point, and beside it once for each parameter, moved by a complex
+    step.
 
     Parameters
     ----------
@@ -645,7 +725,10 @@ def perturbed(
             # One tape for each: a derivative of a common tape would run the instructions of all.
             tape = Tape([expr])
             made = tape.differentiate({name: here[name] for name in tape.parameters})
-            value, slopes = float(made.value[0]), {name: float(by[0]) for name, by in made.by_parameter.items()}
+            value, slopes = (
+                float(made.value[0]),
+                {name: float(by[0]) for name, by in made.by_parameter.items()},
+            )
         found[key] = np.full(1 + len(names), value, dtype=complex)
         for name in slopes.keys() & place.keys():
             found[key][place[name]] += 1j * complex_step(here[name]) * slopes[name]
@@ -653,7 +736,7 @@ def perturbed(
 
 
 def complex_step(value: float) -> float:
-    """Give the step by which a parameter of a value is moved."""
+    """Return the step by which a parameter of a value is moved."""
     return COMPLEX_STEP * (value or 1.0)
 
 

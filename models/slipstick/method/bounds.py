@@ -1,4 +1,6 @@
-"""Bounds of work and span on the time and the throughput of an activity, which hold for every method."""
+"""Bounds of work and span on the time and the throughput of an activity, which hold for every
+method.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +10,73 @@ from slipstick.expression.nodes import TIME, Expr, maximum, select, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
-from slipstick.method.closed_form import Deadlocks, Saturation, demands, held_times, pool_work, time, without
-from slipstick.model.activity import Activity, Ask, BarrierWait, Fork, Hold, Pipeline, Step, UnitStep, steps
-from slipstick.model.system import Model, PhasedPopulation, Resource, Station, TaskPool, is_processor
+from slipstick.method.closed_form import (
+    Deadlocks,
+    Saturation,
+    demands,
+    held_times,
+    pool_work,
+    time,
+    without,
+)
+from slipstick.model.activity import (
+    Activity,
+    Ask,
+    BarrierWait,
+    Fork,
+    Hold,
+    Pipeline,
+    Step,
+    UnitStep,
+    steps,
+)
+from slipstick.model.system import (
+    Model,
+    PhasedPopulation,
+    Resource,
+    Station,
+    TaskPool,
+    is_processor,
+)
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 
 PROCESSORS, SPAN = "processors", "span"
 """Bounds by the use of the processors themselves, and by one pass without contention."""
 
-LOW_SPAN = "no less than one pass without contention (a maximum of random times has at least the mean of each)"
+LOW_SPAN = (
+    "no less than one pass without contention (a maximum of random times has at least the mean of"
+    " each)"
+)
 LOW_FULL = "no less than what the busiest resource takes for the work of all processors: {binding}"
-HIGH_ALL = "no more than every processor waiting at each visit for all others, which holds in product form"
-NO_HIGH = "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs station"
+HIGH_ALL = (
+    "no more than every processor waiting at each visit for all others, which holds in product form"
+)
+NO_HIGH = (
+    "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs"
+    " station"
+)
 OPEN_ONLY = "of an open stream only the least time is known"
 
 
 class CompiledBounds(CompiledModel):
     """Bounds that enclose time and throughput of a model, compiled for many points.
 
-    For N processors that repeat a cycle of span T_0 and ask D_r seconds of resource r with c_r servers::
+    For N processors that repeat a cycle of span T_0 and ask D_r seconds of resource r with c_r
+    servers::
 
         max(T_0, max_r N D_r / c_r)  <=  T  <=  T_0 + (N - 1) sum_r D_r
 
-    A lock is a resource of one server that is asked for as long as it is held; the processors themselves are
-    N servers. Phases are bounded one by one. Of groups the time of the first is bounded: from below by its own work,
-    from above by one pass that waits for all other processors everywhere.
+    A lock is a resource of one server that is asked for as long as it is held; the processors
+    themselves are N servers. Phases are bounded one by one. Of groups the time of the first is
+    bounded: from below by its own work, from above by one pass that waits for all other processors
+    everywhere.
 
     Parameters
     ----------
     model : the system
 
-    Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978 (asymptotic bounds); Brent, J. ACM 21(2), 1974
-    (work and span).
+    Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978 (asymptotic bounds); Brent, J. ACM
+    21(2), 1974 (work and span).
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -65,7 +102,9 @@ class CompiledBounds(CompiledModel):
         return tuple(self._lows)
 
     def terms(self, values: Values) -> tuple[Array, dict[str, Array], Array | None]:
-        """Evaluate the population, the lower bounds on the time by cause, and the upper bound [points]."""
+        """Evaluate the population, the lower bounds on the time by cause, and the upper bound
+        [points].
+        """
         size, *found = self._tape.run(only(values, self.parameters))
         count = max(map(len, (size, *found)))
         size, *found = (np.broadcast_to(each, (count,)) for each in (size, *found))
@@ -75,12 +114,19 @@ class CompiledBounds(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
         size, lows, highest = self.terms(values)
-        low, high = {"time": np.max([*lows.values()], axis=0)}, {} if highest is None else {"time": highest}
+        low, high = (
+            {"time": np.max([*lows.values()], axis=0)},
+            {} if highest is None else {"time": highest},
+        )
         binding = np.argmax([*lows.values()], axis=0)
         if not self.model.population.open:
             with np.errstate(all="ignore"):
                 # The least time is that of the greatest throughput.
-                rates = {end: size / times["time"] for end, times in (("high", low), ("low", high)) if times}
+                rates = {
+                    end: size / times["time"]
+                    for end, times in (("high", low), ("low", high))
+                    if times
+                }
             low |= {"throughput": rates["low"]} if "low" in rates else {}
             high |= {"throughput": rates["high"]}
         saturated, deadlocks = self._saturation.reasons(values), self._deadlocks.reasons(values)
@@ -95,7 +141,11 @@ class CompiledBounds(CompiledModel):
             remarks=lambda index: (
                 Remarks(failed=saturated[index])
                 if index in saturated
-                else self._remarks(float(low["time"][index]), [*self._lows][binding[index]], deadlocks.get(index, ()))
+                else self._remarks(
+                    float(low["time"][index]),
+                    [*self._lows][binding[index]],
+                    deadlocks.get(index, ()),
+                )
             ),
         )
 
@@ -117,16 +167,21 @@ def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
 
 
 def _lows(model: Model) -> dict[str, Expr]:
-    """Give the lower bounds on the time, by cause."""
+    """Return the lower bounds on the time, by cause."""
     population = model.population
     if population.groups:
         first = population.groups[0]
         found = _lows_of(model, first.cycle, first.processors)
         # The cycle of one group does not say what the others ask of its processors.
-        return {name: each for name, each in found.items() if name != PROCESSORS or len(population.groups) == 1}
+        return {
+            name: each
+            for name, each in found.items()
+            if name != PROCESSORS or len(population.groups) == 1
+        }
     if isinstance(population, PhasedPopulation):
         parts = [
-            each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values()) for each in population.phases
+            each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values())
+            for each in population.phases
         ]
         return {SPAN: total(parts, TIME)}
     return {SPAN: population.time(lambda body: time(body, model, booked=False))}
@@ -134,7 +189,9 @@ def _lows(model: Model) -> dict[str, Expr]:
 
 def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
     found = {SPAN: time(cycle, model, booked=False)}
-    used = dict.fromkeys(node.resource for node in steps(cycle) if isinstance(node, Step) and node.resource)
+    used = dict.fromkeys(
+        node.resource for node in steps(cycle) if isinstance(node, Step) and node.resource
+    )
     asked_of, held = demands(cycle, model), held_times(cycle, model)
     for name in used:
         resource = model.resources.get(name)
@@ -147,20 +204,25 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
     asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
     if not asked:
         return found
-    # What is asked of others falls on the members themselves, but of one alone on processors outside.
+    # What is asked of others falls on the members themselves, but of one alone on processors
+    # outside.
     everything = total((asked_of[name] for name in asked), TIME)
     return {**found, PROCESSORS: select(processors, 1, asked_of.get("own", zero(TIME)), everything)}
 
 
 def _monitors_time(pool: Resource) -> Expr:
-    """Give how long the monitors of a pool are held, at least, in the mean over its problems and queues [s]."""
+    """Return how long the monitors of a pool are held, at least, in the mean over its problems and
+    queues [s].
+    """
     assert isinstance(pool, TaskPool)
     problems = pool_work(pool)
-    return (total((inside for _, inside, _ in problems), TIME) / len(problems) + pool.inside) / pool.queues
+    return (
+        total((inside for _, inside, _ in problems), TIME) / len(problems) + pool.inside
+    ) / pool.queues
 
 
 def _high(model: Model) -> Expr | None:
-    """Give the upper bound, where its conditions hold."""
+    """Return the upper bound, where its conditions hold."""
     if not (model.population.groups and _plain(model)):
         return None
     cycle = model.bodies[0]
@@ -170,7 +232,9 @@ def _high(model: Model) -> Expr | None:
 
 
 def _plain(model: Model) -> bool:
-    """Say whether a model has only steps, choices and repeats, and product form at every queue."""
+    """Return whether a model has only steps, choices and repeats, and product form at every
+    queue.
+    """
     used = [step.resource for step in model.steps]
     for node in (node for body in model.bodies for node in steps(body)):
         if isinstance(node, Fork | Hold | Pipeline | BarrierWait | UnitStep | Ask):
@@ -179,6 +243,9 @@ def _plain(model: Model) -> bool:
             station = model.resources.get(node.resource)
             if not isinstance(station, Station) or node.scv != 1.0:
                 return False
-            if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and used.count(node.resource) > 1:
+            if (
+                DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
+                and used.count(node.resource) > 1
+            ):
                 return False
     return True

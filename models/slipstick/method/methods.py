@@ -44,14 +44,17 @@ _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
 _MOST_TAKEOVERS = 20
 
 SIMULATED = (
-    "simulated by default: there the closed form leaves waiting out, and mean value promises no error; "
-    "'method: closed-form' and, where it has an answer, 'method: mean-value' are faster, and give shares"
+    "simulated by default: there the closed form leaves waiting out, and mean value promises no"
+    " error; 'method: closed-form' and, where it has an answer, 'method: mean-value' are faster,"
+    " and give shares"
 )
 
 _DEFAULT_SIMULATION = Simulation()
 
 
-def _compiled(model: Subject, parameters: Parameters, method: str, simulation: Simulation) -> CompiledModel:
+def _compiled(
+    model: Subject, parameters: Parameters, method: str, simulation: Simulation
+) -> CompiledModel:
     """Compile a model for one of its methods, whose libraries are imported only then."""
     if isinstance(model, Law):
         return CompiledLaw(model, parameters)
@@ -91,9 +94,9 @@ def _compiled_network(model: QueueingNetwork, method: str, simulation: Simulatio
 def default_method(model: Subject, smooth: bool = False) -> str:
     """Name the method that answers where none is named, and the closed form is not exact.
 
-    Of an activity it is mean value, where that is exact or an error is promised; else simulation, which leaves nothing out:
-    above all where all times are constant, so that processors may fall into step. Of a network it is the most exact solver
-    that its size allows, chosen for each point.
+    Of an activity it is mean value, where that is exact or an error is promised; else simulation,
+    which leaves nothing out: above all where all times are constant, so that processors may fall
+    into step. Of a network it is the most exact solver that its size allows, chosen for each point.
 
     Parameters
     ----------
@@ -113,11 +116,13 @@ def default_method(model: Subject, smooth: bool = False) -> str:
 
 
 class DefaultForm(CompiledModel):
-    """An activity compiled for the closed form where that is exact, and for another method elsewhere.
+    """An activity compiled for the closed form where that is exact, and for another method
+    elsewhere.
 
-    Nothing can be waited for where it is exact, and no maximum of random times is taken. Elsewhere one other method
-    answers, the same for all points of a model, see `default_method`. So one sweep may have two methods, and every row
-    says which it is by; where the one takes over from the other they agree, for both are exact there.
+    Nothing can be waited for where it is exact, and no maximum of random times is taken. Elsewhere
+    one other method answers, the same for all points of a model, see `default_method`. So one sweep
+    may have two methods, and every row says which it is by; where the one takes over from the other
+    they agree, for both are exact there.
 
     Parameters
     ----------
@@ -156,7 +161,9 @@ class DefaultForm(CompiledModel):
 
     @property
     def estimated(self) -> bool:
-        """Say whether the other method gives estimates; exact values then have intervals of width 0."""
+        """Return whether the other method gives estimates; exact values then have intervals of
+        width 0.
+        """
         return self.method == SIMULATION
 
     def blocks(self, values: Values, count: int) -> Iterator[Rows]:
@@ -180,10 +187,14 @@ class DefaultForm(CompiledModel):
     def _parts(self, values: Values, count: int) -> list[tuple[Rows, CompiledModel]]:
         """Divide the points into those of the closed form and the others."""
         exact = np.broadcast_to(self.closed.exact(values), (count,))
-        parts: list[tuple[Rows, CompiledModel]] = [(np.flatnonzero(exact), self.closed)] if exact.any() else []
+        parts: list[tuple[Rows, CompiledModel]] = (
+            [(np.flatnonzero(exact), self.closed)] if exact.any() else []
+        )
         return parts if exact.all() else [*parts, (np.flatnonzero(~exact), self._other)]
 
-    def _solved(self, values: Values, solve: Callable[[CompiledModel, Values], Solution]) -> Solution:
+    def _solved(
+        self, values: Values, solve: Callable[[CompiledModel, Values], Solution]
+    ) -> Solution:
         if not values.keys() <= set(self.parameters):
             self.closed.tape.check_names(values)
         count = max((np.size(each) for each in values.values()), default=1)
@@ -198,11 +209,13 @@ class DefaultForm(CompiledModel):
         return joined(pieces)
 
     def _alike(self, found: Solution) -> Solution:
-        """Give exact values intervals of width 0 where other points are estimates."""
+        """Return exact values intervals of width 0 where other points are estimates."""
         if not self.estimated or found.low:
             return found
         books = {"account": found.account, "technology": found.technology, "step": found.steps}
-        booked = {f"{book}[{name}]": each for book, parts in books.items() for name, each in parts.items()}
+        booked = {
+            f"{book}[{name}]": each for book, parts in books.items() for name, each in parts.items()
+        }
         every = {**found.values, **booked}
         return replace(found, low=every, high=every)
 
@@ -251,7 +264,8 @@ def answered(
     Parameters
     ----------
     model, parameters, method, simulation, smooth : as for `form_of`
-    values : those before the steady state of a network, such as ``time_until[door,2]``, are computed as well
+    values : those before the steady state of a network, such as ``time_until[door,2]``, are
+        computed as well
 
     Raises
     ------
@@ -263,11 +277,17 @@ def answered(
     from slipstick.method.networks.transient import with_transient
 
     own = {path: each.value for path, each in parameters.items() if each.value is not None}
-    return tuple(each if each.failed else with_transient(each, model, values, own) for each in found)
+    return tuple(
+        each if each.failed else with_transient(each, model, values, own) for each in found
+    )
 
 
 def _steady(
-    model: Subject, parameters: Parameters, method: str | None, simulation: Simulation | None, smooth: bool
+    model: Subject,
+    parameters: Parameters,
+    method: str | None,
+    simulation: Simulation | None,
+    smooth: bool,
 ) -> tuple[Answer, ...]:
     """Answer without transient values, which are computed on request only."""
     if method is None and isinstance(model, Model):
@@ -289,7 +309,7 @@ def _steady(
 
 
 def _known_method(model: Subject, name: str | None) -> str:
-    """Give the method of that name, by default the first of its kind of model."""
+    """Return the method of that name, by default the first of its kind of model."""
     known = METHODS[_KINDS[type(model)]]
     if name and name not in known:
         others = [_FOR[kind] for kind, names in METHODS.items() if name in names]

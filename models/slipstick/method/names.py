@@ -1,7 +1,8 @@
 """The names and units of the values of answers, derived from a model without solving it.
 
-What a study asks for is checked against these names, and `slipstick.method.answers` gives its columns by the same labels
-and units. A value of that name may still be absent at a point: where there is no answer, or where it has no meaning.
+What a study asks for is checked against these names, and `slipstick.method.answers` gives its
+columns by the same labels and units. A value of that name may still be absent at a point: where
+there is no answer, or where it has no meaning.
 
 Why this shape: no numerical library is imported, for checking a file must be quick.
 """
@@ -41,7 +42,14 @@ TIME_QUANTILES = (0.5, 0.95, 0.99)
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 """Of the response times of a network, where they are known."""
 
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}  # no method knows units
+_SECONDS = {
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "day": 86_400.0,
+}  # no method knows units
 
 _PROBABILITY = re.compile(r"probability\[(?P<station>.+),(?:0|[1-9][0-9]{0,8})\]")
 _UNTIL = re.compile(r"time_until\[(?P<station>.+),(?P<present>[1-9][0-9]{0,8})\]")
@@ -63,7 +71,8 @@ def until(name: str) -> tuple[str, int] | None:
 
 
 def moment(name: str) -> tuple[str, str] | None:
-    """Read the steady-state value in the name of a transient value, and its time after the start: seconds, or a path.
+    """Read the steady-state value in the name of a transient value, and its time after the start:
+    seconds, or a path.
 
     >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
@@ -75,7 +84,7 @@ def moment(name: str) -> tuple[str, str] | None:
 
 
 def is_transient(name: str) -> bool:
-    """Say whether a value is a transient value of a network."""
+    """Return whether a value is a transient value of a network."""
     return bool(until(name) or moment(name))
 
 
@@ -85,7 +94,8 @@ class AnswerNames(Mapping[str, str]):
     Parameters
     ----------
     units : by name
-    counted : stations that ``probability[station,n]`` is known of, for any number n of customers, and transient values
+    counted : stations that ``probability[station,n]`` is known of, for any number n of customers,
+        and transient values
     intervals : every value may have ends, such as ``low[time]``
 
     >>> names = AnswerNames({"time": "s"}, ["cpu"], intervals=True)
@@ -93,10 +103,19 @@ class AnswerNames(Mapping[str, str]):
     ('s', '1', False)
     """
 
-    def __init__(self, units: Mapping[str, str], counted: Iterable[str] = (), intervals: bool = False) -> None:
+    def __init__(
+        self, units: Mapping[str, str], counted: Iterable[str] = (), intervals: bool = False
+    ) -> None:
         self._units, self._counted, self._intervals = dict(units), frozenset(counted), intervals
-        numbered = ("probability", "time_until", "queue_length_at")  # of any number; one is listed, to be suggested
-        self._listed = (*units, *(f"{kind}[{each},1]" for each in sorted(self._counted) for kind in numbered))
+        numbered = (
+            "probability",
+            "time_until",
+            "queue_length_at",
+        )  # of any number; one is listed, to be suggested
+        self._listed = (
+            *units,
+            *(f"{kind}[{each},1]" for each in sorted(self._counted) for kind in numbered),
+        )
 
     def __getitem__(self, name: str) -> str:
         kind, _, inside = name.partition("[")
@@ -138,7 +157,10 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     if isinstance(model, Model):
         found = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
     else:
-        found, counted = _network(model, method == BOUNDS), () if method == BOUNDS else model.stations
+        found, counted = (
+            _network(model, method == BOUNDS),
+            () if method == BOUNDS else model.stations,
+        )
     return AnswerNames({name: unit_of(name) for name in found}, counted, intervals)
 
 
@@ -162,9 +184,15 @@ def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
 
     chains = {**dict.fromkeys(model.classes), **dict.fromkeys(model.chains)}
     members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
-    yield from (f"saturation_population[{name}]" for name, each in members.items() if isinstance(each, ClosedClass))
+    yield from (
+        f"saturation_population[{name}]"
+        for name, each in members.items()
+        if isinstance(each, ClosedClass)
+    )
     if bounds:
-        yield from (f"{kind}[{name}]" for name in chains for kind in ("throughput", "response_time"))
+        yield from (
+            f"{kind}[{name}]" for name in chains for kind in ("throughput", "response_time")
+        )
         return
     for name in dict.fromkeys([*chains, *model.class_names]):
         yield from (f"throughput[{name}]", f"response_time[{name}]")
@@ -190,7 +218,9 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     components = list(dict.fromkeys(map(known.component, labels)))
     yield from ("time", "throughput", OVERHEAD, REDUCTION)
     if not model.population.open:
-        yield from ("efficiency", "speedup") if any(name in model.useful for name in components) else ()
+        yield from (
+            ("efficiency", "speedup") if any(name in model.useful for name in components) else ()
+        )
         yield from (f"processors_lost[{name}]" for name in components if name not in model.useful)
     for group in model.population.groups:
         yield from (f"{kind}[{group.name}]" for kind in ("time", "throughput") if group.name)
@@ -203,7 +233,9 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     yield from (f"units[{name}]" for name in model.counters if waiting)
     yield from (f"account[{name}]" for name in components)
     for others in ("wait", "memory"):
-        yield from (f"technology[{name}]" for name in map(Labels(known.steps, others).technology, labels))
+        yield from (
+            f"technology[{name}]" for name in map(Labels(known.steps, others).technology, labels)
+        )
     yield from (f"step[{name}]" for name in labels)
     yield from (f"once[{name}]" for name in labels)
     outer = [node for node in each_once(model.bodies) if isinstance(node, Fork | Pipeline)]
@@ -211,10 +243,16 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
     yield from (f"{kind}[{name}]" for name in beside for kind in ("occupation", "overlap"))
     yield from (f"bubble[{node.name}]" for node in outer if isinstance(node, Pipeline))
     if method in (None, CLOSED_FORM):
-        yield from (f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline))
+        yield from (
+            f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
+        )
     if method in (None, SIMULATION):
         yield from (f"time_quantile[{part:g}]" for part in TIME_QUANTILES)
-        homes = [name for name, each in model.resources.items() if isinstance(each, Lock) and each.home is not None]
+        homes = [
+            name
+            for name, each in model.resources.items()
+            if isinstance(each, Lock) and each.home is not None
+        ]
         yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
         yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
         yield from (f"share[time,{name}]" for name in model.parameters)
@@ -223,7 +261,8 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
 def _labels(model: Model, waiting: bool) -> Iterator[str]:
     """List the labels that time is booked to: steps, locks and barriers, and waits.
 
-    Without waiting, of groups those of the first, and of phases idle processors only where some have fewer than others.
+    Without waiting, of groups those of the first, and of phases idle processors only where some
+    have fewer than others.
     """
     population = model.population
     bodies = model.bodies if waiting or not population.groups else model.bodies[:1]
@@ -236,18 +275,28 @@ def _labels(model: Model, waiting: bool) -> Iterator[str]:
             yield from (held.label(node.resource),) if waiting or any(held.accesses) else ()
         elif isinstance(node, Ask):
             kinds = ("entry", "task", BARRIER) if waiting else (BARRIER,)
-            yield from (node.pool, f"{MONITOR}:{node.pool}", *(f"{kind}:{node.pool}" for kind in kinds))
+            yield from (
+                node.pool,
+                f"{MONITOR}:{node.pool}",
+                *(f"{kind}:{node.pool}" for kind in kinds),
+            )
     if waiting:
         yield from (f"wait:{name}" for name in _resources(model, waiting))
-    some_idle = isinstance(population, PhasedPopulation) and (waiting or len(set(population.counts)) > 1)
+    some_idle = isinstance(population, PhasedPopulation) and (
+        waiting or len(set(population.counts)) > 1
+    )
     if some_idle or isinstance(population, SuperstepPopulation):
         yield IDLE_PROCESSORS
 
 
 def _resources(model: Model, waiting: bool) -> list[str]:
-    """List the resources in use: stations, and where waiting is counted also locks, permits and processors."""
+    """List the resources in use: stations, and where waiting is counted also locks, permits and
+    processors.
+    """
     used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
     if not waiting:  # and of phases and supersteps no use is known
         return [name for name in used if name in model.resources and model.population.groups]
-    there = (name for name, each in model.resources.items() if not isinstance(each, Barrier | Semaphores))
+    there = (
+        name for name, each in model.resources.items() if not isinstance(each, Barrier | Semaphores)
+    )
     return list(dict.fromkeys([*there, *model.counters, *used]))

@@ -1,12 +1,14 @@
 """MODEL -> HOW IT SCALES: how much more work more processors need, and which overhead limits it.
 
-Two roads to one number. One takes the closed form apart, with SymPy: the total overhead T_o = N T - W t_c of a model is read
-as powers and logarithms, each with the work that it alone asks for and how that grows. The other takes any compiled form,
-whatever its method, and solves for the size at each number of processors. Algebra can say why and how far, but only of closed
-forms; root finding can say how much, of everything. Where both can speak the tests hold them against each other.
+Two roads to one number. One takes the closed form apart, with SymPy: the total overhead T_o = N T -
+W t_c of a model is read as powers and logarithms, each with the work that it alone asks for and how
+that grows. The other takes any compiled form, whatever its method, and solves for the size at each
+number of processors. Algebra can say why and how far, but only of closed forms; root finding can
+say how much, of everything. Where both can speak the tests hold them against each other.
 
-A term of an overhead is c n^a log(n)^b N^p log(N)^q. Work grows as c_w n^e log(n)^d. With K = E / (1 - E), a term is paid for
-when W = K T_o, that is when n^A log(n)^B = y(N) with A = e - a, B = d - b and y = K c / c_w N^p log(N)^q.
+A term of an overhead is c n^a log(n)^b N^p log(N)^q. Work grows as c_w n^e log(n)^d. With K = E /
+(1 - E), a term is paid for when W = K T_o, that is when n^A log(n)^B = y(N) with A = e - a, B = d -
+b and y = K c / c_w N^p log(N)^q.
 """
 
 from __future__ import annotations
@@ -77,17 +79,20 @@ def run_of(
 
     Parameters
     ----------
-    model : an activity of one population or a program of phases, by its closed form; or a law that gives a time
-    size : the size parameter, or several in stated proportion: each grows as the common factor to its power [1]
+    model : an activity of one population or a program of phases, by its closed form; or a law that
+        gives a time
+    size : the size parameter, or several in stated proportion: each grows as the common factor to
+        its power [1]
     processors : the parameter that stands for N
-    against : what the work is: ``useful``, the useful part of the account of all processors, or ``one-processor``, the
-        time of the same model with N = 1
-    values : numbers of a law's symbols, and of a model's parameters where they differ from its own, in base units
+    against : what the work is: ``useful``, the useful part of the account of all processors, or
+        ``one-processor``, the time of the same model with N = 1
+    values : numbers of a law's symbols, and of a model's parameters where they differ from its own,
+        in base units
 
     Raises
     ------
-    ModelError : a parameter is not there, the model has no account, its useful work depends on the number of
-        processors, or the closed form holds a maximum, which no sum of terms can show
+    ModelError : a parameter is not there, the model has no account, its useful work depends on the
+        number of processors, or the closed form holds a maximum, which no sum of terms can show
 
     >>> from slipstick.expression.nodes import TIME
     >>> from slipstick.expression.nodes import Parameter
@@ -99,20 +104,30 @@ def run_of(
     2*N*t
     """
     if against not in AGAINST:
-        raise ModelError(f"there is no work {against!r} to hold a run against{did_you_mean(against, AGAINST)}")
+        raise ModelError(
+            f"there is no work {against!r} to hold a run against{did_you_mean(against, AGAINST)}"
+        )
     time, useful = _times(model, against)
     powers = {size: 1.0} if isinstance(size, str) else dict(size)
     _check(model.name, (time, useful), powers, processors)
     known = {each.name: sympy.Symbol(each.name, positive=True) for each in parameters(time, useful)}
     numbers = {each.name: each.value for each in parameters(time, useful)} | dict(values or {})
-    factor = known[next(iter(powers))] if len(powers) == 1 else sympy.Symbol("growth", positive=True)
+    factor = (
+        known[next(iter(powers))] if len(powers) == 1 else sympy.Symbol("growth", positive=True)
+    )
     if len(powers) > 1:
-        known |= {name: _number(numbers[name]) * factor ** _number(power) for name, power in powers.items()}
+        known |= {
+            name: _number(numbers[name]) * factor ** _number(power)
+            for name, power in powers.items()
+        }
     n = known[processors]
     spent, work = (_smooth(model.name, to_sympy(each, known), n) for each in (time, useful))
     work = sympy.simplify(n * work) if against == USEFUL else spent.subs(n, 1)
     if work.has(n):
-        raise ModelError(f"the useful work of {model.name} depends on {processors}; hold it against {ONE} instead")
+        raise ModelError(
+            f"the useful work of {model.name} depends on {processors}; hold it against {ONE}"
+            " instead"
+        )
     given = {
         symbol: float(number)
         for name, symbol in known.items()
@@ -124,33 +139,49 @@ def run_of(
 
 
 def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
-    """Give the time, and the useful time of one processor."""
+    """Return the time, and the useful time of one processor."""
     if isinstance(model, Law):
         if against == USEFUL:
-            raise ModelError(f"law {model.name} has no account of what is useful; hold it against {ONE} instead")
+            raise ModelError(
+                f"law {model.name} has no account of what is useful; hold it against {ONE} instead"
+            )
         return model.right, model.right
     if not (len(model.population.groups) == 1 or isinstance(model.population, PhasedPopulation)):
-        raise ModelError(f"{model.name} is no run of N processors; give it one population, or phases")
+        raise ModelError(
+            f"{model.name} is no run of N processors; give it one population, or phases"
+        )
     form = ClosedForm(model)
     labels = Labels.of(model)
     booked = dict.fromkeys(node.label for node in walk(form.account) if isinstance(node, Booked))
-    useful = only_booked(form.account, [name for name in booked if labels.component(name) in model.useful])
+    useful = only_booked(
+        form.account, [name for name in booked if labels.component(name) in model.useful]
+    )
     return form.time, useful
 
 
-def _check(name: str, times: tuple[Expr, ...], powers: Mapping[str, float], processors: str) -> None:
+def _check(
+    name: str, times: tuple[Expr, ...], powers: Mapping[str, float], processors: str
+) -> None:
     there = [each.name for each in parameters(*times)]
     for path in (*powers, processors):
         if path not in there:
-            raise ModelError(f"the time of {name} does not depend on {path!r}{did_you_mean(path, there)}")
+            raise ModelError(
+                f"the time of {name} does not depend on {path!r}{did_you_mean(path, there)}"
+            )
 
 
 def _smooth(name: str, expr: Any, processors: Any) -> Any:
-    """Leave rounding out: a count that is rounded up is taken as it is. There is at least one processor."""
-    smooth = expr.replace(sympy.ceiling, lambda inner: inner).replace(sympy.floor, lambda inner: inner)
+    """Leave rounding out: a count that is rounded up is taken as it is. There is at least one
+    processor.
+    """
+    smooth = expr.replace(sympy.ceiling, lambda inner: inner).replace(
+        sympy.floor, lambda inner: inner
+    )
     smooth = smooth.xreplace({sympy.Max(1, processors, evaluate=False): processors})
     if smooth.has(sympy.Max, sympy.Min, sympy.Piecewise):
-        raise ModelError(f"the time of {name} holds a maximum or a choice, so its overhead is no sum of terms")
+        raise ModelError(
+            f"the time of {name} holds a maximum or a choice, so its overhead is no sum of terms"
+        )
     return smooth
 
 
@@ -161,7 +192,9 @@ def _number(value: float | None) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a sum: coefficient x n^size log(n)^size_log N^processors log(N)^processors_log."""
+    """One term of a sum: coefficient x n^size log(n)^size_log N^processors
+    log(N)^processors_log.
+    """
 
     expression: Any
     coefficient: Any
@@ -172,7 +205,7 @@ class Term:
 
     @property
     def negative(self) -> bool:
-        """Say whether the term is negative."""
+        """Return whether the term is negative."""
         return bool(self.coefficient.could_extract_minus_sign())
 
 
@@ -183,10 +216,11 @@ class Need:
     Parameters
     ----------
     term : the term
-    work : the work W t_c that pays for it, an expression of N and K = E / (1 - E) [s]; exact where the term allows it,
-        else the leading part for large N; None where no work pays
+    work : the work W t_c that pays for it, an expression of N and K = E / (1 - E) [s]; exact where
+        the term allows it, else the leading part for large N; None where no work pays
     exact : whether `work` is exact
-    order : how it grows with N, without constant factors; an exponential keeps those in its exponent
+    order : how it grows with N, without constant factors; an exponential keeps those in its
+        exponent
     never : why no work pays for it, from some N on; empty where it can be paid
     """
 
@@ -197,7 +231,9 @@ class Need:
     never: str = ""
 
     def rank(self, values: Mapping[Any, float], processors: Any) -> tuple[float, ...]:
-        """Order needs by how fast they grow: never, exponentials, powers of N, of log N, of log log N."""
+        """Order needs by how fast they grow: never, exponentials, powers of N, of log N, of log
+        log N.
+        """
         if self.never:
             return (math.inf,)
         order = sympy.log(self.order.subs(values))
@@ -218,7 +254,9 @@ def term_of(expression: Any, size: Any, processors: Any) -> Term:
     ------
     ModelError : it is something else
     """
-    powers: dict[Any, Any] = dict.fromkeys((size, sympy.log(size), processors, sympy.log(processors)), sympy.Integer(0))
+    powers: dict[Any, Any] = dict.fromkeys(
+        (size, sympy.log(size), processors, sympy.log(processors)), sympy.Integer(0)
+    )
     rest = sympy.Integer(1)
     for base, exponent in sympy.powsimp(expression).as_powers_dict().items():
         if base in powers and not exponent.has(size, processors):
@@ -226,7 +264,9 @@ def term_of(expression: Any, size: Any, processors: Any) -> Term:
         else:
             rest *= base**exponent
     if rest.has(size, processors):
-        raise ModelError(f"{expression} is no product of powers and logarithms of {size} and {processors}")
+        raise ModelError(
+            f"{expression} is no product of powers and logarithms of {size} and {processors}"
+        )
     return Term(expression, rest, *powers.values())
 
 
@@ -241,7 +281,13 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     """
     log_n = sympy.log(processors)
     power, logs = work.size - term.size, work.size_log - term.size_log
-    wanted = ratio * term.coefficient / work.coefficient * processors**term.processors * log_n**term.processors_log
+    wanted = (
+        ratio
+        * term.coefficient
+        / work.coefficient
+        * processors**term.processors
+        * log_n**term.processors_log
+    )
     grows = _sign((term.processors, term.processors_log))
     if _sign((power, logs)) <= 0:
         return _unpaid(term, work, size, grows, _sign((power, logs)))
@@ -251,7 +297,10 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
         return Need(term, sympy.powsimp(needed), True, _order_of_power(work, reached, processors))
     if grows <= 0:
         return Need(
-            term, work.coefficient * wanted if term.size == term.size_log == 0 else None, True, sympy.Integer(1)
+            term,
+            work.coefficient * wanted if term.size == term.size_log == 0 else None,
+            True,
+            sympy.Integer(1),
         )
     if logs == 0 or term.size == term.size_log == 0:
         exponent = work.size / power
@@ -267,16 +316,23 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     rise = term.processors if term.processors != 0 else term.processors_log
     long = large * rise / power  # log n for large N, but for constants
     needed = work.coefficient * (wanted / long**logs) ** (work.size / power) * long**work.size_log
-    order = _bare(term, work.size / power, log_n, processors) * large ** (work.size_log - logs * work.size / power)
+    order = _bare(term, work.size / power, log_n, processors) * large ** (
+        work.size_log - logs * work.size / power
+    )
     return Need(term, sympy.powsimp(needed), False, order)
 
 
 def _unpaid(term: Term, work: Term, size: Any, grows: int, falls: int) -> Need:
-    """Say why no size compensates a term that grows with the size as fast as the work or faster; a constant share does not depend on N."""
+    """Return why no size compensates a term that grows with the size as fast as the work or faster;
+    a constant share does not depend on N.
+    """
     if falls == 0 and grows < 0:
         return Need(term, None, True, sympy.Integer(1))
     if falls == 0 and grows == 0:
-        why = f"{term.expression} grows with {size} as fast as the work, and so bounds the efficiency whatever the size"
+        why = (
+            f"{term.expression} grows with {size} as fast as the work, and so bounds the efficiency"
+            " whatever the size"
+        )
         return Need(term, None, True, sympy.Integer(1), why)
     speed = "as fast as" if falls == 0 else "faster than"
     return Need(
@@ -293,11 +349,15 @@ def _bare(term: Term, exponent: Any, log_n: Any, processors: Any) -> Any:
 
 
 def _order_of_power(work: Term, reached: Any, processors: Any) -> Any:
-    """Give exp(e x) x^d for x = log n: a power of N where x is a multiple of log N."""
+    """Return exp(e x) x^d for x = log n: a power of N where x is a multiple of log N."""
     log_n = sympy.log(processors)
     slope = sympy.simplify(reached / log_n)
     bare = reached.as_independent(processors, as_Add=False)[1]
-    steep = sympy.exp(work.size * reached) if slope.has(processors) else processors ** (work.size * slope)
+    steep = (
+        sympy.exp(work.size * reached)
+        if slope.has(processors)
+        else processors ** (work.size * slope)
+    )
     return steep * bare**work.size_log
 
 
@@ -313,11 +373,14 @@ FURTHEST = 64.0
 Function = Callable[..., Array]
 
 
-def reached(function: Function, *points: Array, tolerance: float = 1e-12, furthest: float = FURTHEST) -> Array:
+def reached(
+    function: Function, *points: Array, tolerance: float = 1e-12, furthest: float = FURTHEST
+) -> Array:
     """Find the x nearest to 0, to within a doubling, at which a function changes its sign.
 
-    From x = 0 the search doubles its step, first upwards, then downwards, and once it has the root between two places hands
-    it to Chandrupatla's method (SciPy). A place where the function is not a number is the end of the search on that side.
+    From x = 0 the search doubles its step, first upwards, then downwards, and once it has the root
+    between two places hands it to Chandrupatla's method (SciPy). A place where the function is not
+    a number is the end of the search on that side.
 
     Parameters
     ----------
@@ -368,7 +431,9 @@ def last_reached(function: Function, *points: Array, places: Array) -> Array:
     return _refined(function, points, low, high, _EXACT)
 
 
-def _refined(function: Function, points: tuple[Array, ...], low: Array, high: Array, tolerance: float) -> Array:
+def _refined(
+    function: Function, points: tuple[Array, ...], low: Array, high: Array, tolerance: float
+) -> Array:
     from scipy.optimize.elementwise import find_root
 
     found = np.where(low == high, low, np.nan)
@@ -385,14 +450,22 @@ def _refined(function: Function, points: tuple[Array, ...], low: Array, high: Ar
 
 
 def _bracket(
-    function: Function, points: tuple[Array, ...], here: Array, low: Array, high: Array, side: float, furthest: float
+    function: Function,
+    points: tuple[Array, ...],
+    here: Array,
+    low: Array,
+    high: Array,
+    side: float,
+    furthest: float,
 ) -> None:
     """Write down, for each point that has none yet, two places between which the sign changes."""
     edge, step = np.zeros(len(here)), 0.5
     searching = np.isnan(low) & np.isfinite(here)
     while step <= furthest and searching.any():
         rows = np.flatnonzero(searching)
-        value = np.asarray(function(np.full(len(rows), side * step), *(each[rows] for each in points)), dtype=float)
+        value = np.asarray(
+            function(np.full(len(rows), side * step), *(each[rows] for each in points)), dtype=float
+        )
         crossed = rows[np.isfinite(value) & (np.sign(value) != np.sign(here[rows]))]
         low[crossed] = np.minimum(edge[crossed], side * step)
         high[crossed] = np.maximum(edge[crossed], side * step)
@@ -450,7 +523,8 @@ class Isoefficiency:
 
     @property
     def order(self) -> Any:
-        """How the work grows for large N: as the fastest growing need; None where no work is enough.
+        """How the work grows for large N: as the fastest growing need; None where no work is
+        enough.
 
         An exponent that depends on the efficiency or on times is given as a number.
         """
@@ -461,7 +535,7 @@ class Isoefficiency:
         return self.order_of(self.leading)
 
     def order_of(self, need: Need) -> Any:
-        """Give how a need grows, the numbers in its exponents written out."""
+        """Return how a need grows, the numbers in its exponents written out."""
         return _rounded(need.order.subs(self._numbers))
 
     @property
@@ -471,10 +545,11 @@ class Isoefficiency:
 
     @property
     def exact(self) -> Any:
-        """W(N) from the whole overhead, an expression of N, K and the parameters [s]; None where only numbers can tell.
+        """W(N) from the whole overhead, an expression of N, K and the parameters [s]; None where
+        only numbers can tell.
 
-        There is one where the overhead is free of the size, or all its terms hold the same power of it, or the equation
-        is one of the second degree in the size.
+        There is one where the overhead is free of the size, or all its terms hold the same power of
+        it, or the equation is one of the second degree in the size.
         """
         n, k = self.run.size, self.ratio_symbol
         if self.limit:
@@ -482,32 +557,53 @@ class Isoefficiency:
         if not self.run.overhead.has(n):
             return k * self.run.overhead
         equation = sympy.expand(self.run.work - k * self.run.overhead)
-        common = sympy.Mul(*(n ** min(each.as_powers_dict().get(n, 0) for each in sympy.Add.make_args(equation)),))
+        common = sympy.Mul(
+            *(n ** min(each.as_powers_dict().get(n, 0) for each in sympy.Add.make_args(equation)),)
+        )
         equation = sympy.expand(sympy.simplify(equation / common))
         if not equation.is_polynomial(n) or sympy.degree(equation, n) > 2:
             return None
         roots = sympy.roots(sympy.Poly(equation, n), multiple=True)
-        values = [complex(each.subs(self._numbers).subs(self.run.processors, 1000)) for each in roots]
+        values = [
+            complex(each.subs(self._numbers).subs(self.run.processors, 1000)) for each in roots
+        ]
         # The root that is a size is real and positive, at any number of processors.
-        found = [root for root, at in zip(roots, values, strict=True) if abs(at.imag) < 1e-9 * abs(at) and at.real > 0]
+        found = [
+            root
+            for root, at in zip(roots, values, strict=True)
+            if abs(at.imag) < 1e-9 * abs(at) and at.real > 0
+        ]
         return sympy.simplify(self.run.work.subs(n, found[0])) if len(found) == 1 else None
 
     def size(self, processors: Array) -> Array:
-        """Solve E(n, N) = E for the size at each number of processors: the largest root; not a number where there is none."""
-        overhead, work = [*(need.term for need in self.needs), *self.gains], _terms(self.run.work, self.run)
+        """Solve E(n, N) = E for the size at each number of processors: the largest root; not a
+        number where there is none.
+        """
+        overhead, work = (
+            [*(need.term for need in self.needs), *self.gains],
+            _terms(self.run.work, self.run),
+        )
 
         def missing(x: Array, each: Array) -> Array:
             with np.errstate(all="ignore"):
-                return np.asarray(self.ratio * self._sum(overhead, x, each) / self._sum(work, x, each) - 1.0)
+                return np.asarray(
+                    self.ratio * self._sum(overhead, x, each) / self._sum(work, x, each) - 1.0
+                )
 
         return np.asarray(
-            np.exp(last_reached(missing, np.asarray(processors, dtype=float), places=np.arange(*_LOG_SIZES)))
+            np.exp(
+                last_reached(
+                    missing, np.asarray(processors, dtype=float), places=np.arange(*_LOG_SIZES)
+                )
+            )
         )
 
     def work(self, processors: Array) -> Array:
-        """Give the work W t_c at each number of processors that keeps the efficiency [s]."""
+        """Return the work W t_c at each number of processors that keeps the efficiency [s]."""
         sizes = np.log(self.size(processors))
-        return self._sum(_terms(self.run.work, self.run), sizes, np.asarray(processors, dtype=float))
+        return self._sum(
+            _terms(self.run.work, self.run), sizes, np.asarray(processors, dtype=float)
+        )
 
     def _sum(self, terms: Sequence[Term], x: Array, processors: Array) -> Array:
         """Add terms up at log n = x."""
@@ -521,7 +617,9 @@ class Isoefficiency:
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
-        """Find the term that requires the most work, and the number of processors from which on it does, from 2 to `MOST_PROCESSORS`."""
+        """Find the term that requires the most work, and the number of processors from which on
+        it does, from 2 to `MOST_PROCESSORS`.
+        """
         if self.limit or not self.needs:
             return ()
         places = np.geomspace(2.0, MOST_PROCESSORS, 400)
@@ -529,7 +627,8 @@ class Isoefficiency:
         first = np.argmax(table, axis=0)
         changes = [0, *(np.flatnonzero(np.diff(first)) + 1)]
         return tuple(
-            DominantTerm(self.needs[first[at]].term.expression, self._since(first, int(at), places)) for at in changes
+            DominantTerm(self.needs[first[at]].term.expression, self._since(first, int(at), places))
+            for at in changes
         )
 
     def _since(self, first: Array, at: int, places: Array) -> float:
@@ -545,7 +644,9 @@ class Isoefficiency:
         return high
 
     def _log_work(self, need: Need, processors: Array) -> Array:
-        """Solve A log n + B log log n = log y for one need, and give log W; at least the work of the smallest size."""
+        """Solve A log n + B log log n = log y for one need, and give log W; at least the work of
+        the smallest size.
+        """
         term, work = need.term, _leading(self.run)
         a, b = float(work.size - term.size), float(work.size_log - term.size_log)
         logs = np.log(processors)
@@ -557,7 +658,9 @@ class Isoefficiency:
         x = y / a if b == 0 else np.exp(y / b) if a == 0 else _log_size(a, b, y)
         x = np.maximum(x, 1e-9)
         return np.asarray(
-            np.log(self._value(work.coefficient)) + float(work.size) * x + float(work.size_log) * np.log(x)
+            np.log(self._value(work.coefficient))
+            + float(work.size) * x
+            + float(work.size_log) * np.log(x)
         )
 
     def _value(self, expression: Any) -> float:
@@ -578,8 +681,9 @@ class Isoefficiency:
 def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     """Find how the work must grow for a constant efficiency: W t_c = E / (1 - E) T_o(W, N).
 
-    Each term of the overhead is balanced against the work by itself; the one that then grows fastest gives the order.
-    Rounding is left out, and so is that no more processors can be used than the size allows.
+    Each term of the overhead is balanced against the work by itself; the one that then grows
+    fastest gives the order. Rounding is left out, and so is that no more processors can be used
+    than the size allows.
 
     Parameters
     ----------
@@ -588,7 +692,8 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
 
     Raises
     ------
-    ModelError : the efficiency is out of range, a term is no product of powers and logarithms, or a parameter has no value
+    ModelError : the efficiency is out of range, a term is no product of powers and logarithms, or a
+        parameter has no value
 
     Notes
     -----
@@ -602,7 +707,9 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     """
     if not 0.0 < efficiency < 1.0:
         raise ModelError(f"an efficiency to keep lies between 0 and 1; got {efficiency:g}")
-    missing = sorted(map(str, (run.overhead + run.work).free_symbols - {run.size, run.processors, *run.values}))
+    missing = sorted(
+        map(str, (run.overhead + run.work).free_symbols - {run.size, run.processors, *run.values})
+    )
     if missing:
         raise ModelError(f"an isoefficiency needs a value for {', '.join(missing)}")
     n, count, ratio = run.size, run.processors, sympy.Symbol(RATIO, positive=True)
@@ -613,14 +720,20 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     limit = _limit(found, work)
     # Constant shares that leave room for the efficiency ask for nothing more.
     return (
-        replace(found, limit=limit) if limit else replace(found, needs=tuple(replace(each, never="") for each in needs))
+        replace(found, limit=limit)
+        if limit
+        else replace(found, needs=tuple(replace(each, never="") for each in needs))
     )
 
 
 def _limit(found: Isoefficiency, work: Term) -> str:
-    """Say why no size reaches the efficiency; constant shares of the work are out of reach only together."""
+    """Return why no size reaches the efficiency; constant shares of the work are out of reach only
+    together.
+    """
     growing = [
-        need for need in found.needs if need.never and (need.term.processors, need.term.processors_log) != (0, 0)
+        need
+        for need in found.needs
+        if need.never and (need.term.processors, need.term.processors_log) != (0, 0)
     ]
     if growing:
         return growing[0].never + _last(found, growing[0].term, work)
@@ -633,45 +746,68 @@ def _limit(found: Isoefficiency, work: Term) -> str:
     if faster:
         return faster[0].never
     total = sum(found._value(need.term.coefficient / work.coefficient) for need in shares)
-    return f"{shares[0].never}: it stays under {1 / (1 + total):.4g}" if total * found.ratio >= 1 else ""
+    return (
+        f"{shares[0].never}: it stays under {1 / (1 + total):.4g}"
+        if total * found.ratio >= 1
+        else ""
+    )
 
 
 def _last(found: Isoefficiency, term: Term, work: Term) -> str:
-    """Give the largest number of processors at which a share of the work that grows with them still allows the efficiency."""
+    """Return the largest number of processors at which a share of the work that grows with them
+    still allows the efficiency.
+    """
     if (term.size, term.size_log) != (work.size, work.size_log):
         return ""
-    share, p, q = found._value(found.ratio * term.coefficient / work.coefficient), term.processors, term.processors_log
+    share, p, q = (
+        found._value(found.ratio * term.coefficient / work.coefficient),
+        term.processors,
+        term.processors_log,
+    )
     most = reached(lambda s, c: c + float(p) * np.exp(s) + float(q) * s, np.log(np.array([share])))
-    return f": no size reaches {found.efficiency:g} on more than {float(np.exp(np.exp(most[0]))):.4g}"
+    return (
+        f": no size reaches {found.efficiency:g} on more than {float(np.exp(np.exp(most[0]))):.4g}"
+    )
 
 
 def _leading(run: Run) -> Term:
-    """Give the term of the work that grows fastest with the size."""
+    """Return the term of the work that grows fastest with the size."""
     return max(_terms(run.work, run), key=lambda term: (term.size, term.size_log))
 
 
 def _terms(whole: Any, run: Run) -> list[Term]:
     """Read a sum term by term."""
-    return [term_of(each, run.size, run.processors) for each in sympy.Add.make_args(sympy.expand(whole)) if each != 0]
+    return [
+        term_of(each, run.size, run.processors)
+        for each in sympy.Add.make_args(sympy.expand(whole))
+        if each != 0
+    ]
 
 
 def _log_size(a: float, b: float, y: Array) -> Array:
     """Solve a x + b log x = y for the larger x."""
     start = np.log(max(-b / a, 1e-9)) if b < 0 else 0.0
-    return np.asarray(np.exp(start + reached(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y)))
+    return np.asarray(
+        np.exp(start + reached(lambda s, goal: a * np.exp(start + s) + b * (start + s) - goal, y))
+    )
 
 
 def _rounded(expression: Any) -> Any:
     """Write the numbers of an order with four digits."""
     short = {each: float(f"{float(each):.4g}") for each in expression.atoms(sympy.Float)}
     return expression.xreplace(
-        {old: sympy.Integer(int(new)) if new.is_integer() else sympy.Float(new, 4) for old, new in short.items()}
+        {
+            old: sympy.Integer(int(new)) if new.is_integer() else sympy.Float(new, 4)
+            for old, new in short.items()
+        }
     )
 
 
 FIXED_SIZE, MEMORY_BOUND = "fixed-size", "memory-bound"
 TIME_BOUND, EFFICIENCY_CONSERVED = "time-bound", "efficiency-conserved"
-"""How the size depends on the number of processors: constant, or so that time, efficiency or memory stays constant."""
+"""How the size depends on the number of processors: constant, or so that time, efficiency or
+memory stays constant.
+"""
 
 _ROUGH = 1e-3
 """To which the logarithm of a factor is found where each point takes a simulation."""
@@ -701,7 +837,7 @@ class Runs:
 
     @property
     def any_number(self) -> bool:
-        """Say whether N can be varied without building the model again."""
+        """Return whether N can be varied without building the model again."""
         return self.processors in self.forms[0][0].parameters
 
     @property
@@ -710,25 +846,33 @@ class Runs:
         return _ROUGH if self.forms[0][0].block == 1 else _EXACT
 
     def sizes(self, factor: Array) -> dict[str, Array]:
-        """Give each size parameter at a factor, in base units."""
+        """Return each size parameter at a factor, in base units."""
         return {path: base * factor**power for path, (base, power) in self.size.items()}
 
     def columns(self, factor: Array, count: Array) -> dict[str, Array]:
-        """Answer at aligned factors and numbers of processors; time and efficiency are always there.
+        """Answer at aligned factors and numbers of processors; time and efficiency are always
+        there.
 
-        Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at the same size.
+        Columns are those of the form. Against one processor, the efficiency is T(1) / (N T(N)) at
+        the same size.
         """
         return self._answered(factor, count)[0]
 
     def solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], Provenance]:
-        """Give the same columns, and how each point was computed."""
+        """Return the same columns, and how each point was computed."""
         found, pieces = self._answered(factor, count)
-        return found, Provenance.joined(len(count), ((rows, points.provenance(len(rows))) for rows, points in pieces))
+        return found, Provenance.joined(
+            len(count), ((rows, points.provenance(len(rows))) for rows, points in pieces)
+        )
 
-    def _answered(self, factor: Array, count: Array) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+    def _answered(
+        self, factor: Array, count: Array
+    ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         found, pieces = self._solved(factor, count)
         first = self.forms[0][0].quantity
-        sides = [("", ""), ("low", "high"), ("high", "low")] if f"low[{first}]" in found else [("", "")]
+        sides = (
+            [("", ""), ("low", "high"), ("high", "low")] if f"low[{first}]" in found else [("", "")]
+        )
         one = self._solved(factor, np.ones(len(count)))[0] if self.against == ONE else {}
         for end, other in sides:
             found[_end(end, "time")] = found[_end(end, first)]
@@ -740,11 +884,21 @@ class Runs:
         found.setdefault("efficiency", np.full(len(count), np.nan))
         return found, pieces
 
-    def _solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
+    def _solved(
+        self, factor: Array, count: Array
+    ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
         pieces: list[tuple[NDArray[np.intp], Answers]] = []
         for form, numbers in self.forms:
-            rows = np.arange(len(count)) if self.any_number else np.flatnonzero(np.isin(count, numbers))
-            values = {path: each for path, each in self.sizes(factor[rows]).items() if path in form.parameters}
+            rows = (
+                np.arange(len(count))
+                if self.any_number
+                else np.flatnonzero(np.isin(count, numbers))
+            )
+            values = {
+                path: each
+                for path, each in self.sizes(factor[rows]).items()
+                if path in form.parameters
+            }
             if self.any_number:
                 values[self.processors] = count[rows]
             for cut in form.blocks(values, len(rows)):
@@ -763,7 +917,11 @@ def _end(end: str, name: str) -> str:
 
 
 def factors(
-    runs: Runs, way: str, count: Array, goal: float = 0.0, memory: Callable[[Array, Array], Array] | None = None
+    runs: Runs,
+    way: str,
+    count: Array,
+    goal: float = 0.0,
+    memory: Callable[[Array, Array], Array] | None = None,
 ) -> Array:
     """Solve for the factor on the size at each number of processors.
 
@@ -788,14 +946,19 @@ def factors(
                 assert memory is not None
                 return memory(2.0**x, each) / goal - 1.0
             columns = runs.columns(2.0**x, each)
-            return columns["time"] / goal - 1.0 if way == TIME_BOUND else columns["efficiency"] / goal - 1.0
+            return (
+                columns["time"] / goal - 1.0
+                if way == TIME_BOUND
+                else columns["efficiency"] / goal - 1.0
+            )
 
     tolerance = _EXACT if way == MEMORY_BOUND else runs.tolerance
     return np.asarray(2.0 ** reached(missing, count, tolerance=tolerance, furthest=_DOUBLINGS))
 
 
 def scalability(time: Array, efficiency: Array) -> Array:
-    """Give the latency metric L(N) / L(N') for each pair of runs with N' > N, an upper triangle; the rest is not a number.
+    """Return the latency metric L(N) / L(N') for each pair of runs with N' > N, an upper triangle;
+    the rest is not a number.
 
     Parameters
     ----------
@@ -803,8 +966,8 @@ def scalability(time: Array, efficiency: Array) -> Array:
 
     Notes
     -----
-    With L = T (1 - E) it is (4) of Scale-Graph, IEEE TSE 1997, where E is kept, and (12) where T is. A run without
-    latency, such as one on one processor, has nothing to compare.
+    With L = T (1 - E) it is (4) of Scale-Graph, IEEE TSE 1997, where E is kept, and (12) where T
+    is. A run without latency, such as one on one processor, has nothing to compare.
 
     >>> scalability(np.array([100.0, 100.0]), np.array([0.5, 0.39])).round(2)
     array([[ nan, 0.82],

@@ -1,4 +1,6 @@
-"""Where a condition starts or stops holding along one parameter: found on a grid, then by root finding."""
+"""Where a condition starts or stops holding along one parameter: found on a grid, then by root
+finding.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ _NEARLY = 1e-6
 
 
 ROUNDING = 1e-12
-"""Margin up to which the sides of a condition are taken as equal [1]: a method's last digits are no change of an answer."""
+"""Margin up to which the sides of a condition are taken as equal [1]: a method's last digits are
+no change of an answer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +26,13 @@ class Change:
 
     Parameters
     ----------
-    value : where, in base units, or the year; of a condition that is seen at single values only, the first on the far side
+    value : where, in base units, or the year; of a condition that is seen at single values only,
+        the first on the far side
     before : the last place seen on the near side, of such a condition
     starts : it holds from there on, and not before
     jump : a side of the condition jumps there
-    low, high : ends of the interval of the place, where the sides are estimates, or its band, where they are drawn
+    low, high : ends of the interval of the place, where the sides are estimates, or its band, where
+        they are drawn
     part : how much of the draws cross there at all [1]
     """
 
@@ -40,7 +46,8 @@ class Change:
 
 
 def margin(comparison: Comparison, left: Array, right: Array) -> Array:
-    """Give the margin of a condition, above 0 where it holds: the difference of its sides relative to their size [1].
+    """Return the margin of a condition, above 0 where it holds: the difference of its sides
+    relative to their size [1].
 
     Parameters
     ----------
@@ -54,18 +61,22 @@ def margin(comparison: Comparison, left: Array, right: Array) -> Array:
 
 
 def changes(
-    margins: Array, holds: NDArray[np.bool_], places: Array, function: Callable[[float], float] | None
+    margins: Array,
+    holds: NDArray[np.bool_],
+    places: Array,
+    function: Callable[[float], float] | None,
 ) -> list[Change]:
     """List where a condition starts or stops holding between neighbours on a grid.
 
-    A place without a margin ends what is looked at on both of its sides. What happens twice between neighbours is
-    not seen.
+    A place without a margin ends what is looked at on both of its sides. What happens twice between
+    neighbours is not seen.
 
     Parameters
     ----------
     margins, holds : of the condition at the places; not a number where there is no answer
     places : rising
-    function : the margin at any place, closed in on by Brent's method (SciPy); None if there are only those places
+    function : the margin at any place, closed in on by Brent's method (SciPy); None if there are
+        only those places
 
     >>> x = np.linspace(0.0, 3.0, 7)
     >>> [each.value for each in changes(x**2 - 2, x**2 >= 2, x, lambda x: x**2 - 2)]
@@ -87,7 +98,8 @@ def changes(
 
 
 def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Decide at each place whether a condition on estimates holds (1), does not hold (-1), or is within noise (0).
+    """Decide at each place whether a condition on estimates holds (1), does not hold (-1), or is
+    within noise (0).
 
     Parameters
     ----------
@@ -98,7 +110,9 @@ def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
     array([ 0,  1, -1], dtype=int8)
     """
     _, low, high = margins
-    return np.where((low > 0) | (high < 0) | (low == high), np.where(holds, 1, -1), 0).astype(np.int8)
+    return np.where((low > 0) | (high < 0) | (low == high), np.where(holds, 1, -1), 0).astype(
+        np.int8
+    )
 
 
 def estimated_changes(
@@ -106,15 +120,17 @@ def estimated_changes(
 ) -> tuple[list[Change], list[tuple[float, float]]]:
     """List where a condition on estimates starts or stops holding, and where that is within noise.
 
-    A change lies between two places where it is decided, and that differ. Its interval reaches from where the end of the
-    interval of the margin that crosses 0 first does so to where the other end does; between neighbours, margins are taken
-    as straight lines. What undecided places in between seem to say is noise, and gives no change of its own.
+    A change lies between two places where it is decided, and that differ. Its interval reaches from
+    where the end of the interval of the margin that crosses 0 first does so to where the other end
+    does; between neighbours, margins are taken as straight lines. What undecided places in between
+    seem to say is noise, and gives no change of its own.
 
     Parameters
     ----------
     margins, holds : as for `decided`; not a number where there is no answer
     places : rising
-    single : there is nothing between the places; a change is then at the first place on its far side
+    single : there is nothing between the places; a change is then at the first place on its far
+        side
 
     Returns
     -------
@@ -137,14 +153,20 @@ def estimated_changes(
             open_since = index if open_since is None else open_since
             continue
         if sure is not None and not ended and states[index] != states[sure]:
-            found.append(_estimated_change(margins, places, sure, index, bool(states[index] > 0), single=single))
+            found.append(
+                _estimated_change(
+                    margins, places, sure, index, bool(states[index] > 0), single=single
+                )
+            )
         elif open_since is not None:
             stretches.append((float(places[open_since]), float(places[index - 1])))
         sure, open_since = None if ended else index, None
     return found, stretches
 
 
-def _estimated_change(margins: Array, places: Array, near: int, far: int, starts: bool, *, single: bool) -> Change:
+def _estimated_change(
+    margins: Array, places: Array, near: int, far: int, starts: bool, *, single: bool
+) -> Change:
     """Locate a change between two decided places."""
     middle, low, high = margins[:, near : far + 1] if starts else -margins[:, near : far + 1]
     first, last = (high, low) if starts else (low, high)
@@ -161,7 +183,9 @@ def _estimated_change(margins: Array, places: Array, near: int, far: int, starts
     return Change(value, None, starts, low=min(low_place, value), high=max(high_place, value))
 
 
-def _root(function: Callable[[float], float], low: float, high: float, near: float, far: float) -> float:
+def _root(
+    function: Callable[[float], float], low: float, high: float, near: float, far: float
+) -> float:
     from scipy.optimize import brentq
 
     if near * far >= 0.0:
@@ -175,4 +199,6 @@ def _root(function: Callable[[float], float], low: float, high: float, near: flo
         value = function(x) if np.isnan(value) else value
         return far if np.isnan(value) else value
 
-    return float(brentq(at, low, high, xtol=1e-14 * max(abs(low), abs(high)), rtol=8.9e-16, maxiter=500))
+    return float(
+        brentq(at, low, high, xtol=1e-14 * max(abs(low), abs(high)), rtol=8.9e-16, maxiter=500)
+    )

@@ -1,8 +1,9 @@
 """Activities: trees of named steps on shared resources.
 
-Each node names the fields that it is made of, from which follow the activities inside it (`children`), the numbers of its
-own (`expressions`), itself with other children (`rebuilt`) and its text; and the resource that it uses (`uses`).
-The names, times and counts that builders take are checked here.
+Each node names the fields that it is made of, from which follow the activities inside it
+(`children`), the numbers of its own (`expressions`), itself with other children (`rebuilt`) and its
+text; and the resource that it uses (`uses`). The names, times and counts that builders take are
+checked here.
 """
 
 from __future__ import annotations
@@ -14,11 +15,33 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.nodes import COUNT, TIME, Dimension, Expr, Like, Number, Parameter, as_expr, total, walk
+from slipstick.expression.nodes import (
+    COUNT,
+    TIME,
+    Dimension,
+    Expr,
+    Like,
+    Number,
+    Parameter,
+    as_expr,
+    total,
+    walk,
+)
 
-TECHNOLOGIES = ("application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory")
-"""Technology classes: a what-if scales all times of a class. `software` is run-time software such as a DVSM's, `system`
-the operating system's part (system calls), `protocol` the network protocol's."""
+TECHNOLOGIES = (
+    "application",
+    "software",
+    "system",
+    "protocol",
+    "signal",
+    "adapter",
+    "switch",
+    "wire",
+    "memory",
+)
+"""Technology classes: a what-if scales all times of a class. `software` is run-time software such
+as a DVSM's, `system` the operating system's part (system calls), `protocol` the network protocol's.
+"""
 
 
 T = TypeVar("T")
@@ -69,7 +92,7 @@ def _add_parts(value: object, kind: type[T], found: list[T]) -> None:
 
 
 def _with(value: Any, children: Iterator[Activity]) -> Any:
-    """Give a value with other activities in the places of those in it."""
+    """Return a value with other activities in the places of those in it."""
     if isinstance(value, Activity):
         return next(children)
     if isinstance(value, tuple):
@@ -224,7 +247,9 @@ class Repeat(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hold(Activity):
-    """A body executed while a resource, such as a lock, is held; a reader-writer lock in one of `MODES`."""
+    """A body executed while a resource, such as a lock, is held; a reader-writer lock in one of
+    `MODES`.
+    """
 
     resource: str
     body: Activity
@@ -275,7 +300,10 @@ class Pipeline(Activity):
         return all(len(stage.bodies) == 1 for stage in self.stages)
 
     def __repr__(self) -> str:
-        return f"pipeline([{', '.join(map(repr, self.stages))}], items={_shown(self.items)}, name={self.name!r})"
+        return (
+            f"pipeline([{', '.join(map(repr, self.stages))}], items={_shown(self.items)},"
+            f" name={self.name!r})"
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -290,13 +318,17 @@ class BarrierWait(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnitStep(Activity):
-    """A unit of a counter that is taken or given: of a semaphore, a bounded buffer or a condition of a monitor."""
+    """A unit of a counter that is taken or given: of a semaphore, a bounded buffer or a
+    condition of a monitor.
+    """
 
     counter: str
 
 
 class WaitUnit(UnitStep):
-    """Take a unit; where there is none, wait for one, outside the monitor if the counter is a condition of it."""
+    """Take a unit; where there is none, wait for one, outside the monitor if the counter is a
+    condition of it.
+    """
 
     __slots__ = ()
 
@@ -304,7 +336,9 @@ class WaitUnit(UnitStep):
 
 
 class SignalUnit(UnitStep):
-    """Give a unit; a condition of a monitor passes the monitor to the processor that has waited longest for the unit."""
+    """Give a unit; a condition of a monitor passes the monitor to the processor that has waited
+    longest for the unit.
+    """
 
     __slots__ = ()
 
@@ -346,7 +380,12 @@ def service(
 
 
 def delay(
-    time: Like, *, name: str = "delay", component: str = "busy", technology: str = "application", scv: float = 0.0
+    time: Like,
+    *,
+    name: str = "delay",
+    component: str = "busy",
+    technology: str = "application",
+    scv: float = 0.0,
 ) -> Step:
     """Spend time without waiting for a resource.
 
@@ -360,13 +399,18 @@ def _check_activities(word: str, given: Iterable[object]) -> None:
     """Refuse what is no activity, such as a list of them."""
     for each in given:
         if not isinstance(each, Activity):
-            raise ModelError(f"{word} takes activities one by one, such as delay(1.0), delay(2.0); got {each!r:.60}")
+            raise ModelError(
+                f"{word} takes activities one by one, such as delay(1.0), delay(2.0); got"
+                f" {each!r:.60}"
+            )
 
 
 def then(*parts: Activity) -> Activity:
     """Do one after the other: the named twin of ``>>``."""
     _check_activities("then", parts)
-    flat = [inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))]
+    flat = [
+        inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))
+    ]
     return flat[0] if len(flat) == 1 else Then(tuple(flat))
 
 
@@ -387,7 +431,8 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     for each in options:
         if not (isinstance(each, tuple) and len(each) == 2 and isinstance(each[1], Activity)):
             raise ModelError(
-                f"choose takes pairs, such as choose((0.3, delay(1.0)), (0.7, delay(2.0))); got {each!r:.60}"
+                "choose takes pairs, such as choose((0.3, delay(1.0)), (0.7, delay(2.0))); got"
+                f" {each!r:.60}"
             )
     pairs = tuple((counted(p, "a probability"), body) for p, body in options)
     known = [p.value for p, _ in pairs if isinstance(p, Number | Parameter) and p.value is not None]
@@ -411,7 +456,9 @@ MODES = READ, WRITE = "read", "write"
 
 
 def hold(resource: str, body: Activity, mode: str = "") -> Hold:
-    """Execute a body while holding a resource, such as a lock; a reader-writer lock in one of `MODES`."""
+    """Execute a body while holding a resource, such as a lock; a reader-writer lock in one of
+    `MODES`.
+    """
     check_name(resource)
     return Hold(resource, body, mode)
 
@@ -421,8 +468,8 @@ def wait(counter: str) -> WaitUnit:
 
     Parameters
     ----------
-    counter : a semaphore, of a bounded buffer ``items`` or ``places``, or a condition of the monitor that is held: the name
-        of the resource, a dot, and its own
+    counter : a semaphore, of a bounded buffer ``items`` or ``places``, or a condition of the
+        monitor that is held: the name of the resource, a dot, and its own
 
     >>> hold("stack", wait("stack.filled") >> delay(1.0, name="take"))
     hold('stack', wait('stack.filled') >> delay(1.0, name='take'))
@@ -432,7 +479,9 @@ def wait(counter: str) -> WaitUnit:
 
 
 def signal(counter: str) -> SignalUnit:
-    """Give a unit of a counter; see `wait`. In a monitor it is the last step, because the monitor passes to another processor."""
+    """Return a unit of a counter; see `wait`. In a monitor it is the last step, because the
+    monitor passes to another processor.
+    """
     check_name(counter)
     return SignalUnit(counter)
 
@@ -485,12 +534,14 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
     names = [stage.name for stage in made]
     twice = [each for each in dict.fromkeys(names) if names.count(each) > 1]
     if twice:
-        raise ModelError(f"the stages of pipeline {name} need names of their own; used twice: {', '.join(twice)}")
+        raise ModelError(
+            f"the stages of pipeline {name} need names of their own; used twice: {', '.join(twice)}"
+        )
     for stage in made:
         if len(stage.bodies) > 1 and count != Number(float(len(stage.bodies))):
             raise ModelError(
-                f"stage {stage.name} has {len(stage.bodies)} bodies, one for each item, but the pipeline has "
-                f"{count} items"
+                f"stage {stage.name} has {len(stage.bodies)} bodies, one for each item, but the"
+                f" pipeline has {count} items"
             )
     return Pipeline(made, count, name)
 
@@ -513,7 +564,9 @@ def steps(activity: Activity) -> Iterator[Activity]:
 
 
 def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
-    """Yield every activity of several trees, a part that they share only once, in the order written."""
+    """Yield every activity of several trees, a part that they share only once, in the order
+    written.
+    """
     seen: set[int] = set()
     stack = list(activities)[::-1]
     while stack:
@@ -528,7 +581,9 @@ def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
     _check_activities("a stage", bodies)
     if name is not None:
         return name
-    first = next((node.name for body in bodies for node in steps(body) if isinstance(node, Step)), None)
+    first = next(
+        (node.name for body in bodies for node in steps(body) if isinstance(node, Step)), None
+    )
     return first or "stage"
 
 
@@ -551,8 +606,14 @@ def mapped(
 
     def again(part: Activity) -> Activity:
         if id(part) not in known:
-            made = change(part) if isinstance(part, Step) else part.rebuilt([again(each) for each in part.children])
-            known[id(part)] = replace(made, name=rename(made.name)) if isinstance(made, Pipeline) else made
+            made = (
+                change(part)
+                if isinstance(part, Step)
+                else part.rebuilt([again(each) for each in part.children])
+            )
+            known[id(part)] = (
+                replace(made, name=rename(made.name)) if isinstance(made, Pipeline) else made
+            )
         return known[id(part)]
 
     return again(activity)
@@ -565,13 +626,18 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*(\[[0-9]+\])?")
 def check_name(name: str) -> None:
     """Insist on a name without spaces that can stand in a path."""
     if len(name) > 64 or not NAME.fullmatch(name):
-        raise ModelError(f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a letter")
+        raise ModelError(
+            f"{name[:64]!r} cannot be a name: write letters, digits, _ - and dots, starting with a"
+            " letter"
+        )
 
 
 def check_model_name(name: str) -> None:
     """Insist on a name of a model that can be printed in a line; a file's name is one."""
     if not (name and name.isprintable() and len(name) <= 255):
-        raise ModelError(f"{name[:64]!r} cannot name a model: write at most 255 characters that can be printed")
+        raise ModelError(
+            f"{name[:64]!r} cannot name a model: write at most 255 characters that can be printed"
+        )
 
 
 def timed(value: Like, name: str) -> Expr:
@@ -580,7 +646,8 @@ def timed(value: Like, name: str) -> Expr:
         check_name(name)
         if isinstance(value, str):
             raise ModelError(
-                f"the time of {name} is a number of seconds here, such as 9e-3; in a file, write it with its unit; got {value!r}"
+                f"the time of {name} is a number of seconds here, such as 9e-3; in a file, write it"
+                f" with its unit; got {value!r}"
             )
         seconds = float(value)
         if not (seconds >= 0 and math.isfinite(seconds)):
@@ -590,7 +657,8 @@ def timed(value: Like, name: str) -> Expr:
     for node in walk(value):
         if isinstance(node, Number) and node.dimension.time_power and node.value:
             raise ModelError(
-                f"the time of {name} holds a constant of {node}; make it a parameter, so that its share can be told"
+                f"the time of {name} holds a constant of {node}; make it a parameter, so that its"
+                " share can be told"
             )
     return _of_dimension(value, TIME, f"the time of {name}")
 
@@ -610,5 +678,9 @@ def _of_dimension(value: Expr, wanted: Dimension, what: str) -> Expr:
 
 def at_least(value: Expr, least: int, what: str) -> None:
     """Refuse a count whose value is known and too small."""
-    if isinstance(value, Number | Parameter) and value.value is not None and not value.value >= least:
+    if (
+        isinstance(value, Number | Parameter)
+        and value.value is not None
+        and not value.value >= least
+    ):
         raise ModelError(f"{what} must be at least {least}, got {value.value:g}")

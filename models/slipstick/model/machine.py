@@ -1,8 +1,10 @@
-"""Machines on a network and with shared memory: the quantities that programs read, as expressions over spec paths.
+"""Machines on a network and with shared memory: the quantities that programs read, as expressions
+over spec paths.
 
-A machine with shared memory has caches, interconnects, memory modules, locks and barriers. A part whose fields are keys of a
-file has them described once, with their units, where the format is (`slipstick.schema.kinds.machine`). They are named tuples,
-whose classes take less time to make than dataclasses when a command starts.
+A machine with shared memory has caches, interconnects, memory modules, locks and barriers. A part
+whose fields are keys of a file has them described once, with their units, where the format is
+(`slipstick.schema.kinds.machine`). They are named tuples, whose classes take less time to make than
+dataclasses when a command starts.
 
 Every time is that of one use without contention; the waiting is described by the activities that
 programs build from these (`slipstick_workloads.shared_memory`).
@@ -45,7 +47,8 @@ class Network(NamedTuple):
     adapter : latency of each adapter [s]
     switch : latency of a switch [s]
     switches : switches between two processors [1]
-    medium : where messages contend: shared (one medium for all), switched (each processor's own link) or none
+    medium : where messages contend: shared (one medium for all), switched (each processor's own
+        link) or none
     """
 
     name: str
@@ -60,7 +63,9 @@ class Network(NamedTuple):
 
 
 class Dvsm(NamedTuple):
-    """What the software of a distributed virtual shared memory takes, beside protocol time: the keys of `DvsmSpec`."""
+    """What the software of a distributed virtual shared memory takes, beside protocol time: the
+    keys of `DvsmSpec`.
+    """
 
     send_call: Expr
     receive_call: Expr
@@ -83,7 +88,9 @@ class Dvsm(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Processors that a network of their own joins, such as the accelerators of one server: the keys of `NodeSpec`."""
+    """Processors that a network of their own joins, such as the accelerators of one server: the
+    keys of `NodeSpec`.
+    """
 
     processors: Expr
     network: Network
@@ -128,7 +135,9 @@ class CacheLevel(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """A processor's cache for shared data: the keys of `CacheSpec`. Both protocols invalidate the copies of others."""
+    """A processor's cache for shared data: the keys of `CacheSpec`. Both protocols invalidate
+    the copies of others.
+    """
 
     size: Expr
     line: Expr
@@ -140,7 +149,9 @@ class Cache(NamedTuple):
 
 
 class Bus(NamedTuple):
-    """One bus for all, as in `BusSpec`. Split, it is free while memory works; else it is held until the data are there."""
+    """One bus for all, as in `BusSpec`. Split, it is free while memory works; else it is held
+    until the data are there.
+    """
 
     request: Expr
     transfer: Expr
@@ -151,8 +162,8 @@ class Bus(NamedTuple):
 class Multistage(NamedTuple):
     """Stages of k x k switches between processors and memory modules, as in `MultistageSpec`.
 
-    There are ceil(log_k ports) stages. Of a circuit the path is held from the request to the reply, and refused while it is
-    in use; else packets queue.
+    There are ceil(log_k ports) stages. Of a circuit the path is held from the request to the reply,
+    and refused while it is in use; else packets queue.
     """
 
     radix: Expr
@@ -167,11 +178,13 @@ _Lines = TypeVar("_Lines", int, "NDArray[np.integer[Any]]")
 
 
 def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> dict[str, _Lines]:
-    """Give the output that each request through stages of k x k switches needs at each stage, and the module.
+    """Return the output that each request through stages of k x k switches needs at each stage, and
+    the module.
 
-    The network is an omega network: before each stage, lines are shuffled, so that the number of a line moves up by one
-    digit to the base k; the switch puts the next digit of the destination in the last place. So the output of stage i is
-    made of the last n - i digits of the source and the first i digits of the destination. The last one is the module.
+    The network is an omega network: before each stage, lines are shuffled, so that the number of a
+    line moves up by one digit to the base k; the switch puts the next digit of the destination in
+    the last place. So the output of stage i is made of the last n - i digits of the source and the
+    first i digits of the destination. The last one is the module.
 
     Parameters
     ----------
@@ -188,7 +201,9 @@ def omega_outputs(radix: int, stages: int, source: _Lines, target: _Lines) -> di
 
 
 class Ring(NamedTuple):
-    """Slotted rings of one or two levels: the keys of `RingSpec`; latencies hold the way through all rings passed."""
+    """Slotted rings of one or two levels: the keys of `RingSpec`; latencies hold the way through
+    all rings passed.
+    """
 
     members: Expr
     slots: Expr
@@ -217,7 +232,9 @@ class Memory(NamedTuple):
 
 
 class MachineLock(NamedTuple):
-    """One of the machine's locks: the keys of `LockKindSpec`; the latency holds the accesses to the lock word."""
+    """One of the machine's locks: the keys of `LockKindSpec`; the latency holds the accesses to
+    the lock word.
+    """
 
     kind: str
     latency: Expr

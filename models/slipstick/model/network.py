@@ -11,7 +11,18 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
-from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, Like, Number, Parameter, parameters, zero
+from slipstick.expression.nodes import (
+    COUNT,
+    RATE,
+    TIME,
+    Dimension,
+    Expr,
+    Like,
+    Number,
+    Parameter,
+    parameters,
+    zero,
+)
 from slipstick.model.activity import check_model_name
 from slipstick.vocabulary import BLOCKING, DISCIPLINES
 
@@ -40,8 +51,8 @@ class ClosedClass:
 class OpenClass:
     """An open class: customers arrive, go through once and leave.
 
-    Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated Poisson process. With a trace they
-    come at its times, again from the start at its end.
+    Arrivals are a Poisson stream. With bursts its rate changes: a two-state Markov-modulated
+    Poisson process. With a trace they come at its times, again from the start at its end.
 
     Parameters
     ----------
@@ -62,9 +73,15 @@ class OpenClass:
 
     def __post_init__(self) -> None:
         if self.trace and (self.bursty or self.batch > 1):
-            raise ModelError("a trace says when customers arrive, so that there are no bursts and batches beside it")
+            raise ModelError(
+                "a trace says when customers arrive, so that there are no bursts and batches"
+                " beside it"
+            )
         if self.trace and not (min(self.trace) >= 0 and 0 < sum(self.trace) < math.inf):
-            raise ModelError("the times between the arrivals of a trace must be finite, not negative, and not all 0")
+            raise ModelError(
+                "the times between the arrivals of a trace must be finite, not negative, and not"
+                " all 0"
+            )
         times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
         if len(times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
             raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
@@ -94,11 +111,13 @@ class NetworkStation:
     rates : speed with 1, 2, 3 ... customers present; the last holds for more [1]
     scv : squared coefficient of variation of the service time; 1, exponential, by default [1]
     capacity : most customers present, in service included [1]
-    blocking : one of `BLOCKING`: what happens to an arrival when that many are present; an arrival from outside is
-        lost in any case
+    blocking : one of `BLOCKING`: what happens to an arrival when that many are present; an arrival
+        from outside is lost in any case
     priority : rank; the class of the smaller rank goes first [1]
-    patience : mean time, exponential, after which a customer whose service has not begun abandons the queue [s]
-    timeout : constant time after which a customer whose service has not begun abandons the queue [s]
+    patience : mean time, exponential, after which a customer whose service has not begun abandons
+        the queue [s]
+    timeout : constant time after which a customer whose service has not begun abandons the queue
+        [s]
     """
 
     discipline: str = "fcfs"
@@ -148,7 +167,9 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The probability of a move from a class at a station to another place; a target of None leaves the network."""
+    """The probability of a move from a class at a station to another place; a target of None
+    leaves the network.
+    """
 
     source: Place
     target: Place | None
@@ -187,7 +208,9 @@ class QueueingNetwork:
     def class_names(self) -> tuple[str, ...]:
         """Every class, in the order written: those that keep their class, then those of chains."""
         return tuple(
-            dict.fromkeys((*self.classes, *(each for chain in self.chains.values() for each in chain.classes)))
+            dict.fromkeys(
+                (*self.classes, *(each for chain in self.chains.values() for each in chain.classes))
+            )
         )
 
     def quantities(self) -> Iterator[tuple[str, Expr]]:
@@ -208,7 +231,14 @@ class QueueingNetwork:
         return {each.name: each for each in parameters(*dict(self.quantities()).values())}
 
 
-_BY_CLASS = {"demand": TIME, "service": TIME, "visits": COUNT, "scv": COUNT, "patience": TIME, "timeout": TIME}
+_BY_CLASS = {
+    "demand": TIME,
+    "service": TIME,
+    "visits": COUNT,
+    "scv": COUNT,
+    "patience": TIME,
+    "timeout": TIME,
+}
 """What a station says of each class in numbers that may vary."""
 
 
@@ -241,8 +271,15 @@ def network(
     >>> central.stations["cpu"].demand["jobs"]
     stations.cpu.demand.jobs
     """
-    given = {"classes": classes, "stations": stations, "chains": chains or {}, "routing": tuple(routing)}
-    return QueueingNetwork(name, **{key: _changed(each, key, _named) for key, each in given.items()})
+    given = {
+        "classes": classes,
+        "stations": stations,
+        "chains": chains or {},
+        "routing": tuple(routing),
+    }
+    return QueueingNetwork(
+        name, **{key: _changed(each, key, _named) for key, each in given.items()}
+    )
 
 
 def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
@@ -254,7 +291,11 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     think_time : time away from all stations in a cycle [s]
     """
     size = _amount(population, COUNT, "a population")
-    if isinstance(size, Number | Parameter) and size.value is not None and size.value != math.floor(size.value):
+    if (
+        isinstance(size, Number | Parameter)
+        and size.value is not None
+        and size.value != math.floor(size.value)
+    ):
         raise ModelError(f"a population must be a whole number, got {size.value:g}")
     return ClosedClass(size, _amount(think_time, TIME, "a think time"))
 
@@ -268,7 +309,8 @@ def open_class(
     batch: int = 1,
     trace: Sequence[float] = (),
 ) -> OpenClass:
-    """Let customers arrive at a rate [1/s], a Poisson stream, one with bursts, or a trace, go through once and leave.
+    """Let customers arrive at a rate [1/s], a Poisson stream, one with bursts, or a trace, go
+    through once and leave.
 
     Parameters
     ----------
@@ -316,7 +358,10 @@ def station(
         "timeout": timeout,
     }
     amounts = {
-        key: {name: _amount(each, dimension, f"the {key} of {name}") for name, each in (given[key] or {}).items()}
+        key: {
+            name: _amount(each, dimension, f"the {key} of {name}")
+            for name, each in (given[key] or {}).items()
+        }
         for key, dimension in _BY_CLASS.items()
     }
     return NetworkStation(
@@ -331,7 +376,9 @@ def station(
 
 
 def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
-    """Group classes that customers change between; a cycle begins and ends at the reference, a class at a station."""
+    """Group classes that customers change between; a cycle begins and ends at the reference, a
+    class at a station.
+    """
     return Chain(tuple(classes), members, reference)
 
 
@@ -341,13 +388,18 @@ def route(source: Place, target: Place | None, probability: Like) -> Route:
 
 
 def _amount(value: Like, dimension: Dimension, what: str) -> Expr:
-    """Take an expression of the right dimension, or a plain number in base units that is not negative."""
+    """Take an expression of the right dimension, or a plain number in base units that is not
+    negative.
+    """
     if isinstance(value, Expr):
         if value.dimension != dimension:
             raise ModelError(f"{what} is a [{dimension}], but {value} is a [{value.dimension}]")
         return value
     if isinstance(value, str):
-        raise ModelError(f"{what} is a number in base units here; in a file, write it with its unit; got {value!r}")
+        raise ModelError(
+            f"{what} is a number in base units here; in a file, write it with its unit; got"
+            f" {value!r}"
+        )
     if not value >= 0:
         raise ModelError(f"{what} cannot be negative, got {value:g}")
     return Number(float(value), dimension)
@@ -367,13 +419,20 @@ def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
     absent = ("burst_arrivals",) if isinstance(value, OpenClass) and not value.bursty else ()
     keys = (each.name for each in fields(value) if each.name not in absent)
     places = {key: path if key == "members" else f"{path}.{key}" for key in keys}
-    return replace(value, **{key: _changed(getattr(value, key), place, change) for key, place in places.items()})
+    return replace(
+        value,
+        **{key: _changed(getattr(value, key), place, change) for key, place in places.items()},
+    )
 
 
 def _named(path: str, value: Expr) -> Expr:
     # A class without think time or bursts has none to vary.
     absent = path.endswith("_time") and value == zero(value.dimension)
-    return Parameter(path, value.dimension, value.value) if isinstance(value, Number) and not absent else value
+    return (
+        Parameter(path, value.dimension, value.value)
+        if isinstance(value, Number) and not absent
+        else value
+    )
 
 
 BY_CLASS = ("demand", "service", "visits", "scv", "priority", "patience", "timeout")
@@ -409,7 +468,9 @@ class _Inspection:
     def __init__(self, network: QueueingNetwork) -> None:
         self._network = network
         self._names = network.class_names
-        self._chain_of = {each: name for name, chain in network.chains.items() for each in chain.classes}
+        self._chain_of = {
+            each: name for name, chain in network.chains.items() for each in chain.classes
+        }
 
     def found(self) -> Iterator[Fault]:
         if not self._names:
@@ -429,7 +490,11 @@ class _Inspection:
         for name, members in self._network.classes.items():
             thinks = isinstance(members, ClosedClass) and members.think_time != zero(TIME)
             if not thinks and not any(name in each.visitors() for each in stations):
-                yield Fault(("classes", name), f"{name} visits no station; give it a demand at one", key=True)
+                yield Fault(
+                    ("classes", name),
+                    f"{name} visits no station; give it a demand at one",
+                    key=True,
+                )
 
     def _station(self, name: str) -> Iterator[Fault]:
         station, here = self._network.stations[name], ("stations", name)
@@ -440,41 +505,64 @@ class _Inspection:
         yield from self._work(name, station)
         yield from self._discipline(name, station)
         if not station.visitors():
-            yield Fault(here, f"no class visits {name}; give it a demand, or leave it out", key=True)
+            yield Fault(
+                here, f"no class visits {name}; give it a demand, or leave it out", key=True
+            )
 
     def _work(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         here = ("stations", name)
         for label in station.service:
             if label in station.demand:
                 yield Fault(
-                    (*here, "service", label), f"{label} has both a demand and a service time at {name}; give one"
+                    (*here, "service", label),
+                    f"{label} has both a demand and a service time at {name}; give one",
                 )
         # A class without a service time may be the one that the station names wrongly.
         mistyped = any(label not in self._names for label in station.service)
         for label in station.visits:
             if label not in station.service and label in self._names and not mistyped:
-                other = "a demand holds all visits already" if label in station.demand else "give it one"
-                yield Fault((*here, "visits", label), f"visits of {label} to {name} have no service time; {other}")
+                other = (
+                    "a demand holds all visits already"
+                    if label in station.demand
+                    else "give it one"
+                )
+                yield Fault(
+                    (*here, "visits", label),
+                    f"visits of {label} to {name} have no service time; {other}",
+                )
         for label in station.scv:
             if label not in station.visitors() and label in self._names:
-                yield Fault((*here, "scv", label), f"{label} has no service at {name}; leave its scv out")
+                yield Fault(
+                    (*here, "scv", label), f"{label} has no service at {name}; leave its scv out"
+                )
         for key in ("demand", "visits"):
             for label in getattr(station, key):
                 if label in self._chain_of:
                     yield Fault(
-                        (*here, key, label), f"the visits of {label} follow from routing; give service times only"
+                        (*here, key, label),
+                        f"the visits of {label} follow from routing; give service times only",
                     )
 
     def _discipline(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         here = ("stations", name)
         kind = station.discipline
-        idle = {"servers": station.servers != 1, "capacity": station.capacity is not None, "rates": bool(station.rates)}
+        idle = {
+            "servers": station.servers != 1,
+            "capacity": station.capacity is not None,
+            "rates": bool(station.rates),
+        }
         if DISCIPLINES[kind].delay:
             for key, given in idle.items():
                 if given:
-                    yield Fault((*here, key), f"an is station serves everyone at once; leave {key} out", key=True)
+                    yield Fault(
+                        (*here, key),
+                        f"an is station serves everyone at once; leave {key} out",
+                        key=True,
+                    )
         elif station.rates and station.servers != 1:
-            yield Fault((*here, "servers"), "rates say how fast the station is; leave servers out", key=True)
+            yield Fault(
+                (*here, "servers"), "rates say how fast the station is; leave servers out", key=True
+            )
         yield from self._abandonment(name, station)
         if station.blocking != "loss" and station.capacity is None:
             why = f"{name} is never full; give it a capacity, or leave blocking out"
@@ -482,35 +570,64 @@ class _Inspection:
         if DISCIPLINES[kind].ranked:
             for label in station.visitors():
                 if label not in station.priority and label in self._names:
-                    yield Fault(here, f"{label} needs a rank in priority at {name}: 0 goes first, then 1")
+                    yield Fault(
+                        here, f"{label} needs a rank in priority at {name}: 0 goes first, then 1"
+                    )
         elif station.priority:
             why = f"ranks hold where the discipline is priority; {name} is {kind}"
             yield Fault((*here, "priority"), why, key=True)
 
     def _abandonment(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        """Check that customers may abandon the queue: those that wait for a service that is not interrupted."""
+        """Check that customers may abandon the queue: those that wait for a service that is not
+        interrupted.
+        """
         kind = DISCIPLINES[station.discipline]
         for key in ("patience", "timeout"):
             for label, time in getattr(station, key).items():
                 here = ("stations", name, key, label)
                 if label in self._names and label not in station.visitors():
-                    yield Fault(here, f"{label} has no service at {name}; leave its {key} out", key=True)
+                    yield Fault(
+                        here, f"{label} has no service at {name}; leave its {key} out", key=True
+                    )
                 elif key == "timeout" and label in station.patience:
-                    yield Fault(here, f"{label} has a patience at {name}, too; give one of them", key=True)
+                    yield Fault(
+                        here, f"{label} has a patience at {name}, too; give one of them", key=True
+                    )
                 elif not kind.queued or station.rates:
-                    what = "a station with rates" if station.rates else f"a station that is {station.discipline}"
-                    why = f"{what} has no queue that customers abandon before their service; leave {key} out"
+                    what = (
+                        "a station with rates"
+                        if station.rates
+                        else f"a station that is {station.discipline}"
+                    )
+                    why = (
+                        f"{what} has no queue that customers abandon before their service; leave"
+                        f" {key} out"
+                    )
                     yield Fault(here, why, key=True)
                 elif _value(time) == 0:
-                    yield Fault(here, f"the {key} of {label} at {name} must be above 0 s; with capacity none waits")
+                    yield Fault(
+                        here,
+                        f"the {key} of {label} at {name} must be above 0 s; with capacity none"
+                        " waits",
+                    )
                 elif station.blocking != "loss":
-                    why = f"customers that abandon {name} are not covered where it blocks; leave {key} or blocking out"
+                    why = (
+                        f"customers that abandon {name} are not covered where it blocks; leave"
+                        f" {key} or blocking out"
+                    )
                     yield Fault(here, why, key=True)
-        waits = {label for label in station.visitors() if label not in {*station.patience, *station.timeout}}
+        waits = {
+            label
+            for label in station.visitors()
+            if label not in {*station.patience, *station.timeout}
+        }
         for label in (*station.patience, *station.timeout):
             chain = self._network.chains.get(self._chain_of.get(label, ""))
             if left := [each for each in chain.classes if each in waits] if chain else ():
-                why = f"{label} abandons the queue and {left[0]} of its chain does not; give all of them a patience"
+                why = (
+                    f"{label} abandons the queue and {left[0]} of its chain does not; give all of"
+                    " them a patience"
+                )
                 yield Fault(("stations", name), why, key=True)
 
     def _chains(self) -> Iterator[Fault]:
@@ -518,13 +635,22 @@ class _Inspection:
         for name, chain in self._network.chains.items():
             here = ("chains", name)
             if name in self._names and chain.classes != (name,):
-                yield Fault(here, f"{name} is the name of a class, too; call the chain something else", key=True)
+                yield Fault(
+                    here,
+                    f"{name} is the name of a class, too; call the chain something else",
+                    key=True,
+                )
             for index, label in enumerate(chain.classes):
                 if label in self._network.classes:
-                    why = f"{label} has customers of its own in classes; in a chain, the chain has them"
+                    why = (
+                        f"{label} has customers of its own in classes; in a chain, the chain has"
+                        " them"
+                    )
                     yield Fault((*here, "classes", index), why)
                 elif taken.setdefault(label, name) != name or label in chain.classes[:index]:
-                    yield Fault((*here, "classes", index), f"{label} is in a chain already: {taken[label]}")
+                    yield Fault(
+                        (*here, "classes", index), f"{label} is in a chain already: {taken[label]}"
+                    )
             yield from self._reference(chain, (*here, "reference"))
             if not self._network.routing:
                 yield Fault(here, f"chain {name} has no ways to go; write routing", key=True)
@@ -533,7 +659,9 @@ class _Inspection:
         label, station = chain.reference
         if label not in chain.classes:
             hint = did_you_mean(label, chain.classes)
-            yield Fault((*here, 0), f"the reference is a class of the chain; {label!r} is none{hint}")
+            yield Fault(
+                (*here, 0), f"the reference is a class of the chain; {label!r} is none{hint}"
+            )
         if station not in self._network.stations:
             yield Fault((*here, 1), no_station(station, list(self._network.stations)))
 
@@ -547,7 +675,8 @@ class _Inspection:
             if (route.source, route.target) in seen:
                 where = "out" if route.target is None else " at ".join(route.target)
                 yield Fault(
-                    ("routing", index), f"a second way from {' at '.join(route.source)} to {where}; add them up"
+                    ("routing", index),
+                    f"a second way from {' at '.join(route.source)} to {where}; add them up",
                 )
             seen.add((route.source, route.target))
         if known and self._network.routing:
@@ -561,7 +690,9 @@ class _Inspection:
                 chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
                 if chain is not None and not isinstance(chain.members, OpenClass):
                     yield Fault(
-                        (*here, key), f"customers of {route.source[0]} never leave; out is for chains of arrivals"
+                        (*here, key),
+                        f"customers of {route.source[0]} never leave; out is for chains of"
+                        " arrivals",
                     )
                 continue
             label, station = place
@@ -572,11 +703,20 @@ class _Inspection:
             if station not in self._network.stations:
                 yield Fault((*here, key, 1), no_station(station, list(self._network.stations)))
             elif label in self._chain_of and self._unserved(label, station):
-                why = f"{label} has no service time at {station}; give it one under stations.{station}.service"
+                why = (
+                    f"{label} has no service time at {station}; give it one under"
+                    f" stations.{station}.service"
+                )
                 yield Fault((*here, key), why)
-        chains = {self._chain_of.get(place[0]) for place in (route.source, route.target) if place is not None}
+        chains = {
+            self._chain_of.get(place[0])
+            for place in (route.source, route.target)
+            if place is not None
+        }
         if len(chains - {None}) > 1:
-            why = f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
+            why = (
+                f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
+            )
             yield Fault((*here, "to"), why)
         value = _value(route.probability)
         if value is not None and not 0 <= value <= 1:
@@ -584,7 +724,9 @@ class _Inspection:
             yield Fault((*here, "probability"), why)
 
     def _unserved(self, label: str, station: str) -> bool:
-        """Say whether a class has no service at a station, and is not the one that is called by a wrong name there."""
+        """Return whether a class has no service at a station, and is not the one that is called by
+        a wrong name there.
+        """
         service = self._network.stations[station].service
         return label not in service and all(each in self._names for each in service)
 
@@ -596,11 +738,16 @@ class _Inspection:
         for (label, station), each in ways.items():
             known = [value for _, value in each if value is not None]
             if len(known) == len(each) and not math.isclose(math.fsum(known), 1.0, rel_tol=1e-9):
-                why = f"the probabilities of leaving {station} as {label} must add up to 1, got {math.fsum(known):g}"
+                why = (
+                    f"the probabilities of leaving {station} as {label} must add up to 1, got"
+                    f" {math.fsum(known):g}"
+                )
                 yield Fault(("routing", each[-1][0], "probability"), why)
 
     def _ways(self) -> Iterator[Fault]:
-        """Check that every place is reached from the reference, and that every customer returns or leaves."""
+        """Check that every place is reached from the reference, and that every customer returns
+        or leaves.
+        """
         forward: dict[Place | None, list[Place]] = {}
         back: dict[Place | None, list[Place]] = {}
         for each in self._network.routing:
@@ -614,11 +761,20 @@ class _Inspection:
             for station, here in self._network.stations.items():
                 for label, time in here.service.items():
                     lost = self._chain_of.get(label) == name and (label, station) not in reached
-                    if lost and _value(time) != 0:  # a matrix of times has a 0 where a class never goes
-                        yield Fault(("stations", station, "service", label), f"no way leads {label} to {station}")
+                    if (
+                        lost and _value(time) != 0
+                    ):  # a matrix of times has a 0 where a class never goes
+                        yield Fault(
+                            ("stations", station, "service", label),
+                            f"no way leads {label} to {station}",
+                        )
 
-    def _lost(self, name: str, home: Place | None, reached: set[Place], returning: set[Place]) -> Iterator[Fault]:
-        for index, (source, target) in enumerate((each.source, each.target) for each in self._network.routing):
+    def _lost(
+        self, name: str, home: Place | None, reached: set[Place], returning: set[Place]
+    ) -> Iterator[Fault]:
+        for index, (source, target) in enumerate(
+            (each.source, each.target) for each in self._network.routing
+        ):
             if self._chain_of[source[0]] != name:
                 continue
             if source not in reached:
@@ -626,7 +782,9 @@ class _Inspection:
                 yield Fault(("routing", index, "from"), why)
             elif target is not None and target not in returning:
                 ends = "never leaves" if home is None else "never comes back to the reference"
-                yield Fault(("routing", index, "to"), f"a customer at {target[1]} as {target[0]} {ends}")
+                yield Fault(
+                    ("routing", index, "to"), f"a customer at {target[1]} as {target[0]} {ends}"
+                )
 
 
 def _reached(start: Place | None, ways: Ways) -> set[Place]:
@@ -648,6 +806,8 @@ def _value(expr: Expr) -> float | None:
         return None
     if isinstance(expr, Number | Parameter):
         return float(expr.value or 0.0)
-    from slipstick.expression.tape import Tape  # arithmetic needs NumPy, a bare probability does not
+    from slipstick.expression.tape import (
+        Tape,
+    )  # arithmetic needs NumPy, a bare probability does not
 
     return float(Tape([expr]).run({})[0][0])

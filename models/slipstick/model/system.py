@@ -1,8 +1,10 @@
-"""Models: a population that executes activities, the resources it shares, and what of its work is useful.
+"""Models: a population that executes activities, the resources it shares, and what of its work is
+useful.
 
-Resources are stations, locks, permits and barriers. Each says how many processors use it at a time (`capacity`), the
-numbers it is made of (`expressions`), and itself with its times multiplied by the factors of a technology (`scaled`).
-A technology is a set of factors, each of which multiplies all times of a technology class.
+Resources are stations, locks, permits and barriers. Each says how many processors use it at a time
+(`capacity`), the numbers it is made of (`expressions`), and itself with its times multiplied by the
+factors of a technology (`scaled`). A technology is a set of factors, each of which multiplies all
+times of a technology class.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ IDLE_PROCESSORS = "idle:processors"
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """A station, a lock, permits or a barrier; attributes by class: what messages call it, and the step that uses it."""
+    """A station, a lock, permits or a barrier; attributes by class: what messages call it, and
+    the step that uses it.
+    """
 
     noun, use = "", ""
 
@@ -95,7 +99,9 @@ class ResourceKind:
 
     @property
     def time_classes(self) -> Mapping[str, str]:
-        """Its times by attribute, each with the technology class that scales it; empty where none does."""
+        """Its times by attribute, each with the technology class that scales it; empty where
+        none does.
+        """
         return {}
 
     @property
@@ -111,7 +117,9 @@ class ResourceKind:
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
         """Return the same with its times multiplied by the factors of their technology classes."""
         known = {
-            name: getattr(self, name) * factors[kind] for name, kind in self.time_classes.items() if kind in factors
+            name: getattr(self, name) * factors[kind]
+            for name, kind in self.time_classes.items()
+            if kind in factors
         }
         return replace(self, **known) if known else self
 
@@ -136,9 +144,11 @@ class Station(ResourceKind):
 
 
 class HeldResource(ResourceKind):
-    """A resource that a processor holds while it executes a body; requests that find `capacity` holders wait.
+    """A resource that a processor holds while it executes a body; requests that find `capacity`
+    holders wait.
 
-    Attribute by class: `waits`, what the account books a wait to before the resource's name. The properties are those of a resource that is acquired and released at no cost.
+    Attribute by class: `waits`, what the account books a wait to before the resource's name. The
+    properties are those of a resource that is acquired and released at no cost.
     """
 
     __slots__ = ()
@@ -169,10 +179,11 @@ class HeldResource(ResourceKind):
 class Lock(HeldResource):
     """A lock: its kind, and the station that holds its word.
 
-    Without contention, acquire and release access the word `accesses` times. While another processor holds the lock,
-    test-and-set accesses the word repeatedly, with a pause of `back_off` between two attempts; test-and-test-and-set and
-    ticket spin on a cached copy, which every waiting processor fetches again at each release; array and mcs spin on a
-    word of each waiting processor.
+    Without contention, acquire and release access the word `accesses` times. While another
+    processor holds the lock, test-and-set accesses the word repeatedly, with a pause of `back_off`
+    between two attempts; test-and-test-and-set and ticket spin on a cached copy, which every
+    waiting processor fetches again at each release; array and mcs spin on a word of each waiting
+    processor.
 
     Parameters
     ----------
@@ -181,10 +192,11 @@ class Lock(HeldResource):
     access : time that one access occupies that station [s]
     back_off : one of `BACK_OFFS`; exponential pauses double
     base, most : the first pause after a failure, and the longest [s]
-    together : locks of this kind that are held directly inside each other are taken at one moment: all, or none until after a
-        pause; test-and-set with a pause, and without a word
-    home : number of the processor at whose node the word lies; a flag lies at the node of the processor that waits on it.
-        With a home, a simulation counts accesses, those of that node apart; they take the same time
+    together : locks of this kind that are held directly inside each other are taken at one moment:
+        all, or none until after a pause; test-and-set with a pause, and without a word
+    home : number of the processor at whose node the word lies; a flag lies at the node of the
+        processor that waits on it. With a home, a simulation counts accesses, those of that node
+        apart; they take the same time
     """
 
     kind: str = "fifo"
@@ -205,8 +217,12 @@ class Lock(HeldResource):
     def __post_init__(self) -> None:
         _one_of("lock", self.kind, LOCKS)
         _one_of("back-off", self.back_off, BACK_OFFS)
-        if self.together and (self.kind != "tas" or self.back_off == "none" or self.word is not None):
-            raise ModelError("locks that are taken together have the kind tas, a back-off, and no word")
+        if self.together and (
+            self.kind != "tas" or self.back_off == "none" or self.word is not None
+        ):
+            raise ModelError(
+                "locks that are taken together have the kind tas, a back-off, and no word"
+            )
 
     @property
     def accesses(self) -> tuple[int, int]:
@@ -216,9 +232,11 @@ class Lock(HeldResource):
 
 @dataclass(frozen=True, slots=True)
 class Permits(HeldResource):
-    """A counted resource, such as a pool of threads, connections or licences: a number of permits, each held over a body.
+    """A counted resource, such as a pool of threads, connections or licences: a number of permits,
+    each held over a body.
 
-    Permits are granted in the order of the requests, at no cost; with one permit they are a FIFO lock.
+    Permits are granted in the order of the requests, at no cost; with one permit they are a FIFO
+    lock.
     """
 
     number: int
@@ -240,7 +258,8 @@ class ReaderWriterLock(HeldResource):
 
     Parameters
     ----------
-    order : one of `READER_WRITER_ORDERS`: requests in the order of arrival (fair), or those of one kind before all others
+    order : one of `READER_WRITER_ORDERS`: requests in the order of arrival (fair), or those of one
+        kind before all others
     readers : how many hold it together at most
     """
 
@@ -265,12 +284,13 @@ class ReaderWriterLock(HeldResource):
 
 @dataclass(frozen=True, slots=True)
 class Monitor(HeldResource):
-    """A monitor: one processor is inside at a time, enters in the order of requests, and may wait for conditions.
+    """A monitor: one processor is inside at a time, enters in the order of requests, and may wait
+    for conditions.
 
-    A condition is a counter, as the shared variable that it is about: `wait` takes a unit, and where there is none leaves the
-    monitor until another processor's `signal` gives one. That hands the monitor over at once, before all that wait to
-    enter, and its processor leaves (Hoare's monitors, with the signal as the last statement). A unit for which no processor
-    waits is kept.
+    A condition is a counter, as the shared variable that it is about: `wait` takes a unit, and
+    where there is none leaves the monitor until another processor's `signal` gives one. That hands
+    the monitor over at once, before all that wait to enter, and its processor leaves (Hoare's
+    monitors, with the signal as the last statement). A unit for which no processor waits is kept.
 
     Parameters
     ----------
@@ -325,21 +345,23 @@ def buffer(places: int, items: int = 0) -> Semaphores:
 class TaskPool(ResourceKind):
     """Tasks that add tasks, kept in queues; every access to a queue is inside its monitor.
 
-    A processor that asks enters the monitor of its own queue, or of the next that has a task, and takes one; without any it
-    waits outside. A processor that adds or takes a task admits a waiting one when it leaves, if tasks are left. When all but
-    one wait and that one finds no task, the problem is complete and all continue: an implicit barrier.
+    A processor that asks enters the monitor of its own queue, or of the next that has a task, and
+    takes one; without any it waits outside. A processor that adds or takes a task admits a waiting
+    one when it leaves, if tasks are left. When all but one wait and that one finds no task, the
+    problem is complete and all continue: an implicit barrier.
 
     Parameters
     ----------
     source : what the tasks are
     leaf, interior : time of an iteration or a leaf, and of a node with subtrees [s]
     inside : time in the monitor to take or to add a task, and to find none [s]
-    order : one of `TASK_ORDERS`: a processor takes the youngest task of its own queue (lifo), or the oldest; of another
-        queue always the oldest
+    order : one of `TASK_ORDERS`: a processor takes the youngest task of its own queue (lifo), or
+        the oldest; of another queue always the oldest
     queues : how many there are; processor i has queue i modulo their number [1]
     component : of the account, for the work; the time in the monitor is booked to ``monitor``
 
-    Source: Lucier, SIGMETRICS 1988 (askfor, after Lusk and Overbeek); Blumofe and Leiserson, J. ACM 46(5), 1999 (stealing).
+    Source: Lucier, SIGMETRICS 1988 (askfor, after Lusk and Overbeek); Blumofe and Leiserson, J. ACM
+    46(5), 1999 (stealing).
     """
 
     source: TaskSource
@@ -407,8 +429,9 @@ def faster(
 ) -> dict[str, Expr]:
     """Multiply the gain of faster processors into the factors of a technology.
 
-    With processors p times as fast, a class under `fully` takes 1 / p of its time, one under `partly`
-    (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is as much for b = 1 and nothing for b = 0.
+    With processors p times as fast, a class under `fully` takes 1 / p of its time, one under
+    `partly` (1 + b)^(-log2 p): each doubling makes it 1 + b times as fast, which is as much for b =
+    1 and nothing for b = 0.
 
     Parameters
     ----------
@@ -419,8 +442,8 @@ def faster(
 
     Notes
     -----
-    Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, technology studies; the rule for a part of the gain is our
-    reading of a garbled line.
+    Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, technology studies; the rule for a
+    part of the gain is our reading of a garbled line.
 
     >>> from slipstick.expression.nodes import Parameter
     >>> faster({}, Parameter("p"), ["software"], ["protocol"], Parameter("b"))
@@ -429,11 +452,17 @@ def faster(
     p = as_expr(processors)
     part = 1 / p if benefit is None else raised(1 + as_expr(benefit), 0 - log2(p))
     gained = {**dict.fromkeys(fully, 1 / p), **dict.fromkeys(partly, part)}
-    return {**factors, **{name: factors[name] * each if name in factors else each for name, each in gained.items()}}
+    return {
+        **factors,
+        **{
+            name: factors[name] * each if name in factors else each for name, each in gained.items()
+        },
+    }
 
 
 def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
-    """Multiply the time of every step, lock access and barrier by the factor of its technology class.
+    """Multiply the time of every step, lock access and barrier by the factor of its technology
+    class.
 
     Parameters
     ----------
@@ -451,26 +480,34 @@ def scaled(model: Model, factors: Mapping[str, Expr]) -> Model:
         return model
 
     def changed(step: Step) -> Step:
-        return replace(step, time=step.time * factors[step.technology]) if step.technology in factors else step
+        return (
+            replace(step, time=step.time * factors[step.technology])
+            if step.technology in factors
+            else step
+        )
 
     known: dict[int, Activity] = {}
     return replace(
         model,
-        population=model.population.rebuilt([mapped(body, changed, known=known) for body in model.bodies]),
+        population=model.population.rebuilt(
+            [mapped(body, changed, known=known) for body in model.bodies]
+        ),
         resources={name: each.scaled(factors) for name, each in model.resources.items()},
         single=model.single and replace(model.single, model=scaled(model.single.model, factors)),
     )
 
 
 PROCESSORS = ("own", "other", "each-other")
-"""Processors as resources: the requesting one itself, one other at random, one other for each item or branch."""
+"""Processors as resources: the requesting one itself, one other at random, one other for each
+item or branch.
+"""
 
 
 class PopulationKind(ModelPart):
     """The processors or customers that execute the activities of a model.
 
-    Each kind says what every method asks of it. Attributes by class: `open`, a stream of arrivals; `finite`, a program
-    that ends, the time of which is that of the whole program.
+    Each kind says what every method asks of it. Attributes by class: `open`, a stream of arrivals;
+    `finite`, a program that ends, the time of which is that of the whole program.
     """
 
     __slots__ = ()
@@ -490,7 +527,9 @@ class PopulationKind(ModelPart):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The processors that repeat a cycle, by group; one without a name where all repeat the same, else none."""
+        """The processors that repeat a cycle, by group; one without a name where all repeat the
+        same, else none.
+        """
         return ()
 
     @property
@@ -499,13 +538,17 @@ class PopulationKind(ModelPart):
         return tuple(group.processors for group in self.groups)
 
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
-        """Return the time that answers are about, a cycle's or the whole program's, from the times of its bodies [s]."""
+        """Return the time that answers are about, a cycle's or the whole program's, from the
+        times of its bodies [s].
+        """
         return of(self.bodies[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Group(ModelPart):
-    """Processors of one kind: each repeats the group's cycle without end; without a name, if they are all there are."""
+    """Processors of one kind: each repeats the group's cycle without end; without a name, if
+    they are all there are.
+    """
 
     name: str
     processors: Expr
@@ -520,12 +563,14 @@ class Group(ModelPart):
 
 @dataclass(frozen=True, slots=True)
 class ClosedPopulation(PopulationKind):
-    """N processors that repeat a cycle without end, or groups of them with a cycle each: the classes of a closed population.
+    """N processors that repeat a cycle without end, or groups of them with a cycle each: the
+    classes of a closed population.
 
-    Answers are about the group written first, such as one test processor: the time, the account, the shares and
-    the gradient are those of its members. ``time[group]`` and ``throughput[group]`` tell of the other groups, such as
-    its competitors. Any group but the first may be empty. A barrier that names no number of parties waits for all
-    members of all groups whose cycle comes to it.
+    Answers are about the group written first, such as one test processor: the time, the account,
+    the shares and the gradient are those of its members. ``time[group]`` and ``throughput[group]``
+    tell of the other groups, such as its competitors. Any group but the first may be empty. A
+    barrier that names no number of parties waits for all members of all groups whose cycle comes to
+    it.
     """
 
     groups: tuple[Group, ...]
@@ -537,7 +582,9 @@ class ClosedPopulation(PopulationKind):
             raise ModelError("groups of processors are needed, at least one")
         for number, group in enumerate(self.groups):
             if group.name:
-                at_least(group.processors, 0 if number else 1, f"the processors of group {group.name}")
+                at_least(
+                    group.processors, 0 if number else 1, f"the processors of group {group.name}"
+                )
 
     @property
     def first(self) -> Group:
@@ -600,7 +647,8 @@ class PhasedPopulation(PopulationKind):
 
 @dataclass(frozen=True, slots=True)
 class Superstep(ModelPart):
-    """What each processor does until the barrier that ends the superstep, and what the barrier costs.
+    """What each processor does until the barrier that ends the superstep, and what the barrier
+    costs.
 
     Parameters
     ----------
@@ -618,7 +666,9 @@ class Superstep(ModelPart):
 
 @dataclass(frozen=True, slots=True)
 class SuperstepPopulation(PopulationKind):
-    """A finite program whose processors do different things between barriers: T = sum (max of bodies + barrier)."""
+    """A finite program whose processors do different things between barriers: T = sum (max of
+    bodies + barrier).
+    """
 
     supersteps: tuple[Superstep, ...]
 
@@ -634,7 +684,10 @@ class SuperstepPopulation(PopulationKind):
         return Number(float(self.processors))
 
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
-        parts = (each.repeat * (maximum(*map(of, each.bodies)) + of(each.barrier)) for each in self.supersteps)
+        parts = (
+            each.repeat * (maximum(*map(of, each.bodies)) + of(each.barrier))
+            for each in self.supersteps
+        )
         return total(parts, TIME)
 
 
@@ -643,12 +696,14 @@ Population = ClosedPopulation | OpenPopulation | PhasedPopulation | SuperstepPop
 
 @dataclass(frozen=True, slots=True)
 class SingleProcessor:
-    """The first processor of a model without the others; `time_alone` and the grain values compare with it.
+    """The first processor of a model without the others; `time_alone` and the grain values compare
+    with it.
 
     Parameters
     ----------
     model : that processor alone; its parameters are among those of the model
-    words : shared words that each processor accesses at random in a cycle; None where they are not counted [1]
+    words : shared words that each processor accesses at random in a cycle; None where they are not
+        counted [1]
     """
 
     model: Model
@@ -667,8 +722,9 @@ class Model:
     useful : the components that count as useful work
     single : the first processor without the others, if answers are to compare with it
     notes : what every answer is to say of the model
-    counted : values that follow from what the program does alone, such as ``bytes[diffs]``, the mean size of a kind of message,
-        ``accesses[remote]``, and ``work``, the units of work of a processor; every answer repeats them, in base units
+    counted : values that follow from what the program does alone, such as ``bytes[diffs]``, the
+        mean size of a kind of message, ``accesses[remote]``, and ``work``, the units of work of a
+        processor; every answer repeats them, in base units
 
     Raises
     ------
@@ -700,7 +756,9 @@ class Model:
             if isinstance(node, Step | Pipeline):
                 kind = f"{type(node).__name__.lower()}s"
                 if by_name.setdefault((kind, node.name), node) != node:
-                    raise ModelError(f"two different {kind} are called {node.name}; give each a name of its own")
+                    raise ModelError(
+                        f"two different {kind} are called {node.name}; give each a name of its own"
+                    )
         if any(isinstance(node, UnitStep | Ask) for node in nodes):
             _check_waits(self)
 
@@ -708,16 +766,28 @@ class Model:
     def technologies(self) -> list[str]:
         """The technology classes whose factors `scaled` multiplies times of this model with."""
         used = {step.technology for step in self.steps}
-        return sorted(used | {kind for each in self.resources.values() for kind in each.time_classes.values() if kind})
+        return sorted(
+            used
+            | {
+                kind
+                for each in self.resources.values()
+                for kind in each.time_classes.values()
+                if kind
+            }
+        )
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
-        """The activities of the population: one, or one for each group or phase, or for each processor and barrier."""
+        """The activities of the population: one, or one for each group or phase, or for each
+        processor and barrier.
+        """
         return self.population.bodies
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """Everything that the model is computed from, by path; also what resources that no body uses are made of."""
+        """Everything that the model is computed from, by path; also what resources that no body
+        uses are made of.
+        """
         return {each.name: each for each in parameters(*self.expressions(unused=True))}
 
     def expressions(self, unused: bool = False) -> tuple[Expr, ...]:
@@ -744,13 +814,15 @@ class Model:
                 yield from () if is_processor(name) else self.resources[name].expressions
 
     def held_resource(self, name: str) -> HeldResource:
-        """Give the lock, or other resource, that a hold names."""
+        """Return the lock, or other resource, that a hold names."""
         found = self.resources[name]
         assert isinstance(found, HeldResource)
         return found
 
     def taken_together(self, outer: Hold) -> tuple[Hold, ...]:
-        """Give the holds directly inside each other, from an outer one on, whose locks are taken at one moment."""
+        """Return the holds directly inside each other, from an outer one on, whose locks are taken
+        at one moment.
+        """
         found = [outer]
         while isinstance(inner := found[-1].body, Hold) and all(
             isinstance(lock, Lock) and lock.together
@@ -769,19 +841,28 @@ class Model:
         )
 
     def _repr_latex_(self) -> str:
-        """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook and what is printed of it."""
+        """Write the equations of the mean time, as ``slipstick explain`` does, for a notebook
+        and what is printed of it.
+        """
         return str(written("equations of a model", self))
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """Every step, each once, in the order written."""
-        return tuple(dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step)))
+        return tuple(
+            dict.fromkeys(node for node in each_once(self.bodies) if isinstance(node, Step))
+        )
 
     def _check_parties(self, node: BarrierWait) -> None:
         size = self.population.size if len(self.population.groups) == 1 else None
-        if isinstance(size, Number | Parameter) and size.value is not None and (node.parties or 0) > size.value:
+        if (
+            isinstance(size, Number | Parameter)
+            and size.value is not None
+            and (node.parties or 0) > size.value
+        ):
             raise ModelError(
-                f"barrier {node.name} waits for {node.parties} processors, but there are {size.value:g}, which is a deadlock"
+                f"barrier {node.name} waits for {node.parties} processors, but there are"
+                f" {size.value:g}, which is a deadlock"
             )
 
     def check_uses(self, node: Activity) -> None:
@@ -790,14 +871,24 @@ class Model:
             if not is_processor(name):
                 self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
         if isinstance(node, Hold):
-            if any(isinstance(inner, Hold) and inner.resource == node.resource for inner in steps(node.body)):
+            if any(
+                isinstance(inner, Hold) and inner.resource == node.resource
+                for inner in steps(node.body)
+            ):
                 raise ModelError(
-                    f"{node.resource} is requested by a processor that holds it already, which is a deadlock"
+                    f"{node.resource} is requested by a processor that holds it already, which is a"
+                    " deadlock"
                 )
             modes = MODES if isinstance(self.resources[node.resource], ReaderWriterLock) else ("",)
             if node.mode not in modes:
-                how = f"in one of the modes {', '.join(MODES)}" if modes == MODES else "without a mode"
-                raise ModelError(f"{node.resource} is {self.resources[node.resource].noun}; hold it {how}")
+                how = (
+                    f"in one of the modes {', '.join(MODES)}"
+                    if modes == MODES
+                    else "without a mode"
+                )
+                raise ModelError(
+                    f"{node.resource} is {self.resources[node.resource].noun}; hold it {how}"
+                )
         elif isinstance(node, BarrierWait):
             self._check_parties(node)
         elif isinstance(node, UnitStep):
@@ -805,7 +896,9 @@ class Model:
 
     @property
     def counters(self) -> dict[str, int]:
-        """The units at the start of everything that steps wait for and signal, by its whole name."""
+        """The units at the start of everything that steps wait for and signal, by its whole
+        name.
+        """
         return _counters(self.resources)
 
     def monitor_of(self, counter: str) -> str | None:
@@ -817,40 +910,51 @@ class Model:
         if name not in self.resources:
             known = (*self.resources, *PROCESSORS)
             raise ModelError(
-                f"{user} needs {USED_BY[use]} called {name!r}, which is not there{did_you_mean(name, known)}"
+                f"{user} needs {USED_BY[use]} called {name!r}, which is not"
+                f" there{did_you_mean(name, known)}"
             )
         if self.resources[name].use != use:
-            raise ModelError(f"{user} needs {USED_BY[use]}, but {name!r} is {self.resources[name].noun}")
+            raise ModelError(
+                f"{user} needs {USED_BY[use]}, but {name!r} is {self.resources[name].noun}"
+            )
 
 
 def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
     found = ((name, each.counters) for name, each in resources.items())
-    return {f"{name}.{inner}": units for name, counters in found for inner, units in counters.items()}
+    return {
+        f"{name}.{inner}": units for name, counters in found for inner, units in counters.items()
+    }
 
 
 def check_counter(step: UnitStep, resources: Mapping[str, Resource]) -> None:
     """Refuse to wait for or signal what is not there, or what a pool counts itself."""
-    known = [name for name in _counters(resources) if resources[name.rpartition(".")[0]].use != "ask"]
+    known = [
+        name for name in _counters(resources) if resources[name.rpartition(".")[0]].use != "ask"
+    ]
     if step.counter not in known:
         raise ModelError(
-            f"{step!r} needs a semaphore, the places or items of a buffer, or a condition of a monitor"
-            + did_you_mean(step.counter, known)
+            f"{step!r} needs a semaphore, the places or items of a buffer, or a condition of a"
+            " monitor" + did_you_mean(step.counter, known)
         )
 
 
 def _check_waits(model: Model) -> None:
     """Refuse waits that nothing ends, units that only grow, and pools that not all processors ask.
 
-    A signal is the last step in a monitor, because its processor leaves the monitor. A processor that waits in a monitor
-    holds no other lock, because it would keep that lock while it waits.
+    A signal is the last step in a monitor, because its processor leaves the monitor. A processor
+    that waits in a monitor holds no other lock, because it would keep that lock while it waits.
     """
     steps = [node for node in each_once(model.bodies) if isinstance(node, UnitStep)]
-    given, taken = ({each.counter for each in steps if isinstance(each, kind)} for kind in (SignalUnit, WaitUnit))
+    given, taken = (
+        {each.counter for each in steps if isinstance(each, kind)}
+        for kind in (SignalUnit, WaitUnit)
+    )
 
     def check(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
         if isinstance(node, Ask) and (around or model.population.open):
             raise ModelError(
-                f"{node!r}: all processors ask each time; not arrivals, nor inside a fork, a choice or a hold"
+                f"{node!r}: all processors ask each time; not arrivals, nor inside a fork, a choice"
+                " or a hold"
             )
         if isinstance(node, UnitStep):
             check_unit(node, around, last)
@@ -866,13 +970,19 @@ def _check_waits(model: Model) -> None:
         held = [each.resource for each in around if isinstance(each, Hold)]
         if monitor is not None and not (held[-1:] == [monitor] and isinstance(around[-1], Hold)):
             raise ModelError(
-                f"{node!r} belongs right inside a hold of the monitor {monitor}, in no fork, choice or pipeline"
+                f"{node!r} belongs right inside a hold of the monitor {monitor}, in no fork, choice"
+                " or pipeline"
             )
         others = [each for each in held[:-1] if model.resources[each].capacity == 1]
         if monitor is not None and waits and others:
-            raise ModelError(f"{node!r} leaves {monitor}, but not {others[0]}, which is held as well: a deadlock")
+            raise ModelError(
+                f"{node!r} leaves {monitor}, but not {others[0]}, which is held as well: a deadlock"
+            )
         if monitor is not None and not (waits or last):
-            raise ModelError(f"{node!r} must be the last step inside {monitor}: a signal leaves the monitor at once")
+            raise ModelError(
+                f"{node!r} must be the last step inside {monitor}: a signal leaves the monitor at"
+                " once"
+            )
         if not (waits or node.counter in taken or model.population.finite):
             raise ModelError(f"no step waits for {node.counter}, so its units grow without end")
 
@@ -887,7 +997,8 @@ class Labels:
     Parameters
     ----------
     steps : component and technology class of each step
-    others : technology class of all else: waiting, or in closed form the accesses to the words of locks
+    others : technology class of all else: waiting, or in closed form the accesses to the words of
+        locks
     """
 
     steps: Mapping[str, tuple[str, str]]
@@ -899,16 +1010,19 @@ class Labels:
         known = {step.name: (step.component, step.technology) for step in model.steps}
         for name, each in model.resources.items():
             if isinstance(each, TaskPool):
-                known |= {name: (each.component, "application"), f"{MONITOR}:{name}": (MONITOR, "software")}
+                known |= {
+                    name: (each.component, "application"),
+                    f"{MONITOR}:{name}": (MONITOR, "software"),
+                }
                 known[f"{BARRIER}:{name}"] = (f"{BARRIER}:{name}", "wait")
         return cls(known, others)
 
     def component(self, label: str) -> str:
-        """Give the component that a label is part of; waiting is a component of its own."""
+        """Return the component that a label is part of; waiting is a component of its own."""
         return self._both(label)[0]
 
     def technology(self, label: str) -> str:
-        """Give the technology class of a label; waiting is a class of its own."""
+        """Return the technology class of a label; waiting is a class of its own."""
         return self._both(label)[1]
 
     def _both(self, label: str) -> tuple[str, str]:
@@ -919,7 +1033,7 @@ class Labels:
 
 
 def is_processor(resource: str) -> bool:
-    """Say whether a resource name means a member of the population."""
+    """Return whether a resource name means a member of the population."""
     return resource in PROCESSORS or (resource.startswith("processor[") and resource.endswith("]"))
 
 
@@ -928,7 +1042,8 @@ def need_model(value: object, what: str) -> Model:
     if not isinstance(value, Model):
         kind = type(value).__name__
         raise ModelError(
-            f"{what} takes a model, not a {kind}; wrap an activity with closed_model(...), or load one by name"
+            f"{what} takes a model, not a {kind}; wrap an activity with closed_model(...), or load"
+            " one by name"
         )
     return value
 
@@ -941,7 +1056,8 @@ def closed_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Make a model of N processors that repeat a cycle; resources not listed are single servers, FIFO locks, free barriers.
+    """Make a model of N processors that repeat a cycle; resources not listed are single servers,
+    FIFO locks, free barriers.
 
     Parameters
     ----------
@@ -950,7 +1066,9 @@ def closed_model(
     name, resources, useful : see `Model`
     """
     count = _population_size(processors)
-    return Model(name, ClosedPopulation((Group("", count, cycle),)), _completed([cycle], resources), useful)
+    return Model(
+        name, ClosedPopulation((Group("", count, cycle),)), _completed([cycle], resources), useful
+    )
 
 
 def grouped_model(
@@ -960,12 +1078,14 @@ def grouped_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Make a model of groups of processors, each with a cycle; answers are about the group written first.
+    """Make a model of groups of processors, each with a cycle; answers are about the group written
+    first.
 
     Parameters
     ----------
-    groups : by name, the number of processors [1], which becomes the parameter ``groups.NAME.processors``, and what
-        each of them does; the first has at least 1 processor, any other may have none
+    groups : by name, the number of processors [1], which becomes the parameter
+        ``groups.NAME.processors``, and what each of them does; the first has at least 1 processor,
+        any other may have none
     name, resources, useful : see `Model`
 
     >>> from slipstick.model.activity import delay, service
@@ -974,9 +1094,12 @@ def grouped_model(
     'test'
     """
     made = tuple(
-        Group(each, _named_size(size, f"groups.{each}.processors"), cycle) for each, (size, cycle) in groups.items()
+        Group(each, _named_size(size, f"groups.{each}.processors"), cycle)
+        for each, (size, cycle) in groups.items()
     )
-    return Model(name, ClosedPopulation(made), _completed([each.cycle for each in made], resources), useful)
+    return Model(
+        name, ClosedPopulation(made), _completed([each.cycle for each in made], resources), useful
+    )
 
 
 def open_model(
@@ -987,8 +1110,12 @@ def open_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Make a model of customers that arrive at a rate [1/s], execute the activity once and leave."""
-    per_second = rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
+    """Make a model of customers that arrive at a rate [1/s], execute the activity once and
+    leave.
+    """
+    per_second = (
+        rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
+    )
     if per_second.dimension != RATE:
         raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
     at_least(per_second, 0, "the rate of arrivals")
@@ -1002,13 +1129,17 @@ def phased_model(
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
     """Make a model of a program: phases (repeat, processors, cycle), one after the other."""
-    made = tuple(Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts)
+    made = tuple(
+        Phase(counted(n, "repeat"), counted(p, "processors"), cycle) for n, p, cycle in parts
+    )
     if not made:
         raise ModelError("a program needs at least one phase")
     for each in made:
         at_least(each.repeat, 0, "the repeat of a phase")
         at_least(each.processors, 1, "the processors of a phase")
-    return Model(name, PhasedPopulation(made), _completed([part.cycle for part in made], resources), useful)
+    return Model(
+        name, PhasedPopulation(made), _completed([part.cycle for part in made], resources), useful
+    )
 
 
 def superstep_model(
@@ -1017,16 +1148,21 @@ def superstep_model(
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
 ) -> Model:
-    """Make a model of a program: supersteps (repeat, an activity for each processor, the barrier), one after the other.
+    """Make a model of a program: supersteps (repeat, an activity for each processor, the barrier),
+    one after the other.
 
     >>> from slipstick.model.activity import delay
     >>> lines = [delay(2.0, name="short"), delay(3.0, name="long")]
     >>> superstep_model((10, lines, delay(0.5, name="meet", component="barrier"))).population.processors
     2
     """
-    made = tuple(Superstep(counted(n, "repeat"), tuple(bodies), barrier) for n, bodies, barrier in parts)
+    made = tuple(
+        Superstep(counted(n, "repeat"), tuple(bodies), barrier) for n, bodies, barrier in parts
+    )
     if not made or len({len(each.bodies) for each in made}) != 1 or not made[0].bodies:
-        raise ModelError("supersteps need at least one processor, and the same number of them in each")
+        raise ModelError(
+            "supersteps need at least one processor, and the same number of them in each"
+        )
     for each in made:
         at_least(each.repeat, 0, "the repeat of a superstep")
     bodies = [body for each in made for body in (*each.bodies, each.barrier)]
@@ -1046,11 +1182,17 @@ def _named_size(processors: Like, name: str) -> Expr:
     return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
 
 
-_PLAINEST: Mapping[str, Callable[[], Resource]] = {"service": Station, "hold": Lock, "barrier": Barrier}
+_PLAINEST: Mapping[str, Callable[[], Resource]] = {
+    "service": Station,
+    "hold": Lock,
+    "barrier": Barrier,
+}
 
 
 def _completed(bodies: list[Activity], given: Mapping[str, Resource] | None) -> dict[str, Resource]:
-    """Add the plainest resource for each name that is used but not described; times that are numbers become parameters."""
+    """Add the plainest resource for each name that is used but not described; times that are
+    numbers become parameters.
+    """
     resources = dict(given or {})
     for name, each in resources.items():
         numbers = [key for key in each.time_classes if not isinstance(getattr(each, key), Expr)]

@@ -1,7 +1,8 @@
-"""Tasks: the work of a pool cut into tasks, each with the tasks that it adds; loops in chunks, and trees in parts.
+"""Tasks: the work of a pool cut into tasks, each with the tasks that it adds; loops in chunks, and
+trees in parts.
 
-A task is a sequence of parts (interior, leaves, added): numbers of interior and other nodes or iterations that are worked on,
-then the number of the task that is added to the pool, or -1.
+A task is a sequence of parts (interior, leaves, added): numbers of interior and other nodes or
+iterations that are worked on, then the number of the task that is added to the pool, or -1.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Loop:
         for what, each in (("iteration", count), ("iteration to a chunk", self.chunk)):
             if not 1 <= each <= MOST_NODES:
                 raise ModelError(f"a pool needs from 1 to {MOST_NODES} {what}s, got {each}")
-        if isinstance(self.iterations, tuple) and (odd := next((n for n in self.iterations if n < 0), None)):
+        if isinstance(self.iterations, tuple) and (
+            odd := next((n for n in self.iterations if n < 0), None)
+        ):
             raise ModelError(f"the work of an iteration must be at least 0 units, got {odd}")
 
     def problems(self) -> tuple[TaskSet, ...]:
@@ -57,17 +60,20 @@ class Loop:
 class Trees:
     """Trees, each a problem of its own, executed from the root down in parts of a few nodes.
 
-    A processor that has a subtree works on its root, goes on with the largest of the subtrees below, and keeps each other
-    for itself if it then has at most 3 `min_size` nodes; else it adds it to the pool. It stops when it has more than
-    `min_size`, or all of the rest fits, and works on the nodes that it has: of a binary tree that is not smaller from
-    `min_size` + 1 to 3 `min_size`, beside those on the way to them.
+    A processor that has a subtree works on its root, goes on with the largest of the subtrees
+    below, and keeps each other for itself if it then has at most 3 `min_size` nodes; else it adds
+    it to the pool. It stops when it has more than `min_size`, or all of the rest fits, and works on
+    the nodes that it has: of a binary tree that is not smaller from `min_size` + 1 to 3 `min_size`,
+    beside those on the way to them.
 
     Parameters
     ----------
-    shapes : of each tree the number of subtrees of each node, a node before its subtrees: a list, or what a generator gives
+    shapes : of each tree the number of subtrees of each node, a node before its subtrees: a list,
+        or what a generator gives
     min_size : nodes [1]
 
-    Source: Lucier, SIGMETRICS 1988, the partition of a tree by `min_size`; for more than two subtrees our extension.
+    Source: Lucier, SIGMETRICS 1988, the partition of a tree by `min_size`; for more than two
+    subtrees our extension.
 
     >>> Trees(((2, 2, 0, 0, 0),), min_size=1).problems()
     (((0,), (((2, 3, -1),),)),)
@@ -93,15 +99,22 @@ class Trees:
 def _sizes(shape: Sequence[int]) -> list[int]:
     """Count the nodes of the subtree of each node."""
     sizes = [0] * len(shape)
-    whole: list[int] = []  # roots of subtrees behind this node that have no parent yet, the nearest last
+    whole: list[
+        int
+    ] = []  # roots of subtrees behind this node that have no parent yet, the nearest last
     for node in range(len(shape) - 1, -1, -1):
         if not 0 <= shape[node] <= len(whole):
-            raise ModelError(f"node {node} of a tree has {shape[node]} subtrees, but {len(whole)} follow it")
+            raise ModelError(
+                f"node {node} of a tree has {shape[node]} subtrees, but {len(whole)} follow it"
+            )
         below = [whole.pop() for _ in range(shape[node])]
         sizes[node] = 1 + sum(sizes[each] for each in below)
         whole.append(node)
     if len(whole) != 1 or len(shape) > MOST_NODES:
-        raise ModelError(f"a tree has one root and at most {MOST_NODES} nodes; this has {len(whole)} and {len(shape)}")
+        raise ModelError(
+            f"a tree has one root and at most {MOST_NODES} nodes; this has {len(whole)} and"
+            f" {len(shape)}"
+        )
     return sizes
 
 

@@ -1,6 +1,8 @@
-"""What is known of a quantity that is not known exactly: distributions, by their quantiles, and points drawn from them.
+"""What is known of a quantity that is not known exactly: distributions, by their quantiles, and
+points drawn from them.
 
-A trend says how many times faster each class of cost gets from one year to another, period by period.
+A trend says how many times faster each class of cost gets from one year to another, period by
+period.
 """
 
 from __future__ import annotations
@@ -17,19 +19,21 @@ from slipstick.late import Array, np
 
 
 def _normal(part: Array, mean: float, deviation: float) -> Array:
-    """Give mean + deviation x the standard normal quantile."""
+    """Return mean + deviation x the standard normal quantile."""
     with np.errstate(all="ignore"):
         return mean + deviation * _standard(part)
 
 
 def _lognormal(part: Array, median: float, spread: float) -> Array:
-    """Give median x exp(spread x the standard normal quantile)."""
+    """Return median x exp(spread x the standard normal quantile)."""
     with np.errstate(all="ignore"):
         return np.asarray(median * np.exp(spread * _standard(part)))
 
 
 def _triangular(part: Array, low: float, mode: float, high: float) -> Array:
-    """Give low + sqrt(part (high - low) (mode - low)) below the mode, and its mirror image above."""
+    """Return low + sqrt(part (high - low) (mode - low)) below the mode, and its mirror image
+    above.
+    """
     with np.errstate(all="ignore"):
         width = high - low
         rising = low + np.sqrt(part * width * (mode - low))
@@ -38,7 +42,9 @@ def _triangular(part: Array, low: float, mode: float, high: float) -> Array:
 
 
 def _discrete(part: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
-    """Give the first value whose weight and those before it reach the part; values are taken as ordered."""
+    """Return the first value whose weight and those before it reach the part; values are taken as
+    ordered.
+    """
     reached = np.cumsum(weights) / np.sum(weights)
     place = np.searchsorted(reached, part, side="left")
     return np.asarray(values, dtype=float)[np.minimum(place, len(values) - 1)]
@@ -68,9 +74,9 @@ class Uncertainty:
 
     Parameters
     ----------
-    kind : fixed, one value known exactly; normal, by mean and standard deviation; lognormal, by median and standard deviation
-        of the natural logarithm; uniform, by both ends; triangular, by both ends with the mode between them; discrete, by
-        values and their weights
+    kind : fixed, one value known exactly; normal, by mean and standard deviation; lognormal, by
+        median and standard deviation of the natural logarithm; uniform, by both ends; triangular,
+        by both ends with the mode between them; discrete, by values and their weights
     given : its numbers, in this order
 
     >>> Uncertainty("normal", 5.0, 2.0).quantile(np.array([0.5, 0.8413447460685429])).round(9)
@@ -89,11 +95,13 @@ class Uncertainty:
         self.kind, self.given = kind, given
 
     def quantile(self, part: Array) -> Array:
-        """Give the value below which that part of all values lies."""
+        """Return the value below which that part of all values lies."""
         return _QUANTILES[self.kind](part, *self.given)
 
     def value_at(self, part: float) -> float:
-        """Give one quantile as a number, as `quantile` does for arrays; files are checked by it without importing NumPy."""
+        """Return one quantile as a number, as `quantile` does for arrays; files are checked by it
+        without importing NumPy.
+        """
         normal, rest = NormalDist().inv_cdf(part), 1.0 - part
         given: tuple[Any, ...] = self.given
         value = given[0]
@@ -106,7 +114,11 @@ class Uncertainty:
                 value = low + part * (high - low)
             case "triangular", (low, mode, high):
                 below = part * (high - low) < mode - low
-                squared = part * (high - low) * (mode - low) if below else rest * (high - low) * (high - mode)
+                squared = (
+                    part * (high - low) * (mode - low)
+                    if below
+                    else rest * (high - low) * (high - mode)
+                )
                 value = low + sqrt(squared) if below else high - sqrt(squared)
             case "discrete", (values, weights):
                 reached = list(accumulate(weights))
@@ -148,7 +160,8 @@ class Trend:
     Parameters
     ----------
     name, title : of the trend
-    rates : periods without gaps, by ``processors`` or class of cost; what is not listed stays as it is
+    rates : periods without gaps, by ``processors`` or class of cost; what is not listed stays as it
+        is
     """
 
     name: str
@@ -156,26 +169,31 @@ class Trend:
     rates: Mapping[str, tuple[Period, ...]]
 
     def draws(self) -> Iterator[tuple[str, Uncertainty]]:
-        """Name the rate of each period: what is drawn, once for all years, where a trend is uncertain."""
+        """Name the rate of each period: what is drawn, once for all years, where a trend is
+        uncertain.
+        """
         for name, periods in self.rates.items():
             yield from ((f"{name}.{index}", each.factor) for index, each in enumerate(periods))
 
     def stated(self) -> dict[str, Array]:
-        """Give the rates as stated, by name, each as one sample [1, periods]."""
-        return {name: np.array([[each.median for each in periods]]) for name, periods in self.rates.items()}
+        """Return the rates as stated, by name, each as one sample [1, periods]."""
+        return {
+            name: np.array([[each.median for each in periods]])
+            for name, periods in self.rates.items()
+        }
 
     def values(
         self, base: float, years: Array, factors: Mapping[str, Array], own: Mapping[str, float]
     ) -> dict[str, Array]:
-        """Give the values of the section ``technology``, by path.
+        """Return the values of the section ``technology``, by path.
 
         Parameters
         ----------
         base : year that the values of the model are of
         years : to which they are taken
         factors : yearly factors by name [samples, periods]
-        own : by path, what there is in the base year: the processors are so many times faster, a class costs so
-            much of its time
+        own : by path, what there is in the base year: the processors are so many times faster, a
+            class costs so much of its time
 
         Returns
         -------
@@ -189,7 +207,8 @@ class Trend:
 
 
 def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
-    """Count the years from the base to each year that fall into each period; the first and last are carried on.
+    """Count the years from the base to each year that fall into each period; the first and last are
+    carried on.
 
     Parameters
     ----------
@@ -206,7 +225,8 @@ def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
 
 
 def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array) -> Array:
-    """Multiply yearly factors up, from the base to each year: exp(sum of years in a period x log factor).
+    """Multiply yearly factors up, from the base to each year: exp(sum of years in a period x log
+    factor).
 
     Parameters
     ----------
@@ -221,8 +241,12 @@ def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array)
         return np.asarray(np.exp(np.log(factors) @ elapsed(periods, base, years).T))
 
 
-def outside(periods: tuple[Period, ...], first: float, last: float) -> list[tuple[Period, float, float]]:
-    """List the periods whose rate is carried on beyond them between two years, and from where to where."""
+def outside(
+    periods: tuple[Period, ...], first: float, last: float
+) -> list[tuple[Period, float, float]]:
+    """List the periods whose rate is carried on beyond them between two years, and from where to
+    where.
+    """
     found = []
     if first < periods[0].start:
         found.append((periods[0], first, min(last, periods[0].start)))
@@ -237,13 +261,18 @@ _EDGE = 2.0**-53  # no part is 0 or 1, where a quantile may be infinite
 
 
 def random_stream(seed: int, name: str, replication: int = 0) -> np.random.Generator:
-    """Give the random numbers of one use, keyed by seed, replication and name."""
+    """Return the random numbers of one use, keyed by seed, replication and name."""
     key = int.from_bytes(name.encode(), "big")
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key])))
+    return np.random.Generator(
+        np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
+    )
 
 
 def sample_points(
-    distributions: Mapping[str, Uncertainty], count: int, rng: np.random.Generator, how: str = QUASI_RANDOM
+    distributions: Mapping[str, Uncertainty],
+    count: int,
+    rng: np.random.Generator,
+    how: str = QUASI_RANDOM,
 ) -> dict[str, Array]:
     """Draw points of several independent quantities.
 

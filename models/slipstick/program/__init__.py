@@ -1,10 +1,11 @@
 """Programs as models that are built on a machine; `PROGRAMS` is the catalogue.
 
-A program declares its inputs and builds a model from a machine and their values. Programs describe mechanisms; every
-number comes from a spec.
+A program declares its inputs and builds a model from a machine and their values. Programs describe
+mechanisms; every number comes from a spec.
 
-Packages add programs through the entry points of the group `slipstick.programs`, those of the papers in
-`slipstick_workloads` as well; see `slipstick.extensions`. A program's module is imported when the program is asked for.
+Packages add programs through the entry points of the group `slipstick.programs`, those of the
+papers in `slipstick_workloads` as well; see `slipstick.extensions`. A program's module is imported
+when the program is asked for.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ PROGRAMS: Mapping[str, Program] = Registry("slipstick.programs")
 
 
 def counted_program(name: str) -> CountedProgram:
-    """Find a program whose operations can be counted, by its name with or without the part before "/".
+    """Find a program whose operations can be counted, by its name with or without the part before
+    "/".
 
     Raises
     ------
@@ -35,7 +37,13 @@ def counted_program(name: str) -> CountedProgram:
     from slipstick.program.program import CountedProgram
 
     for each in PROGRAMS:
-        if name in (each, each.rpartition("/")[2]) and isinstance(program := PROGRAMS[each], CountedProgram):
+        if name in (each, each.rpartition("/")[2]) and isinstance(
+            program := PROGRAMS[each], CountedProgram
+        ):
             return program
-    known = [each.name.rpartition("/")[2] for each in PROGRAMS.values() if isinstance(each, CountedProgram)]
+    known = [
+        each.name.rpartition("/")[2]
+        for each in PROGRAMS.values()
+        if isinstance(each, CountedProgram)
+    ]
     raise UnknownNameError("program with counts", name, known)

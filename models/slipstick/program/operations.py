@@ -1,14 +1,17 @@
-"""What a program asks of its machine: messages, collective operations, arithmetic and memory traffic, as activities.
+"""What a program asks of its machine: messages, collective operations, arithmetic and memory
+traffic, as activities.
 
-Every number is read from the machine; each step has the technology class that a what-if scales. A message costs its
-sender and its receiver protocol time by the network's cost table, a system call where the machine tells one, its bytes
-on the wire, two adapters and the switches between them. It waits for nothing, but where the medium is shared: there all
-messages queue for the station `wire`. That a rank's link and its processor serve one message at a time is left out for
-messages in parallel branches.
+Every number is read from the machine; each step has the technology class that a what-if scales. A
+message costs its sender and its receiver protocol time by the network's cost table, a system call
+where the machine tells one, its bytes on the wire, two adapters and the switches between them. It
+waits for nothing, but where the medium is shared: there all messages queue for the station `wire`.
+That a rank's link and its processor serve one message at a time is left out for messages in
+parallel branches.
 
-Sources: the parts of a message as Parsons, Brorsson and Sevcik, IBM Systems Journal 36(4), 1997; collective operations
-as `slipstick.law.collectives`; the time of arithmetic beside memory traffic as the longer of the two, Williams,
-Waterman and Patterson, Communications of the ACM 52(4), 2009 (roofline).
+Sources: the parts of a message as Parsons, Brorsson and Sevcik, IBM Systems Journal 36(4), 1997;
+collective operations as `slipstick.law.collectives`; the time of arithmetic beside memory traffic
+as the longer of the two, Williams, Waterman and Patterson, Communications of the ACM 52(4), 2009
+(roofline).
 """
 
 from __future__ import annotations
@@ -17,7 +20,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.expression.nodes import TIME, Expr, Like, Number, as_expr, ceil, maximum, minimum, select, total
+from slipstick.expression.nodes import (
+    TIME,
+    Expr,
+    Like,
+    Number,
+    as_expr,
+    ceil,
+    maximum,
+    minimum,
+    select,
+    total,
+)
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
 from slipstick.model.activity import Activity, Step, choose, delay, repeat, service, then
@@ -74,18 +88,26 @@ class MachineOperations:
         return delay(maximum(*times), name=self.name, component=self.component)
 
     def collective(
-        self, operation: str, size: Expr, ranks: Expr, algorithm: str, placement: str | None, combine: Expr | None
+        self,
+        operation: str,
+        size: Expr,
+        ranks: Expr,
+        algorithm: str,
+        placement: str | None,
+        combine: Expr | None,
     ) -> Activity:
         """Take part in a collective operation.
 
-        Each round is one message of the mean size, which is exact where protocol time is one line in the size.
+        Each round is one message of the mean size, which is exact where protocol time is one line
+        in the size.
 
         Parameters
         ----------
         operation, algorithm : of one of `ALGORITHMS`, or the best of them
         size : as the algorithm's law tells [B]
         ranks : that take part [1]
-        placement : one of `slipstick.vocabulary.PLACEMENTS`; None: ranks fill one node after the other
+        placement : one of `slipstick.vocabulary.PLACEMENTS`; None: ranks fill one node after the
+            other
         combine : time of combining a byte with another by arithmetic; None leaves it out [s/B]
 
         Raises
@@ -94,8 +116,13 @@ class MachineOperations:
         """
         known = {each.name: each for each in _algorithms(operation)}
         if algorithm not in (names := [*known, BEST]):
-            raise ModelError(f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}")
-        chosen, node = list(known.values()) if algorithm == BEST else [known[algorithm]], self.machine.node
+            raise ModelError(
+                f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}"
+            )
+        chosen, node = (
+            list(known.values()) if algorithm == BEST else [known[algorithm]],
+            self.machine.node,
+        )
         if placement is not None or node is None:
             return _least(self._each(chosen, size, ranks, placement or "network", combine))[0]
         between = self._part("network")._each(chosen, size, ranks, "network", combine)
@@ -105,15 +132,23 @@ class MachineOperations:
         fits = select(ranks, node.processors, 1, 0)
         return choose((fits, _least(inside)[0]), (1 - fits, _least(between)[0]))
 
-    def _in_levels(self, node: Node, size: Expr, ranks: Expr, combine: Expr | None) -> tuple[Activity, Expr]:
-        """Scatter the sums of each node, add them up between nodes, all processors of a node at once, and gather them.
+    def _in_levels(
+        self, node: Node, size: Expr, ranks: Expr, combine: Expr | None
+    ) -> tuple[Activity, Expr]:
+        """Scatter the sums of each node, add them up between nodes, all processors of a node at
+        once, and gather them.
 
-        Each processor has an adapter to the network; a node filled in part counts as whole. Source: Cho and others, BlueConnect, MLSys
+        Each processor has an adapter to the network; a node filled in part counts as whole. Source:
+        Cho and others, BlueConnect, MLSys
         2019. No measured times are compared with it.
         """
         width, nodes = node.processors, maximum(1, ceil(ranks / node.processors))
         parts = [
-            _least(self._part(f"levels.{operation}")._each(_algorithms(operation), moved, count, where, combine))
+            _least(
+                self._part(f"levels.{operation}")._each(
+                    _algorithms(operation), moved, count, where, combine
+                )
+            )
             for operation, moved, count, where in (
                 ("reduce-scatter", size, width, "node"),
                 ("allreduce", size / width, nodes, "network"),
@@ -126,18 +161,33 @@ class MachineOperations:
         return replace(self, name=f"{self.name}.{name}")
 
     def _each(
-        self, chosen: Iterable[CollectiveAlgorithm], size: Expr, ranks: Expr, placement: str, combine: Expr | None
+        self,
+        chosen: Iterable[CollectiveAlgorithm],
+        size: Expr,
+        ranks: Expr,
+        placement: str,
+        combine: Expr | None,
     ) -> list[tuple[Activity, Expr]]:
         return [self._rounds(each, size, ranks, placement, combine) for each in chosen]
 
     def _rounds(
-        self, algorithm: CollectiveAlgorithm, size: Expr, ranks: Expr, placement: str, combine: Expr | None
+        self,
+        algorithm: CollectiveAlgorithm,
+        size: Expr,
+        ranks: Expr,
+        placement: str,
+        combine: Expr | None,
     ) -> tuple[Activity, Expr]:
-        """Give an algorithm as an activity, and its time [s]."""
+        """Return an algorithm as an activity, and its time [s]."""
         part = self._part(algorithm.name)
         rounds, moved, combined = algorithm.figures(ranks, size)
-        steps = part._message_steps(moved / maximum(rounds, 1), placement)  # one rank alone has no rounds
-        made, time = repeat(rounds, then(*steps)), rounds * total((each.time for each in steps), TIME)
+        steps = part._message_steps(
+            moved / maximum(rounds, 1), placement
+        )  # one rank alone has no rounds
+        made, time = (
+            repeat(rounds, then(*steps)),
+            rounds * total((each.time for each in steps), TIME),
+        )
         if combine is None or not algorithm.combines:
             return made, time
         reduction = delay(combined * combine, name=f"{part.name}.combine", component=self.component)
@@ -148,7 +198,10 @@ class MachineOperations:
         switches = network.switches
         if placement == "node":
             if self.machine.node is None:
-                raise ModelError(f"{self.name} is within a node, which this machine does not have; give machine.node")
+                raise ModelError(
+                    f"{self.name} is within a node, which this machine does not have; give"
+                    " machine.node"
+                )
             network = self.machine.node.network
             switches = network.switches
         elif placement == "switch":
@@ -167,11 +220,19 @@ class MachineOperations:
     def _wire(self, network: Network, size: Expr) -> Step:
         seconds = wire_time(network, size)
         if network.medium == "shared":
-            return service("wire", seconds, name=f"{self.name}.wire", component=self.component, technology="wire")
+            return service(
+                "wire",
+                seconds,
+                name=f"{self.name}.wire",
+                component=self.component,
+                technology="wire",
+            )
         return self._delay("wire", seconds, "wire")
 
     def _delay(self, name: str, seconds: Expr, technology: str) -> Step:
-        return delay(seconds, name=f"{self.name}.{name}", component=self.component, technology=technology)
+        return delay(
+            seconds, name=f"{self.name}.{name}", component=self.component, technology=technology
+        )
 
     def _told(self, value: Expr | None, path: str) -> Expr:
         if value is None:
@@ -184,7 +245,9 @@ def _algorithms(operation: str) -> list[CollectiveAlgorithm]:
 
 
 def _least(found: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
-    """Take the first of several that has the least time, and that time: a choice with the probabilities 0 and 1."""
+    """Take the first of several that has the least time, and that time: a choice with the
+    probabilities 0 and 1.
+    """
     if len(found) == 1:
         return found[0]
     options = []
@@ -199,30 +262,37 @@ def _least(found: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:
-    """Give the protocol software time of a message at one side, by the range of its size [s]."""
+    """Return the protocol software time of a message at one side, by the range of its size [s]."""
     last, *others = reversed(network.ranges)
     result = _line_time(network, size, last.total)
     for each in others:
         assert each.up_to is not None
-        result = select(size + network.protocol_added, each.up_to, _line_time(network, size, each.total), result)
+        result = select(
+            size + network.protocol_added, each.up_to, _line_time(network, size, each.total), result
+        )
     return result
 
 
 def _line_time(network: Network, size: Expr, line: LinearCost) -> Expr:
-    made = PROTOCOL_TIME(fixed=line.fixed, per_byte=line.per_byte, size=size, added=network.protocol_added)
+    made = PROTOCOL_TIME(
+        fixed=line.fixed, per_byte=line.per_byte, size=size, added=network.protocol_added
+    )
     assert isinstance(made, Expr)
     return made
 
 
 def wire_time(network: Network, size: Expr) -> Expr:
-    """Give the time of a message on the wire [s]."""
+    """Return the time of a message on the wire [s]."""
     made = WIRE_TIME(per_byte=network.wire_per_byte, size=size, added=network.wire_added)
     assert isinstance(made, Expr)
     return made
 
 
-def latency(network: Network, messages: Like = 1, switches: Expr | None = None) -> tuple[Expr, Expr]:
-    """Give the hardware latency of messages in turn: two adapters each, and the switches between them [s].
+def latency(
+    network: Network, messages: Like = 1, switches: Expr | None = None
+) -> tuple[Expr, Expr]:
+    """Return the hardware latency of messages in turn: two adapters each, and the switches between
+    them [s].
 
     Parameters
     ----------

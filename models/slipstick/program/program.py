@@ -21,11 +21,13 @@ class ProgramData(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data, as such a file has it."""
+        """Return plain data, as such a file has it."""
 
     @abstractmethod
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
-        """Say where a machine, its quantities by path, is not the one of the data that a model takes by a name."""
+        """Return where a machine, its quantities by path, is not the one of the data that a model
+        takes by a name.
+        """
 
 
 InputValue = Expr | tuple[Expr, ...] | str | ProgramData
@@ -41,16 +43,19 @@ class Input:
     name : in workloads and on the command line
     dimension : of its values
     meaning : in words
-    default : in base units, or the path of a spec from which it is read (``machine.memory.page``); None for a list that
-        may be omitted
+    default : in base units, or the path of a spec from which it is read (``machine.memory.page``);
+        None for a list that may be omitted
     least : smallest value allowed, in base units
     most : largest value allowed, in base units, if any
     whole : a count, so a whole number
     many : a list with one value for each part
     options : the words of which it is one; then it is not a quantity
-    named : it names one of these of the machine, locks or barriers, or none; then it is not a quantity
-    data : the kind of spec that it is read from, such as counts, always to be given; then it is not a quantity
-    shapes : false where nothing but times is computed from it, so that no value of it needs another model
+    named : it names one of these of the machine, locks or barriers, or none; then it is not a
+        quantity
+    data : the kind of spec that it is read from, such as counts, always to be given; then it is not
+        a quantity
+    shapes : false where nothing but times is computed from it, so that no value of it needs another
+        model
     """
 
     name: str
@@ -68,7 +73,7 @@ class Input:
 
     @property
     def word(self) -> bool:
-        """Say whether it is a word rather than a quantity."""
+        """Return whether it is a word rather than a quantity."""
         return bool(self.named or self.options)
 
 
@@ -84,9 +89,9 @@ class Program:
     inputs : beside the machine
     build : the model, from a machine and inputs
     machine : the kind of machine on which it runs
-    sample : of a model that is large, or whose operations are counted by running the program, one operation of each kind: it
-        can be built wherever the whole can and is computed from the same, so that inputs are checked by it; by default the
-        model itself
+    sample : of a model that is large, or whose operations are counted by running the program, one
+        operation of each kind: it can be built wherever the whole can and is computed from the
+        same, so that inputs are checked by it; by default the model itself
     """
 
     name: str
@@ -114,26 +119,39 @@ class Program:
     def builders(
         self, machine: Machine | SharedMemory, **given: InputValue | float
     ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
-        """Give what builds the model on a machine, and what builds a sample of it, if it is large; see `on`."""
+        """Return what builds the model on a machine, and what builds a sample of it, if it is
+        large; see `on`.
+        """
         inputs = self.inputs_on(machine, **given)
-        return partial(self.build, machine, inputs), self.sample and partial(self.sample, machine, inputs)
+        return partial(self.build, machine, inputs), self.sample and partial(
+            self.sample, machine, inputs
+        )
 
-    def inputs_on(self, machine: Machine | SharedMemory, **given: InputValue | float) -> InputValues:
+    def inputs_on(
+        self, machine: Machine | SharedMemory, **given: InputValue | float
+    ) -> InputValues:
         """Check the inputs given, and add the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
             kind = "a machine" if self.machine is Machine else "a machine with shared memory"
             got = machine.name if isinstance(machine, Machine | SharedMemory) else repr(machine)
-            raise ModelError(f"{self.name} runs on {kind}, as load('machine/...') gives it; got {got}")
+            raise ModelError(
+                f"{self.name} runs on {kind}, as load('machine/...') gives it; got {got}"
+            )
         known = {each.name: each for each in self.inputs}
         for name in given:
             if name not in known:
-                raise ModelError(f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}")
+                raise ModelError(
+                    f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}"
+                )
         made = {name: checked_input(known[name], value) for name, value in given.items()}
         if lacking := [each for each in self.inputs if each.data and each.name not in made]:
             raise ModelError(
-                f"{self.name} needs {lacking[0].name}: {lacking[0].data} of a program, derived or measured"
+                f"{self.name} needs {lacking[0].name}: {lacking[0].data} of a program, derived or"
+                " measured"
             )
-        missing = [each for each in self.inputs if each.name not in made and each.default is not None]
+        missing = [
+            each for each in self.inputs if each.name not in made and each.default is not None
+        ]
         return {**{each.name: _default(each, machine) for each in missing}, **made}
 
 
@@ -143,14 +161,15 @@ class CountedProgram(Program):
 
     Parameters
     ----------
-    count : from values of the parameters that differ from their defaults, the counts, a `ProgramData`
+    count : from values of the parameters that differ from their defaults, the counts, a
+        `ProgramData`
     """
 
     count: Callable[..., Any] = field(kw_only=True)
 
 
 def one(inputs: InputValues, name: str) -> Expr:
-    """Give an input that is one value."""
+    """Return an input that is one value."""
     value = inputs[name]
     if not isinstance(value, Expr):
         assert isinstance(value, tuple | str)
@@ -159,12 +178,12 @@ def one(inputs: InputValues, name: str) -> Expr:
 
 
 def number(inputs: InputValues, name: str) -> float:
-    """Give an input that determines the structure of the model, and so must be a number."""
+    """Return an input that determines the structure of the model, and so must be a number."""
     return known(one(inputs, name), name)
 
 
 def known(value: Expr, name: str) -> float:
-    """Give the number of a quantity that determines the structure of the model.
+    """Return the number of a quantity that determines the structure of the model.
 
     Raises
     ------
@@ -176,7 +195,7 @@ def known(value: Expr, name: str) -> float:
 
 
 def word(inputs: InputValues, name: str) -> str:
-    """Give an input that is a word."""
+    """Return an input that is a word."""
     value = inputs[name]
     assert isinstance(value, str)
     return value
@@ -184,7 +203,9 @@ def word(inputs: InputValues, name: str) -> str:
 
 def _default(each: Input, machine: Machine | SharedMemory) -> InputValue:
     if isinstance(each.default, str):
-        value: InputValue = each.default if each.word else getattr(machine, _READ_FROM[each.default])
+        value: InputValue = (
+            each.default if each.word else getattr(machine, _READ_FROM[each.default])
+        )
         return value
     assert each.default is not None
     return Parameter(each.name, each.dimension, each.default)
@@ -219,7 +240,9 @@ def checked_input(each: Input, value: InputValue | float) -> InputValue:
         return value
     if not value >= each.least or (each.most is not None and value > each.most):
         upper = "" if each.most is None else f" and at most {each.most:g}"
-        raise ModelError(f"{each.name} must be at least {each.least:g}{upper} [{each.dimension}], got {value:g}")
+        raise ModelError(
+            f"{each.name} must be at least {each.least:g}{upper} [{each.dimension}], got {value:g}"
+        )
     if each.whole and not float(value).is_integer():
         raise ModelError(f"{each.name} must be a whole number, got {value:g}")
     return Parameter(each.name, each.dimension, float(value))

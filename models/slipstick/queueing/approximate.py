@@ -1,15 +1,17 @@
-"""Approximate mean-value analysis: Bard-Schweitzer and Linearizer, for many classes and without a product form.
+"""Approximate mean-value analysis: Bard-Schweitzer and Linearizer, for many classes and without a
+product form.
 
     W_rk = D_rk (1 + L_k - Q_rk / N_r + C_rk),   X_r = N_r / (Z_r + sum of W_rk),   Q_rk = X_r W_rk
 
-with L_k the sum of the Q_rk, and C the correction of Linearizer, 0 in Bard-Schweitzer. With single servers this is a
-system in the throughputs alone, which Newton's method solves in about ten steps; substitution takes hundreds when two
-stations are near saturation. Other stations are solved by substitution (`SeenOnArrival`). Usual errors are those
-that `benchmarks/approximations.py` measured (`MEASURED`).
+with L_k the sum of the Q_rk, and C the correction of Linearizer, 0 in Bard-Schweitzer. With single
+servers this is a system in the throughputs alone, which Newton's method solves in about ten steps;
+substitution takes hundreds when two stations are near saturation. Other stations are solved by
+substitution (`SeenOnArrival`). Usual errors are those that `benchmarks/approximations.py` measured
+(`MEASURED`).
 
-Both iterate residence times, which follow from the mean queues that an arriving customer finds. A customer of class r with
-service time S_r finds A_j others of class j at a station of c servers, B_j of them in service (all mean numbers; A and B are
-their sums):
+Both iterate residence times, which follow from the mean queues that an arriving customer finds. A
+customer of class r with service time S_r finds A_j others of class j at a station of c servers, B_j
+of them in service (all mean numbers; A and B are their sums):
 
     sharing      W_r = S_r (1 + (A - B + P) / c)
     in turn      W_r = S_r + w / c,  w = sum of S_j (A_j - B_j) + P/B sum of B_j S_j (1 + scv_j) / 2
@@ -17,14 +19,16 @@ their sums):
     preemptive   W_r = (S_r + w / c) / (1 - U), the residual work too only of ranks not above r's number
     rates        W_r = S_r (1 + A) / s(1 + A), s interpolated
 
-P = P(all c servers busy) = (B/c)^(sqrt(2 (c + 1)) - 1), and 0 where fewer than c others exist. At a single server
-P = B and sharing is the arrival theorem. "In turn" is first come first served, and every discipline with the same mean
-waits (`Discipline.blind`). Assumptions: at several servers the A - B waiting customers and the chance P delay by 1/c of a
-service each; with rates the speed is that at the mean number present, where the arrival theorem has a mean over the numbers;
-both are chosen here, exact at one server of constant speed. The errors left are those of `MEASURED`, one for each construct.
+P = P(all c servers busy) = (B/c)^(sqrt(2 (c + 1)) - 1), and 0 where fewer than c others exist. At a
+single server P = B and sharing is the arrival theorem. "In turn" is first come first served, and
+every discipline with the same mean waits (`Discipline.blind`). Assumptions: at several servers the
+A - B waiting customers and the chance P delay by 1/c of a service each; with rates the speed is
+that at the mean number present, where the arrival theorem has a mean over the numbers; both are
+chosen here, exact at one server of constant speed. The errors left are those of `MEASURED`, one for
+each construct.
 
-Sources: Reiser, Performance Evaluation 1(1), 1979 (residual work); Sakasegawa, Ann. Inst. Stat. Math. 29, 1977
-(P); Bryant, Krzesinski, Lakshmi and Chandy, ACM TOCS 2(4), 1984 (priorities).
+Sources: Reiser, Performance Evaluation 1(1), 1979 (residual work); Sakasegawa, Ann. Inst. Stat.
+Math. 29, 1977 (P); Bryant, Krzesinski, Lakshmi and Chandy, ACM TOCS 2(4), 1984 (priorities).
 """
 
 from __future__ import annotations
@@ -35,17 +39,33 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.queueing.compiled import loop, newton_steps
-from slipstick.queueing.mixed_classes import check_some_time, closed_part, open_load, speeds, whole_solution
-from slipstick.queueing.network import Array, ClosedSolution, NetworkArrays, NetworkSolution, sum_over_stations
+from slipstick.queueing.mixed_classes import (
+    check_some_time,
+    closed_part,
+    open_load,
+    speeds,
+    whole_solution,
+)
+from slipstick.queueing.network import (
+    Array,
+    ClosedSolution,
+    NetworkArrays,
+    NetworkSolution,
+    sum_over_stations,
+)
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
 from slipstick.random_times import clamped
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
 Shift = tuple[Array, Array]
-"""Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by [r, j]."""
+"""Of queues and of busy servers of class j when one of class r has left, both (P, R, R, K) by
+[r, j].
+"""
 
 MOST_BUSY = 1 - 1e-9
-"""Largest utilization by higher ranks that a wait is computed with: steps far from the solution may exceed 1."""
+"""Largest utilization by higher ranks that a wait is computed with: steps far from the solution
+may exceed 1.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +75,10 @@ class SeenOnArrival:
     Parameters
     ----------
     queue, busy : of each class at each station, (P, R, K)
-    own : the part of its class that an arriving customer is itself, 1/N, or 0 where the class is open, (P, R)
-    queue_shift, busy_shift : by how much class j's numbers differ when one of class r has left, beyond that part,
-        (P, R, R, K) by [r, j]; None for none
+    own : the part of its class that an arriving customer is itself, 1/N, or 0 where the class is
+        open, (P, R)
+    queue_shift, busy_shift : by how much class j's numbers differ when one of class r has left,
+        beyond that part, (P, R, R, K) by [r, j]; None for none
     """
 
     queue: Array
@@ -74,8 +95,12 @@ class SeenOnArrival:
         """Add up weight x busy servers of the classes j, as r meets them, (P, R); see `_seen`."""
         return self._seen(weight, self.busy, self.busy_shift, station, rank)
 
-    def _seen(self, weight: Array, numbers: Array, shift: Array | None, station: int, rank: Array | None) -> Array:
-        """Leave the arriving customer out; `rank` (R, R) says how much j counts for r, 1 for all by default."""
+    def _seen(
+        self, weight: Array, numbers: Array, shift: Array | None, station: int, rank: Array | None
+    ) -> Array:
+        """Leave the arriving customer out; `rank` (R, R) says how much j counts for r, 1 for all
+        by default.
+        """
         each = weight * numbers[:, :, station]
         if rank is None:
             total = each.sum(axis=1, keepdims=True) - self.own * each
@@ -88,8 +113,12 @@ class SeenOnArrival:
 
 
 def _residence_times(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Array:
-    """Give the residence times in one cycle, all visits together [s], (P, R, K); `others` as in `all_busy_by_load` (P, R)."""
-    time = np.empty(met.queue.shape, dtype=np.result_type(met.queue, network.service, network.visits))
+    """Return the residence times in one cycle, all visits together [s], (P, R, K); `others` as in
+    `all_busy_by_load` (P, R).
+    """
+    time = np.empty(
+        met.queue.shape, dtype=np.result_type(met.queue, network.service, network.visits)
+    )
     for station, discipline in enumerate(network.discipline):
         service = network.service[:, :, station]
         if DISCIPLINES[discipline].delay:
@@ -104,12 +133,16 @@ def _residence_times(network: NetworkArrays, met: SeenOnArrival, others: Array) 
     return time
 
 
-def _product_form_residence(network: NetworkArrays, met: SeenOnArrival, others: Array, station: int) -> Array:
+def _product_form_residence(
+    network: NetworkArrays, met: SeenOnArrival, others: Array, station: int
+) -> Array:
     servers, ones = network.servers[station], np.ones((1, len(network.classes)))
     present_others = met.waiting(ones, station)
     if servers > 1:
         busy = met.served(ones, station)
-        present_others = (clamped(present_others - busy) + all_busy_by_load(busy, servers, others)) / servers
+        present_others = (
+            clamped(present_others - busy) + all_busy_by_load(busy, servers, others)
+        ) / servers
     shared: Array = network.service[:, :, station] * (1 + present_others)
     return shared
 
@@ -127,11 +160,13 @@ def _by_rates(network: NetworkArrays, met: SeenOnArrival, station: int) -> Array
     return paced
 
 
-def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, station: int) -> Array:
+def _waiting_in_line(
+    network: NetworkArrays, met: SeenOnArrival, others: Array, station: int
+) -> Array:
     service, servers = network.service[:, :, station], network.servers[station]
     rank, ahead, kind = network.priority[:, station], None, DISCIPLINES[network.discipline[station]]
-    # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order of arrival, but
-    # neither the work in service nor anything with priorities.
+    # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order
+    # of arrival, but neither the work in service nor anything with priorities.
     met = replace(met, busy_shift=None)
     if kind.ranked:
         met = replace(met, queue_shift=None)
@@ -143,7 +178,9 @@ def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, 
     if servers > 1:
         all_served = met.served(ones, station)
         some = np.where(all_served.real > 0, all_served, 1)
-        left = left * np.where(all_served.real > 0, all_busy_by_load(all_served, servers, others) / some, 0)
+        left = left * np.where(
+            all_served.real > 0, all_busy_by_load(all_served, servers, others) / some, 0
+        )
     wait = (waiting + left) / servers
     if not kind.ranked:
         return np.asarray(service + wait)
@@ -155,7 +192,8 @@ def _waiting_in_line(network: NetworkArrays, met: SeenOnArrival, others: Array, 
 
 
 def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
-    """Name the approximations that `schweitzer` and `linearizer` make at the stations of a network, with their sources.
+    """Name the approximations that `schweitzer` and `linearizer` make at the stations of a network,
+    with their sources.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> approximations_of(network_arrays([1.0], population=3, servers=2))
@@ -169,26 +207,39 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     used = {
         "several servers: probability that all are busy by Sakasegawa (1977)": several,
         "first come first served: residual work by Reiser (1979)": line & uneven & ~speeds,
-        "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)": ranked & ~speeds,
+        "priorities: waiting work by rank after Bryant, Krzesinski, Lakshmi and Chandy (1984)": (
+            ranked & ~speeds
+        ),
         "rates: speed at the mean number that an arrival meets": speeds,
     }
     return tuple(text for text, where in used.items() if where.any())
 
 
-NEWTON_RULE = "Newton's method until no throughput moves by more than 1e-11 of itself, derivatives included"
-SUBSTITUTION_RULE = "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
+NEWTON_RULE = (
+    "Newton's method until no throughput moves by more than 1e-11 of itself, derivatives included"
+)
+SUBSTITUTION_RULE = (
+    "substitution until no queue moves by more than 1e-11 of the customers, no derivative by 1e-7"
+)
 MOST_NEWTON, MOST_SUBSTITUTIONS, DAMPED_AFTER = 200, 20_000, 100
 MOST_AT_ONCE = 0.95
-"""Largest part of a station's idle capacity, and of a throughput, by which one step of Newton's method changes them."""
+"""Largest part of a station's idle capacity, and of a throughput, by which one step of Newton's
+method changes them.
+"""
 
 
-def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float) -> tuple[Array, Array, int]:
-    """Solve for delays and single servers that are shared: throughput (P, R), residence (P, R, K) and the steps.
+def _by_newton(
+    demand: Array, delay: Array, count: Array, change: Array | float
+) -> tuple[Array, Array, int]:
+    """Solve for delays and single servers that are shared: throughput (P, R), residence (P, R, K)
+    and the steps.
 
-    With x = X_r D_rk, b = x / (1 + x / N_r), a = sum of b and C (P, R, K) the change: 1 + L = (1 + sum of b C) / (1 - a), and
-    Q = b (1 + L + C) is a function of X; so is the population, which must come out as N. It grows without limit where a
-    station nears saturation, and its reciprocal is nearly straight there: a step is Newton's for the reciprocal, but for a
-    population that is off by more than a factor of two. Of 179 random networks the mean is 5.9 steps, 7.9 without that.
+    With x = X_r D_rk, b = x / (1 + x / N_r), a = sum of b and C (P, R, K) the change: 1 + L = (1 +
+    sum of b C) / (1 - a), and Q = b (1 + L + C) is a function of X; so is the population, which
+    must come out as N. It grows without limit where a station nears saturation, and its reciprocal
+    is nearly straight there: a step is Newton's for the reciprocal, but for a population that is
+    off by more than a factor of two. Of 179 random networks the mean is 5.9 steps, 7.9 without
+    that.
     """
     flow = _flow_of_alike_queues(demand, delay, count).astype(np.result_type(demand, delay, change))
     own, step = 1 / np.maximum(count, 1)[:, :, None], 0
@@ -205,7 +256,9 @@ def _by_newton(demand: Array, delay: Array, count: Array, change: Array | float)
 def _newton_steps(
     demand: Array, delay: Array, count: Array, own: Array, change: Array | float, flow: Array
 ) -> tuple[Array, int]:
-    """Take Newton's steps from a throughput; give the solution (P, R) and the number of steps. `newton_steps` is the same, compiled."""
+    """Take Newton's steps from a throughput; give the solution (P, R) and the number of steps.
+    `newton_steps` is the same, compiled.
+    """
     idle, settled = count == 0, np.zeros(len(count), dtype=bool)
     away, keeps = delay + idle, len(count) > 1 or bool(idle.any())
     for step in range(1, MOST_NEWTON + 1):
@@ -231,7 +284,7 @@ def _newton_steps(
 
 
 def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
-    """Give 1 - a (P, 1, K) and 1 + L + C, (P, 1 or R, K)."""
+    """Return 1 - a (P, 1, K) and 1 + L + C, (P, 1 or R, K)."""
     spare = 1 - np.add.reduce(load, axis=1, keepdims=True)
     if isinstance(change, float):
         return spare, 1 / spare
@@ -239,7 +292,9 @@ def _congestion(load: Array, change: Array | float) -> tuple[Array, Array]:
 
 
 def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
-    """Give throughputs as if all queues were alike, with no station loaded above N / (1 + N), all classes: (P, R)."""
+    """Return throughputs as if all queues were alike, with no station loaded above N / (1 + N),
+    all classes: (P, R).
+    """
     total = count.sum(axis=1, keepdims=True)
     alike = 1 + (total - 1) / max(1, demand.shape[2])
     cycle = delay.real + demand.real.sum(axis=2) * np.maximum(alike, 1)
@@ -250,24 +305,33 @@ def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
 
 
 def _within(flow: Array, move: Array, part: Array, spare: Array) -> Array:
-    """Shorten a step that takes more than `MOST_AT_ONCE` of a throughput or of a station's idle capacity: its part (P, 1).
+    """Shorten a step that takes more than `MOST_AT_ONCE` of a throughput or of a station's idle
+    capacity: its part (P, 1).
 
     A load is concave over the throughput, so that it grows by no more than its slope `part` says.
     """
     taken = np.add.reduce(move[:, :, None] * part, axis=1, keepdims=True) / spare
     lost = np.maximum.reduce(move / -flow, axis=1, keepdims=True, initial=MOST_AT_ONCE)
-    return np.asarray(MOST_AT_ONCE / np.maximum(np.maximum.reduce(taken, axis=2, initial=MOST_AT_ONCE), lost))
+    return np.asarray(
+        MOST_AT_ONCE / np.maximum(np.maximum.reduce(taken, axis=2, initial=MOST_AT_ONCE), lost)
+    )
 
 
 def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
-    """Tell at which points no number moves further, nor derivatives by more than a part of the largest, (P,).
+    """Tell at which points no number moves further, nor derivatives by more than a part of the
+    largest, (P,).
 
-    A point that has settled stays as it is while others move, so that its answer does not depend on theirs. Points with
-    derivatives, which differ in the parameter that moves, settle together: some derivatives are rounding alone.
+    A point that has settled stays as it is while others move, so that its answer does not depend on
+    theirs. Points with derivatives, which differ in the parameter that moves, settle together: some
+    derivatives are rounding alone.
     """
-    near = np.asarray(np.logical_and.reduce((np.abs(move.real) <= within).reshape(len(move), -1), axis=1))
+    near = np.asarray(
+        np.logical_and.reduce((np.abs(move.real) <= within).reshape(len(move), -1), axis=1)
+    )
     if np.iscomplexobj(after):
-        steady = np.abs(move.imag).max(initial=0.0) <= slopes_within * np.abs(after.imag).max(initial=0.0)
+        steady = np.abs(move.imag).max(initial=0.0) <= slopes_within * np.abs(after.imag).max(
+            initial=0.0
+        )
         near[:] = near.all() and steady
     return near
 
@@ -275,13 +339,19 @@ def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> 
 def _by_substitution(
     network: NetworkArrays, count: Array, shift: Shift | None, queue: Array
 ) -> tuple[Array, Array, int]:
-    """Solve for stations of any kind, open classes among them: throughput (P, R), residence (P, R, K) and the steps.
+    """Solve for stations of any kind, open classes among them: throughput (P, R), residence (P, R,
+    K) and the steps.
 
-    The customers of the closed classes are `count` (P, R), and the iteration starts at `queue` (P, R, K).
+    The customers of the closed classes are `count` (P, R), and the iteration starts at `queue` (P,
+    R, K).
     """
     closed, demand = network.closed, network.demand
     own = np.where(closed & (count > 0), 1 / np.maximum(count, 1), 0.0)
-    others = count.sum(axis=1, keepdims=True) - (count > 0) if closed.all() else np.full(count.shape, np.inf)
+    others = (
+        count.sum(axis=1, keepdims=True) - (count > 0)
+        if closed.all()
+        else np.full(count.shape, np.inf)
+    )
     size = np.maximum(count.sum(axis=1), 1)[:, None, None]
     kind = np.result_type(queue, demand, network.think, network.arrivals, network.scv)
     queue, busy = queue.astype(kind), np.zeros(queue.shape, dtype=kind)
@@ -293,13 +363,16 @@ def _by_substitution(
         made, served = flow[:, :, None] * time, flow[:, :, None] * demand
         if step > 1:
             still = _settled(made - queue, 1e-11 * np.maximum(size, made.real), made, 1e-7)
-            settled |= still & _settled(served - busy, 1e-11 * np.maximum(1, served.real), served, 1e-7)
+            settled |= still & _settled(
+                served - busy, 1e-11 * np.maximum(1, served.real), served, 1e-7
+            )
             if settled.all():
                 return flow, time, step
         new, kept = made if step < DAMPED_AFTER else (queue + made) / 2, settled[:, None, None]
         queue, busy = np.where(kept, queue, new), np.where(kept, busy, served)
     raise NoAnswerError(
-        f"the approximation does not settle within {MOST_SUBSTITUTIONS:,} steps; a station may be at its limit"
+        f"the approximation does not settle within {MOST_SUBSTITUTIONS:,} steps; a station may be"
+        " at its limit"
     )
 
 
@@ -307,21 +380,27 @@ MEASURED: dict[str, tuple[tuple[float, float, float, float], tuple[float, float,
     "single servers": ((1.4, 5.5, 2.4, 16), (0.1, 0.7, 0.2, 2.3)),
     "several servers": ((1.7, 6.4, 2.7, 14), (0.2, 1.2, 0.3, 2.2)),
     "speeds by the number present": ((1.2, 5.9, 2.2, 15), (0.2, 1.2, 0.3, 2.6)),
-    "service times that differ at first come first served": ((3.1, 8.7, 5.5, 14), (0.5, 5.2, 0.8, 7.5)),
+    "service times that differ at first come first served": (
+        (3.1, 8.7, 5.5, 14),
+        (0.5, 5.2, 0.8, 7.5),
+    ),
     "first come first served with scv below 1": ((1.5, 6.3, 2.3, 9.5), (0.8, 7.9, 1.6, 9.7)),
     "first come first served with scv of 4": ((7.2, 28, 12, 49), (5.4, 27, 8.6, 46)),
     "preemptive priorities": ((3.2, 22, 5.5, 37), (1.5, 22, 2.0, 34)),
     "priorities": ((3.3, 30, 5.9, 43), (1.4, 22, 2.2, 41)),
 }
-"""Errors in percent by Bard-Schweitzer and by Linearizer: median and 95th percentile of throughput, then of response time.
+"""Errors in percent by Bard-Schweitzer and by Linearizer: median and 95th percentile of throughput,
+then of response time.
 
-Measured by benchmarks/approximations.py with 400 random closed networks in product form for each construct, demands over two orders
-of magnitude, and 100 small ones without product form, demands within a factor of ten. The worst construct comes last.
+Measured by benchmarks/approximations.py with 400 random closed networks in product form for each
+construct, demands over two orders of magnitude, and 100 small ones without product form, demands
+within a factor of ten. The worst construct comes last.
 """
 
 
 def usual_error(network: NetworkArrays, corrected: bool) -> str:
-    """Write the error measured for the worst construct of a network, by Linearizer where `corrected`.
+    """Write the error measured for the worst construct of a network, by Linearizer where
+    `corrected`.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)
@@ -353,53 +432,67 @@ def _construct(network: NetworkArrays, station: int) -> str:
 MOST_OVER = 1.1
 """Utilization of a station up to which an approximation is lowered to its capacity.
 
-Linearizer came out above 1, at most 1.04, in 12 of 43 random closed networks with scv of 0.25 and 4 at first come first served;
-throughputs lowered to the capacity were off by 1.4 % in the median and at most 11 % of simulated ones (18 % once at 1.08).
+Linearizer came out above 1, at most 1.04, in 12 of 43 random closed networks with scv of 0.25 and 4
+at first come first served; throughputs lowered to the capacity were off by 1.4 % in the median and
+at most 11 % of simulated ones (18 % once at 1.08).
 """
 
 ROUNDS = 3
 """Of Linearizer, as published."""
 
 FixedPoint = Callable[[Array, Shift | None], tuple[Array, Array, int]]
-"""From customers (B, R) and the change when one leaves: throughput, residence and steps. B are points x variants."""
+"""From customers (B, R) and the change when one leaves: throughput, residence and steps. B are
+points x variants.
+"""
 
 Scheme = Callable[[FixedPoint, Array, Array], tuple[Array, Array, int]]
 """From a fixed point, the customers (P, R) and the demand (P, R, K): the same."""
 
 
 def schweitzer(network: NetworkArrays) -> NetworkSolution:
-    r"""Solve approximately, with the queues that an arriving customer meets in proportion to the population.
+    r"""Solve approximately, with the queues that an arriving customer meets in proportion to the
+    population.
 
         Q_jk(N - e_r) = Q_jk(N) (N_j - [j = r]) / N_j
 
-    Takes any network; what a customer waits is in `SeenOnArrival`. The cost does not grow with the population.
+    Takes any network; what a customer waits is in `SeenOnArrival`. The cost does not grow with the
+    population.
 
     Raises
     ------
-    NoAnswerError : an open class saturates a station, nothing takes any time, or the iteration does not settle
+    NoAnswerError : an open class saturates a station, nothing takes any time, or the iteration does
+        not settle
 
-    Source: Schweitzer, Int. Conf. on Stochastic Control and Optimization, Amsterdam, 1979; Bard, 1979.
+    Source: Schweitzer, Int. Conf. on Stochastic Control and Optimization, Amsterdam, 1979; Bard,
+    1979.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> answer = schweitzer(network_arrays([0.6, 0.4], population=2, think=1.0))
     >>> answer.throughput, answer.exact
     (array([[0.87086859]]), False)
     """
-    answer = _solve(network, "Bard-Schweitzer", lambda fixed_point, count, demand: fixed_point(count, None))
-    return replace(answer, usual_error="" if answer.exact else usual_error(network, corrected=False))
+    answer = _solve(
+        network, "Bard-Schweitzer", lambda fixed_point, count, demand: fixed_point(count, None)
+    )
+    return replace(
+        answer, usual_error="" if answer.exact else usual_error(network, corrected=False)
+    )
 
 
 def linearizer(network: NetworkArrays) -> NetworkSolution:
-    r"""Solve approximately, with the shares of the queues corrected for the customer that is removed.
+    r"""Solve approximately, with the shares of the queues corrected for the customer that is
+    removed.
 
         Q_jk(N - e_r) = (N_j - [j = r]) (F_jk + D_jkr),   F = Q / N,   D_jkr = F_jk(N - e_r) - F_jk(N)
 
-    The variant as published: D is 0 at first, three rounds renew it from the fixed points at N and all N - e_r,
-    and the fixed point at N ends it. Costs R + 1 times what Bard-Schweitzer does, and errs much less.
+    The variant as published: D is 0 at first, three rounds renew it from the fixed points at N and
+    all N - e_r, and the fixed point at N ends it. Costs R + 1 times what Bard-Schweitzer does, and
+    errs much less.
 
     Raises
     ------
-    NoAnswerError : an open class saturates a station, nothing takes any time, or the iteration does not settle
+    NoAnswerError : an open class saturates a station, nothing takes any time, or the iteration does
+        not settle
 
     Source: Chandy and Neuse, Comm. ACM 25(2), 1982, 126-134.
 
@@ -419,7 +512,9 @@ def _solve(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution
 
 
 def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSolution:
-    """Solve for delays and single servers: open classes taken out exactly, then by Newton's method."""
+    """Solve for delays and single servers: open classes taken out exactly, then by Newton's
+    method.
+    """
     closed = closed_part(network)
     check_some_time(network, closed.delay + closed.demand.sum(axis=2), closed.classes)
     demand = closed.demand / closed.last[:, None]
@@ -427,7 +522,12 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // len(demand)
         change = 0.0 if shift is None else shift[0].sum(axis=2)
-        return _by_newton(np.repeat(demand, copies, axis=0), np.repeat(closed.delay, copies, axis=0), count, change)
+        return _by_newton(
+            np.repeat(demand, copies, axis=0),
+            np.repeat(closed.delay, copies, axis=0),
+            count,
+            change,
+        )
 
     flow, time, steps = scheme(fixed_point, closed.population.astype(float), demand)
     names = [network.stations[k] for k in closed.queueing]
@@ -436,17 +536,24 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     met = (1 + queue.sum(axis=1)) / closed.last
     found = ClosedSolution(flow, queue, [None] * demand.shape[2], np.ones(len(flow), dtype=bool))
     answer = whole_solution(network, closed, found, met, {}, name)
-    return replace(answer, exact=not closed.classes.size, rule=NEWTON_RULE, iterations=steps, notes=notes)
+    return replace(
+        answer, exact=not closed.classes.size, rule=NEWTON_RULE, iterations=steps, notes=notes
+    )
 
 
 def _refuse_overtaking(network: NetworkArrays) -> None:
-    """Refuse several classes where customers overtake each other: errors of a third were seen against chains."""
-    for k, (name, why) in enumerate(zip(network.stations, network.without_product_form, strict=True)):
+    """Refuse several classes where customers overtake each other: errors of a third were seen
+    against chains.
+    """
+    for k, (name, why) in enumerate(
+        zip(network.stations, network.without_product_form, strict=True)
+    ):
         visitors = (network.demand[:, :, k] != 0).any(axis=0)
         several = visitors.sum() > 1 and (visitors & network.closed).any()
         if why and several and network.discipline[k] in OVERTAKING_DISCIPLINES:
             raise ModelError(
-                f"{name} {why}; approximate methods take that for one class only; ask for markov-chain or simulation"
+                f"{name} {why}; approximate methods take that for one class only; ask for"
+                " markov-chain or simulation"
             )
 
 
@@ -459,14 +566,25 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
 
     def fixed_point(count: Array, shift: Shift | None) -> tuple[Array, Array, int]:
         copies = len(count) // network.points
-        many = network.select(np.repeat(np.arange(network.points), copies)) if copies > 1 else network
-        return _by_substitution(many, count, shift, _first_guess(many, count, np.repeat(load, copies, axis=0)))
+        many = (
+            network.select(np.repeat(np.arange(network.points), copies)) if copies > 1 else network
+        )
+        return _by_substitution(
+            many, count, shift, _first_guess(many, count, np.repeat(load, copies, axis=0))
+        )
 
     flow, time, steps = scheme(
         fixed_point, np.where(network.closed, network.population, 0).astype(float), network.demand
     )
-    limit = np.stack([speeds(network, k).max(axis=1) * np.ones(network.points) for k in range(load.shape[1])], axis=1)
-    part = np.where(network.delays, 0, np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0))
+    limit = np.stack(
+        [speeds(network, k).max(axis=1) * np.ones(network.points) for k in range(load.shape[1])],
+        axis=1,
+    )
+    part = np.where(
+        network.delays,
+        0,
+        np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0),
+    )
     flow, time, notes = _within_capacity(flow, time, part, network.population, network.stations)
     time = np.where((network.closed & (network.population == 0))[:, :, None], 0, time)
     queue = flow[:, :, None] * time
@@ -488,11 +606,13 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
 def _within_capacity(
     flow: Array, time: Array, part: Array, count: Array, names: Sequence[str]
 ) -> tuple[Array, Array, tuple[str, ...]]:
-    """Lower throughputs that load a station slightly above its capacity; the difference is waiting time there.
+    """Lower throughputs that load a station slightly above its capacity; the difference is waiting
+    time there.
 
-    The share of each class that an arrival finds is estimated apart, so that several stations near saturation, and classes
-    whose service varies unequally at first come first served, come out busy above 1. More than `MOST_OVER` stays
-    as it is, for the checks to refuse. Of what open classes leave of a station, one cycle a second takes `part` (P, R, K).
+    The share of each class that an arrival finds is estimated apart, so that several stations near
+    saturation, and classes whose service varies unequally at first come first served, come out busy
+    above 1. More than `MOST_OVER` stays as it is, for the checks to refuse. Of what open classes
+    leave of a station, one cycle a second takes `part` (P, R, K).
     """
     busy = (flow[:, :, None] * part).sum(axis=1)
     over = (busy.real > 1) & (busy.real < MOST_OVER)
@@ -503,9 +623,12 @@ def _within_capacity(
     lower = np.take_along_axis(factor, worst, axis=2)[:, :, 0]
     time, slower = time.astype(factor.dtype), flow / lower
     more = count / np.where(slower == 0, 1, slower) - count / np.where(flow == 0, 1, flow)
-    np.put_along_axis(time, worst, np.take_along_axis(time, worst, axis=2) + more[:, :, None], axis=2)
+    np.put_along_axis(
+        time, worst, np.take_along_axis(time, worst, axis=2) + more[:, :, None], axis=2
+    )
     notes = (
-        f"{name} came out busy for {busy.real[:, k].max():.6g} of the time; throughputs were lowered to its capacity"
+        f"{name} came out busy for {busy.real[:, k].max():.6g} of the time; throughputs were"
+        " lowered to its capacity"
         for k, name in enumerate(names)
         if over[:, k].any()
     )
@@ -517,20 +640,29 @@ def _first_guess(network: NetworkArrays, count: Array, load: Array) -> Array:
     demand = network.demand
     cycle = network.think + demand.sum(axis=2)
     share = demand / np.where(cycle == 0, 1, cycle)[:, :, None]
-    limit = np.stack([np.broadcast_to(speeds(network, k)[:, -1], len(load)) for k in range(load.shape[1])], axis=1)
+    limit = np.stack(
+        [np.broadcast_to(speeds(network, k)[:, -1], len(load)) for k in range(load.shape[1])],
+        axis=1,
+    )
     free = 1 - np.where(network.delays, 0, load / limit)
     opened: Array = network.arrivals[:, :, None] * demand / free[:, None]
     return np.where(network.closed[:, None], count[:, :, None] * share, opened)
 
 
 def _utilization(network: NetworkArrays, flow: Array, queue: Array) -> Array:
-    """Give busy servers / servers; with rates an estimate of P(not empty), the work over the speed at the queue."""
+    """Return busy servers / servers; with rates an estimate of P(not empty), the work over the
+    speed at the queue.
+    """
     work = flow[:, :, None] * network.demand
     busy: Array = work / np.where(network.delays, 1, network.servers)
     for station, rates in enumerate(network.rates):
         if rates is not None and not network.delays[station]:
-            present = np.clip(queue[:, :, station].real.sum(axis=1).round().astype(int), 1, rates.shape[1])
-            pace = np.take_along_axis(np.broadcast_to(rates, (len(flow), rates.shape[1])), present[:, None] - 1, axis=1)
+            present = np.clip(
+                queue[:, :, station].real.sum(axis=1).round().astype(int), 1, rates.shape[1]
+            )
+            pace = np.take_along_axis(
+                np.broadcast_to(rates, (len(flow), rates.shape[1])), present[:, None] - 1, axis=1
+            )
             busy[:, :, station] = work[:, :, station] / pace
     return busy
 
@@ -540,15 +672,21 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
     # At every point N, then N with one fewer of each class in turn.
     fewer = np.concatenate([np.zeros((1, classes)), np.eye(classes)])
     variants = np.maximum(count[:, None] - fewer, 0)
-    # [variant, r, j]: customers of j met by one of r; an open class has a queue but no count, and 1 leaves it as it is.
-    left = np.where(count[:, None, None] > 0, np.maximum(variants[:, :, None] - np.eye(classes), 0), 1)
+    # [variant, r, j]: customers of j met by one of r; an open class has a queue but no count, and 1
+    # leaves it as it is.
+    left = np.where(
+        count[:, None, None] > 0, np.maximum(variants[:, :, None] - np.eye(classes), 0), 1
+    )
     per_head = np.where(variants > 0, variants, 1)[..., None]
     shift: Shift | None = None
     total = 0
     for _ in range(ROUNDS):
         flow, time, steps = fixed_point(variants.reshape(points * (classes + 1), classes), shift)
         flow = flow.reshape(points, classes + 1, classes, 1)
-        queue, busy = flow * time.reshape(points, classes + 1, *demand.shape[1:]), flow * demand[:, None]
+        queue, busy = (
+            flow * time.reshape(points, classes + 1, *demand.shape[1:]),
+            flow * demand[:, None],
+        )
         shift = _change(queue / per_head, left), _change(busy / per_head, left)
         total += steps
     assert shift is not None
@@ -558,7 +696,7 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
 
 
 def _change(share: Array, left: Array) -> Array:
-    """Give the change when one of r has left, for every variant: (B, R, R, K) by [r, j]."""
+    """Return the change when one of r has left, for every variant: (B, R, R, K) by [r, j]."""
     change = share[:, None, 1:] - share[:, None, :1]
     points, variants = left.shape[:2]
     return np.asarray((left[..., None] * change).reshape(points * variants, *change.shape[2:]))

@@ -15,16 +15,17 @@ Bounds = tuple[Array, Array]
 def asymptotic(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of each class by the extremes of waiting.
 
-        N / (Z + sum of D_k max n/s_k(n))  <=  X  <=  min(N / (Z + sum of D_k min n/s_k(n)),  max s_k(n) / D_k)
+        N / (Z + sum of D_k max n/s_k(n))  <=  X  <=  min(N / (Z + sum of D_k min n/s_k(n)),  max
+        s_k(n) / D_k)
 
-    with n up to the customers there are, without end where open ones come; so N D, or N D / c with c servers, on the
-    left and D on the right. At rates without product form 1/s takes the place of n/s on the right. Open classes take
-    their part of the last term, and leave no lower bound; nor do priorities, nor first come first served with service
-    times that differ by class or several servers that are not exponential. The throughput of an open class is its
-    arrivals.
+    with n up to the customers there are, without end where open ones come; so N D, or N D / c with
+    c servers, on the left and D on the right. At rates without product form 1/s takes the place of
+    n/s on the right. Open classes take their part of the last term, and leave no lower bound; nor
+    do priorities, nor first come first served with service times that differ by class or several
+    servers that are not exponential. The throughput of an open class is its arrivals.
 
-    Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978, 225-261; Lazowska, Zahorjan, Graham and Sevcik,
-    Quantitative System Performance, 1984, Table 5.1.
+    Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978, 225-261; Lazowska, Zahorjan,
+    Graham and Sevcik, Quantitative System Performance, 1984, Table 5.1.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> asymptotic(network_arrays([0.6, 0.4], population=4, think=1.0))
@@ -39,26 +40,37 @@ def asymptotic(network: NetworkArrays) -> Bounds:
     if network.all_closed and count.all():
         return together, high
     unused = closed & (count == 0)
-    low, high = (np.where(unused, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high))
+    low, high = (
+        np.where(unused, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high)
+    )
     return low, high
 
 
 def _cycles(network: NetworkArrays) -> tuple[Array, Array, Array]:
-    """Give the shortest and the longest cycle of each class, (P, R) [s], and the highest speed of each station, (P, K)."""
+    """Return the shortest and the longest cycle of each class, (P, R) [s], and the highest speed
+    of each station, (P, K).
+    """
     demand = network.demand
     if network.plain and network.all_closed and not any(network.without_product_form):
         customers = np.maximum(1, network.population.sum(axis=1, keepdims=True))
-        return network.think + network.work, network.think + network.work * customers, np.ones((1, demand.shape[2]))
+        return (
+            network.think + network.work,
+            network.think + network.work * customers,
+            np.ones((1, demand.shape[2])),
+        )
     least, most, capacity = _service_factors(network)
     if np.isfinite(most).all():
         longest = np.einsum("prk,pk->pr", demand, most)
     else:
-        longest = np.multiply(demand, most[:, None], out=np.zeros_like(demand), where=demand != 0).sum(axis=2)
+        longest = np.multiply(
+            demand, most[:, None], out=np.zeros_like(demand), where=demand != 0
+        ).sum(axis=2)
     return network.think + np.einsum("prk,pk->pr", demand, least), network.think + longest, capacity
 
 
 def saturation_population(network: NetworkArrays) -> Array:
-    """Give N* of each class, where the two upper asymptotic bounds meet, (P, R); infinite without a station.
+    """Return N* of each class, where the two upper asymptotic bounds meet, (P, R); infinite without
+    a station.
 
     Source: Kleinrock, Queueing Systems vol. 2, 1976, section 4.12.
 
@@ -73,12 +85,13 @@ def saturation_population(network: NetworkArrays) -> Array:
 
 
 def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
-    """Give the two parts of the upper asymptotic bounds.
+    """Return the two parts of the upper asymptotic bounds.
 
     Returns
     -------
-    cycle, demand : time of a cycle without waiting (P, R) [s], and service demand at each station's highest speed, with all
-        its servers busy (P, R, K) [s]; N / cycle and 1 / demand bound the throughput
+    cycle, demand : time of a cycle without waiting (P, R) [s], and service demand at each station's
+        highest speed, with all its servers busy (P, R, K) [s]; N / cycle and 1 / demand bound the
+        throughput
 
     >>> from slipstick.queueing.network import network_arrays
     >>> cycle, demand = full_speed_demands(network_arrays([0.6, 0.4], population=4, think=1.0, servers=[1, 2]))
@@ -86,11 +99,15 @@ def full_speed_demands(network: NetworkArrays) -> tuple[Array, Array]:
     ([[2.0]], [[[0.6, 0.2]]])
     """
     least, _, capacity = _service_factors(network)
-    return network.think + np.einsum("prk,pk->pr", network.demand, least), network.demand / capacity[:, None]
+    return (
+        network.think + np.einsum("prk,pk->pr", network.demand, least),
+        network.demand / capacity[:, None],
+    )
 
 
 def _nearest(network: NetworkArrays, capacity: Array) -> Array:
-    """Give each class's flow that its slowest station can still serve beside the open classes, (P, R) [1/s].
+    """Return each class's flow that its slowest station can still serve beside the open classes,
+    (P, R) [1/s].
 
     The least is that by real parts, so that its derivative is that of the bottleneck.
     """
@@ -107,10 +124,12 @@ def _nearest(network: NetworkArrays, capacity: Array) -> Array:
 
 
 def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
-    """Give least and most of n / s(n), and the highest speed, of each station, (P, K)."""
+    """Return least and most of n / s(n), and the highest speed, of each station, (P, K)."""
     total = network.population.sum(axis=1)[:, None]
     # Open customers are without number where they come.
-    endless = np.asarray((np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1))
+    endless = np.asarray(
+        (np.where(network.closed, 0.0, network.arrivals)[:, :, None] * network.demand).any(axis=1)
+    )
     least = np.ones((network.points, len(network.stations)))
     most, capacity = np.maximum(1.0, total / network.servers), least * network.servers
     most[:, network.delays], capacity[:, network.delays] = 1.0, np.inf
@@ -123,7 +142,9 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
         # Without product form one customer may have the speed of all that are present.
         sharing = 1 if network.without_product_form[station] else n
         least[:, station] = np.where(here, sharing / speed, np.inf).min(axis=1)
-        most[:, station] = np.maximum(np.where(here, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1])
+        most[:, station] = np.maximum(
+            np.where(here, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1]
+        )
         capacity[:, station] = speed.max(axis=1)
     if not network.all_closed or any(network.without_product_form):
         most[:, ~_wait_limited(network)] = np.inf
@@ -131,7 +152,7 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
 
 
 def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
-    """Tell where no customer waits longer on average than for all others, (K,).
+    """Return where no customer waits longer on average than for all others, (K,).
 
     With one class, every blind discipline has the queue of first come first served.
     """
@@ -143,13 +164,15 @@ def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
 
 
 def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, Array]:
-    """Give N, Z, D of the stations and the largest of a network that the sharper bounds are for, real (P,), (P, K)."""
+    """Return N, Z, D of the stations and the largest of a network that the sharper bounds are for,
+    real (P,), (P, K).
+    """
     if len(network.classes) != 1 or not network.closed.all():
         raise ModelError(f"{name} bounds are for one closed class; asymptotic bounds take any")
     for station in np.flatnonzero(~network.single & ~network.delays):
         raise ModelError(
-            f"{network.stations[station]} is not a single server of one speed, which {name} bounds need; "
-            "asymptotic bounds take any"
+            f"{network.stations[station]} is not a single server of one speed, which {name} bounds"
+            " need; asymptotic bounds take any"
         )
     demand = network.demand[:, 0].real
     queueing = demand[:, ~network.delays]
@@ -160,9 +183,11 @@ def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, 
 def balanced_job(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by balanced networks that are slower and faster.
 
-        N / (Z + D + (N-1) Dmax / (1 + Z/(N D))) <= X <= min(1/Dmax, N / (Z + D + (N-1) Davg / (1 + Z/D)))
+        N / (Z + D + (N-1) Dmax / (1 + Z/(N D))) <= X <= min(1/Dmax, N / (Z + D + (N-1) Davg / (1 +
+        Z/D)))
 
-    Source: Zahorjan, Sevcik, Eager and Galler, Comm. ACM 25(2), 1982, 134-141; Lazowska et al., 1984, Table 5.2.
+    Source: Zahorjan, Sevcik, Eager and Galler, Comm. ACM 25(2), 1982, 134-141; Lazowska et al.,
+    1984, Table 5.2.
 
     Raises
     ------
@@ -177,21 +202,27 @@ def balanced_job(network: NetworkArrays) -> Bounds:
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / max(1, demand.shape[1])
         low = count / (away + total + (count - 1) * slowest / (1 + away / (count * total)))
-        high = np.minimum(1 / slowest, count / (away + total + (count - 1) * mean / (1 + away / total)))
+        high = np.minimum(
+            1 / slowest, count / (away + total + (count - 1) * mean / (1 + away / total))
+        )
     return _without_stations(count, away, total, low, high)
 
 
 def _without_stations(count: Array, away: Array, total: Array, low: Array, high: Array) -> Bounds:
     with np.errstate(divide="ignore", invalid="ignore"):
         free = count / away
-    low, high = (np.where(count == 0, 0.0, np.where(total > 0, each, free))[:, None] for each in (low, high))
+    low, high = (
+        np.where(count == 0, 0.0, np.where(total > 0, each, free))[:, None] for each in (low, high)
+    )
     return low, high
 
 
 def proportional(network: NetworkArrays) -> Bounds:
-    r"""Bound the throughput of one closed class by queues in proportion to the demands, or to their N-th powers.
+    r"""Bound the throughput of one closed class by queues in proportion to the demands, or to their
+    N-th powers.
 
-        N / (Z + D + q_N (N - 1 - Z X-(N-1))) <= X <= min(1/Dmax, N / (Z + D + q_2 (N - 1 - Z X+(N-1))))
+        N / (Z + D + q_N (N - 1 - Z X-(N-1))) <= X <= min(1/Dmax, N / (Z + D + q_2 (N - 1 - Z
+        X+(N-1))))
 
     with q_m = sum D^m / sum D^(m-1), and the asymptotic bounds X- and X+ for one customer fewer.
 
@@ -210,14 +241,20 @@ def proportional(network: NetworkArrays) -> Bounds:
     with np.errstate(divide="ignore", invalid="ignore"):
         # Relative to the largest, so that no power under- or overflows.
         share = demand / slowest[:, None]
-        many = slowest * (share ** count[:, None]).sum(axis=1) / (share ** (count[:, None] - 1)).sum(axis=1)
+        many = (
+            slowest
+            * (share ** count[:, None]).sum(axis=1)
+            / (share ** (count[:, None] - 1)).sum(axis=1)
+        )
         before, _ = _asymptotic(count - 1, away, total, slowest)
         low = count / (away + total + many * (count - 1 - away * before))
-    return _without_stations(count, away, total, low, _proportional_high(count, away, demand, slowest))
+    return _without_stations(
+        count, away, total, low, _proportional_high(count, away, demand, slowest)
+    )
 
 
 def _proportional_high(count: Array, away: Array, demand: Array, slowest: Array) -> Array:
-    """Give the upper proportional bound of N customers, (P,) [1/s]."""
+    """Return the upper proportional bound of N customers, (P,) [1/s]."""
     total = demand.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         two = slowest * ((demand / slowest[:, None]) ** 2).sum(axis=1) / (total / slowest)
@@ -236,15 +273,15 @@ def geometric(network: NetworkArrays) -> Bounds:
 
         X = 2 N / (b + sqrt(b^2 - 4 Z Dmax m)),    b = Z + D + Dmax (N - 1) - sum of (Dmax - D_k) Q_k
 
-    with m = N and Q_k from above for the upper bound, m = N - 1 and Q_k from below for the lower. The queue with one
-    customer fewer is y + y^2 + ... + y^(N-1): above with y = D_k times the upper proportional bound of N - 1 customers,
-    below with y = D_k (N-1) / (Z + D + Dmax (N-1)). The root is that of X = N / (b - Z Dmax X(N-1)) with X(N-1) between
-    X (N-1)/N and X.
+    with m = N and Q_k from above for the upper bound, m = N - 1 and Q_k from below for the lower.
+    The queue with one customer fewer is y + y^2 + ... + y^(N-1): above with y = D_k times the upper
+    proportional bound of N - 1 customers, below with y = D_k (N-1) / (Z + D + Dmax (N-1)). The root
+    is that of X = N / (b - Z Dmax X(N-1)) with X(N-1) between X (N-1)/N and X.
 
     With think time the upper bound of few customers can lie above the asymptotic one, N / (Z + D).
 
-    Source: Casale, Muntz and Serazzi, IEEE Trans. Computers 57(6), 2008, 780-794: geometric bounds, and where Z > 0
-    geometric square-root bounds, which are one formula.
+    Source: Casale, Muntz and Serazzi, IEEE Trans. Computers 57(6), 2008, 780-794: geometric bounds,
+    and where Z > 0 geometric square-root bounds, which are one formula.
 
     Raises
     ------
@@ -261,7 +298,9 @@ def geometric(network: NetworkArrays) -> Bounds:
         fast = _proportional_high(before, away, demand, slowest)
         for flow, m in ((before / (away + total + slowest * before), before), (fast, count)):
             spare, y = slowest[:, None] - demand, demand * flow[:, None]
-            queues = np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(axis=1)
+            queues = np.where(spare > 0, spare * (y - y ** count[:, None]) / (1 - y), 0.0).sum(
+                axis=1
+            )
             b = away + total + slowest * before - queues
             # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
             found.append(2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * away * slowest * m))))

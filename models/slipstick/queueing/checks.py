@@ -11,7 +11,9 @@ EXACT = 1e-9
 """How far, relatively, rounding may take an answer from a law."""
 
 
-def checked(network: NetworkArrays, solution: NetworkSolution, within: float = EXACT) -> NetworkSolution:
+def checked(
+    network: NetworkArrays, solution: NetworkSolution, within: float = EXACT
+) -> NetworkSolution:
     """Hold a solution against the laws and give it back; the first that it breaks is an error.
 
     - every number is finite and none is negative;
@@ -60,10 +62,17 @@ class _SolutionCheck:
         together = np.concatenate([each.reshape(-1) for each in (self.x, self.r, self.q, self.u)])
         if np.isfinite(together.sum()) and together.min(initial=0.0) >= -self.within:
             return
-        for name, each in (("throughput", self.x), ("residence", self.r), ("queue", self.q), ("utilization", self.u)):
+        for name, each in (
+            ("throughput", self.x),
+            ("residence", self.r),
+            ("queue", self.q),
+            ("utilization", self.u),
+        ):
             if not (np.isfinite(each.sum()) and each.min(initial=0.0) >= -self.within):
                 place = tuple(np.argwhere(~np.isfinite(each) | (each < -self.within))[0])
-                raise NoAnswerError(f"{self.method}: {name} of {self._where(place)} is {each[place]:g}")
+                raise NoAnswerError(
+                    f"{self.method}: {name} of {self._where(place)} is {each[place]:g}"
+                )
 
     def little(self) -> None:
         """Q = X R at every station."""
@@ -73,7 +82,10 @@ class _SolutionCheck:
         """Customers at the stations and away add up; a class without any is nowhere."""
         away, closed, count = self.x * self.z, self.network.closed, self._closed(self.n)
         there, cycle = sum_over_stations(self.q) + away, away + self.x * sum_over_stations(self.r)
-        for law, each in (("population, sum of Q + X Z = N", there), ("Little's law in all, X (Z + R) = N", cycle)):
+        for law, each in (
+            ("population, sum of Q + X Z = N", there),
+            ("Little's law in all, X (Z + R) = N", cycle),
+        ):
             self._equal(law, self._closed(each), count, closed)
 
     def utilization(self) -> None:
@@ -89,7 +101,8 @@ class _SolutionCheck:
         if busy.max(initial=0.0) > 1 + self.within:
             point, station = np.argwhere(busy > 1 + self.within)[0]
             raise NoAnswerError(
-                f"{self.method}: {network.stations[station]} is busy for {busy[point, station]:.12g} of the time, above 1"
+                f"{self.method}: {network.stations[station]} is busy for"
+                f" {busy[point, station]:.12g} of the time, above 1"
             )
 
     def probabilities(self) -> None:
@@ -102,11 +115,19 @@ class _SolutionCheck:
             wrong = (chance < -self.within) | (chance > 1 + self.within)
             if wrong.any():
                 point, n = np.argwhere(wrong)[0]
-                raise NoAnswerError(f"{self.method}: P({n} present at {name}) is {chance[point, n]:g}")
+                raise NoAnswerError(
+                    f"{self.method}: P({n} present at {name}) is {chance[point, n]:g}"
+                )
             if network.all_closed or not (~network.closed & (network.arrivals != 0)).any():
                 mean = chance @ np.arange(chance.shape[1])
-                self._equal(f"probabilities at {name} add up to 1", chance.sum(axis=1), np.ones(len(chance)))
-                self._equal(f"probabilities at {name} give its queue", mean, self.q[:, :, station].sum(axis=1))
+                self._equal(
+                    f"probabilities at {name} add up to 1", chance.sum(axis=1), np.ones(len(chance))
+                )
+                self._equal(
+                    f"probabilities at {name} give its queue",
+                    mean,
+                    self.q[:, :, station].sum(axis=1),
+                )
 
     def bounds(self) -> None:
         """Asymptotic bounds enclose the throughput."""
@@ -117,8 +138,9 @@ class _SolutionCheck:
         if wrong.any():
             place = tuple(np.argwhere(wrong)[0])
             raise NoAnswerError(
-                f"{self.method}: throughput of {self._names(closed)[place[1]]} is {flow[place]:.12g}, outside its "
-                f"asymptotic bounds {low[place]:.12g} and {high[place]:.12g}"
+                f"{self.method}: throughput of {self._names(closed)[place[1]]} is"
+                f" {flow[place]:.12g}, outside its asymptotic bounds {low[place]:.12g} and"
+                f" {high[place]:.12g}"
             )
 
     def _closed(self, values: Array) -> Array:
@@ -130,16 +152,22 @@ class _SolutionCheck:
             return
         scale = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-300)
         # A number that is tiny beside the population is as good as zero.
-        slack = self.within * np.maximum(scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale))
+        slack = self.within * np.maximum(
+            scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale)
+        )
         wrong = np.abs(one - other) > slack
         if wrong.any():
             place = tuple(np.argwhere(wrong)[0])
             where = f" for {self._where(place, chosen)}" if len(place) > 1 else ""
-            raise NoAnswerError(f"{self.method} breaks {law}{where}: {one[place]:.12g} and {other[place]:.12g}")
+            raise NoAnswerError(
+                f"{self.method} breaks {law}{where}: {one[place]:.12g} and {other[place]:.12g}"
+            )
 
     def _names(self, chosen: Array | None) -> list[str]:
         every = np.ones(len(self.network.classes), dtype=bool)
-        return [self.network.classes[r] for r in np.flatnonzero(every if chosen is None else chosen)]
+        return [
+            self.network.classes[r] for r in np.flatnonzero(every if chosen is None else chosen)
+        ]
 
     def _where(self, place: tuple[int, ...], chosen: Array | None = None) -> str:
         name = self._names(chosen)[place[1]]

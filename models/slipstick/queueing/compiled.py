@@ -1,8 +1,10 @@
-"""Loops of single models, compiled where numba (the extra `fast`) is installed and `compiled_loops` asks for them.
+"""Loops of single models, compiled where numba (the extra `fast`) is installed and `compiled_loops`
+asks for them.
 
-Not without being asked: numba takes longer to import than thousands of small models to solve, and sums are added up in another
-order, so that last digits differ. What is asked for holds for classes that are closed, single servers and delays, and
-Bard-Schweitzer or exact mean values, without derivatives; all else runs as ever.
+Not without being asked: numba takes longer to import than thousands of small models to solve, and
+sums are added up in another order, so that last digits differ. What is asked for holds for classes
+that are closed, single servers and delays, and Bard-Schweitzer or exact mean values, without
+derivatives; all else runs as ever.
 """
 
 from __future__ import annotations
@@ -46,20 +48,28 @@ def compiled_loops() -> Iterator[None]:
 
 
 def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | None:
-    """Give the compiled form of a loop, if compiled loops are on and no array carries derivatives; else None."""
+    """Return the compiled form of a loop, if compiled loops are on and no array carries
+    derivatives; else None.
+    """
     real = _ASKED.get() and all(each.dtype.kind == "f" for each in arrays)
     return _compiled(function) if real else None
 
 
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    function.__globals__["np"] = import_module("numpy")  # numba knows the module only, not what stands for it
-    made: Callable[..., Any] = import_module("numba").njit(cache=True, error_model="numpy")(function)
+    function.__globals__["np"] = import_module(
+        "numpy"
+    )  # numba knows the module only, not what stands for it
+    made: Callable[..., Any] = import_module("numba").njit(cache=True, error_model="numpy")(
+        function
+    )
     return made
 
 
 def recurrences(series: Array, paces: Array) -> None:
-    """Run y(n) = x(n) + pace y(n - 1) along each row (P, L), in place, for one of the paces (K, P) after the other."""
+    """Run y(n) = x(n) + pace y(n - 1) along each row (P, L), in place, for one of the paces (K,
+    P) after the other.
+    """
     for point in range(series.shape[0]):
         row = series[point]
         for k in range(paces.shape[0]):
@@ -79,8 +89,11 @@ def power_sums(series: Array, paces: Array, population: Array) -> Array:
     return sums
 
 
-def newton_steps(demand: Array, delay: Array, count: Array, flow: Array, most: int, most_at_once: float) -> int:
-    """Take the steps of Newton's method that `slipstick.queueing.approximate` says, without a change, until every point settles.
+def newton_steps(
+    demand: Array, delay: Array, count: Array, flow: Array, most: int, most_at_once: float
+) -> int:
+    """Take the steps of Newton's method that `slipstick.queueing.approximate` says, without a
+    change, until every point settles.
 
     Parameters
     ----------
@@ -111,7 +124,10 @@ def newton_steps(demand: Array, delay: Array, count: Array, flow: Array, most: i
                 spare[k] = 1.0
                 for r in range(classes):
                     once = 1 / (1 + x[r] * demand[point, r, k] / max(n[r], 1.0))
-                    part[k, r], load[r] = demand[point, r, k] * once * once, x[r] * demand[point, r, k] * once
+                    part[k, r], load[r] = (
+                        demand[point, r, k] * once * once,
+                        x[r] * demand[point, r, k] * once,
+                    )
                     spare[k] -= load[r]
                 for r in range(classes):
                     move[r] += load[r] / spare[k]

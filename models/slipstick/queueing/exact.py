@@ -1,7 +1,8 @@
 """Exact answers for product-form networks: open, closed and mixed, one class or many, any speeds.
 
-`convolution` is a second exact method: the convolution of the stations' terms, in logarithms. It is slower than `exact`
-and independent of it: no recurrence, no scale, every term of every sum written out. The range of numbers never matters.
+`convolution` is a second exact method: the convolution of the stations' terms, in logarithms. It is
+slower than `exact` and independent of it: no recurrence, no scale, every term of every sum written
+out. The range of numbers never matters.
 """
 
 from __future__ import annotations
@@ -13,7 +14,13 @@ from slipstick.errors import NoAnswerError
 from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.queueing.mixed_classes import check_product_form, saturated, solve_mixed
-from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, NetworkArrays, NetworkSolution
+from slipstick.queueing.network import (
+    Array,
+    ClosedPart,
+    ClosedSolution,
+    NetworkArrays,
+    NetworkSolution,
+)
 from slipstick.queueing.normalizing_constants import solve_multi_class, solve_single_class
 from slipstick.vocabulary import DISCIPLINES
 
@@ -21,23 +28,27 @@ from slipstick.vocabulary import DISCIPLINES
 def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
     r"""Solve a product-form network exactly.
 
-    The mean values of exact MVA, by the linear recurrences behind it: with G(n) the normalizing constant,
-    X(n) = G(n-1) / G(n) and Q_k(n) G(n) = D_k (1 + Q_k(n-1)) G(n-1). In that form every term is positive, so
-    stations of many servers and populations of thousands keep twelve digits, and the recurrence over n runs in C
-    for all points together. Open classes are taken out first, exactly.
+    The mean values of exact MVA, by the linear recurrences behind it: with G(n) the normalizing
+    constant, X(n) = G(n-1) / G(n) and Q_k(n) G(n) = D_k (1 + Q_k(n-1)) G(n-1). In that form every
+    term is positive, so stations of many servers and populations of thousands keep twelve digits,
+    and the recurrence over n runs in C for all points together. Open classes are taken out first,
+    exactly.
 
     Parameters
     ----------
-    network : stations in product form, see `check_product_form`, or one queue as `is_single_queue` says
+    network : stations in product form, see `check_product_form`, or one queue as `is_single_queue`
+        says
     marginals : whether to give the probabilities of every station's number; those of stations with
         several speeds are given in any case
 
     Raises
     ------
     ModelError : the network has no product form
-    NoAnswerError : a station is saturated, the lattice of populations is too large, or nothing takes any time
+    NoAnswerError : a station is saturated, the lattice of populations is too large, or nothing
+        takes any time
 
-    Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322; Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975.
+    Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322; Reiser and Kobayashi, IBM J. Res.
+    Dev. 19(3), 1975.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> two = network_arrays([0.6, 0.4], population=[[1], [2]], think=1.0)
@@ -57,31 +68,44 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
 
 
 def is_single_queue(network: NetworkArrays) -> bool:
-    """Say whether a network without product form is one M/G/1 queue, delays aside, that every customer visits once at most.
+    """Return whether a network without product form is one M/G/1 queue, delays aside, that every
+    customer visits once at most.
 
-    Delays leave Poisson streams as they are. The order may be any that looks at neither class nor service time, or ranks.
+    Delays leave Poisson streams as they are. The order may be any that looks at neither class nor
+    service time, or ranks.
     """
     visits = network.visits.real
     queues = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)
     if len(queues) != 1 or network.closed.any() or network.losses or network.not_poisson:
         return False
     k = int(queues[0])
-    fits = network.single[k] and DISCIPLINES[network.discipline[k]].queued and np.isin(visits[:, :, k], (0, 1)).all()
+    fits = (
+        network.single[k]
+        and DISCIPLINES[network.discipline[k]].queued
+        and np.isin(visits[:, :, k], (0, 1)).all()
+    )
     return bool(fits) and any(network.without_product_form)
 
 
 def _single_queue(network: NetworkArrays) -> NetworkSolution:
-    """Give the mean values of one M/G/1 queue; with s and s' the load of higher ranks, without and with the own.
+    """Return the mean values of one M/G/1 queue; with s and s' the load of higher ranks, without
+    and with the own.
 
-    With R = sum of lambda E[S^2] / 2, a class waits R / ((1 - s) (1 - s')); with preemption R is that of the ranks up to its
-    own, and its service takes E[S] / (1 - s). Without ranks s = 0 and s' is the whole load (Pollaczek-Khinchine).
+    With R = sum of lambda E[S^2] / 2, a class waits R / ((1 - s) (1 - s')); with preemption R is
+    that of the ranks up to its own, and its service takes E[S] / (1 - s). Without ranks s = 0 and
+    s' is the whole load (Pollaczek-Khinchine).
 
-    Source: Cobham, Oper. Res. 2(1), 1954, 70-76; Conway, Maxwell and Miller, Theory of Scheduling, 1967, ch. 8.
+    Source: Cobham, Oper. Res. 2(1), 1954, 70-76; Conway, Maxwell and Miller, Theory of Scheduling,
+    1967, ch. 8.
     """
     for reason in saturated(network, network.limited).values():
         raise NoAnswerError(reason)
     k = int(np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)[0])
-    how, service, visits = DISCIPLINES[network.discipline[k]], network.service[:, :, k], network.visits[:, :, k]
+    how, service, visits = (
+        DISCIPLINES[network.discipline[k]],
+        network.service[:, :, k],
+        network.visits[:, :, k],
+    )
     rate = network.arrivals * visits
     rank = network.priority[:, k] if how.ranked else np.zeros(len(network.classes))
     higher, upto = (rank[:, None] < rank).astype(float), (rank[:, None] <= rank).astype(float)
@@ -107,7 +131,11 @@ def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
     """Solve in logarithms the few points whose constants left the range of doubles."""
     if answer.in_range.all():
         return answer
-    throughput, queue, shown = answer.throughput.copy(), answer.queue.copy(), list(answer.probability)
+    throughput, queue, shown = (
+        answer.throughput.copy(),
+        answer.queue.copy(),
+        list(answer.probability),
+    )
     for point in np.flatnonzero(~answer.in_range):
         one = slice(point, point + 1)
         part = solve_logarithms(closed.select(one))
@@ -121,7 +149,8 @@ def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
 
 
 def convolution(network: NetworkArrays) -> NetworkSolution:
-    r"""Solve a product-form network by convolution, with the probabilities of every station's number.
+    r"""Solve a product-form network by convolution, with the probabilities of every station's
+    number.
 
         G = f_1 * f_2 * ... * f_K,    f_k(n) = |n|! / (s_k(1) ... s_k(|n|)) prod over r of D_rk^n_r / n_r!
         X_r(N) = G(N - e_r) / G(N),   P(n at k) = f_k(n) G_without_k(N - n) / G(N)
@@ -133,7 +162,8 @@ def convolution(network: NetworkArrays) -> NetworkSolution:
     ModelError : the network has no product form
     NoAnswerError : a station is saturated, nothing takes any time, or there are too many terms
 
-    Source: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294.
+    Source: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Kobayashi, IBM J. Res. Dev. 19(3),
+    1975, 283-294.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> answer = convolution(network_arrays([0.6, 0.4], population=2))
@@ -151,7 +181,12 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     ------
     NoAnswerError : too many terms
     """
-    demand, last, several, population = closed.demand, closed.last, closed.several, closed.population
+    demand, last, several, population = (
+        closed.demand,
+        closed.last,
+        closed.several,
+        closed.population,
+    )
     points, classes, stations = demand.shape
     box = tuple(int(each) + 1 for each in population[0])
     work = points * (stations + 1) * prod(box) ** 2
@@ -168,13 +203,18 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
     for each in own[:0:-1]:
         after.insert(0, _convolve(after[0], each))
     corner = tuple(n - 1 for n in box)
-    ends: list[Any] = [corner, *(tuple(n - (i == r) for i, n in enumerate(corner)) for r in range(classes))]
+    ends: list[Any] = [
+        corner,
+        *(tuple(n - (i == r) for i, n in enumerate(corner)) for r in range(classes)),
+    ]
     whole = [before[-1][(slice(None), *place)] for place in ends]
     queue, shown = np.zeros(demand.shape, dtype=whole[0].dtype), list[Array | None]()
     present = np.indices(box).reshape(classes, -1)
     for k, each in enumerate(own):
         others = _convolve(before[k], after[k])
-        chance = np.exp(each + others[_backwards(corner)] - whole[0].reshape(points, *(1,) * classes))
+        chance = np.exp(
+            each + others[_backwards(corner)] - whole[0].reshape(points, *(1,) * classes)
+        )
         queue[:, :, k] = chance.reshape(points, -1) @ present.T
         shown.append(chance.reshape(points, -1) @ np.eye(sum(corner) + 1)[present.sum(axis=0)])
     throughput = np.exp(np.stack(whole[1:], axis=1) - whole[0][:, None])
@@ -182,7 +222,7 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
 
 
 def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
-    """Give log f(n) of a station at every population, (P, n_1.., n_R)."""
+    """Return log f(n) of a station at every population, (P, n_1.., n_R)."""
     present = np.indices(box)
     total = present.sum(axis=0)
     ranks = np.arange(total.max() + 1)
@@ -198,7 +238,7 @@ def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
 
 
 def _convolve(a: Array, b: Array) -> Array:
-    """Give the logarithms of the convolution of two arrays given by theirs, (P, n_1.., n_R)."""
+    """Return the logarithms of the convolution of two arrays given by theirs, (P, n_1.., n_R)."""
     product = np.empty(a.shape, dtype=np.result_type(a, b))
     for place in np.ndindex(*a.shape[1:]):
         box: Any = (slice(None), *(slice(n + 1) for n in place))

@@ -1,7 +1,9 @@
-"""Mixed networks: open classes are taken out exactly, and a solver for closed classes does the rest.
+"""Mixed networks: open classes are taken out exactly, and a solver for closed classes does the
+rest.
 
-`solve_mixed` is the way of every exact method: the capacity that open classes leave (`closed_part`), the closed
-classes by a `Solver`, points of one population vector together, and the answers of all classes (`whole_solution`).
+`solve_mixed` is the way of every exact method: the capacity that open classes leave
+(`closed_part`), the closed classes by a `Solver`, points of one population vector together, and the
+answers of all classes (`whole_solution`).
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ MOST_SHOWN = 100
 
 
 def speeds(network: NetworkArrays, station: int) -> Array:
-    """Give a station's speed with 1, 2, 3 ... present; the last holds for more, (P or 1, m).
+    """Return a station's speed with 1, 2, 3 ... present; the last holds for more, (P or 1, m).
 
     Raises
     ------
@@ -37,20 +39,29 @@ def speeds(network: NetworkArrays, station: int) -> Array:
     rates = network.rates[station]
     if rates is not None:
         return rates
-    what = f"{network.stations[station]} has {network.servers[station]:,} servers, and speeds are listed for each"
-    check_cost("speeds", float(network.servers[station]), what, "make it a delay (discipline is), ask for simulation")
+    what = (
+        f"{network.stations[station]} has {network.servers[station]:,} servers, and speeds are"
+        " listed for each"
+    )
+    check_cost(
+        "speeds",
+        float(network.servers[station]),
+        what,
+        "make it a delay (discipline is), ask for simulation",
+    )
     return np.arange(1.0, 1.0 + network.servers[station])[None]
 
 
 def highest_speed(network: NetworkArrays, station: int) -> Array:
-    """Give a station's speed with very many present, (P or 1,)."""
+    """Return a station's speed with very many present, (P or 1,)."""
     rates = network.rates[station]
     found: Array = np.array([float(network.servers[station])]) if rates is None else rates[:, -1]
     return found
 
 
 def open_load(network: NetworkArrays) -> Array:
-    """Give the load of the open classes at every station, in seconds of service a second, (P or 1, K).
+    """Return the load of the open classes at every station, in seconds of service a second, (P or
+    1, K).
 
     Raises
     ------
@@ -62,7 +73,9 @@ def open_load(network: NetworkArrays) -> Array:
 
 
 def offered_load(network: NetworkArrays) -> Array:
-    """Give the offered load of the open classes at every station, in seconds of service a second, (P or 1, K)."""
+    """Return the offered load of the open classes at every station, in seconds of service a
+    second, (P or 1, K).
+    """
     if network.all_closed:
         return np.zeros((1, len(network.stations)))
     arrivals = np.where(network.closed, 0.0, network.arrivals)
@@ -71,7 +84,8 @@ def offered_load(network: NetworkArrays) -> Array:
 
 
 def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int, str]:
-    """Find the points at which open classes saturate a station, by number, with the first station in words.
+    """Find the points at which open classes saturate a station, by number, with the first station
+    in words.
 
     Parameters
     ----------
@@ -82,14 +96,16 @@ def saturated(network: NetworkArrays, limited: Array | None = None) -> dict[int,
     if network.all_closed:
         return wrong
     load = offered_load(network).real
-    for station in np.flatnonzero(~network.delays if limited is None else ~network.delays & ~limited).tolist():
+    for station in np.flatnonzero(
+        ~network.delays if limited is None else ~network.delays & ~limited
+    ).tolist():
         most = np.broadcast_to(highest_speed(network, station).real, len(load))
         for point in np.flatnonzero((load[:, station] >= most) & (load[:, station] > 0)).tolist():
             wrong.setdefault(
                 point,
-                f"station {network.stations[station]} is saturated: arrivals ask it for {load[point, station]:.6g} s of "
-                f"service a second, and it gives less than {most[point]:.6g}; lower the arrivals, shorten the demand, or "
-                "add servers",
+                f"station {network.stations[station]} is saturated: arrivals ask it for"
+                f" {load[point, station]:.6g} s of service a second, and it gives less than"
+                f" {most[point]:.6g}; lower the arrivals, shorten the demand, or add servers",
             )
     return wrong
 
@@ -104,12 +120,14 @@ def check_product_form(network: NetworkArrays) -> None:
     for name, why in zip(network.stations, network.without_product_form, strict=True):
         if why:
             raise ModelError(
-                f"{name} {why}, so there is no product form; ask for schweitzer, linearizer, markov-chain or simulation"
+                f"{name} {why}, so there is no product form; ask for schweitzer, linearizer,"
+                " markov-chain or simulation"
             )
 
 
 def closed_part(network: NetworkArrays) -> ClosedPart:
-    r"""Take the open classes out of a product-form network; what remains is closed, and exactly equivalent.
+    r"""Take the open classes out of a product-form network; what remains is closed, and exactly
+    equivalent.
 
     With load rho from open classes and a(n) = 1 / (s(1) s(2) ... s(n)), n closed customers see
 
@@ -117,18 +135,26 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
 
     which is 1 - rho at a single server and s(m) - rho beyond the last speed s(m).
 
-    Source: the generating function of Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294, expanded
-    around rho.
+    Source: the generating function of Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294,
+    expanded around rho.
 
     Raises
     ------
     NoAnswerError : a station is saturated by the open classes
     """
     load = open_load(network)
-    queueing = np.arange(network.demand.shape[2]) if network.plain else np.flatnonzero(~network.delays)
-    classes = np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
+    queueing = (
+        np.arange(network.demand.shape[2]) if network.plain else np.flatnonzero(~network.delays)
+    )
+    classes = (
+        np.arange(network.demand.shape[1]) if network.all_closed else np.flatnonzero(network.closed)
+    )
     demand = network.demand if network.all_closed else network.demand[:, classes]
-    last, several, empty = np.ones((len(load), len(queueing)), dtype=load.dtype), dict[int, Array](), dict[int, Array]()
+    last, several, empty = (
+        np.ones((len(load), len(queueing)), dtype=load.dtype),
+        dict[int, Array](),
+        dict[int, Array](),
+    )
     if not network.all_closed:
         single = network.single[queueing]
         last[:, single] -= load[:, queueing[single]]
@@ -139,7 +165,8 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         if load[:, station].any():
             sums = len(load) * speed.shape[1] * min(most + 2, speed.shape[1])
             what = (
-                f"{network.stations[station]} takes {sums:,} terms of sums over what open classes leave of its speeds"
+                f"{network.stations[station]} takes {sums:,} terms of sums over what open classes"
+                " leave of its speeds"
             )
             check_cost("terms", sums, what, "make it a delay (discipline is), ask for simulation")
         left, empty_chance = _remaining_speeds(speed, load[:, station], most)
@@ -165,7 +192,9 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
 
 
 def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Array]:
-    """Give the speeds that up to `most` closed customers and an open one see (P, m), and P(no open one | no closed one) (P,)."""
+    """Return the speeds that up to `most` closed customers and an open one see (P, m), and P(no
+    open one | no closed one) (P,).
+    """
     if not load.any():
         return speed, np.ones(1)
     if speed.shape[1] == 1:
@@ -177,7 +206,9 @@ def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Arra
 
 
 def _log_sums(speed: Array, load: Array, most: int) -> Array:
-    """Give log F(n) for n up to m - 1 and to `most`, (P, n): the terms before the last speed, and the geometric rest."""
+    """Return log F(n) for n up to m - 1 and to `most`, (P, n): the terms before the last speed,
+    and the geometric rest.
+    """
     last, top = speed.shape[1] - 1, speed[:, -1, None]
     # A load of zero has no logarithm; 1e-300 adds nothing to any sum.
     load = np.where(load == 0, 1e-300, load)[:, None]
@@ -196,21 +227,28 @@ def _log_sums(speed: Array, load: Array, most: int) -> Array:
 
 
 def _log_choose(n: Array | int, k: Array | int) -> Array:
-    table = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, max(np.max(n, initial=0), np.max(k)) + 1)))])
+    table = np.concatenate(
+        [[0.0], np.cumsum(np.log(np.arange(1.0, max(np.max(n, initial=0), np.max(k)) + 1)))]
+    )
     chosen: Array = table[n] - table[k] - table[np.subtract(n, k)]
     return chosen
 
 
 def whole_solution(
-    network: NetworkArrays, closed: ClosedPart, found: ClosedSolution, ahead: Array, idle: dict[int, Array], method: str
+    network: NetworkArrays,
+    closed: ClosedPart,
+    found: ClosedSolution,
+    ahead: Array,
+    idle: dict[int, Array],
+    method: str,
 ) -> NetworkSolution:
     """Complete the solution of the closed classes to that of all classes at all stations.
 
     Parameters
     ----------
     found : of the closed classes, at the stations with a queue
-    ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): the residence time
-        of an open customer as a multiple of its demand
+    ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): the
+        residence time of an open customer as a multiple of its demand
     idle : for stations with rates, P(no closed customer), (P,)
     """
     shape, demand = network.service.shape, network.demand
@@ -238,7 +276,9 @@ def whole_solution(
     for station, chance in zip(closed.queueing.tolist(), found.probability, strict=True):
         if chance is not None:
             load = open_load(network)[:, station]
-            shown[station] = _number_present(network, station, chance, load) if load.any() else chance
+            shown[station] = (
+                _number_present(network, station, chance, load) if load.any() else chance
+            )
     return NetworkSolution(
         throughput=flow,
         residence=residence,
@@ -251,9 +291,10 @@ def whole_solution(
 
 
 def _number_present(network: NetworkArrays, station: int, chance: Array, load: Array) -> Array:
-    """Give P(n present), open customers included, for n = 0, 1, ... up to `MOST_SHOWN`, (P, n).
+    """Return P(n present), open customers included, for n = 0, 1, ... up to `MOST_SHOWN`, (P, n).
 
-    Of n present m are closed with the probability chance(m) C(n, m) rho^(n-m) a(n) / F(m); see `closed_part`.
+    Of n present m are closed with the probability chance(m) C(n, m) rho^(n-m) a(n) / F(m); see
+    `closed_part`.
     """
     speed = speeds(network, station)
     points, most, last = len(load), np.arange(MOST_SHOWN), speed.shape[1] - 1
@@ -266,12 +307,19 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
     for m in range(min(chance.shape[1], MOST_SHOWN)):
         n = most[m:]
         beyond = max(0, m - last) * np.log(speed[:, -1] - load)
-        logs = _log_choose(n, m) + (n - m) * gone + product[:, m:] - (sums[:, min(m, last)] - beyond)[:, None]
+        logs = (
+            _log_choose(n, m)
+            + (n - m) * gone
+            + product[:, m:]
+            - (sums[:, min(m, last)] - beyond)[:, None]
+        )
         found[:, m:] += chance[:, m, None] * np.exp(logs)
     return found
 
 
-def _utilization(network: NetworkArrays, closed: ClosedPart, flow: Array, idle: dict[int, Array]) -> Array:
+def _utilization(
+    network: NetworkArrays, closed: ClosedPart, flow: Array, idle: dict[int, Array]
+) -> Array:
     work: Array = flow[:, :, None] * network.demand
     if network.plain:
         return work
@@ -307,7 +355,9 @@ def solve_mixed(
     answer = _solve_closed(closed, solve, populations_together)
     for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
         if not np.isfinite(each).all():
-            raise NoAnswerError(f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands")
+            raise NoAnswerError(
+                f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands"
+            )
     met = closed.last if network.all_closed else _met_by_open_arrivals(closed, answer)
     return whole_solution(network, closed, answer, met, _idle(network, closed, answer), method)
 
@@ -329,18 +379,24 @@ def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> Non
     wrong = (cycle == 0) & (network.population[:, classes] > 0)
     if wrong.any():
         name = network.classes[classes[np.argwhere(wrong)[0][1]]]
-        raise NoAnswerError(f"a cycle of {name} takes no time: all its demands and its think time are 0")
+        raise NoAnswerError(
+            f"a cycle of {name} takes no time: all its demands and its think time are 0"
+        )
 
 
 def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool) -> ClosedSolution:
-    """Solve all points, those of one population vector together; classes without customers drop out."""
+    """Solve all points, those of one population vector together; classes without customers drop
+    out.
+    """
     if len(closed.population) == 1:
         return _solve_present(closed, solve)
     present = closed.population > 0
     together = populations_together and (present.sum(axis=1) <= 1).all()
     if present.all() and (together or (closed.population == closed.population[0]).all()):
         return _solve_present(closed, solve)
-    vectors, group = np.unique(present if together else closed.population, axis=0, return_inverse=True)
+    vectors, group = np.unique(
+        present if together else closed.population, axis=0, return_inverse=True
+    )
     parts = [np.flatnonzero(group.reshape(-1) == each) for each in range(len(vectors))]
     return solved_in_parts(closed, parts, lambda part: _solve_present(part, solve))
 
@@ -355,7 +411,9 @@ def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
         return solve(closed)
     throughput, queue = np.zeros_like(closed.delay), np.zeros_like(closed.demand)
     if not len(few):
-        return ClosedSolution(throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool))
+        return ClosedSolution(
+            throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool)
+        )
     found = solve(closed.select(slice(None), few))
     kind = np.result_type(found.throughput, found.queue)
     throughput, queue = throughput.astype(kind), queue.astype(kind)
@@ -364,7 +422,7 @@ def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
 
 
 def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:
-    """Give E[(n + 1) / s(n + 1)] over the closed customers n of each station, (P, K)."""
+    """Return E[(n + 1) / s(n + 1)] over the closed customers n of each station, (P, K)."""
     met: Array = (1 + answer.queue.sum(axis=1)) / closed.last
     for k, speed in closed.several.items():
         chance = answer.probability[k]
@@ -375,7 +433,7 @@ def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:
 
 
 def _idle(network: NetworkArrays, closed: ClosedPart, answer: ClosedSolution) -> dict[int, Array]:
-    """Give P(no closed customer) at stations with rates, by place, (P,)."""
+    """Return P(no closed customer) at stations with rates, by place, (P,)."""
     found = dict[int, Array]()
     if network.plain:
         return found

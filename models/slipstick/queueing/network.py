@@ -18,13 +18,16 @@ Array = NDArray[Any]
 """Real or complex numbers; complex ones carry a derivative in their imaginary part."""
 
 
-ABANDONMENT = "throughput counts customers that are served; times count those that abandon a queue, too"
+ABANDONMENT = (
+    "throughput counts customers that are served; times count those that abandon a queue, too"
+)
 """What the values of a network whose customers have patience stand for."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkArrays:
-    """A queueing network at P points, with R classes and K stations. Build one with `network_arrays`.
+    """A queueing network at P points, with R classes and K stations. Build one with
+    `network_arrays`.
 
     Parameters
     ----------
@@ -35,21 +38,25 @@ class NetworkArrays:
     arrivals : arrivals of each class from outside [1/s], (P, R); 0 where the class is closed
     closed : which classes are closed, (R,)
     discipline : one of `slipstick.vocabulary.DISCIPLINES` for each station
-    servers : servers of each station, (K,); says nothing where the discipline is `is` or rates are given
-    rates : for each station None, or its speed with 1, 2, 3 and more present relative to its service times,
-        (P or 1, m); the last holds for m and more
+    servers : servers of each station, (K,); says nothing where the discipline is `is` or rates are
+        given
+    rates : for each station None, or its speed with 1, 2, 3 and more present relative to its
+        service times, (P or 1, m); the last holds for m and more
     scv : squared coefficient of variation of the service times, (P, R, K); 1 is exponential
     priority : rank of each class, (R, K); the lowest number goes first
     stations, classes : names, for messages
     capacity : for each station the most customers present, in service included, or None
-    blocking : for each station one of `slipstick.vocabulary.BLOCKING`: what becomes of an arrival when it is full
-    bursts : of each class the rates of arrivals between bursts and in bursts, and the rates at which bursts begin and
-        end [1/s], (P, R, 4), 0 where arrivals are Poisson; None where all are
+    blocking : for each station one of `slipstick.vocabulary.BLOCKING`: what becomes of an arrival
+        when it is full
+    bursts : of each class the rates of arrivals between bursts and in bursts, and the rates at
+        which bursts begin and end [1/s], (P, R, 4), 0 where arrivals are Poisson; None where all
+        are
     batch : customers of each class that arrive together; empty where all come one by one
     traced : which classes arrive at the times of a trace; empty where none does
-    patience : mean time after which a customer whose service has not begun abandons a queue [s], (P, R, K), 0 where it
-        waits without a limit; None where all do
-    timeouts : whether the patience of each class at each station is constant; else it is exponential, (R, K)
+    patience : mean time after which a customer whose service has not begun abandons a queue [s],
+        (P, R, K), 0 where it waits without a limit; None where all do
+    timeouts : whether the patience of each class at each station is constant; else it is
+        exponential, (R, K)
     """
 
     service: Array
@@ -75,7 +82,9 @@ class NetworkArrays:
 
     @cached_property
     def losses(self) -> str:
-        """What lets the first station lose customers, a capacity or their patience; empty where there is none."""
+        """What lets the first station lose customers, a capacity or their patience; empty where
+        there is none.
+        """
         for k, name in enumerate(self.stations):
             if self.capacity[k] is not None:
                 return f"{name} has a capacity"
@@ -85,7 +94,9 @@ class NetworkArrays:
 
     @cached_property
     def never_saturated(self) -> NDArray[np.bool_]:
-        """Which stations lose the load that they cannot serve, by a capacity or because all their customers have patience (K,)."""
+        """Which stations lose the load that they cannot serve, by a capacity or because all
+        their customers have patience (K,).
+        """
         if self.patience is None:
             return self.limited
         comes = (self.visits.real > 0) & (self.service.real > 0) & ~self.closed[:, None]
@@ -95,7 +106,9 @@ class NetworkArrays:
 
     @cached_property
     def not_poisson(self) -> str:
-        """How the first class arrives that comes in bursts, in batches or by a trace; empty where there is none."""
+        """How the first class arrives that comes in bursts, in batches or by a trace; empty
+        where there is none.
+        """
         for r, name in enumerate(self.classes):
             if self.traced and self.traced[r]:
                 return f"{name} arrive at the times of a trace"
@@ -164,30 +177,42 @@ class NetworkArrays:
     def without_product_form(self) -> tuple[str, ...]:
         """What keeps each station from having a product form; empty where it has one.
 
-        Each discipline has one for any service times, for one exponential service time of all classes, or never; see
-        `Discipline.product_form`, with sources.
+        Each discipline has one for any service times, for one exponential service time of all
+        classes, or never; see `Discipline.product_form`, with sources.
         """
         if all(DISCIPLINES[each].product_form == ANY_SERVICE for each in self.discipline):
             return ("",) * len(self.stations)
         here, times = self.visits != 0, self.service.real
-        high, low = np.max(times, axis=1, where=here, initial=0.0), np.min(times, axis=1, where=here, initial=np.inf)
+        high, low = (
+            np.max(times, axis=1, where=here, initial=0.0),
+            np.min(times, axis=1, where=here, initial=np.inf),
+        )
         differ = (high > low * (1 + 1e-12)).any(axis=0)
         uneven = (here & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
         return tuple(map(_why_not, self.discipline, differ, uneven))
 
     def select(self, points: Any) -> NetworkArrays:
         """Take some of the points, by slice, mask or indices."""
-        rates = tuple(None if each is None else each if len(each) == 1 else each[points] for each in self.rates)
+        rates = tuple(
+            None if each is None else each if len(each) == 1 else each[points]
+            for each in self.rates
+        )
         names = ("service", "visits", "think", "population", "arrivals", "scv")
         bursts = None if self.bursts is None else self.bursts[points]
         patience = None if self.patience is None else self.patience[points]
         return replace(
-            self, rates=rates, bursts=bursts, patience=patience, **{name: getattr(self, name)[points] for name in names}
+            self,
+            rates=rates,
+            bursts=bursts,
+            patience=patience,
+            **{name: getattr(self, name)[points] for name in names},
         )
 
 
 Speeds = dict[int, Array]
-"""Of stations whose speed depends on the number present, with 1, 2, 3 ... of them; the last holds for more."""
+"""Of stations whose speed depends on the number present, with 1, 2, 3 ... of them; the last
+holds for more.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +227,10 @@ class ClosedPart:
     delay : think time and demand at the delays (P, R) [s]
     population : (P, R)
     last : speed of each of the stations with very many closed customers, (P or 1, K)
-    several : where the speed depends on their number, by place in K: with 1, 2, 3 ... of them, (P or 1, m)
-    empty : P(no open customer | no closed customer) at stations that open classes use, by place in K, (P,)
+    several : where the speed depends on their number, by place in K: with 1, 2, 3 ... of them, (P
+        or 1, m)
+    empty : P(no open customer | no closed customer) at stations that open classes use, by place in
+        K, (P,)
     """
 
     classes: Array
@@ -217,10 +244,17 @@ class ClosedPart:
 
     def select(self, points: Any, classes: Any = slice(None)) -> ClosedPart:
         """Take some of the points and of the classes, by slice, mask or indices."""
-        cut = {name: getattr(self, name)[points][:, classes] for name in ("demand", "delay", "population")}
-        few, empty = ({k: _few(each, points) for k, each in of.items()} for of in (self.several, self.empty))
+        cut = {
+            name: getattr(self, name)[points][:, classes]
+            for name in ("demand", "delay", "population")
+        }
+        few, empty = (
+            {k: _few(each, points) for k, each in of.items()} for of in (self.several, self.empty)
+        )
         last = _few(self.last, points)
-        return replace(self, classes=self.classes[classes], **cut, last=last, several=few, empty=empty)
+        return replace(
+            self, classes=self.classes[classes], **cut, last=last, several=few, empty=empty
+        )
 
 
 def _few(values: Array, points: Any) -> Array:
@@ -265,7 +299,9 @@ def solved_in_parts(
             shown.append(None)
             continue
         # Where a part has fewer customers, more of them have no probability.
-        every = np.zeros((points, max(each.shape[1] for each in known)), dtype=np.result_type(*known))
+        every = np.zeros(
+            (points, max(each.shape[1] for each in known)), dtype=np.result_type(*known)
+        )
         for rows, chance in zip(parts, known, strict=True):
             every[rows, : chance.shape[1]] = chance
         shown.append(every)
@@ -287,17 +323,18 @@ def blocks(points: int, most: int) -> list[Array]:
 
 @dataclass(frozen=True, eq=False)
 class NetworkSolution:
-    """The solution of a network at P points. A cycle of an open class is one passage through the network.
+    """The solution of a network at P points. A cycle of an open class is one passage through the
+    network.
 
     Parameters
     ----------
     throughput : cycles of each class [1/s], (P, R)
     residence : time at a station in one cycle, waiting included, all visits together [s], (P, R, K)
     queue : mean number present, in service included, (P, R, K)
-    utilization : busy servers / servers, (P, R, K); at a station with `rates` the classes' shares of
-        P(not empty), in proportion to the work done for each; at a delay the mean number present
-    probability : for each station None, or P(n present, all classes together) for n = 0, 1, ..., (P, n);
-        where open classes make n unbounded, for n below 100
+    utilization : busy servers / servers, (P, R, K); at a station with `rates` the classes' shares
+        of P(not empty), in proportion to the work done for each; at a delay the mean number present
+    probability : for each station None, or P(n present, all classes together) for n = 0, 1, ...,
+        (P, n); where open classes make n unbounded, for n below 100
     method : the solver and its variant
     exact : whether this is the network's expectation to rounding
     rule : when an iteration stopped; empty where nothing iterates
@@ -321,19 +358,24 @@ class NetworkSolution:
 
 @dataclass(frozen=True, eq=False)
 class MarkovSolution(NetworkSolution):
-    """A solution by a Markov chain, which also counts losses and services, with the size of its chain.
+    """A solution by a Markov chain, which also counts losses and services, with the size of its
+    chain.
 
-    Where customers abandon queues, residence times are those of a cycle that begins, whether it is completed or not.
+    Where customers abandon queues, residence times are those of a cycle that begins, whether it is
+    completed or not.
 
     Parameters
     ----------
     loss : probability that a customer arriving at a station is lost there [1], (P, R, K)
     ended : services that end [1/s], (P, R, K)
     begun : cycles of each class that begin, at its first station [1/s], (P, R)
-    abandoned : probability that a customer abandons the queue of a station that it is at [1], (P, R, K)
+    abandoned : probability that a customer abandons the queue of a station that it is at [1], (P,
+        R, K)
     states : how many states the chain has (P,)
-    truncation : customers of open classes in all at which the chain was truncated, 0 if it was not (P,)
-    beyond : probability of more open customers than that, continued geometrically from the last levels [1] (P,)
+    truncation : customers of open classes in all at which the chain was truncated, 0 if it was not
+        (P,)
+    beyond : probability of more open customers than that, continued geometrically from the last
+        levels [1] (P,)
     """
 
     loss: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
@@ -349,19 +391,26 @@ def quotient(above: Array, below: Array, otherwise: float = 0.0) -> Array:
     """Divide, and give another number where the divisor is 0."""
     above, below = np.broadcast_arrays(above, below)
     return np.divide(
-        above, below, out=np.full(above.shape, otherwise, np.result_type(above, below, float)), where=below != 0
+        above,
+        below,
+        out=np.full(above.shape, otherwise, np.result_type(above, below, float)),
+        where=below != 0,
     )
 
 
 def have_one_value(values: Array, here: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell at which stations all classes that come there have the same value (..., K), of arrays (..., R, K)."""
+    """Tell at which stations all classes that come there have the same value (..., K), of arrays
+    (..., R, K).
+    """
     high = np.max(values.real, axis=-2, where=here, initial=0.0)
     same: NDArray[np.bool_] = high <= np.min(values.real, axis=-2, where=here, initial=np.inf)
     return same
 
 
 def sum_over_stations(values: Array) -> Array:
-    """Add up the last axis of (P, R, K), as one product: sums of short rows, one by one, take several times as long."""
+    """Add up the last axis of (P, R, K), as one product: sums of short rows, one by one, take
+    several times as long.
+    """
     points, classes, stations = values.shape
     if points * classes < 50:
         return np.asarray(np.add.reduce(values, axis=2))
@@ -375,7 +424,10 @@ def _why_not(discipline: str, differ: bool, uneven: bool) -> str:
         return "has priorities"
     if kind.product_form == ANY_SERVICE or not (differ or uneven):
         return ""
-    return f"is {kind.title} and its {'service times differ between classes' if differ else 'scv is not 1'}"
+    return (
+        f"is {kind.title} and its"
+        f" {'service times differ between classes' if differ else 'scv is not 1'}"
+    )
 
 
 def network_arrays(
@@ -402,8 +454,8 @@ def network_arrays(
     ----------
     service, visits, scv : (K,), (R, K) or (P, R, K)
     population, arrivals, think : a number, (R,) or (P, R)
-    closed : which classes are closed, (R,); by default all if only a population is given, none if only
-        arrivals are; with both, those without arrivals
+    closed : which classes are closed, (R,); by default all if only a population is given, none if
+        only arrivals are; with both, those without arrivals
     discipline, servers : one for all stations or one each
     rates : for each station None or its relative speeds, (m,) or (P, m)
     priority : a number, (R,) or (R, K)
@@ -411,7 +463,8 @@ def network_arrays(
 
     Raises
     ------
-    ModelError : a number is not finite or out of its range, a discipline is not known, or shapes do not fit
+    ModelError : a number is not finite or out of its range, a discipline is not known, or shapes do
+        not fit
 
     >>> two = network_arrays([0.005, 0.030], population=20, think=5.0)
     >>> two.demand.shape, two.population.tolist(), two.stations
@@ -426,8 +479,12 @@ def network_arrays(
     points, kinds = np.broadcast(np.empty((points, kinds)), named, *squares.values()).shape
     if closed is None:
         both = population is not None and arrivals is not None
-        closed = np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0) if both else arrivals is None
-    spread: dict[str, Any] = {name: _spread(each, (points, kinds, count), name) for name, each in cubes.items()}
+        closed = (
+            np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0) if both else arrivals is None
+        )
+    spread: dict[str, Any] = {
+        name: _spread(each, (points, kinds, count), name) for name, each in cubes.items()
+    }
     ranks, number = np.asarray(priority, dtype=np.int64), _numbers(servers)
     many = squares.pop("population")
     spread |= {name: _spread(each, (points, kinds), name) for name, each in squares.items()}
@@ -437,7 +494,10 @@ def network_arrays(
         closed=np.full(kinds, closed, dtype=bool),
         discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
         servers=_spread(number, (count,), "servers").astype(np.int64),
-        rates=tuple(None if each is None else np.atleast_2d(_numbers(each)) for each in rates or (None,) * count),
+        rates=tuple(
+            None if each is None else np.atleast_2d(_numbers(each))
+            for each in rates or (None,) * count
+        ),
         priority=_spread(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count), "priority"),
         stations=tuple(stations or (f"station {k + 1}" for k in range(count))),
         classes=tuple(classes or (f"class {r + 1}" for r in range(kinds))),
@@ -458,20 +518,31 @@ def _spread(values: Array, shape: tuple[int, ...], name: str) -> Array:
     try:
         full[...] = values
     except ValueError:
-        raise ModelError(f"{name} has the shape {values.shape}, which does not fit {shape}") from None
+        raise ModelError(
+            f"{name} has the shape {values.shape}, which does not fit {shape}"
+        ) from None
     return full
 
 
 def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array]) -> None:
-    """Refuse values that no network can have; the numbers are checked as `given`, before they are spread over all points."""
+    """Refuse values that no network can have; the numbers are checked as `given`, before they
+    are spread over all points.
+    """
     count = len(built.stations)
     for name in ("discipline", "rates", "capacity", "blocking"):
         if len(getattr(built, name)) != count:
-            raise ModelError(f"{name} is given for {len(getattr(built, name))} stations; there are {count}")
-    for what, known, used in (("blocking", BLOCKING, built.blocking), ("discipline", DISCIPLINES, built.discipline)):
+            raise ModelError(
+                f"{name} is given for {len(getattr(built, name))} stations; there are {count}"
+            )
+    for what, known, used in (
+        ("blocking", BLOCKING, built.blocking),
+        ("discipline", DISCIPLINES, built.discipline),
+    ):
         for station, each in zip(built.stations, used, strict=True):
             if each not in known:
-                raise ModelError(f"{station}: there is no {what} {each!r}; known: {', '.join(known)}")
+                raise ModelError(
+                    f"{station}: there is no {what} {each!r}; known: {', '.join(known)}"
+                )
     for station, most, rates in zip(built.stations, built.capacity, built.rates, strict=True):
         if most is not None and most < 1:
             raise ModelError(f"{station}: capacity must be at least 1, got {most}")
@@ -486,7 +557,9 @@ def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array
 
 
 def _in_range(values: Array, whole: bool) -> bool:
-    """Tell whether all are finite and none negative; most are one number, which Python compares sooner."""
+    """Return whether all are finite and none negative; most are one number, which Python compares
+    sooner.
+    """
     if values.size == 1:
         value = values.item()
         return bool(0 <= value.real < np.inf and (not whole or value == value.real // 1))
@@ -501,4 +574,6 @@ def _refuse_number(built: NetworkArrays, name: str, values: Array, whole: bool) 
     where = built.classes[place[1]] if full.ndim > 1 else built.stations[place[0]]
     where += f" at {built.stations[place[2]]}" if full.ndim > 2 else ""
     kind = "whole" if whole else "finite"
-    raise ModelError(f"{where}: {name} is {full[place].real:g}; give a {kind} number that is not negative")
+    raise ModelError(
+        f"{where}: {name} is {full[place].real:g}; give a {kind} number that is not negative"
+    )

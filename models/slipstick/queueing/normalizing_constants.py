@@ -1,16 +1,19 @@
-"""Closed classes, exactly: normalizing constants, of one class as power series and of several over the lattice of populations.
+"""Closed classes, exactly: normalizing constants, of one class as power series and of several over
+the lattice of populations.
 
-A station turns the series g into f g, where f(x) = sum of x^n d^n / (s(1) ... s(n)). Beyond its last speed f is
-geometric, so f g is a short sum and one first-order recurrence, in which every term is positive: nothing cancels,
-whatever the population and the number of servers. The textbook recursion for such stations subtracts instead,
-and gives negative throughputs. The recurrence of one class runs over all points and populations together (`geometric`).
+A station turns the series g into f g, where f(x) = sum of x^n d^n / (s(1) ... s(n)). Beyond its
+last speed f is geometric, so f g is a short sum and one first-order recurrence, in which every term
+is positive: nothing cancels, whatever the population and the number of servers. The textbook
+recursion for such stations subtracts instead, and gives negative throughputs. The recurrence of one
+class runs over all points and populations together (`geometric`).
 
-With several classes there is one variable a class, and B = sum over r of d_r x_r takes the place of x d. The lattice is
-cut into planes of n_1 + ... + n_R = s and each plane stored by (n_2, ..., n_R). Then x_1 leads from a plane to the next
-at the same place, x_r one place further, and all single servers together are one matrix product a plane.
+With several classes there is one variable a class, and B = sum over r of d_r x_r takes the place of
+x d. The lattice is cut into planes of n_1 + ... + n_R = s and each plane stored by (n_2, ..., n_R).
+Then x_1 leads from a plane to the next at the same place, x_r one place further, and all single
+servers together are one matrix product a plane.
 
-Sources: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975, 283-294, for the
-recurrences.
+Sources: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Kobayashi, IBM J. Res. Dev. 19(3), 1975,
+283-294, for the recurrences.
 """
 
 from __future__ import annotations
@@ -24,13 +27,24 @@ from typing import Any
 from slipstick.late import np
 from slipstick.limits import check_cost
 from slipstick.queueing.compiled import loop, power_sums, recurrences
-from slipstick.queueing.network import Array, ClosedPart, ClosedSolution, Speeds, blocks, solved_in_parts
+from slipstick.queueing.network import (
+    Array,
+    ClosedPart,
+    ClosedSolution,
+    Speeds,
+    blocks,
+    solved_in_parts,
+)
 
 SHORT_ROWS, MANY_ROWS = 64, 200
-"""The length of rows that are computed side by side; of many of them, three times that. Measured: the faster way."""
+"""The length of rows that are computed side by side; of many of them, three times that.
+Measured: the faster way.
+"""
 
 MOST_TOGETHER = 16
-"""Stations whose recurrences are one matrix: its powers take time by the third power of their number."""
+"""Stations whose recurrences are one matrix: its powers take time by the third power of their
+number.
+"""
 
 MOST_NUMBERS = 4_000_000
 """Points are taken in blocks, so that no array is larger unless one point needs it."""
@@ -39,38 +53,50 @@ MOST_NUMBERS = 4_000_000
 def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:
     """Solve a closed network of one class.
 
-    Points that differ in nothing but the population share one series, so the curve over N costs one recursion.
+    Points that differ in nothing but the population share one series, so the curve over N costs one
+    recursion.
 
     Parameters
     ----------
     closed : the network; populations may differ between points
-    marginals : whether to give the probabilities of single servers too; the others' are known in any case
+    marginals : whether to give the probabilities of single servers too; the others' are known in
+        any case
     """
     most = int(closed.population.max(initial=0))
     check_size(closed, marginals)
     points, _, stations = closed.demand.shape
     block = MOST_NUMBERS // ((most + 1) * max(1, stations))
-    # Of single servers a series is all that a point needs, and points that differ in the population alone have one.
+    # Of single servers a series is all that a point needs, and points that differ in the population
+    # alone have one.
     shared = points > block and not closed.several and not marginals
     if (len(_distinct(closed)[0]) if shared else points) <= block:
         return _solve_block(closed, marginals)
-    return solved_in_parts(closed, blocks(points, block), lambda part: _solve_block(part, marginals))
+    return solved_in_parts(
+        closed, blocks(points, block), lambda part: _solve_block(part, marginals)
+    )
 
 
 def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
-    """Find the points that differ in more than the population, and for each point which of these it is."""
+    """Find the points that differ in more than the population, and for each point which of these
+    it is.
+    """
     points = np.arange(len(closed.demand))
     if len(points) == 1 or (closed.population == closed.population[0]).all():
         return points, points
     varied = [each for each in (closed.last, *closed.several.values()) if len(each) > 1]
     columns = np.concatenate([closed.demand[:, 0].T, closed.delay.T, *(each.T for each in varied)])
-    # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes, all columns at once.
+    # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes,
+    # all columns at once.
     begins = np.ones(len(points), dtype=bool)
     begins[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
     keys = np.ascontiguousarray(columns[:, begins].T)
     whole = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
     _, rows, row_of = np.unique(whole, return_index=True, return_inverse=True)
-    return (points[begins][rows], row_of[np.cumsum(begins) - 1]) if len(rows) < len(points) else (points, points)
+    return (
+        (points[begins][rows], row_of[np.cumsum(begins) - 1])
+        if len(rows) < len(points)
+        else (points, points)
+    )
 
 
 def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
@@ -97,13 +123,17 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
 
 
 def _scale(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
-    """Guess the throughput, so that scaled demands are about the load and the series neither grows nor dies [1/s].
+    """Guess the throughput, so that scaled demands are about the load and the series neither grows
+    nor dies [1/s].
 
-    The upper balanced job bound, with a station of several speeds as one of its last speed and a delay.
+    The upper balanced job bound, with a station of several speeds as one of its last speed and a
+    delay.
     """
     cycle, total = np.maximum(delay + demand.sum(axis=1), 1e-300), pace.sum(axis=1)
     present = (population - 1) * total * total / (max(1, demand.shape[1]) * cycle)
-    slowest = np.maximum(pace.max(axis=1, initial=1e-300), (cycle + present) / np.maximum(population, 1))
+    slowest = np.maximum(
+        pace.max(axis=1, initial=1e-300), (cycle + present) / np.maximum(population, 1)
+    )
     scale: Array = 1 / slowest
     return scale
 
@@ -122,7 +152,9 @@ class _Series:
         self.singles = [k for k in range(len(load)) if k not in several]
         base = self._add(self.start, self.singles)
         # What a station of several speeds holds follows from the product of all others.
-        self.without = {k: self._add(base, [other for other in several if other != k]) for k in several}
+        self.without = {
+            k: self._add(base, [other for other in several if other != k]) for k in several
+        }
         self.total = base
         for k in list(several)[:1]:
             self.total = self._add(self.without[k], [k])
@@ -133,8 +165,12 @@ class _Series:
             series = serve(series, self.load[k], self.pace[k], self.several[k])
         return series
 
-    def stations(self, row: Array, population: Array, here: Array, marginals: bool) -> tuple[Array, list[Array | None]]:
-        """Give each point's queues (P, K) and probabilities (P, N + 1); `here` are the constants of their populations (P,)."""
+    def stations(
+        self, row: Array, population: Array, here: Array, marginals: bool
+    ) -> tuple[Array, list[Array | None]]:
+        """Return each point's queues (P, K) and probabilities (P, N + 1); `here` are the constants
+        of their populations (P,).
+        """
         queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
         shown: list[Array | None] = [None] * len(self.load)
         if self.singles:
@@ -148,7 +184,9 @@ class _Series:
         return queue, shown
 
     def _single_queues(self, row: Array, population: Array) -> Array:
-        """Sum d^j G(N - j) over j >= 1: by powers where each row is asked for once, else by the recurrence."""
+        """Sum d^j G(N - j) over j >= 1: by powers where each row is asked for once, else by the
+        recurrence.
+        """
         pace = (self.pace[self.singles] if self.several else self.pace).T
         run = loop(power_sums, self.total)
         if run:
@@ -165,7 +203,7 @@ class _Series:
         return np.asarray(found * (population > 0)).T
 
     def _backwards(self, series: Array, row: Array, population: Array) -> Array:
-        """Give series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
+        """Return series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
         if (population == self.length - 1).all():
             return series[row, ::-1].copy()
         index = population[:, None] - np.arange(self.length)
@@ -178,7 +216,9 @@ class _Series:
 
 
 def terms(load: Array, speed: Array, length: int) -> Array:
-    """Give load^n / (s(1) ... s(n)) for n = 0..length-1, (P, length), times a constant of each point."""
+    """Return load^n / (s(1) ... s(n)) for n = 0..length-1, (P, length), times a constant of each
+    point.
+    """
     known = min(speed.shape[1], length - 1)
     ratio = np.empty((len(load), length), dtype=np.result_type(load, speed))
     ratio[:, 0] = 1
@@ -187,14 +227,15 @@ def terms(load: Array, speed: Array, length: int) -> Array:
     product: Array = np.multiply.accumulate(ratio, axis=1)
     if product.real.max(initial=0.0) < 1e100:
         return product
-    # Thousands of customers that think or are served at once: the terms are too large but in logarithms.
+    # Thousands of customers that think or are served at once: the terms are too large but in
+    # logarithms.
     logs = np.add.accumulate(np.log(np.where(ratio == 0, 1e-300, ratio)), axis=1)
     scaled: Array = np.exp(logs - logs.real.max(axis=1, keepdims=True))
     return scaled
 
 
 def polynomial(coefficients: Array, at: Array) -> Array:
-    """Give sum of c(n) x^n for n = 0..L-1, with c (P, L) and several x for each, (P, K).
+    """Return sum of c(n) x^n for n = 0..L-1, with c (P, L) and several x for each, (P, K).
 
     Two tables of about sqrt(L) powers instead of one of L.
     """
@@ -217,7 +258,8 @@ def polynomial(coefficients: Array, at: Array) -> Array:
 def geometric(series: Array, *paces: Array) -> Array:
     """Run y(n) = x(n) + pace y(n - 1) along each row for one pace (P,) after the other.
 
-    Short rows, and many of them, are run side by side, number by number; others in blocks (`_in_blocks`).
+    Short rows, and many of them, are run side by side, number by number; others in blocks
+    (`_in_blocks`).
     """
     points, length = series.shape
     kind = np.result_type(series, *paces)
@@ -227,9 +269,13 @@ def geometric(series: Array, *paces: Array) -> Array:
         return series
     if length > SHORT_ROWS and (points < MANY_ROWS or length > 3 * SHORT_ROWS):
         for first in range(0, len(paces), MOST_TOGETHER):
-            series = _in_blocks(series, np.stack(paces[first : first + MOST_TOGETHER], axis=1), kind)
+            series = _in_blocks(
+                series, np.stack(paces[first : first + MOST_TOGETHER], axis=1), kind
+            )
         return series.astype(kind, copy=False)
-    terms: list[Any] = list(series.T.astype(kind)) if points > 1 else series[0].astype(kind).tolist()
+    terms: list[Any] = (
+        list(series.T.astype(kind)) if points > 1 else series[0].astype(kind).tolist()
+    )
     for pace in paces if points > 1 else np.concatenate([np.zeros(0), *paces]).tolist():
 
         def step(before: Any, term: Any, pace: Any = pace) -> Any:
@@ -240,18 +286,21 @@ def geometric(series: Array, *paces: Array) -> Array:
 
 
 def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
-    """Run the recurrences of K paces (P, K), each on the row of the one before, as matrix products over blocks of a row.
+    """Run the recurrences of K paces (P, K), each on the row of the one before, as matrix products
+    over blocks of a row.
 
-    With y(n) the K rows at n, y_k(n) = x(n) + sum over i <= k of pace_i y_i(n - 1) = (x(n) 1 + M y(n - 1))_k. So a block is
-    what its own numbers give and what the K rows at the end of the block before give, by powers of M, and these ends are one
-    more recurrence; both double the number of steps at a time. No term is negative, as in the recurrences themselves.
+    With y(n) the K rows at n, y_k(n) = x(n) + sum over i <= k of pace_i y_i(n - 1) = (x(n) 1 + M
+    y(n - 1))_k. So a block is what its own numbers give and what the K rows at the end of the block
+    before give, by powers of M, and these ends are one more recurrence; both double the number of
+    steps at a time. No term is negative, as in the recurrences themselves.
     """
     (points, length), stations = series.shape, paces.shape[1]
     width = min(128, 1 << (length - 1).bit_length() // 2)
     rows = -(-length // width)
     blocks = np.zeros((points, rows, width), dtype=kind)
     blocks.reshape(points, -1)[:, :length] = series
-    # M from its right, from a one in every row, and from its left, to the last row: after 1, 2, 4 ... steps.
+    # M from its right, from a one in every row, and from its left, to the last row: after 1, 2, 4
+    # ... steps.
     both = np.empty((points, 2, stations, stations), dtype=kind)
     np.multiply(paces[:, :, None], np.tri(stations).T, out=both[:, 0])
     both[:, 1] = both[:, 0].transpose(0, 2, 1)
@@ -268,7 +317,9 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     answer[:, width:] = powers[:, 0, :, -1]
     size = answer.itemsize
     # By [i, j], what a one at i gives at j: rows that overlap in memory.
-    within = np.ndarray((points, width, width), kind, answer, width * size, (2 * width * size, -size, size))
+    within = np.ndarray(
+        (points, width, width), kind, answer, width * size, (2 * width * size, -size, size)
+    )
     found = blocks @ within
     found[:, 1:] += ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
     whole: Array = found.reshape(points, -1)[:, :length]
@@ -294,17 +345,22 @@ def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:
 
 
 def check_size(closed: ClosedPart, marginals: bool = False) -> None:
-    """Refuse a lattice that would take long or fill the memory; its steps take about 1 ns, measured to a factor of three.
+    """Refuse a lattice that would take long or fill the memory; its steps take about 1 ns, measured
+    to a factor of three.
 
-    One class: the recurrences and, once for each station of several speeds, its sum. Several: the places of all planes, each
-    copied and times a matrix; all planes once more for each number at each station of several speeds. A plane is begun for
-    all points at once, in about 7 us. The constants are for memory: 40 B of each population or place, 1 GB at the limit.
+    One class: the recurrences and, once for each station of several speeds, its sum. Several: the
+    places of all planes, each copied and times a matrix; all planes once more for each number at
+    each station of several speeds. A plane is begun for all points at once, in about 7 us. The
+    constants are for memory: 40 B of each population or place, 1 GB at the limit.
 
     Raises
     ------
     NoAnswerError : with the number of steps, and what to ask for instead
     """
-    vector, stations = tuple(closed.population.max(axis=0, initial=0).tolist()), closed.demand.shape[2]
+    vector, stations = (
+        tuple(closed.population.max(axis=0, initial=0).tolist()),
+        closed.demand.shape[2],
+    )
     count, classes = sorted(vector), len(vector)
     varying = stations if marginals else len(closed.several)
     listed = sum(min(each.shape[1], sum(count)) for each in closed.several.values())
@@ -314,7 +370,9 @@ def check_size(closed: ClosedPart, marginals: bool = False) -> None:
         planes = sum(count) + 1
         places = planes * prod(each + 1 for each in count[:-1])
         singles = 400 + 4 * classes * stations + classes * stations**2 // 4
-        steps = places * (singles + 4 * classes * varying * (planes + listed)) + 7000 * planes // len(closed.demand)
+        steps = places * (
+            singles + 4 * classes * varying * (planes + listed)
+        ) + 7000 * planes // len(closed.demand)
     what = f"the lattice of populations {vector} takes {steps:,} steps"
     otherwise = "ask for linearizer or schweitzer, which do not grow with it"
     check_cost("lattice", steps, what, otherwise, points=len(closed.demand))
@@ -326,7 +384,8 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
     Parameters
     ----------
     closed : the network, of the same populations at all points
-    marginals : whether to give the probabilities of single servers too; costs as much again for each pair of them
+    marginals : whether to give the probabilities of single servers too; costs as much again for
+        each pair of them
 
     Raises
     ------
@@ -338,8 +397,13 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
     size = prod(int(each) + 1 for each in population[order][1:])
     points, _, stations = closed.demand.shape
     if marginals:
-        closed = replace(closed, several={k: closed.several.get(k, closed.last[:, k, None]) for k in range(stations)})
-    numbers = size * (int(population.sum()) + 1 if closed.several else 2 * closed.demand[0].size + 1)
+        closed = replace(
+            closed,
+            several={k: closed.several.get(k, closed.last[:, k, None]) for k in range(stations)},
+        )
+    numbers = size * (
+        int(population.sum()) + 1 if closed.several else 2 * closed.demand[0].size + 1
+    )
     ordered = closed.select(slice(None), order)
     found = solved_in_parts(ordered, blocks(points, MOST_NUMBERS // numbers), _solve_lattice)
     back = np.argsort(order, kind="stable")
@@ -347,7 +411,12 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
 
 
 def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
-    demand, delay, several, population = closed.demand, closed.delay, closed.several, closed.population[0]
+    demand, delay, several, population = (
+        closed.demand,
+        closed.delay,
+        closed.several,
+        closed.population[0],
+    )
     pace = demand / closed.last[:, None]
     scale = _scales(demand.real, pace.real, delay.real, population)
     load, pace, grid = demand * scale[:, :, None], pace * scale[:, :, None], _Grid(population)
@@ -366,7 +435,9 @@ def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
 
 
 def _scales(demand: Array, pace: Array, delay: Array, population: Array) -> Array:
-    """Guess the throughputs (P, R) [1/s]: each class behind its share of all others, no station above its limit."""
+    """Guess the throughputs (P, R) [1/s]: each class behind its share of all others, no station
+    above its limit.
+    """
     away = delay + (demand - pace).sum(axis=2)
     present = 1 + (population.sum() - 1) / max(1, demand.shape[2])
     guess = population / np.maximum(away + pace.sum(axis=2) * present, 1e-300)
@@ -384,8 +455,13 @@ class _Grid:
         self.shape = tuple(each + 1 for each in self.population[1:])
         rest = len(self.shape)
         # For class r > 1: where its customers come to, and where they came from.
-        self.to = [tuple(slice(1, None) if i == r else slice(None) for i in range(rest)) for r in range(rest)]
-        self.of = [tuple(slice(-1) if i == r else slice(None) for i in range(rest)) for r in range(rest)]
+        self.to = [
+            tuple(slice(1, None) if i == r else slice(None) for i in range(rest))
+            for r in range(rest)
+        ]
+        self.of = [
+            tuple(slice(-1) if i == r else slice(None) for i in range(rest)) for r in range(rest)
+        ]
         last = tuple(self.population[1:])
         self.corner = last
         # One customer fewer of each class: in the plane before the last.
@@ -399,7 +475,9 @@ class _Grid:
         return (slice(None), *at)
 
     def ends(self, planes: Array) -> tuple[Array, Array]:
-        """Pick the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and (P, R, ...)."""
+        """Pick the values at N and at N - e_r from planes (P, S, n_2.., n_R, ...): (P, ...) and
+        (P, R, ...).
+        """
         return planes[:, -1][self.place(self.corner)], self.less(planes[:, -2])
 
     def less(self, plane: Array) -> Array:
@@ -407,20 +485,27 @@ class _Grid:
         return np.stack([plane[self.place(each)] for each in self.before], axis=1)
 
     def thinking(self, away: Array) -> Array:
-        """Give the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
+        """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
         points = len(away)
         if not away.any():
             alone = np.zeros((points, self.planes, *self.shape), dtype=away.dtype)
             alone.reshape(points, -1)[:, 0] = 1
             return alone
-        own = [terms(away[:, r], np.arange(1.0, n + 1)[None], n + 1) for r, n in enumerate(self.population)]
+        own = [
+            terms(away[:, r], np.arange(1.0, n + 1)[None], n + 1)
+            for r, n in enumerate(self.population)
+        ]
         rest = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
         for r, each in enumerate(own[1:]):
-            rest = rest * each.reshape(points, *(-1 if i == r else 1 for i in range(len(self.shape))))
+            rest = rest * each.reshape(
+                points, *(-1 if i == r else 1 for i in range(len(self.shape)))
+            )
         others = sum(np.indices(self.shape)) if self.shape else np.zeros(())
         first = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape)) - others
         inside = (first >= 0) & (first <= self.population[0])
-        planes: Array = np.where(inside, own[0][:, np.clip(first, 0, self.population[0])], 0.0) * rest[:, None]
+        planes: Array = (
+            np.where(inside, own[0][:, np.clip(first, 0, self.population[0])], 0.0) * rest[:, None]
+        )
         return planes
 
     def shifted(self, planes: Array, load: Array) -> Array:
@@ -429,13 +514,17 @@ class _Grid:
         moved = np.zeros_like(planes)
         moved[:, 1:] = load[:, 0][wide] * planes[:, :-1]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True)):
-            moved[(slice(None), slice(1, None), *to)] += load[:, r + 1][wide] * planes[(slice(None), slice(-1), *of)]
+            moved[(slice(None), slice(1, None), *to)] += (
+                load[:, r + 1][wide] * planes[(slice(None), slice(-1), *of)]
+            )
         return moved
 
     def sweep(self, start: Array, steps: Array, width: int) -> Iterator[Array]:
-        """Run z(s) = sum over r of z(s - 1, one fewer of class r) M_r + start(s), yielding (P, n_2.., n_R, J).
+        """Run z(s) = sum over r of z(s - 1, one fewer of class r) M_r + start(s), yielding (P,
+        n_2.., n_R, J).
 
-        `steps` is (P or 1, R J, J): the M_r below each other. `start` enters every one of the J columns.
+        `steps` is (P or 1, R J, J): the M_r below each other. `start` enters every one of the J
+        columns.
         """
         points, columns = len(start), len(self.population) * width
         kind = np.result_type(start, steps)
@@ -443,11 +532,19 @@ class _Grid:
         # What a plane is made of: itself one customer of each class back, and what starts there.
         sources = np.zeros((points, *self.shape, columns + 1), dtype=kind)
         steps = np.concatenate([steps, np.ones((len(steps), 1, width))], axis=1).astype(kind)
-        flat, flat_sources = plane.reshape(points, -1, width), sources.reshape(points, -1, columns + 1)
+        flat, flat_sources = (
+            plane.reshape(points, -1, width),
+            sources.reshape(points, -1, columns + 1),
+        )
         whole = slice(None)
         moves = [(sources[..., :width], plane)]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
-            moves.append((sources[(whole, *to, slice(r * width, (r + 1) * width))], plane[(whole, *of, whole)]))
+            moves.append(
+                (
+                    sources[(whole, *to, slice(r * width, (r + 1) * width))],
+                    plane[(whole, *of, whole)],
+                )
+            )
         thick = prod(self.shape[1:])
         for s in range(self.planes):
             # Places in the first of the plane's axes that lead from the origin to the corner.
@@ -460,23 +557,30 @@ class _Grid:
             yield plane
 
     def repeated(self, planes: Array, pace: Array) -> Array:
-        """Give all planes of planes / (1 - B), with the paces (P, R) of one station."""
+        """Return all planes of planes / (1 - B), with the paces (P, R) of one station."""
         return np.stack(
-            [plane[..., 0].copy() for plane in self.sweep(planes, _steps(pace[:, :, None], np.ones((1, 1))), 1)], axis=1
+            [
+                plane[..., 0].copy()
+                for plane in self.sweep(planes, _steps(pace[:, :, None], np.ones((1, 1))), 1)
+            ],
+            axis=1,
         )
 
 
 def _steps(pace: Array, linked: Array) -> Array:
-    """Give the matrices M_r of `_Grid.sweep` below each other, by the paces (P, R, K) and which columns (K, J) a station feeds."""
+    """Return the matrices M_r of `_Grid.sweep` below each other, by the paces (P, R, K) and which
+    columns (K, J) a station feeds.
+    """
     return np.asarray((pace[..., None] * linked).reshape(len(pace), -1, linked.shape[1]))
 
 
 def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array, Array]:
-    """Give G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
+    """Return G(N), G(N - e_r) and G(N) times the queues, of single servers and delays."""
     stations = pace.shape[2]
     if stations == 0:
         return (*grid.ends(start), np.zeros_like(pace))
-    # Beside each station's product with those before it, the whole product with that station once more.
+    # Beside each station's product with those before it, the whole product with that station once
+    # more.
     every = np.ones((stations, stations))
     linked = np.block([[np.triu(every), every], [0 * every, np.eye(stations)]])
     planes = grid.sweep(start, _steps(np.tile(pace, 2), linked), 2 * stations)
@@ -490,11 +594,15 @@ def _singles_only(grid: _Grid, start: Array, pace: Array) -> tuple[Array, Array,
 def _with_several(
     grid: _Grid, start: Array, load: Array, pace: Array, several: Speeds
 ) -> tuple[Array, Array, Array, list[Array | None]]:
-    """Give G(N), G(N - e_r), the queues and the probabilities, where some station has several speeds."""
+    """Return G(N), G(N - e_r), the queues and the probabilities, where some station has several
+    speeds.
+    """
     stations = load.shape[2]
     base, singles = start, [k for k in range(stations) if k not in several]
     if singles:
-        planes = grid.sweep(start, _steps(pace[:, :, singles], np.tri(len(singles)).T), len(singles))
+        planes = grid.sweep(
+            start, _steps(pace[:, :, singles], np.tri(len(singles)).T), len(singles)
+        )
         base = np.stack([plane[..., -1].copy() for plane in planes], axis=1)
     queue = np.zeros(load.shape, dtype=np.result_type(load, base))
     shown: list[Array | None] = [None] * stations
@@ -507,7 +615,9 @@ def _with_several(
         total, before = corner.sum(axis=1), less.sum(axis=2)
         shown[k] = corner / total[:, None]
         present = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
-        queue[:, :, k] = load[:, :, k] * (less[:, :, :-1] * present[:, None]).sum(axis=2) / total[:, None]
+        queue[:, :, k] = (
+            load[:, :, k] * (less[:, :, :-1] * present[:, None]).sum(axis=2) / total[:, None]
+        )
     if singles:
         whole = _serve(grid, others, load[:, :, k], pace[:, :, k], several[k])
         planes = grid.sweep(whole, _steps(pace[:, :, singles], np.eye(len(singles))), len(singles))
@@ -539,7 +649,9 @@ def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -
 
 
 def _levels(grid: _Grid, others: Array, load: Array, speed: Array) -> tuple[Array, Array]:
-    """Give the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P, R, n)."""
+    """Return the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P,
+    R, n).
+    """
     wide = (slice(None),) + (None,) * (others.ndim - 1)
     pace = _extended(speed, grid.planes)
     level, corner, less = others, [], []

@@ -1,19 +1,24 @@
-"""Residual services and the probability that all servers of a station are busy: the rules of approximate waits.
+"""Residual services and the probability that all servers of a station are busy: the rules of
+approximate waits.
 
-An arriving customer that finds all c servers of a first-come station busy waits for the next end of a service: with
-residual times R of the services in progress, for R / c. R is `residual_time` for arrivals at random moments, and
-`finite_source_residual` where a long service keeps those away that would find it. Exact and approximate methods differ in
-the probability P(all busy) that they can know. Three rules, kept together:
+An arriving customer that finds all c servers of a first-come station busy waits for the next end of
+a service: with residual times R of the services in progress, for R / c. R is `residual_time` for
+arrivals at random moments, and `finite_source_residual` where a long service keeps those away that
+would find it. Exact and approximate methods differ in the probability P(all busy) that they can
+know. Three rules, kept together:
 
 - `erlang_c`: Poisson arrivals, exponential services; exact. Used for open populations.
-- `finite_source_all_busy`: n customers that spend the rest of their cycle in a delay; exact for the M/M/c//n station.
-  Used by the mean-value recursion over one closed population, which knows how much of a cycle is spent elsewhere.
-- `all_busy_by_load`: a power of the utilization (Sakasegawa). Used for networks of several classes, where customers of
-  different cycles are at one station, and a rule that reads the mean numbers alone is needed.
+- `finite_source_all_busy`: n customers that spend the rest of their cycle in a delay; exact for the
+  M/M/c//n station. Used by the mean-value recursion over one closed population, which knows how
+  much of a cycle is spent elsewhere.
+- `all_busy_by_load`: a power of the utilization (Sakasegawa). Used for networks of several classes,
+  where customers of different cycles are at one station, and a rule that reads the mean numbers
+  alone is needed.
 
-At an M/M/c//n station (c 2 to 8, n up to 32, utilization 0.2 to 0.98) the mean wait by the second rule is exact, and the
-third errs by up to 4.1 % of the cycle, 0.8 % in the median (tests/queueing/test_residual_wait.py). It is kept because the
-second needs one cycle for all customers.
+At an M/M/c//n station (c 2 to 8, n up to 32, utilization 0.2 to 0.98) the mean wait by the second
+rule is exact, and the third errs by up to 4.1 % of the cycle, 0.8 % in the median
+(tests/queueing/test_residual_wait.py). It is kept because the second needs one cycle for all
+customers.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ Array = NDArray[Any]
 
 
 def residual_time(service: Array, scv: Array | float) -> Array:
-    """Give the mean time left of a service in progress at a random moment, E S^2 / (2 E S) [s].
+    """Return the mean time left of a service in progress at a random moment, E S^2 / (2 E S) [s].
 
     Source: Kleinrock, Queueing Systems I, Wiley 1975, section 5.2 (renewal theory).
 
@@ -40,24 +45,30 @@ def residual_time(service: Array, scv: Array | float) -> Array:
 
 
 MOST_SOURCES = 256
-"""Customers that `finite_source_residual` counts; more are taken as this number, each of which brings a larger part of the same load.
+"""Customers that `finite_source_residual` counts; more are taken as this number, each of which
+brings a larger part of the same load.
 
-Chosen here for speed: with 1000 customers of scv 4 the wait errs by up to 6 %, at a load of 0.95, and the time by 0.15 %."""
+Chosen here for speed: with 1000 customers of scv 4 the wait errs by up to 6 %, at a load of 0.95,
+and the time by 0.15 %."""
 
 
 def finite_source_residual(customers: int, elsewhere: Array, service: Array, scv: Array) -> Array:
-    """Give the residual service with which the arrival theorem gives the mean wait at one server exactly [s].
+    """Return the residual service with which the arrival theorem gives the mean wait at one server
+    exactly [s].
 
-    Of n customers, each is away for a mean time Z between visits. With L the transform of the service time,
-    b_n = sum over k = 1..n-1 of C(n-1, k) prod over i = 1..k of (1 - L(i/Z)) / L(i/Z), the mean cycle is
-    T_n = n S + Z / (1 + b_n). The recursion W = (q - u) S + u R over n - 1 customers gives that time if::
+    Of n customers, each is away for a mean time Z between visits. With L the transform of the
+    service time, b_n = sum over k = 1..n-1 of C(n-1, k) prod over i = 1..k of (1 - L(i/Z)) /
+    L(i/Z), the mean cycle is T_n = n S + Z / (1 + b_n). The recursion W = (q - u) S + u R over n -
+    1 customers gives that time if::
 
         R = Z + S - Z T_{n-1} b_n / ((n - 1) S (1 + b_n))
 
-    It falls from (1 + scv) S / 2 at a light load to S at saturation: while a long service lasts, most customers have come
-    already. The second equation is derived here. The service is hyperexponential with balanced means, so scv is above 1.
+    It falls from (1 + scv) S / 2 at a light load to S at saturation: while a long service lasts,
+    most customers have come already. The second equation is derived here. The service is
+    hyperexponential with balanced means, so scv is above 1.
 
-    Source: Takacs, Introduction to the Theory of Queues, Oxford 1962, chapter 5 (machine repair with general services).
+    Source: Takacs, Introduction to the Theory of Queues, Oxford 1962, chapter 5 (machine repair
+    with general services).
 
     Parameters
     ----------
@@ -79,9 +90,13 @@ def finite_source_residual(customers: int, elsewhere: Array, service: Array, scv
         phase = (service / elsewhere / (2.0 * chance))[..., None] * k
         left = left + chance[..., None] * phase / (1.0 + phase)
     steps = np.cumsum(np.log(left / (1.0 - left)), axis=-1)
-    busy, before = (_binomial_sum(count, steps[..., :count]) for count in (customers - 1, customers - 2))
+    busy, before = (
+        _binomial_sum(count, steps[..., :count]) for count in (customers - 1, customers - 2)
+    )
     cycle = (customers - 1) * service + elsewhere / (1.0 + before)
-    found: Array = elsewhere + service - elsewhere * cycle * busy / ((customers - 1) * service * (1.0 + busy))
+    found: Array = (
+        elsewhere + service - elsewhere * cycle * busy / ((customers - 1) * service * (1.0 + busy))
+    )
     return found
 
 
@@ -94,11 +109,13 @@ def _binomial_sum(count: int, logs: Array) -> Array:
 
 
 MOST_LOG = 600.0
-"""Largest logarithm whose exponential is taken; a sum as large as exp(600) means a server that is never idle."""
+"""Largest logarithm whose exponential is taken; a sum as large as exp(600) means a server that
+is never idle.
+"""
 
 
 def erlang_b(busy: Array, servers: int) -> Array:
-    """Give the probability that all servers are busy in a loss system, by Erlang's recursion.
+    """Return the probability that all servers are busy in a loss system, by Erlang's recursion.
 
     Source: Erlang, Elektroteknikeren 13, 1917.
 
@@ -123,7 +140,7 @@ def erlang_b(busy: Array, servers: int) -> Array:
 
 
 def erlang_c(busy: Array, servers: int) -> Array:
-    """Give the probability that all servers are busy with Poisson arrivals.
+    """Return the probability that all servers are busy with Poisson arrivals.
 
     Source: Erlang, Elektroteknikeren 13, 1917.
 
@@ -145,7 +162,8 @@ _ALL_TERMS = 10_000
 
 
 def _half_width(away: Array | int) -> Array:
-    """Bound the distance from the largest weight at which a weight is below exp(-72) of it, with `away` customers elsewhere there.
+    """Bound the distance from the largest weight at which a weight is below exp(-72) of it, with
+    `away` customers elsewhere there.
 
     The logarithms of the weights are concave, by 1 / away at least.
     """
@@ -154,12 +172,14 @@ def _half_width(away: Array | int) -> Array:
 
 
 def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
-    """Give the probability that all servers are busy with n customers that spend the rest of their cycle in a delay.
+    """Return the probability that all servers are busy with n customers that spend the rest of
+    their cycle in a delay.
 
-    j customers are present with weight n! / (n - j)! r^j / prod over i = 1..j of min(i, c), where r is the service of
-    a cycle over the time spent elsewhere.
+    j customers are present with weight n! / (n - j)! r^j / prod over i = 1..j of min(i, c), where r
+    is the service of a cycle over the time spent elsewhere.
 
-    Source: Gross and Harris, Fundamentals of Queueing Theory, 2nd ed., Wiley 1985, finite-source queues.
+    Source: Gross and Harris, Fundamentals of Queueing Theory, 2nd ed., Wiley 1985, finite-source
+    queues.
 
     Parameters
     ----------
@@ -174,16 +194,22 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
         ratios = ratio[..., None] / np.minimum(np.arange(1, customers + 1), servers)
         few: Array = finite_source_numbers(ratios)[..., servers:].sum(axis=-1)
         return few
-    # Points that differ in derivatives alone, which the complex step carries, have the same weights.
+    # Points that differ in derivatives alone, which the complex step carries, have the same
+    # weights.
     r = np.unique(ratio.real) if (ratio.real == ratio.real.flat[0]).all() else ratio.real
-    largest = np.maximum(customers + 1 - servers / r, np.minimum(r / (1 + r) * (customers + 1), servers))
-    # With a server free at the largest weight, weights fall by `factor` at least from the number of servers on.
+    largest = np.maximum(
+        customers + 1 - servers / r, np.minimum(r / (1 + r) * (customers + 1), servers)
+    )
+    # With a server free at the largest weight, weights fall by `factor` at least from the number of
+    # servers on.
     factor = np.clip(r * (customers - servers) / servers, 1e-300, 1 - 1e-9)
     free = servers - largest + _half_width(servers) - 72 / np.log(factor)
     half = min(int(np.minimum(_half_width(customers - largest), free).max()), customers // 2)
     first = np.clip(np.floor(largest) - half, 0, customers - 2 * half)[..., None]
     j = first + np.arange(2 * half + 1)
-    steps = np.log(r)[..., None] + np.log((customers - j[..., 1:] + 1) / np.minimum(j[..., 1:], servers))
+    steps = np.log(r)[..., None] + np.log(
+        (customers - j[..., 1:] + 1) / np.minimum(j[..., 1:], servers)
+    )
     logs = np.concatenate([np.zeros((*r.shape, 1)), np.cumsum(steps, axis=-1)], axis=-1)
     weights = np.exp(logs - np.max(logs, axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
@@ -196,11 +222,13 @@ def finite_source_all_busy(ratio: Array, customers: int, servers: int) -> Array:
 
 
 def finite_source_numbers(ratios: Array) -> Array:
-    """Give the probabilities of 0, ..., n customers present, of n that spend the rest of their cycle in a delay.
+    """Return the probabilities of 0, ..., n customers present, of n that spend the rest of their
+    cycle in a delay.
 
     Parameters
     ----------
-    ratios : 1 over the departures with 1, ..., n present in the time that one spends elsewhere, above 0 [1] [..., n]
+    ratios : 1 over the departures with 1, ..., n present in the time that one spends elsewhere,
+        above 0 [1] [..., n]
 
     >>> finite_source_numbers(np.array([1.0, 0.5])).tolist()
     [0.25, 0.5, 0.25]
@@ -213,7 +241,8 @@ def finite_source_numbers(ratios: Array) -> Array:
 
 
 def finite_source_few(ratios: Array, customers: int) -> Array:
-    """Give the probabilities of 0, ..., c - 1 and of c or more present, where all from c on depart as c do.
+    """Return the probabilities of 0, ..., c - 1 and of c or more present, where all from c on
+    depart as c do.
 
     Parameters
     ----------
@@ -230,24 +259,32 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
         rest = np.broadcast_to(last, (*ratios.shape[:-1], customers - servers))
         chances = finite_source_numbers(np.concatenate([ratios, rest], axis=-1))
     else:
-        # As for `finite_source_all_busy`; the terms between c and the first that is added up are skipped by factorials.
+        # As for `finite_source_all_busy`; the terms between c and the first that is added up are
+        # skipped by factorials.
         logs = np.cumsum(np.log(ratios) + np.log(customers - np.arange(servers)), axis=-1)
         first = np.clip(np.floor(largest) - half, servers, customers - 2 * half)
-        skipped = math.lgamma(customers - servers + 1) - np.vectorize(math.lgamma)(customers - first + 1)
+        skipped = math.lgamma(customers - servers + 1) - np.vectorize(math.lgamma)(
+            customers - first + 1
+        )
         steps = np.log(last) + np.log(customers - first - np.arange(2 * half))
         begin = logs[..., -1:] + (first - servers) * np.log(last) + skipped
         zero = np.zeros((*steps.shape[:-1], 1))
-        logs = np.concatenate([zero, logs[..., :-1], begin, begin + np.cumsum(steps, axis=-1)], axis=-1)
+        logs = np.concatenate(
+            [zero, logs[..., :-1], begin, begin + np.cumsum(steps, axis=-1)], axis=-1
+        )
         chances = np.exp(logs - np.max(logs.real, axis=-1, keepdims=True))
         chances /= chances.sum(axis=-1, keepdims=True)
-    return np.concatenate([chances[..., :servers], chances[..., servers:].sum(axis=-1, keepdims=True)], axis=-1)
+    return np.concatenate(
+        [chances[..., :servers], chances[..., servers:].sum(axis=-1, keepdims=True)], axis=-1
+    )
 
 
 def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:
     """Estimate the probability that all servers are busy as (busy / c)^(sqrt(2 (c + 1)) - 1).
 
-    Exact for one server. At M/M/c it is up to 0.051 too large, most where a long wait is unlikely, and the mean time from
-    arrival to departure is up to 2.6 % too long (c from 2 to 32, utilization 0.1 to 0.98; tests/queueing/test_residual_wait.py).
+    Exact for one server. At M/M/c it is up to 0.051 too large, most where a long wait is unlikely,
+    and the mean time from arrival to departure is up to 2.6 % too long (c from 2 to 32, utilization
+    0.1 to 0.98; tests/queueing/test_residual_wait.py).
 
     Source: Sakasegawa, Ann. Inst. Statistical Mathematics 29, 1977, 67-75.
 
@@ -255,8 +292,8 @@ def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:
     ----------
     busy : mean number in service [1]
     servers : c
-    others : customers besides the one that arrives, infinite with open classes; fewer than c never make all servers
-        busy [1]
+    others : customers besides the one that arrives, infinite with open classes; fewer than c never
+        make all servers busy [1]
 
     >>> round(float(all_busy_by_load(np.array([1.6]), 2, np.array([9.0]))[0]), 4)
     0.7237

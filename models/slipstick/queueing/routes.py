@@ -1,4 +1,6 @@
-"""Routes of chains whose customers change class: traffic equations, and each chain joined to one class."""
+"""Routes of chains whose customers change class: traffic equations, and each chain joined to one
+class.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +34,21 @@ class Routes:
         return replace(self, probability=self.probability[points])
 
     def among(self, classes: Sequence[int]) -> NDArray[np.intp]:
-        """Give the numbers of the routes of some classes."""
+        """Return the numbers of the routes of some classes."""
         return np.flatnonzero(np.isin(self.source[:, 0], classes))
 
 
 def traffic_equations(
-    of: Routes, classes: Sequence[int], reference: tuple[int, int], closed: bool, shape: tuple[int, int]
+    of: Routes,
+    classes: Sequence[int],
+    reference: tuple[int, int],
+    closed: bool,
+    shape: tuple[int, int],
 ) -> Array:
     r"""Solve the traffic equations of one chain.
 
-    A place is a class at a station. With v the visits in one cycle and p the probabilities of the ways::
+    A place is a class at a station. With v the visits in one cycle and p the probabilities of the
+    ways::
 
         v_j = sum_i v_i p_ij                          closed: the visits to the reference station add up to 1
         v_j = [j is the reference] + sum_i v_i p_ij   open: every customer enters at the reference
@@ -58,7 +65,8 @@ def traffic_equations(
     -------
     visits (P, R, K), 0 for other classes; NaN where customers cannot come back, or leave
 
-    Source: Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, 2nd ed., 2006, section 7.1.
+    Source: Bolch, Greiner, de Meer, Trivedi, Queueing Networks and Markov Chains, 2nd ed., 2006,
+    section 7.1.
 
     >>> source, target = np.array([(0, 0), (0, 0), (0, 1)]), np.array([(0, 0), (0, 1), (0, 0)])
     >>> there = Routes(source, target, np.array([[0.2, 0.8, 1.0]]))
@@ -97,11 +105,15 @@ def _solved(balance: Array, inflow: Array) -> Array:
     return solved
 
 
-def joined_chains(service: Array, visits: Array, scv: Array, chain_of: Array) -> tuple[Array, Array, Array]:
-    r"""Join the classes of each chain: a visit is one by whichever class, its service a mixture of theirs.
+def joined_chains(
+    service: Array, visits: Array, scv: Array, chain_of: Array
+) -> tuple[Array, Array, Array]:
+    r"""Join the classes of each chain: a visit is one by whichever class, its service a mixture of
+    theirs.
 
-    With v visits in one cycle of the chain: V = sum of v, S = sum of v s / V, and the second moments of the
-    service times are mixed in the same way, for each station. Classes alike in service time and scv stay exact.
+    With v visits in one cycle of the chain: V = sum of v, S = sum of v s / V, and the second
+    moments of the service times are mixed in the same way, for each station. Classes alike in
+    service time and scv stay exact.
 
     Parameters
     ----------

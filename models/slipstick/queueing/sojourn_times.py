@@ -1,8 +1,10 @@
-"""Quantiles of response times on paths where no customer overtakes another, from transforms of their distributions.
+"""Quantiles of response times on paths where no customer overtakes another, from transforms of
+their distributions.
 
-On such a path the times at exponential first-come stations are independent in an open network, given what an arrival
-finds in a closed one. So the transform of the whole time is a product, and a quantile is found by numerical inversion.
-Elsewhere the product is an approximation (`approximate_path`).
+On such a path the times at exponential first-come stations are independent in an open network,
+given what an arrival finds in a closed one. So the transform of the whole time is a product, and a
+quantile is found by numerical inversion. Elsewhere the product is an approximation
+(`approximate_path`).
 """
 
 from __future__ import annotations
@@ -21,21 +23,26 @@ Transform = Callable[[Array], Array]
 
 
 def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
-    r"""Give the transform of the time at stations in a row that open customers pass in order.
+    r"""Return the transform of the time at stations in a row that open customers pass in order.
 
-    At c servers of rate \mu with arrivals \lambda and Erlang's probability C of waiting, T is exponential of rate \mu, with
-    probability C after a wait of rate c \mu - \lambda. Independent where only the first and the last have several servers
-    or a server for all.
+    At c servers of rate \mu with arrivals \lambda and Erlang's probability C of waiting, T is
+    exponential of rate \mu, with probability C after a wait of rate c \mu - \lambda. Independent
+    where only the first and the last have several servers or a server for all.
 
     Parameters
     ----------
-    stations : of each the mean service time [s], the servers, 0 for a delay, and the load [s of service a second]
+    stations : of each the mean service time [s], the servers, 0 for a delay, and the load [s of
+        service a second]
 
-    Source: Burke, Operations Research 17(4), 1969, 754-755; Walrand and Varaiya, Adv. Applied Probability 12(4), 1980,
-    1000-1018 (overtake-free paths).
+    Source: Burke, Operations Research 17(4), 1969, 754-755; Walrand and Varaiya, Adv. Applied
+    Probability 12(4), 1980, 1000-1018 (overtake-free paths).
     """
     waits = [
-        (float(erlang_c(np.array([load]), servers)[0]), mean / (servers - load)) if servers else (0.0, 0.0)
+        (
+            (float(erlang_c(np.array([load]), servers)[0]), mean / (servers - load))
+            if servers
+            else (0.0, 0.0)
+        )
         for mean, servers, load in stations
     ]
 
@@ -50,10 +57,12 @@ def open_path(stations: Sequence[tuple[float, int, float]]) -> Transform:
 
 
 def closed_path(demand: Sequence[float], think: float, population: int) -> Transform:
-    r"""Give the transform of the time of one closed class at single servers in a row, thinking left out.
+    r"""Return the transform of the time of one closed class at single servers in a row, thinking
+    left out.
 
-    An arrival at the first finds the others as if it were not there, and the time at each station is an Erlang time of
-    those found and itself. With x_k = D_k / (1 + s D_k) and G the normalizing constant of the N - 1 others::
+    An arrival at the first finds the others as if it were not there, and the time at each station
+    is an Erlang time of those found and itself. With x_k = D_k / (1 + s D_k) and G the normalizing
+    constant of the N - 1 others::
 
         E exp(-s T) = prod 1 / (1 + s D_k)  G(x, Z) / G(D, Z)
 
@@ -63,13 +72,16 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     think : away from them in each cycle [s]
     population : customers
 
-    Source: Kelly and Pollett, Adv. Applied Probability 15(3), 1983, 638-656; Schassberger and Daduna, J. ACM 30(1), 1983.
+    Source: Kelly and Pollett, Adv. Applied Probability 15(3), 1983, 638-656; Schassberger and
+    Daduna, J. ACM 30(1), 1983.
     """
     scale = max(*demand, think / population)
     load, away = np.array(demand) / scale, np.full(1, think / scale)
 
     def constant(x: Array) -> Array:
-        others = terms(away, np.arange(1.0, max(2, population))[None], population) * np.ones((len(x[0]), 1))
+        others = terms(away, np.arange(1.0, max(2, population))[None], population) * np.ones(
+            (len(x[0]), 1)
+        )
         return geometric(others, *x)[:, -1]
 
     whole = constant(load[:, None])
@@ -82,7 +94,9 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
 
 
 ALIASING, PLAIN, AVERAGED = 24.0, 60, 20
-"""Of the Fourier series: log of the error by its period, terms added as they are, terms averaged by Euler's summation."""
+"""Of the Fourier series: log of the error by its period, terms added as they are, terms averaged
+by Euler's summation.
+"""
 
 BINOMIAL = np.array([math.comb(AVERAGED, k) for k in range(AVERAGED + 1)]) / 2.0**AVERAGED
 
@@ -90,7 +104,7 @@ MOST_STEPS = 100
 
 
 def probability_beyond(transform: Transform, time: float) -> float:
-    """Give P(T > t) by inverting (1 - E exp(-s T)) / s, to about 1e-10.
+    """Return P(T > t) by inverting (1 - E exp(-s T)) / s, to about 1e-10.
 
     Source: Abate and Whitt, ORSA J. Computing 7(1), 1995, 36-43 (algorithm EULER).
 
@@ -105,7 +119,7 @@ def probability_beyond(transform: Transform, time: float) -> float:
 
 
 def quantile(transform: Transform, q: float, scale: float) -> float:
-    """Give the time that is exceeded with probability 1 - q [s].
+    """Return the time that is exceeded with probability 1 - q [s].
 
     Parameters
     ----------
@@ -130,7 +144,8 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
             low, high, below, above = high, 2 * high, above, excess(2 * high)
     else:
         return math.nan
-    # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is nearly a straight line.
+    # Regula falsi that halves the value of an end that stays twice (Illinois): the logarithm is
+    # nearly a straight line.
     time, side = high, 0
     for _ in range(MOST_STEPS):
         time = (low * above - high * below) / (above - below)
@@ -145,14 +160,17 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
 
 
 def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
-    """Give the transform of the time of several visits that are taken as independent, which is exact without overtaking only.
+    """Return the transform of the time of several visits that are taken as independent, which is
+    exact without overtaking only.
 
     Error: `slipstick.method.networks.form.QUANTILE_ERRORS`, measured by benchmarks/quantiles.py.
-    Source: Walrand and Varaiya, Adv. Applied Probability 12(4), 1980 (independence without overtaking).
+    Source: Walrand and Varaiya, Adv. Applied Probability 12(4), 1980 (independence without
+    overtaking).
 
     Parameters
     ----------
-    visits : of each station the probability that it is visited, and the transform of one visit's time
+    visits : of each station the probability that it is visited, and the transform of one visit's
+        time
     """
 
     def transform(s: Array) -> Array:
@@ -165,19 +183,24 @@ def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
 
 
 def two_moments(mean: float, scv: float) -> Transform:
-    """Give the transform of a time of two moments: gamma, or hyperexponential with balanced means above a scv of 1."""
+    """Return the transform of a time of two moments: gamma, or hyperexponential with balanced
+    means above a scv of 1.
+    """
     if scv <= 1:
         shape = max(scv, 1e-6)
         return lambda s: np.asarray((1 + s * mean * shape) ** (-1 / shape))
     short = balanced_means(scv)
-    return lambda s: np.asarray(short / (1 + s * mean / (2 * short)) + (1 - short) / (1 + s * mean / (2 * (1 - short))))
+    return lambda s: np.asarray(
+        short / (1 + s * mean / (2 * short)) + (1 - short) / (1 + s * mean / (2 * (1 - short)))
+    )
 
 
 def visit_shared(service: float, waiting: float) -> Transform:
-    r"""Approximate one visit to a station of exponential service that shares its servers, by two moments.
+    r"""Approximate one visit to a station of exponential service that shares its servers, by two
+    moments.
 
-    Of one server, T has the scv :math:`1 + 2 \rho / (2 - \rho)`. Of several, \rho is taken as the part of the time that is beyond
-    the service, as it is of one.
+    Of one server, T has the scv :math:`1 + 2 \rho / (2 - \rho)`. Of several, \rho is taken as the
+    part of the time that is beyond the service, as it is of one.
 
     Parameters
     ----------

@@ -45,7 +45,9 @@ _ROOMY, _TIGHT = (
 """Rows of an answer that fits a screen."""
 
 _FEWEST_FOLDED = 4
-_LISTED = re.compile(r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)")  # memory-0, memory-1 ... memory-7
+_LISTED = re.compile(
+    r"\b(([A-Za-z][\w.-]*-)\d+)(?:, \2\d+){2,}, \2(\d+)"
+)  # memory-0, memory-1 ... memory-7
 _MOST_POINTS = 30
 _INDENT = "  "
 _PLACED = re.compile(
@@ -61,25 +63,35 @@ _HEADS = {
     "abandonment": "abandons",
 }
 
-_COUNTED = re.compile(r"probability\[.*\]")  # of each number present: for programs, not for the terminal
+_COUNTED = re.compile(
+    r"probability\[.*\]"
+)  # of each number present: for programs, not for the terminal
 Entries = Mapping[str, "DescribedValue"]
 
 
-def answers_text(answers: Sequence[Answer], together: Agreement | None = None, whole: bool = False) -> str:
+def answers_text(
+    answers: Sequence[Answer], together: Agreement | None = None, whole: bool = False
+) -> str:
     """Write several answers, one below the other, what they say together first.
 
     Parameters
     ----------
     answers : in order
-    together : the answers side by side, unless they are of one method, such as bounds; they stand alone unless `whole`
+    together : the answers side by side, unless they are of one method, such as bounds; they stand
+        alone unless `whole`
     whole : every part of every answer
     """
     if together and len(together.methods) < 2:
         together = None
     if together and not whole:
-        return f"{agreement_text(together)}\nslipstick solve --all shows each answer: its account, shares and notes\n"
+        return (
+            f"{agreement_text(together)}\nslipstick solve --all shows each answer: its account,"
+            " shares and notes\n"
+        )
     first = [agreement_text(together)] if together else []
-    return ("\n" + "=" * 72 + "\n\n").join([*first, *(answer_text(each, whole) for each in answers)])
+    return ("\n" + "=" * 72 + "\n\n").join(
+        [*first, *(answer_text(each, whole) for each in answers)]
+    )
 
 
 def answer_text(answer: Answer, whole: bool = False) -> str:
@@ -109,7 +121,9 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
     parts = [_heading(answer)]
     if answer.failed is None:
         further = {
-            "technology classes": _booked("technology class", answer.technology, answer, "technology", None),
+            "technology classes": _booked(
+                "technology class", answer.technology, answer, "technology", None
+            ),
             "steps": _steps(answer),
         }
         parts += [
@@ -118,26 +132,40 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
             _booked("component", answer.account, answer, "account", components),
             *(further.values() if whole else ()),
             _shares(answer, shares),
-            "\n".join(line for limit in answer.limits for line in _limit(limit)[: None if whole else 1]),
+            "\n".join(
+                line for limit in answer.limits for line in _limit(limit)[: None if whole else 1]
+            ),
         ]
     parts.append(_notes(answer, notes))
     if answer.failed is None and not whole:
         left_out = [name for name, text in further.items() if text]
         left_out += ["what is counted above"] if any(map(_MORE.search, parts)) else []
         left_out += ["takeovers"] if any(each.takeovers for each in answer.limits) else []
-        parts.append(wrapped(f"slipstick solve --all adds: {', '.join(left_out)}", _INDENT) if left_out else "")
+        parts.append(
+            wrapped(f"slipstick solve --all adds: {', '.join(left_out)}", _INDENT)
+            if left_out
+            else ""
+        )
     return ascii_only("\n\n".join(part for part in parts if part) + "\n")
 
 
 def answer_tables(answer: Answer) -> Iterator[TableShown]:
-    """Give what a notebook shows of an answer: its values, the account of time, and the notes."""
+    """Yield what a notebook shows of an answer: its values, the account of time, and the notes."""
     title = f"{answer.model} by {answer.method}"
     if answer.failed is not None:
         yield title, ["no answer"], [[answer.failed]]
         return
     whole = sum(answer.account.values())
-    yield title, ["value", "amount"], [[name, _amount(each)] for name, each in answer.values.items()]
-    booked = [[name, quantity(time, "s"), percent(time / whole)] for name, time in answer.account.items() if whole]
+    yield (
+        title,
+        ["value", "amount"],
+        [[name, _amount(each)] for name, each in answer.values.items()],
+    )
+    booked = [
+        [name, quantity(time, "s"), percent(time / whole)]
+        for name, time in answer.account.items()
+        if whole
+    ]
     if booked:
         yield "account of time", ["component", "time", "part"], booked
     if answer.notes:
@@ -170,7 +198,8 @@ def sweep_text(sweep: Sweep) -> str:
     head, rows, right = table_texts(table, markdown=False)
     above, kept = telling(head, rows)
     widths = [max(len(head[at]) + 2, *(len(row[at]) for row in rows)) + 2 for at in kept]
-    # What does not fit is left out, the least important values first; how points were computed stands in the last columns.
+    # What does not fit is left out, the least important values first; how points were computed
+    # stands in the last columns.
     left_out: list[str] = []
     while sum(widths) - 2 > terminal_width() and (
         optional := [at for at, index in enumerate(kept) if head[index] in names[1:]]
@@ -180,12 +209,18 @@ def sweep_text(sweep: Sweep) -> str:
     cells = [[row[at] for at in kept] for row in rows[:_MOST_POINTS]]
     parts = [
         wrapped(above, _INDENT),
-        plain_table([head[at] for at in kept], cells, [index for index, at in enumerate(kept) if at in right]),
+        plain_table(
+            [head[at] for at in kept],
+            cells,
+            [index for index, at in enumerate(kept) if at in right],
+        ),
     ]
     if len(rows) > _MOST_POINTS:
         parts.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
     if left_out:
-        parts.append(wrapped(f"and {counted(len(left_out), 'more column')}: {', '.join(left_out)}", _INDENT))
+        parts.append(
+            wrapped(f"and {counted(len(left_out), 'more column')}: {', '.join(left_out)}", _INDENT)
+        )
     return ascii_only("\n".join(part for part in parts if part))
 
 
@@ -199,7 +234,10 @@ def agreement_text(found: Agreement) -> str:
 
 def agreement_blocks(found: Agreement) -> Iterator[TextBlock]:
     """Put methods side by side, a row for each value, and say how they stand to one another."""
-    head = ["value", *(f"{name} (exact)" if name in found.exact else name for name in found.methods)]
+    head = [
+        "value",
+        *(f"{name} (exact)" if name in found.exact else name for name in found.methods),
+    ]
     rows = [
         [row.name, *(NOTHING if value is None else _amount(value) for value in row.values)]
         for row in found.rows[:_MOST_ROWS]
@@ -208,14 +246,20 @@ def agreement_blocks(found: Agreement) -> Iterator[TextBlock]:
     hidden = len(found.rows) - _MOST_ROWS
     yield f"and {counted(hidden, 'more value')}" if hidden > 0 else ""
     findings = [f"finding: {words}" for words in found.findings]
-    yield [*findings, *found.verdicts, *(f"{method} has no answer: {why}" for method, why in found.failed.items())]
+    yield [
+        *findings,
+        *found.verdicts,
+        *(f"{method} has no answer: {why}" for method, why in found.failed.items()),
+    ]
 
 
 def _heading(answer: Answer) -> str:
     if answer.failed is not None:
         line = f"{answer.model} by {answer.method}: no answer: {answer.failed}"
     elif answer.converged is not None and not answer.exact:
-        sure = "each value with its interval" if answer.converged else "but not as precisely as wished"
+        sure = (
+            "each value with its interval" if answer.converged else "but not as precisely as wished"
+        )
         line = f"{answer.model} by {answer.method}: estimated, {sure}"
     elif answer.exact:
         line = f"{answer.model} by {answer.method}: exact"
@@ -229,7 +273,10 @@ def _heading(answer: Answer) -> str:
 
 
 def _settings(lead: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:
-    words = [f"{path} = {_setting(value, answer.described.get(path))}" for path, value in settings.items()]
+    words = [
+        f"{path} = {_setting(value, answer.described.get(path))}"
+        for path, value in settings.items()
+    ]
     return [wrapped(f"{lead} {', '.join(words)}", _INDENT)] if words else []
 
 
@@ -250,8 +297,12 @@ def _cut(head: list[str], rows: Sequence[list[str]], right: Iterable[int], most:
 
 
 def _values(answer: Answer, most: int | None) -> str:
-    names = sorted((name for name in answer.values if not _placed(name, answer.values[name])), key=_importance)
-    rows = _folded([name, _amount(answer.values[name])] for name in names if not _COUNTED.fullmatch(name))
+    names = sorted(
+        (name for name in answer.values if not _placed(name, answer.values[name])), key=_importance
+    )
+    rows = _folded(
+        [name, _amount(answer.values[name])] for name in names if not _COUNTED.fullmatch(name)
+    )
     return _cut(["value", "amount"], rows, [1], most)
 
 
@@ -259,7 +310,9 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 
 def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
-    """Write rows once that say the same of stations or steps that differ in a number only, such as ``memory-0 to 255``."""
+    """Write rows once that say the same of stations or steps that differ in a number only, such
+    as ``memory-0 to 255``.
+    """
     groups: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for row in rows:
         parts = _NUMBERED.fullmatch(row[0])
@@ -273,26 +326,33 @@ def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
             numbers = sorted(int(number) for number, _ in members)
             whole = numbers == list(range(numbers[0], numbers[-1] + 1))
             numbered = (
-                f"{numbers[0]} to {numbers[-1]}" if whole else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
+                f"{numbers[0]} to {numbers[-1]}"
+                if whole
+                else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
             )
             found.append([f"{key[0]}{numbered}{key[1]}, each", *members[0][1][1:]])
     return found
 
 
 def _placed(name: str, value: Value) -> re.Match[str] | None:
-    """Match the name of what has a table by station; that has no room for intervals, so what has one stands apart."""
+    """Match the name of what has a table by station; that has no room for intervals, so what has
+    one stands apart.
+    """
     return None if value.low != value.high else _PLACED.fullmatch(name)
 
 
 def _by_station(answer: Answer, most: int | None) -> str:
-    """Lay out what a network has of each class at each station: a line a pair, a column a measure."""
+    """Lay out what a network has of each class at each station: a line a pair, a column a
+    measure.
+    """
     found: dict[tuple[str, str], dict[str, Value]] = {}
     for name, value in answer.values.items():
         if placed := _placed(name, value):
             found.setdefault((placed["label"], placed["station"]), {})[placed["kind"]] = value
     kinds = list(dict.fromkeys(kind for each in found.values() for kind in each))
     rows = [
-        [*where, *(_amount(each[kind]) if kind in each else NOTHING for kind in kinds)] for where, each in found.items()
+        [*where, *(_amount(each[kind]) if kind in each else NOTHING for kind in kinds)]
+        for where, each in found.items()
     ]
     head = ["class", "station", *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
     return _cut(head, rows, range(2, len(head)), most)
@@ -307,7 +367,9 @@ def _amount(value: Value) -> str:
     return quantity(value.value, value.unit, ends=(value.low, value.high))
 
 
-def _booked(title: str, account: Mapping[str, float], answer: Answer, kind: str, most: int | None) -> str:
+def _booked(
+    title: str, account: Mapping[str, float], answer: Answer, kind: str, most: int | None
+) -> str:
     """Write seconds and percent by label; one label alone says nothing that the time does not."""
     whole = sum(account.values())
     rows = [
@@ -343,7 +405,9 @@ def _steps(answer: Answer) -> str:
 
 def _shares(answer: Answer, most: int | None) -> str:
     times = [name for name in answer.share if name == "time" or name.startswith("response_time")]
-    return "\n\n".join(filter(None, (_share(name, answer.share[name], answer.described, most) for name in times)))
+    return "\n\n".join(
+        filter(None, (_share(name, answer.share[name], answer.described, most) for name in times))
+    )
 
 
 def _share(name: str, shares: Mapping[str, float], entries: Entries, most: int | None) -> str:
@@ -357,14 +421,19 @@ def _share(name: str, shares: Mapping[str, float], entries: Entries, most: int |
 
 
 def _limit(limit: Limit) -> list[str]:
-    runs = [(quantity(time, "s"), list(run)) for time, run in groupby(limit.stages, lambda each: limit.stages[each])]
+    runs = [
+        (quantity(time, "s"), list(run))
+        for time, run in groupby(limit.stages, lambda each: limit.stages[each])
+    ]
     long = [f"{run[0]} to {run[-1]} {time} each" if len(run) > 2 else "" for time, run in runs]
     stages = ", ".join(
-        words or ", ".join(f"{stage} {time}" for stage in run) for words, (time, run) in zip(long, runs, strict=True)
+        words or ", ".join(f"{stage} {time}" for stage in run)
+        for words, (time, run) in zip(long, runs, strict=True)
     )
     first = wrapped(f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT)
     others = [
-        f"{_INDENT}{to.path}, {quantity(to.now, to.unit)} now: {to.stage} from {quantity(to.value, to.unit)} on"
+        f"{_INDENT}{to.path}, {quantity(to.now, to.unit)} now: {to.stage} from"
+        f" {quantity(to.value, to.unit)} on"
         for to in limit.takeovers
     ]
     return [first, *(wrapped(line, 2 * _INDENT) for line in others)]
@@ -406,14 +475,21 @@ class CatalogueEntry:
 
 
 def catalogue_text(lines: Sequence[CatalogueLine], whole: bool = True) -> str:
-    """List names and titles, a block for each kind; unless the whole is asked for, what fits a screen."""
+    """List names and titles, a block for each kind; unless the whole is asked for, what fits a
+    screen.
+    """
     blocks = []
     shown = len(lines) if whole or len(lines) <= _SCREEN else _SCREEN - 4
     for kind, group in groupby(lines[:shown], key=lambda line: line.kind):
         rows = [[line.name, line.title] for line in group]
         blocks.append(plain_table([kind, "title"], rows))
     if more := len(lines) - shown:
-        blocks.append(wrapped(f"and {more} more: --all lists them, --search TEXT what has TEXT in its name or title"))
+        blocks.append(
+            wrapped(
+                f"and {more} more: --all lists them, --search TEXT what has TEXT in its name or"
+                " title"
+            )
+        )
     return ascii_only("\n\n".join(blocks))
 
 
@@ -425,16 +501,25 @@ def catalogue_summary(lines: Sequence[CatalogueLine], most: int = 12) -> str:
         more = f", and {len(names) - most} more" if len(names) > most else ""
         blocks.append(wrapped(f"{kind} ({len(names)}): {', '.join(names[:most])}{more}", "    "))
     advice = (
-        "slipstick list KIND has all names of a kind with their titles, slipstick list --search TEXT what is about it"
+        "slipstick list KIND has all names of a kind with their titles, slipstick list --search"
+        " TEXT what is about it"
     )
     return ascii_only("\n".join([*blocks, "", wrapped(advice)]))
 
 
 def spec_text(shown: CatalogueEntry) -> str:
-    """Show one spec: its values with path, unit, meaning and source, then what else there is to read."""
+    """Show one spec: its values with path, unit, meaning and source, then what else there is to
+    read.
+    """
     sources = Notes()
     rows = [_row(path, entry, sources) for path, entry in shown.entries.items()]
-    parts = [wrapped(f"{shown.kind}/{shown.name}: {shown.title}" if shown.title else f"{shown.kind}/{shown.name}")]
+    parts = [
+        wrapped(
+            f"{shown.kind}/{shown.name}: {shown.title}"
+            if shown.title
+            else f"{shown.kind}/{shown.name}"
+        )
+    ]
     if shown.source:
         parts.append(wrapped(f"source: {shown.source}"))
     if rows:
@@ -450,7 +535,9 @@ def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
 
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
-    """Lay the quantities of a spec out for JSON, by path: each in its base unit, as written, with meaning and source."""
+    """Lay the quantities of a spec out for JSON, by path: each in its base unit, as written,
+    with meaning and source.
+    """
     from slipstick.results.question import as_data
 
     return {

@@ -1,7 +1,8 @@
 """Models and laws as equations, with every symbol's unit, meaning and source.
 
-A model's time stands as its structure over step times, then each step's time over the spec's paths; a queueing network as what
-holds for every network, and this one's demands over the paths of its file.
+A model's time stands as its structure over step times, then each step's time over the spec's paths;
+a queueing network as what holds for every network, and this one's demands over the paths of its
+file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline, steps
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
-from slipstick.model.system import ClosedPopulation, Group, Model, OpenPopulation, SuperstepPopulation
+from slipstick.model.system import (
+    ClosedPopulation,
+    Group,
+    Model,
+    OpenPopulation,
+    SuperstepPopulation,
+)
 from slipstick.report.formatting import NOTHING, Notes, ascii_only, plain_table, quantity, wrapped
 from slipstick.vocabulary import DISCIPLINES
 
@@ -38,7 +45,9 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.quantity import DescribedValue
 
 
-_LONGEST = 150  # a structure of more nodes than this gets names for the parts that come up more than once
+_LONGEST = (
+    150  # a structure of more nodes than this gets names for the parts that come up more than once
+)
 _WORTH_A_NAME = 8
 _TERMS_IN_LINE = 4
 _INDENT = "    "
@@ -98,7 +107,10 @@ class Equations:
         whole = self._without_steps(structure)
         shared = self._shared(whole)
         self.all.insert(0, Equation("T", "T", shared))
-        self.all += [Equation(*self._symbols[self._tokens[name]], right) for name, right in self.steps.items()]
+        self.all += [
+            Equation(*self._symbols[self._tokens[name]], right)
+            for name, right in self.steps.items()
+        ]
 
     @property
     def texts(self) -> list[str]:
@@ -113,9 +125,15 @@ class Equations:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """Everything the equations are written in, but for step times, in the order of appearance."""
+        """Everything the equations are written in, but for step times, in the order of
+        appearance.
+        """
         nodes = (node for each in self.all for node in walk(each.right))
-        named = {each.name: each for each in nodes if isinstance(each, Parameter) and each.name not in self._symbols}
+        named = {
+            each.name: each
+            for each in nodes
+            if isinstance(each, Parameter) and each.name not in self._symbols
+        }
         return list(named.values())
 
     def _spelt(self, words: str) -> str:
@@ -124,7 +142,7 @@ class Equations:
         return words
 
     def _symbol(self, plain: str, on_paper: str) -> str:
-        """Give a stand-in that can name a parameter, which `t[x]` cannot."""
+        """Return a stand-in that can name a parameter, which `t[x]` cannot."""
         token = f"SYMBOL{len(self._symbols):06d}"
         self._symbols[token] = (plain, on_paper)
         return token
@@ -136,14 +154,18 @@ class Equations:
             if isinstance(node, Booked):
                 if node.label not in self.steps:
                     self.steps[node.label] = made[id(node.inner)]
-                    self._tokens[node.label] = self._symbol(f"t[{node.label}]", f"t_{{{spelt(node.label)}}}")
+                    self._tokens[node.label] = self._symbol(
+                        f"t[{node.label}]", f"t_{{{spelt(node.label)}}}"
+                    )
                 made[id(node)] = Parameter(self._tokens[node.label], node.dimension)
             else:
                 made[id(node)] = _rebuilt(node, made)
         return made[id(expr)]
 
     def _shared(self, expr: Expr) -> Expr:
-        """Name the parts of a long structure that come up more than once; written out, they would fill pages."""
+        """Name the parts of a long structure that come up more than once; written out, they
+        would fill pages.
+        """
         uses = Counter(id(inner) for node in walk(expr) for inner in operands(node))
         sizes: dict[int, int] = {}
         for node in walk(expr):
@@ -174,7 +196,9 @@ def _broken(right: Expr, names: Mapping[str, str]) -> str:
     if len(terms) <= _TERMS_IN_LINE:
         return latex(right, names)
     lines = [terms[at : at + _TERMS_IN_LINE] for at in range(0, len(terms), _TERMS_IN_LINE)]
-    return " \\\\\n&\\quad {} + ".join(" + ".join(latex(term, names) for term in line) for line in lines)
+    return " \\\\\n&\\quad {} + ".join(
+        " + ".join(latex(term, names) for term in line) for line in lines
+    )
 
 
 def _terms(expr: Expr) -> Iterator[Expr]:
@@ -234,20 +258,32 @@ def _matches(pattern: Expr, node: Expr, bound: dict[str, Expr]) -> bool:
         return pattern.dimension == node.dimension and bound.setdefault(pattern.name, node) == node
     if isinstance(pattern, Number):
         return pattern == node
-    if not (isinstance(pattern, Operation) and isinstance(node, Operation) and pattern.operator == node.operator):
+    if not (
+        isinstance(pattern, Operation)
+        and isinstance(node, Operation)
+        and pattern.operator == node.operator
+    ):
         return False
     pairs = zip(pattern.operands, node.operands, strict=False)
-    return len(pattern.operands) == len(node.operands) and all(_matches(*pair, bound) for pair in pairs)
+    return len(pattern.operands) == len(node.operands) and all(
+        _matches(*pair, bound) for pair in pairs
+    )
 
 
 _LAWS = {
-    "closed": ("X[r] = N[r] / (Z[r] + R[r]), R[r] = sum over k of R[r,k]", r"X_r &= N_r / (Z_r + \sum_k R_{rk})"),
+    "closed": (
+        "X[r] = N[r] / (Z[r] + R[r]), R[r] = sum over k of R[r,k]",
+        r"X_r &= N_r / (Z_r + \sum_k R_{rk})",
+    ),
     "queue": (
         "R[r,k](n) = D[r,k] * (1 + Q[k](n less one of r)), at a queue of one server",
         r"R_{rk}(n) &= D_{rk} (1 + Q_k(n - e_r))",
     ),
     "several": (
-        "R[r,k](n) = D[r,k] * sum over j of j / a[k](j) * P[k](j - 1, n less one of r), speed a with j present",
+        (
+            "R[r,k](n) = D[r,k] * sum over j of j / a[k](j) * P[k](j - 1, n less one of r), speed a"
+            " with j present"
+        ),
         r"R_{rk}(n) &= D_{rk} \sum_j \frac{j}{a_k(j)} p_k(j - 1, n - e_r)",
     ),
     "delay": ("R[r,k] = D[r,k], at a station without a queue", r"R_{rk} &= D_{rk}"),
@@ -283,7 +319,9 @@ def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
     asked = {
         "closed": any(isinstance(each, ClosedClass) for each in members),
         "queue": any(_plain(each) for each in stations),
-        "several": any(not DISCIPLINES[each.discipline].delay and not _plain(each) for each in stations),
+        "several": any(
+            not DISCIPLINES[each.discipline].delay and not _plain(each) for each in stations
+        ),
         "delay": any(DISCIPLINES[each.discipline].delay for each in stations),
         "little": True,
         "open": not all(isinstance(each, ClosedClass) for each in members),
@@ -296,7 +334,10 @@ def _plain(station: NetworkStation) -> bool:
 
 
 def _defined(model: QueueingNetwork) -> Iterator[Equation]:
-    for name, each in {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}.items():
+    for name, each in {
+        **model.classes,
+        **{name: chain.members for name, chain in model.chains.items()},
+    }.items():
         if isinstance(each, ClosedClass):
             yield _definition("N", name, each.population)
             if each.think_time != zero(TIME):
@@ -341,11 +382,16 @@ def explain_text(found: Explanation) -> str:
 
 
 def explain_latex(found: Explanation) -> str:
-    """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs amsmath."""
+    """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs
+    amsmath.
+    """
     subject = found.subject
     if isinstance(subject, Law):
         lines = [subject.latex.replace(" = ", " &= ", 1)]
-        symbols = [(f"${each.latex}$", str(each.dimension), each.meaning) for each in (subject.gives, *subject.symbols)]
+        symbols = [
+            (f"${each.latex}$", str(each.dimension), each.meaning)
+            for each in (subject.gives, *subject.symbols)
+        ]
     else:
         named: Iterable[Parameter] = ()
         lines = []
@@ -378,7 +424,11 @@ def _law_parts(law: Law) -> list[str]:
         _line(law.text),
         plain_table(["symbol", "unit", "meaning"], symbols),
         "\n".join(wrapped(f"holds for {condition}", _INDENT) for condition in law.conditions),
-        wrapped(f"{'note' if law.exact else 'approximation'}: {law.note}", _INDENT) if law.note else "",
+        (
+            wrapped(f"{'note' if law.exact else 'approximation'}: {law.note}", _INDENT)
+            if law.note
+            else ""
+        ),
         _rows(law),
     ]
 
@@ -388,7 +438,9 @@ def _rows(law: Law) -> str:
     units = {each.name: str(each.dimension) for each in law.symbols}
     rows = [
         [
-            ", ".join(f"{name} {quantity(value, units[name])}" for name, value in law.given(row).items()),
+            ", ".join(
+                f"{name} {quantity(value, units[name])}" for name, value in law.given(row).items()
+            ),
             quantity(row.value, str(law.gives.dimension)),
             quantity(row.within, str(law.gives.dimension)) if row.within else "exact",
             row.source,
@@ -415,15 +467,25 @@ def _model_parts(model: Model, found: Explanation) -> list[str]:
             *_symbol_table(equations.parameters, found.entries),
             _explain_laws(model, equations),
         ]
-    rows = [[each.name, each.resource or NOTHING, each.component, each.technology] for each in model.steps]
-    return [*parts, plain_table(["step", "resource", "component", "technology class"], rows) if rows else ""]
+    rows = [
+        [each.name, each.resource or NOTHING, each.component, each.technology]
+        for each in model.steps
+    ]
+    return [
+        *parts,
+        plain_table(["step", "resource", "component", "technology class"], rows) if rows else "",
+    ]
 
 
 _STEP_TIMES = "t[x] is the time of one execution of step x, once[x] in answers:"
 
 
 def _population(model: Model) -> str:
-    useful = f"; useful: {', '.join(model.useful)}" if model.useful else "; nothing of it counts as useful work"
+    useful = (
+        f"; useful: {', '.join(model.useful)}"
+        if model.useful
+        else "; nothing of it counts as useful work"
+    )
     match model.population:
         case ClosedPopulation((Group("", processors),)):
             words = f"processors that repeat a cycle: {processors}"
@@ -433,18 +495,27 @@ def _population(model: Model) -> str:
         case OpenPopulation(rate):
             words = f"askers arrive at a rate of {rate}, go through once and leave"
         case SuperstepPopulation(supersteps):
-            words = f"{len(model.population.supersteps[0].bodies)} processors, each with work of its own in {len(supersteps)} supersteps"
+            words = (
+                f"{len(model.population.supersteps[0].bodies)} processors, each with work of its"
+                f" own in {len(supersteps)} supersteps"
+            )
         case _:
             words = f"a program of {len(model.bodies)} phases, one after the other"
     return wrapped(words + useful, _INDENT)
 
 
 def _symbols(found: Iterable[Parameter], entries: Entries, sources: Notes) -> Iterator[list[str]]:
-    """Give path, value, meaning and the number of the source of everything the equations are written in."""
+    """Yield path, value, meaning and the number of the source of everything the equations are
+    written in.
+    """
     for parameter in found:
         entry = entries.get(parameter.name)
         if entry is None:
-            value = NOTHING if parameter.value is None else quantity(parameter.value, str(parameter.dimension))
+            value = (
+                NOTHING
+                if parameter.value is None
+                else quantity(parameter.value, str(parameter.dimension))
+            )
             yield [parameter.name, value, "", ""]
         else:
             marks = [f"[{sources.number(entry.source)}]"] if entry.source else []
@@ -459,11 +530,16 @@ def _symbols(found: Iterable[Parameter], entries: Entries, sources: Notes) -> It
 def _symbol_table(named: Iterable[Parameter], entries: Entries) -> list[str]:
     sources = Notes()
     rows = list(_symbols(named, entries, sources))
-    return [plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "", sources.text]
+    return [
+        plain_table(["symbol", "value", "meaning", "source"], rows, [1]) if rows else "",
+        sources.text,
+    ]
 
 
 def _explain_laws(model: Model, equations: Equations) -> str:
-    pipelines = [node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)]
+    pipelines = [
+        node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)
+    ]
     found = [FLOW_LINE] if any(node.identical for node in pipelines) else []
     found += laws_in(*equations.steps.values())
     lines = [wrapped(f"law/{law.name}: {law.text}", _INDENT) for law in found]

@@ -1,4 +1,6 @@
-"""A folder that is replaced as a whole: the old one or the new one, also where the process is killed at any moment."""
+"""A folder that is replaced as a whole: the old one or the new one, also where the process is
+killed at any moment.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ _SWAP, _HERE = 2, -100  # RENAME_EXCHANGE and AT_FDCWD of Linux
 
 @contextmanager
 def replaced(folder: Path, own: Callable[[], Collection[str]]) -> Iterator[Path]:
-    """Give an empty folder to fill; it takes the place of `folder` in one step when the body ends, and not if it fails.
+    """Yield an empty folder to fill; it takes the place of `folder` in one step when the body ends,
+    and not if it fails.
 
-    On Linux the two are exchanged by one system call, so that a reader, a second run at the same time, or a process that
-    is killed leaves one of them whole. Where that call is not there, and for a folder that cannot be moved, such as
-    a mounted one, files are moved one by one. Files of the user that lie in the folder stay; what a killed run left
-    beside it goes.
+    On Linux the two are exchanged by one system call, so that a reader, a second run at the same
+    time, or a process that is killed leaves one of them whole. Where that call is not there, and
+    for a folder that cannot be moved, such as a mounted one, files are moved one by one. Files of
+    the user that lie in the folder stay; what a killed run left beside it goes.
 
     Parameters
     ----------
@@ -117,7 +120,8 @@ def _held(work: Path) -> Iterator[None]:
 
 
 def locked(folder: Path) -> int | None:
-    """Lock a folder until its handle is closed: -1 where another process holds it, None where the system has no such lock.
+    """Lock a folder until its handle is closed: -1 where another process holds it, None where the
+    system has no such lock.
 
     Parameters
     ----------

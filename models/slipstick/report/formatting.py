@@ -35,12 +35,14 @@ _LONGEST_WORD = 24  # what is longer is broken where a table is too wide for the
 
 # What Markdown, and the mathematics that some viewers add to it, would take as a sign.
 _MARKS = re.compile(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_PLAIN = str.maketrans({"µ": "u", "μ": "u", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">="})
+_PLAIN = str.maketrans(
+    {"µ": "u", "μ": "u", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">="}
+)
 
 
 INTERVALS = (
-    "Two numbers in brackets behind a simulated value are the ends of its confidence interval, 95 % unless "
-    "simulation.level says otherwise."
+    "Two numbers in brackets behind a simulated value are the ends of its confidence interval, 95 %"
+    " unless simulation.level says otherwise."
 )
 """The explanation of the intervals that `quantity` writes."""
 
@@ -57,14 +59,16 @@ NO_ENDS: Ends = (None, None)
 
 
 def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_ENDS) -> str:
-    """Write a number with a prefix of its unit that keeps it readable, its interval in brackets; no value is a dash.
+    """Write a number with a prefix of its unit that keeps it readable, its interval in brackets; no
+    value is a dash.
 
     Parameters
     ----------
     value : in base units; None where only bounds are known
     unit : the base unit
     digits : significant digits [1]
-    ends : of the interval, or bounds; an interval without width is left out, an infinite one is unknown
+    ends : of the interval, or bounds; an interval without width is left out, an infinite one is
+        unknown
 
     >>> quantity(0.001705, "s"), quantity(3.0, "1"), quantity(None, "s"), quantity(None, "s", ends=(1.0, 2.0))
     ('1.705 ms', '3', '-', '1 to 2 s')
@@ -80,14 +84,17 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     if not known:
         return NOTHING
     if low is None or high is None:
-        return f"{'at least' if high is None else 'at most'} {show(known[0], Dimension.of(unit), digits)}"
+        return (
+            f"{'at least' if high is None else 'at most'}"
+            f" {show(known[0], Dimension.of(unit), digits)}"
+        )
     chosen, factor = choose([high if value is None else value], Dimension.of(unit))
     text = bracketed(*(_number(each, factor, digits) for each in (value, low, high)))
     return f"{text} {chosen.removeprefix('1')}".rstrip()
 
 
 def finite(value: float | None) -> float | None:
-    """Give a number, or nothing in place of what is not a number.
+    """Return a number, or nothing in place of what is not a number.
 
     >>> finite(float("nan")), finite(2.0)
     (None, 2.0)
@@ -118,7 +125,9 @@ def as_percent(value: float | None, unit: str, ends: Ends) -> str:
 
 def as_ratio(value: float | None, unit: str, ends: Ends) -> str:
     """Write the cell of a column of ratios."""
-    return bracketed(*(NOTHING if each is None or isnan(each) else f"{each:.2f}" for each in (value, *ends)))
+    return bracketed(
+        *(NOTHING if each is None or isnan(each) else f"{each:.2f}" for each in (value, *ends))
+    )
 
 
 def as_number(value: float | None, unit: str, ends: Ends) -> str:
@@ -151,7 +160,8 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def overlap(one: Ends, other: Ends) -> bool:
-    """Say whether two intervals have something in common, so that the order of their values is undecided.
+    """Return whether two intervals have something in common, so that the order of their values is
+    undecided.
 
     >>> overlap((1.0, 2.0), (1.5, 3.0)), overlap((1.0, 2.0), (2.5, 3.0)), overlap((1.0, 2.0), NO_ENDS)
     (True, False, False)
@@ -163,7 +173,8 @@ def overlap(one: Ends, other: Ends) -> bool:
 
 
 def bracketed(value: str, low: str, high: str) -> str:
-    """Put the ends of an interval behind a value, all written already; none where they are the value itself.
+    """Put the ends of an interval behind a value, all written already; none where they are the
+    value itself.
 
     Infinite ends are those of an estimate whose interval is unknown.
 
@@ -212,7 +223,7 @@ def escape(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Give an author's paragraphs as Markdown, in which no HTML works."""
+    """Return an author's paragraphs as Markdown, in which no HTML works."""
     return text.strip().replace("<", "&lt;")
 
 
@@ -228,12 +239,15 @@ def code(text: str) -> str:
     return f"{fence} {plain} {fence}" if longest else f"`{plain}`"
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+def markdown_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()
+) -> str:
     """Lay out a table in Markdown that a page can show; its texts are escaped already.
 
-    A column without content is left out, and a column with the same text in every row is written above the table. If the table is still
-    wider than `PAGE_WIDTH`, its long texts become notes below it; a table of few rows is transposed; another is divided into
-    parts, each with the first column.
+    A column without content is left out, and a column with the same text in every row is written
+    above the table. If the table is still wider than `PAGE_WIDTH`, its long texts become notes
+    below it; a table of few rows is transposed; another is divided into parts, each with the first
+    column.
 
     Parameters
     ----------
@@ -264,7 +278,11 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
     head, rows : of a table
     """
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(head)
-    told = [at for at, cells in enumerate(columns) if not rows or any(cell not in ("", NOTHING) for cell in cells)]
+    told = [
+        at
+        for at, cells in enumerate(columns)
+        if not rows or any(cell not in ("", NOTHING) for cell in cells)
+    ]
     alike = [at for at in told if len(rows) > 1 and len(set(columns[at])) == 1]
     kept = [at for at in told if at not in alike]
     if len(kept) < 2:
@@ -275,11 +293,15 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
 
 
 def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> list[str]:
-    """Give a table in parts that fit the page: the table itself, with notes below it, turned, or parted."""
+    """Return a table in parts that fit the page: the table itself, with notes below it, turned, or
+    parted.
+    """
     table = _github(head, rows, right)
     if _width(table) <= PAGE_WIDTH:
         return [table]
-    widths = {at: max(len(row[at]) for row in rows) for at in range(1, len(head)) if at not in set(right)}
+    widths = {
+        at: max(len(row[at]) for row in rows) for at in range(1, len(head)) if at not in set(right)
+    }
     longest = max(widths, key=lambda at: widths[at], default=0)
     if widths.get(longest, 0) > _LONGEST_CELL:
         notes = Notes()
@@ -290,16 +312,25 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
             ]
             for row in rows
         ]
-        listed = "\n".join(f"- {head[longest]} {number}: {text}" for number, text in notes.listed.items())
+        listed = "\n".join(
+            f"- {head[longest]} {number}: {text}" for number, text in notes.listed.items()
+        )
         return [*_fitting(head, marked, right), listed]
     turned = [[title, *cells] for title, *cells in zip(head, *rows, strict=True)]
-    if len(rows) < len(head) and _width(found := _github(turned[0], turned[1:], range(1, len(rows) + 1))) <= PAGE_WIDTH:
+    if (
+        len(rows) < len(head)
+        and _width(found := _github(turned[0], turned[1:], range(1, len(rows) + 1))) <= PAGE_WIDTH
+    ):
         return [found]
     parts = folds(_widths(head, rows), PAGE_WIDTH - 4, 3)
     if len(parts) == 1:
         return [table]
     return [
-        _github([head[at] for at in part], [[row[at] for at in part] for row in rows], _among(right, part))
+        _github(
+            [head[at] for at in part],
+            [[row[at] for at in part] for row in rows],
+            _among(right, part),
+        )
         for part in parts
     ]
 
@@ -317,14 +348,17 @@ def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
     """
     parts: list[list[int]] = [[0]]
     for at in range(1, len(widths)):
-        if len(parts[-1]) > 1 and sum(widths[each] + between for each in (*parts[-1], at)) - between > width:
+        if (
+            len(parts[-1]) > 1
+            and sum(widths[each] + between for each in (*parts[-1], at)) - between > width
+        ):
             parts.append([0])
         parts[-1].append(at)
     return parts
 
 
 def _among(columns: Iterable[int], part: Sequence[int]) -> list[int]:
-    """Give the places that columns have in a part of a table."""
+    """Return the places that columns have in a part of a table."""
     return [part.index(at) for at in columns if at in part]
 
 
@@ -343,16 +377,22 @@ def _github(head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _aligned(rows: Iterable[Sequence[str]], widths: Sequence[int], right: Container[int]) -> Iterator[list[str]]:
+def _aligned(
+    rows: Iterable[Sequence[str]], widths: Sequence[int], right: Container[int]
+) -> Iterator[list[str]]:
     for row in rows:
         sized = enumerate(zip(row, widths, strict=True))
         yield [cell.rjust(size) if at in right else cell.ljust(size) for at, (cell, size) in sized]
 
 
 def plain_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[int] = (), width: int | None = None
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Iterable[int] = (),
+    width: int | None = None,
 ) -> str:
-    """Lay out a table for the terminal; columns of text are wrapped until it fits, or else it is parted.
+    """Lay out a table for the terminal; columns of text are wrapped until it fits, or else it is
+    parted.
 
     Parameters
     ----------
@@ -362,25 +402,42 @@ def plain_table(
     width : columns of the terminal [1]; by default `terminal_width`
     """
     right = set(right)
-    widths = [max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *rows, strict=True)]
+    widths = [
+        max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *rows, strict=True)
+    ]
     room = (width or terminal_width()) - 2 * (len(head) - 1)
     # A title is not broken, nor is a word of some length: a table that is parted reads better.
-    least = [size if at in right else _least(head[at], [row[at] for row in rows]) for at, size in enumerate(widths)]
+    least = [
+        size if at in right else _least(head[at], [row[at] for row in rows])
+        for at, size in enumerate(widths)
+    ]
     if sum(least) > room and len(parts := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
         return "\n\n".join(
             plain_table(
-                [head[at] for at in part], [[row[at] for at in part] for row in rows], _among(right, part), width
+                [head[at] for at in part],
+                [[row[at] for at in part] for row in rows],
+                _among(right, part),
+                width,
             )
             for part in parts
         )
-    while sum(widths) > room and (words := [at for at, size in enumerate(widths) if size > least[at]]):
+    while sum(widths) > room and (
+        words := [at for at, size in enumerate(widths) if size > least[at]]
+    ):
         widest = max(words, key=lambda index: widths[index])
         widths[widest] = max(least[widest], widths[widest] - (sum(widths) - room))
-    folded = [[_folded(cell, size).split("\n") for cell, size in zip(row, widths, strict=True)] for row in rows]
+    folded = [
+        [_folded(cell, size).split("\n") for cell, size in zip(row, widths, strict=True)]
+        for row in rows
+    ]
     lines = [[*map(str.strip, line)] for row in folded for line in zip_longest(*row, fillvalue="")]
-    widths = [max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *lines, strict=True)]
+    widths = [
+        max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *lines, strict=True)
+    ]
     rule = "  ".join("-" * size for size in widths)
-    first, *others = ("  ".join(cells).rstrip() for cells in _aligned([head, *lines], widths, right))
+    first, *others = (
+        "  ".join(cells).rstrip() for cells in _aligned([head, *lines], widths, right)
+    )
     return "\n".join([first, rule, *others])
 
 
@@ -393,7 +450,11 @@ def _folded(cell: str, width: int) -> str:
     """Break a text that is too wide: between words, else behind the dots of a path."""
     words = [f"{part}." for part in cell.split(".")] if " " not in cell else []
     if not words:
-        return "\n".join(textwrap.wrap(cell, width, break_on_hyphens=False)) if len(cell) > width else cell
+        return (
+            "\n".join(textwrap.wrap(cell, width, break_on_hyphens=False))
+            if len(cell) > width
+            else cell
+        )
     lines, line = [], ""
     for word in [*words[:-1], words[-1][:-1]]:
         if line and len(line) + len(word) > width:
@@ -416,13 +477,17 @@ def ascii_only(text: str) -> str:
 
 
 def terminal_width() -> int:
-    """Tell the columns of the terminal, or of COLUMNS; `WIDTH` where the output goes to neither [1]."""
+    """Tell the columns of the terminal, or of COLUMNS; `WIDTH` where the output goes to neither
+    [1].
+    """
     return max(_NARROWEST_TERMINAL, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
     """Fold a text to the width of a terminal; further lines are indented."""
-    return textwrap.fill(text, width or terminal_width(), subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(
+        text, width or terminal_width(), subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def table_texts(
@@ -432,9 +497,11 @@ def table_texts(
 
     Parameters
     ----------
-    table : with how each row was computed, which stands in its last columns; a bound that holds within an interval does not
+    table : with how each row was computed, which stands in its last columns; a bound that holds
+        within an interval does not
     markdown : signs of Markdown are escaped
-    said : what is said elsewhere of how all was computed, such as its method; a column with nothing else is left out
+    said : what is said elsewhere of how all was computed, such as its method; a column with nothing
+        else is left out
     """
     safe = escape if markdown else str
     rows = range(len(table)) if table.rows is None else table.rows
@@ -444,14 +511,22 @@ def table_texts(
             path = markdown and "." in each.name
             head.append(each.title or (code(each.name) if path else safe(each.name)))
             columns.append(
-                [safe(cell) if isinstance(cell := each.cells[row], str) else _cell(each, row) for row in rows]
+                [
+                    safe(cell) if isinstance(cell := each.cells[row], str) else _cell(each, row)
+                    for row in rows
+                ]
             )
             if not any(isinstance(cell, str) for cell in each.cells):
                 right.append(len(columns) - 1)
     how = table.provenance.columns(table.failed) if table.provenance else {}
     told = {name: [cells[row] or NOTHING for row in rows] for name, cells in how.items()}
-    told = {name: cells for name, cells in told.items() if not {*cells} <= {said.get(name), NOTHING}}
-    columns += [[safe(NOTHING if cell.endswith(HELD) else cell) for cell in cells] for cells in told.values()]
+    told = {
+        name: cells for name, cells in told.items() if not {*cells} <= {said.get(name), NOTHING}
+    }
+    columns += [
+        [safe(NOTHING if cell.endswith(HELD) else cell) for cell in cells]
+        for cells in told.values()
+    ]
     return [*head, *told], [list(row) for row in zip(*columns, strict=True)], right
 
 
@@ -468,13 +543,15 @@ def _cell(column: ResultColumn, row: int) -> str:
 def result_table(table: ResultTable, said: Mapping[str, str] = NOTHING_SAID) -> str:
     """Write a table of results in Markdown: its title, its rows, and why rows have no answer."""
     head, rows, right = table_texts(table, said=said)
-    failed = "\n".join(f"- {', '.join(_labels(table, row))}: {escape(why)}" for row, why in table.failed.items())
+    failed = "\n".join(
+        f"- {', '.join(_labels(table, row))}: {escape(why)}" for row, why in table.failed.items()
+    )
     parts = [table.title, markdown_table(head, rows, right) if rows else "", failed]
     return "\n\n".join(part for part in parts if part)
 
 
 def _labels(table: ResultTable, row: int) -> Iterable[str]:
-    """Say which row it is: by what it is about."""
+    """Yield which row it is: by what it is about."""
     for each in table.columns:
         if each.place and each.on_page and each.cells[row] is not None:
             name, cell = each.title or each.name, each.cells[row]
@@ -504,7 +581,9 @@ def section(title: str, parts: Iterable[str]) -> str:
 
 
 class TextTable(NamedTuple):
-    """A table of texts, for a page or for the terminal: titles, rows, and which columns are numbers."""
+    """A table of texts, for a page or for the terminal: titles, rows, and which columns are
+    numbers.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -520,18 +599,28 @@ def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
     for each in blocks:
         if isinstance(each, TextTable):
             yield markdown_table(
-                list(map(escape, each.head)), [list(map(escape, row)) for row in each.rows], each.right
+                list(map(escape, each.head)),
+                [list(map(escape, row)) for row in each.rows],
+                each.right,
             )
         else:
-            yield escape(each) if isinstance(each, str) else "\n".join(f"- {escape(line)}" for line in each)
+            yield (
+                escape(each)
+                if isinstance(each, str)
+                else "\n".join(f"- {escape(line)}" for line in each)
+            )
 
 
 def terminal_blocks(blocks: Iterable[TextBlock], indent: str = "") -> str:
     """Write blocks for the terminal; further lines of what is folded are indented."""
     parts = (
-        plain_table(*each)
-        if isinstance(each, TextTable)
-        else "\n".join(wrapped(line, indent) for line in ([each] if isinstance(each, str) else each))
+        (
+            plain_table(*each)
+            if isinstance(each, TextTable)
+            else "\n".join(
+                wrapped(line, indent) for line in ([each] if isinstance(each, str) else each)
+            )
+        )
         for each in blocks
     )
     return ascii_only("\n\n".join(filter(None, parts)) + "\n")
@@ -549,13 +638,15 @@ class Notes:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Give a text its number."""
+        """Return a text its number."""
         return self._numbers.setdefault(text, len(self._numbers) + 1)
 
     @property
     def text(self) -> str:
         """Every text behind its number, for the terminal."""
-        return "\n".join(wrapped(f"[{number}] {each}", "    ") for number, each in self.listed.items())
+        return "\n".join(
+            wrapped(f"[{number}] {each}", "    ") for number, each in self.listed.items()
+        )
 
     @property
     def listed(self) -> Mapping[int, str]:

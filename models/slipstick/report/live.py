@@ -1,7 +1,9 @@
-"""Pages in HTML: a model that runs in the page, and the report of a study. One file, nothing from outside, no code from texts.
+"""Pages in HTML: a model that runs in the page, and the report of a study. One file, nothing from
+outside, no code from texts.
 
-The tape of a closed form is data in the page, and `live.js` runs it: forwards for the value, backwards for account and
-elasticities. Of other methods the page has answers at the points of a grid, and interpolates; some stand as they are.
+The tape of a closed form is data in the page, and `live.js` runs it: forwards for the value,
+backwards for account and elasticities. Of other methods the page has answers at the points of a
+grid, and interpolates; some stand as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +30,18 @@ LARGEST = 100 * 1024
 
 RUNS = frozenset(
     (
-        *("booked", "sum", "difference", "product", "quotient", "max", "min", "ceil", "floor", "log2"),
+        *(
+            "booked",
+            "sum",
+            "difference",
+            "product",
+            "quotient",
+            "max",
+            "min",
+            "ceil",
+            "floor",
+            "log2",
+        ),
         *("sqrt", "ceil_log", "power", "select", "exp", "log", "pow", "erlang_b", "drop_stages"),
     )
 )
@@ -60,9 +73,11 @@ class LiveModel:
     title : of the page
     answer : at the values given
     quantity : name of the value that is shown first
-    tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None where it does not run
-    grid : in the place of a tape, answers at the points of a grid: its axes with the logarithms of their nodes, logarithms of the
-        value and shares of the account along the axes in order, and the largest error that was seen between the points
+    tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None
+        where it does not run
+    grid : in the place of a tape, answers at the points of a grid: its axes with the logarithms of
+        their nodes, logarithms of the value and shares of the account along the axes in order, and
+        the largest error that was seen between the points
     values : of all inputs, in base units
     components : of the labels of the account
     pipelines : names of the stages of each, in the order of the outputs
@@ -98,7 +113,9 @@ def live_page(model: LiveModel) -> str:
 
 
 def _section(model: LiveModel) -> tuple[str, str]:
-    """Give the body of a page, and the script that moves it; nothing moves where it cannot, or where it would be too large."""
+    """Return the body of a page, and the script that moves it; nothing moves where it cannot, or
+    where it would be too large.
+    """
     unknown = {each[0] for each in model.tape["code"]} - RUNS if model.tape else set()
     why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
     if not why and (model.tape or model.grid):
@@ -113,8 +130,12 @@ def _section(model: LiveModel) -> tuple[str, str]:
 
 def _live(model: LiveModel) -> str:
     answer, tape = model.answer, dict(model.tape or {})
-    tape["labels"] = [(register, model.components.get(label, label)) for register, label in tape.get("labels", ())]
-    components = [name for name in answer.account if model.grid is None or name in model.grid["shares"]]
+    tape["labels"] = [
+        (register, model.components.get(label, label)) for register, label in tape.get("labels", ())
+    ]
+    components = [
+        name for name in answer.account if model.grid is None or name in model.grid["shares"]
+    ]
     unit = answer.unit(model.quantity)
     data = {
         "tape": tape,
@@ -122,9 +143,14 @@ def _live(model: LiveModel) -> str:
         "values": model.values,
         "unit": unit,
         "components": components,
-        "pipelines": [{"name": name, "stages": list(stages)} for name, stages in model.pipelines.items()],
+        "pipelines": [
+            {"name": name, "stages": list(stages)} for name, stages in model.pipelines.items()
+        ],
         "sliders": [asdict(each) for each in model.sliders],
-        "ladders": {each: rungs(Dimension.of(each)) for each in {unit, "s", *(each.unit for each in model.sliders)}},
+        "ladders": {
+            each: rungs(Dimension.of(each))
+            for each in {unit, "s", *(each.unit for each in model.sliders)}
+        },
     }
     first = (
         f'<section aria-live="polite"><h2>{escape(model.quantity)}</h2>'
@@ -135,8 +161,14 @@ def _live(model: LiveModel) -> str:
         + "</section>"
     )
     controls = "".join(_slider(index, each) for index, each in enumerate(model.sliders))
-    controls = f'<form><h2>Inputs</h2>{controls}<button type="button" id="reset">As given</button></form>'
-    bars = f"<h2>Account</h2>{_bars({name: answer.account[name] for name in components})}" if components else ""
+    controls = (
+        f'<form><h2>Inputs</h2>{controls}<button type="button" id="reset">As given</button></form>'
+    )
+    bars = (
+        f"<h2>Account</h2>{_bars({name: answer.account[name] for name in components})}"
+        if components
+        else ""
+    )
     ranking = '<h2>What matters</h2><ol id="ranking"></ol>'
     none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
     # A text may not end the element that it is in, nor begin a comment.
@@ -148,14 +180,17 @@ def _live(model: LiveModel) -> str:
 def _interpolated(grid: Mapping[str, Any]) -> str:
     count = prod(len(axis["nodes"]) for axis in grid["axes"])
     return (
-        f"Computed at {count} points, and interpolated between them: at {grid['tried']} other points the value is at most "
-        f"{percent(grid['error'], 2)} off."
+        f"Computed at {count} points, and interpolated between them: at {grid['tried']} other"
+        f" points the value is at most {percent(grid['error'], 2)} off."
     )
 
 
 def _told(answer: Answer) -> str:
     how = "exact" if answer.exact else "not exact"
-    given = [f"{path} = {value if isinstance(value, str) else f'{value:g}'}" for path, value in answer.given.items()]
+    given = [
+        f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
+        for path, value in answer.given.items()
+    ]
     lines, more = _first([f"<li>{escape(each)}</li>" for each in (*given, *answer.notes)])
     return f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p><ul>{lines}</ul>{more}".replace(
         "<ul></ul>", ""
@@ -163,9 +198,11 @@ def _told(answer: Answer) -> str:
 
 
 def _first(lines: Sequence[str]) -> tuple[str, str]:
-    """Give the first lines of many, and a paragraph on how many there are besides."""
+    """Return the first lines of many, and a paragraph on how many there are besides."""
     hidden = len(lines) - _MOST_SHOWN
-    return "".join(lines[:_MOST_SHOWN]), f"<p>and {hidden} more: slipstick solve --all</p>" if hidden > 0 else ""
+    return "".join(lines[:_MOST_SHOWN]), (
+        f"<p>and {hidden} more: slipstick solve --all</p>" if hidden > 0 else ""
+    )
 
 
 def _slider(index: int, each: Slider) -> str:
@@ -173,17 +210,19 @@ def _slider(index: int, each: Slider) -> str:
     label = escape(each.name) + (f" <small>{escape(each.meaning)}</small>" if each.meaning else "")
     now = escape(show(each.value, Dimension.of(each.unit)))
     return (
-        f'<p><label for="slider-{index}">{label}</label> <output id="now-{index}" for="slider-{index}">{now}</output>'
-        f'<input type="range" id="slider-{index}" min="0" max="{_STEPS}" value="{at}"></p>'
+        f'<p><label for="slider-{index}">{label}</label> <output id="now-{index}"'
+        f' for="slider-{index}">{now}</output><input type="range" id="slider-{index}" min="0"'
+        f' max="{_STEPS}" value="{at}"></p>'
     )
 
 
 def _bars(account: Mapping[str, float]) -> str:
     whole = sum(account.values())
     rows = [
-        f'<tr><th scope="row">{escape(name)}</th><td><div class="bar" id="bar-{index}" '
-        f'style="width:{100 * part / whole if whole else 0:.2f}%"></div></td>'
-        f'<td id="part-{index}">{escape(quantity(part, "s"))}, {percent(part / whole if whole else None)}</td></tr>'
+        f'<tr><th scope="row">{escape(name)}</th><td><div class="bar" id="bar-{index}"'
+        f' style="width:{100 * part / whole if whole else 0:.2f}%"></div></td><td'
+        f' id="part-{index}">{escape(quantity(part, "s"))},'
+        f" {percent(part / whole if whole else None)}</td></tr>"
         for index, (name, part) in enumerate(account.items())
     ]
     shown, more = _first(rows)
@@ -192,7 +231,8 @@ def _bars(account: Mapping[str, float]) -> str:
 
 def _values(answer: Answer) -> str:
     rows = [
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(quantity(each.value, each.unit, ends=(each.low, each.high)))}</td></tr>'
+        "<tr><th"
+        f' scope="row">{escape(name)}</th><td>{escape(quantity(each.value, each.unit, ends=(each.low, each.high)))}</td></tr>'
         for name, each in answer.values.items()
     ]
     shown, more = _first(rows)
@@ -210,7 +250,9 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
     live : a model of the study that runs below the report
     """
     body, script = _section(live) if live else ("", "")
-    model = f"<h2>A model of this study that runs here: {escape(live.title)}</h2>{body}" if live else ""
+    model = (
+        f"<h2>A model of this study that runs here: {escape(live.title)}</h2>{body}" if live else ""
+    )
     for text, below in (
         (markdown, model),
         (first_page(markdown), model),
@@ -223,7 +265,8 @@ def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None 
 
 
 _TOO_LARGE = (
-    "<p>The model of this study is too large to run in this page; slipstick page writes a page of a model alone.</p>"
+    "<p>The model of this study is too large to run in this page; slipstick page writes a page of a"
+    " model alone.</p>"
 )
 
 
@@ -238,7 +281,9 @@ def _rendered(markdown: str, folder: Path) -> str:
             each.attrs["class"] = "r"  # of thousands of cells
         source = str(each.attrs.get("src", ""))
         if each.type == "image" and source.endswith(".png") and (folder / source).is_file():
-            each.attrs["src"] = "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
+            each.attrs["src"] = (
+                "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
+            )
     report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
     if printed_lines(markdown) <= PAGE_LINES:
         return report
@@ -268,8 +313,7 @@ def _page(title: str, body: str, script: str = "") -> str:
     return _PAGE.substitute(title=escape(title), body=heading + body, script=made)
 
 
-_PAGE = Template(
-    """<!doctype html>
+_PAGE = Template("""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -308,5 +352,4 @@ $body
 $script
 </body>
 </html>
-"""
-)
+""")

@@ -1,7 +1,9 @@
-"""The report of a study, in Markdown: what was found in a few sentences, questions, sweeps, pictures, cases, inputs.
+"""The report of a study, in Markdown: what was found in a few sentences, questions, sweeps,
+pictures, cases, inputs.
 
-The head gives in one to seven sentences the answer, its comparison with the base, the limits and the doubts. A small sweep is written
-point by point, a large one by its ends and extremes. A gallery lists reports.
+The head gives in one to seven sentences the answer, its comparison with the base, the limits and
+the doubts. A small sweep is written point by point, a large one by its ends and extremes. A gallery
+lists reports.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ _MOST_GROUPS = 12
 
 
 def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NOTHING_SAID) -> str:
-    """Write one sweep: a table, of a large one also what was varied, where the limiting stage changes, what failed.
+    """Write one sweep: a table, of a large one also what was varied, where the limiting stage
+    changes, what failed.
 
     Parameters
     ----------
@@ -75,25 +78,33 @@ def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NO
 
 
 def _outside(sweep: Sweep) -> str:
-    """Say how many points lie outside of their bounds, and where the first of them is."""
+    """Return how many points lie outside of their bounds, and where the first of them is."""
     outside = sweep.provenance.outside
     if not outside:
         return ""
     first = min(outside)
     count = counted(len(outside), "point lies", "points lie")
-    return escape(f"{count} outside of the bounds, the first at {_point(sweep, sweep.axes, first)}: {outside[first]}.")
+    return escape(
+        f"{count} outside of the bounds, the first at {_point(sweep, sweep.axes, first)}:"
+        f" {outside[first]}."
+    )
 
 
 def _axis_text(axis: Axis) -> str:
     if len(axis.values) <= 4 or axis.named:
-        return f"{code(axis.path)}: {', '.join(escape(axis_value(value, axis.unit)) for value in axis.values)}"
+        return (
+            f"{code(axis.path)}:"
+            f" {', '.join(escape(axis_value(value, axis.unit)) for value in axis.values)}"
+        )
     first, last = axis_value(axis.values[0], axis.unit), axis_value(axis.values[-1], axis.unit)
     return f"{code(axis.path)}: {len(axis.values)} values from {first} to {last}"
 
 
 @dataclass(frozen=True, slots=True)
 class _SweepPart:
-    """Points of one case and, while there are few of them, of one place on all axes but the last."""
+    """Points of one case and, while there are few of them, of one place on all axes but the
+    last.
+    """
 
     tags: tuple[str, ...]  # the case and the places
     axes: tuple[Axis, ...]  # what varies within
@@ -103,16 +114,25 @@ class _SweepPart:
 def _groups(sweep: Sweep) -> list[_SweepPart]:
     several = prod(len(axis.values) for axis in sweep.axes[:-1])
     # Where values are varied side by side, every place has one point only.
-    fixed = sweep.axes[:-1] if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases)))) else ()
+    fixed = (
+        sweep.axes[:-1]
+        if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases))))
+        else ()
+    )
     found: dict[tuple[str, ...], list[int]] = {}
     for index, case in enumerate(sweep.cases):
         places = (axis_value(sweep.points[axis.path][index], axis.unit) for axis in fixed)
         found.setdefault((case, *places), []).append(index)
-    return [_SweepPart(tags, sweep.axes[len(fixed) :], tuple(indices)) for tags, indices in found.items()]
+    return [
+        _SweepPart(tags, sweep.axes[len(fixed) :], tuple(indices))
+        for tags, indices in found.items()
+    ]
 
 
 def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
-    """Give the first and the last point of each group, and where each value is least and greatest."""
+    """Return the first and the last point of each group, and where each value is least and
+    greatest.
+    """
     rows, groups = [], _groups(sweep)
     for group in groups:
         for name in names:
@@ -130,13 +150,18 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
             rows.append([*map(escape, group.tags), escape(name), *(texts or [NOTHING] * 4), *how])
     fixed = sweep.axes[: len(sweep.axes) - len(groups[0].axes)]
     places = [code(axis.path) for axis in fixed]
-    return markdown_table(["case", *places, "value", "first", "last", "least", "greatest", "method", "exact"], rows)
+    return markdown_table(
+        ["case", *places, "value", "first", "last", "least", "greatest", "method", "exact"], rows
+    )
 
 
 def _value_at(sweep: Sweep, group: _SweepPart, name: str, index: int) -> str:
     value, low, high = (float(each[index]) for each in (sweep.columns[name], *sweep.ends(name)))
     mark = ", outside of its bounds" if index in sweep.provenance.outside else ""
-    return f"{quantity(value, sweep.units[name], ends=(low, high))} at {_point(sweep, group.axes, index)}{mark}"
+    return (
+        f"{quantity(value, sweep.units[name], ends=(low, high))} at"
+        f" {_point(sweep, group.axes, index)}{mark}"
+    )
 
 
 def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
@@ -145,7 +170,9 @@ def _point(sweep: Sweep, axes: Sequence[Axis], index: int) -> str:
 
 
 def _stages(sweep: Sweep) -> str:
-    """Say which stage limits each pipeline: in order along the last axis, or by number of points."""
+    """Return which stage limits each pipeline: in order along the last axis, or by number of
+    points.
+    """
     if not len(sweep):
         return ""
     groups, parts = _groups(sweep), []
@@ -156,7 +183,9 @@ def _stages(sweep: Sweep) -> str:
             places = [index for index in group.indices if stages[index]]
             runs = _runs(sweep, stages, places) if len(group.axes) == 1 else []
             counts = Counter(stages[index] for index in places).most_common()
-            numbers = ", ".join(f"{escape(stage)} at {counted(count, 'point')}" for stage, count in counts)
+            numbers = ", ".join(
+                f"{escape(stage)} at {counted(count, 'point')}" for stage, count in counts
+            )
             words = "; then ".join(runs) if 0 < len(runs) <= _MOST_CHANGES else numbers
             if words:
                 lines.append(f"- {escape(', '.join(group.tags))}: {words}")
@@ -170,7 +199,11 @@ def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[st
     for stage, run in groupby(places, key=lambda index: stages[index]):
         inside = [sweep.points[axis.path][index] for index in run]
         first, last = (escape(axis_value(value, axis.unit)) for value in (inside[0], inside[-1]))
-        found.append(f"{escape(stage)} at {first}" if len(inside) == 1 else f"{escape(stage)} from {first} to {last}")
+        found.append(
+            f"{escape(stage)} at {first}"
+            if len(inside) == 1
+            else f"{escape(stage)} from {first} to {last}"
+        )
     return found
 
 
@@ -187,21 +220,29 @@ def _failures(sweep: Sweep) -> str:
 _MOST_NAMES, _MOST_FOUND = 4, 3
 _LEAST_SAID = 0.05  # part of the time that is named beside the largest
 _MOST_SETTINGS = 4
-_ELSEWHERE = "Every point is in [results.csv](results.csv), every input with its hash in [inputs.yaml](inputs.yaml)."
+_ELSEWHERE = (
+    "Every point is in [results.csv](results.csv), every input with its hash in"
+    " [inputs.yaml](inputs.yaml)."
+)
 
 _NEAREST = 4
 _MOST_PIPELINES = 60
 
 _TAKEOVERS = (
-    f"Where another stage takes over, each parameter changed alone: the {_NEAREST} smallest changes. "
-    "`slipstick solve --json` gives all."
+    f"Where another stage takes over, each parameter changed alone: the {_NEAREST} smallest"
+    " changes. `slipstick solve --json` gives all."
 )
 
 
 def page(
-    results: Results, study: StudySpec, pictures: Mapping[str, Sequence[str]], command: str, missing: str = ""
+    results: Results,
+    study: StudySpec,
+    pictures: Mapping[str, Sequence[str]],
+    command: str,
+    missing: str = "",
 ) -> str:
-    """Write the whole report: everything in words and tables, pictures by name, and how to repeat it.
+    """Write the whole report: everything in words and tables, pictures by name, and how to repeat
+    it.
 
     Parameters
     ----------
@@ -222,8 +263,16 @@ def page(
         prose(missing) or _picture(first, pictures),
         section(ABOUT, [prose(results.text), source]) if results.text or source else "",
         *(question_section(each, said) for each in results.questions.values()),
-        section("Sweeps", [sweep_text(each, study.answer, said) for each in results.sweeps]) if results.sweeps else "",
-        section("Pictures", [_picture(each, pictures) for each in others]) if others[:-1] and pictures else "",
+        (
+            section("Sweeps", [sweep_text(each, study.answer, said) for each in results.sweeps])
+            if results.sweeps
+            else ""
+        ),
+        (
+            section("Pictures", [_picture(each, pictures) for each in others])
+            if others[:-1] and pictures
+            else ""
+        ),
         _limits(results),
         _cases(results, study.answer, said) if results.cases else "",
         "\n- ".join(["## Notes\n", *map(escape, results.notes)]) if results.notes else "",
@@ -231,7 +280,12 @@ def page(
     ]
     known = escape(" ".join(sentences)).casefold()
     return (
-        "\n\n".join(filter(None, (_unsaid(part, known) if part.startswith("## ") else part for part in parts))) + "\n"
+        "\n\n".join(
+            filter(
+                None, (_unsaid(part, known) if part.startswith("## ") else part for part in parts)
+            )
+        )
+        + "\n"
     )
 
 
@@ -246,7 +300,7 @@ def _unsaid(part: str, known: str) -> str:
 
 
 def _claim(line: str) -> str:
-    """Give what a line of a list says, however it is marked.
+    """Return what a line of a list says, however it is marked.
 
     >>> _claim("- warning: It is full.")
     'it is full'
@@ -255,7 +309,9 @@ def _claim(line: str) -> str:
 
 
 def _how(results: Results) -> Mapping[str, str]:
-    """Say how all cases and points were computed, where that is the same for all: the head has it then."""
+    """Return how all cases and points were computed, where that is the same for all: the head has
+    it then.
+    """
     solved = (each for each in results.cases.values() if not each.failed)
     if len(how := {*_computed(solved, results.sweeps)}) != 1:
         return NOTHING_SAID
@@ -264,23 +320,31 @@ def _how(results: Results) -> Mapping[str, str]:
 
 
 def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, bool]]:
-    """List the method of each case and of each point of sweeps, and whether it is exact; what has no answer is not."""
+    """List the method of each case and of each point of sweeps, and whether it is exact; what
+    has no answer is not.
+    """
     yield from ((each.method, each.exact and not each.failed) for each in cases)
     for sweep in sweeps:
         yield from zip(sweep.provenance.methods, map(bool, sweep.provenance.exact), strict=True)
 
 
 def _cases(results: Results, answer: Sequence[str], said: Mapping[str, str]) -> str:
-    names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(results, answer)
+    names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(
+        results, answer
+    )
     answers, notes = list(results.cases.values()), Notes()
     table = case_table(results, names)
     numbers = [", ".join(str(notes.number(note)) for note in each.notes) for each in answers]
     several = len({each.model for each in answers}) > 1  # else the head has it
     models = [ResultColumn("model", [each.model for each in answers])] * several
-    differs = ResultColumn("differs from the base in", [_settings(results, case) or None for case in results.cases])
+    differs = ResultColumn(
+        "differs from the base in", [_settings(results, case) or None for case in results.cases]
+    )
     told = [ResultColumn("notes", numbers)] * (len(set(numbers)) > 1)
     shown = replace(table, columns=[table.columns[0], *models, differs, *table.columns[1:], *told])
-    listed = "\n".join(f"{f'{number}.' if told else '-'} {escape(text)}" for number, text in notes.listed.items())
+    listed = "\n".join(
+        f"{f'{number}.' if told else '-'} {escape(text)}" for number, text in notes.listed.items()
+    )
     return section("Cases", [result_table(shown, said), listed])
 
 
@@ -304,19 +368,32 @@ def _settings(results: Results, case: str) -> str:
 
 
 def _limits(results: Results) -> str:
-    """Say which stage limits each pipeline of each case, and which changes of one parameter let another stage limit it."""
-    limits = [(escape(case), each) for case, answer in results.cases.items() for each in answer.limits]
+    """Return which stage limits each pipeline of each case, and which changes of one parameter let
+    another stage limit it.
+    """
+    limits = [
+        (escape(case), each) for case, answer in results.cases.items() for each in answer.limits
+    ]
     if not limits:
         return ""
     if len(limits) > _MOST_PIPELINES:
-        return f"## What limits\n\n{len(limits)} pipelines; `slipstick solve --json` says what limits each of them."
+        return (
+            f"## What limits\n\n{len(limits)} pipelines; `slipstick solve --json` says what limits"
+            " each of them."
+        )
     stages = [
-        ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in each.stages.items()) for _, each in limits
+        ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in each.stages.items())
+        for _, each in limits
     ]
     rows = [
-        [case, escape(each.pipeline), escape(each.stage), one] for (case, each), one in zip(limits, stages, strict=True)
+        [case, escape(each.pipeline), escape(each.stage), one]
+        for (case, each), one in zip(limits, stages, strict=True)
     ]
-    parts = [markdown_table(["case", "pipeline", "limiting stage", "one item at each serial stage"], rows)]
+    parts = [
+        markdown_table(
+            ["case", "pipeline", "limiting stage", "one item at each serial stage"], rows
+        )
+    ]
     if near := [
         [case, escape(each.pipeline), "; ".join(map(_takeover, each.takeovers[:_NEAREST]))]
         for case, each in limits
@@ -327,7 +404,10 @@ def _limits(results: Results) -> str:
 
 
 def _takeover(to: Takeover) -> str:
-    return f"{code(to.path)} from {quantity(to.now, to.unit)} to {quantity(to.value, to.unit)}: {escape(to.stage)}"
+    return (
+        f"{code(to.path)} from {quantity(to.now, to.unit)} to {quantity(to.value, to.unit)}:"
+        f" {escape(to.stage)}"
+    )
 
 
 def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
@@ -341,24 +421,40 @@ def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
 
 
 def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
-    """Say what was asked, how to ask it again, and where everything stands."""
+    """Return what was asked, how to ask it again, and where everything stands."""
     files = [f"[{file}]({file})" for each in results.questions.values() for file in each.files()]
     further = f" More values are in {', '.join(files)}." if files else ""
-    return section("Inputs", [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{further}"])
+    return section(
+        "Inputs", [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{further}"]
+    )
 
 
 def _sentences(results: Results, answer: Sequence[str]) -> list[str]:
-    """Say what the first questions found, what the base is and spends its time on, how the others compare, what sweeps show."""
-    found = list(filter(None, (each.headline() for each in results.questions.values())))[:_MOST_FOUND]
-    swept = [words for sweep in results.sweeps for words in _swept(sweep, answer)][: _MOST_FOUND - len(found)]
-    lines = [*found, *_base(results, answer), *_compared(results, answer), *swept, _doubt(results, answer)]
+    """Return what the first questions found, what the base is and spends its time on, how the
+    others compare, what sweeps show.
+    """
+    found = list(filter(None, (each.headline() for each in results.questions.values())))[
+        :_MOST_FOUND
+    ]
+    swept = [words for sweep in results.sweeps for words in _swept(sweep, answer)][
+        : _MOST_FOUND - len(found)
+    ]
+    lines = [
+        *found,
+        *_base(results, answer),
+        *_compared(results, answer),
+        *swept,
+        _doubt(results, answer),
+    ]
     return [f"{line[:1].upper()}{line[1:].rstrip('.')}." for line in lines]
 
 
 def _asked(results: Results, answer: Sequence[str]) -> str:
     parts = []
     if results.cases:
-        models = ", ".join(list(dict.fromkeys(each.model for each in results.cases.values()))[:_MOST_NAMES])
+        models = ", ".join(
+            list(dict.fromkeys(each.model for each in results.cases.values()))[:_MOST_NAMES]
+        )
         names = ", ".join([*answer[:_MOST_NAMES], *(["more"] if len(answer) > _MOST_NAMES else [])])
         parts.append(f"{names} of {counted(len(results.cases), 'case')} of {models}")
     if results.sweeps:
@@ -373,7 +469,7 @@ def _first(each: Answer, answer: Sequence[str]) -> str:
 
 
 def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Say what the first case answers, and where its time goes."""
+    """Yield what the first case answers, and where its time goes."""
     if not results.cases:
         return
     case, each = next(iter(results.cases.items()))
@@ -381,13 +477,26 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     if each.failed or not name:
         yield f"{case} has no answer: {each.failed}"
         return
-    words = f"{case}: {name} {quantity(each.find(name), each.unit(name), ends=each.ends(name))} by {each.method}"
+    words = (
+        f"{case}: {name} {quantity(each.find(name), each.unit(name), ends=each.ends(name))} by"
+        f" {each.method}"
+    )
     whole = sum(each.account.values())
     if len(each.account) > 1 and whole > 0:
         most, *others = sorted(each.account.items(), key=lambda part: -part[1])
-        whose = "customer" if any(value.startswith("response_time[") for value in each.values) else "processor"
-        words += f"; {most[0]} takes the largest part of a {whose}'s time, {percent(most[1] / whole)}"
-        parts = [f"{name} {percent(part / whole)}" for name, part in others[:2] if part >= _LEAST_SAID * whole]
+        whose = (
+            "customer"
+            if any(value.startswith("response_time[") for value in each.values)
+            else "processor"
+        )
+        words += (
+            f"; {most[0]} takes the largest part of a {whose}'s time, {percent(most[1] / whole)}"
+        )
+        parts = [
+            f"{name} {percent(part / whole)}"
+            for name, part in others[:2]
+            if part >= _LEAST_SAID * whole
+        ]
         words += f", then {', '.join(parts)}" if parts else ""
     if each.limits:
         words += f"; {each.limits[0].pipeline} is limited by {each.limits[0].stage}"
@@ -400,28 +509,42 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
         return
     (base, first), *others = results.cases.items()
     name = _first(first, ["time", *answer])
-    known = [(case, each) for case, each in others if _same_work(results, base, case) and name and each.find(name)]
+    known = [
+        (case, each)
+        for case, each in others
+        if _same_work(results, base, case) and name and each.find(name)
+    ]
     if not known or not first.find(name):
         return
     ranked = sorted(known, key=lambda pair: pair[1].find(name) or 0.0)
     (least, low), (most, high) = ranked[0], ranked[-1]
     if name == "time":  # what responds sooner may have less to do
-        words = [_speed(case, base, first, each, name) for case, each in {least: low, most: high}.items()]
-        yield f"of {counted(len(known), 'other case')}, {' and '.join(words)}" if len(known) > 1 else words[0]
+        words = [
+            _speed(case, base, first, each, name) for case, each in {least: low, most: high}.items()
+        ]
+        yield (
+            f"of {counted(len(known), 'other case')}, {' and '.join(words)}"
+            if len(known) > 1
+            else words[0]
+        )
     else:
-        (one, ratio), *more = ((case, _times(each, first, name)) for case, each in {least: low, most: high}.items())
+        (one, ratio), *more = (
+            (case, _times(each, first, name)) for case, each in {least: low, most: high}.items()
+        )
         also = "".join(f", and in {case}, {times}" for case, times in more)
         yield f"in {one}, {name} is {ratio} that of {base}{also}"
 
 
 def _same_work(results: Results, base: str, case: str) -> bool:
-    """Say whether two cases do the same: by their model and by the workload that they name."""
+    """Return whether two cases do the same: by their model and by the workload that they name."""
     workloads = [results.settings.get(each, {}).get("workload") for each in (base, case)]
     return results.cases[base].model == results.cases[case].model and workloads[0] == workloads[1]
 
 
 def _speed(case: str, base: str, first: Answer, each: Answer, name: str) -> str:
-    """Say how many times as fast as the first case another is, or how many times as long it takes."""
+    """Return how many times as fast as the first case another is, or how many times as long it
+    takes.
+    """
     ratio = (each.find(name) or 0.0) / (first.find(name) or 1.0)
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3) if ratio else ""):
         return f"{case} takes as long as {base} to three digits"
@@ -431,7 +554,7 @@ def _speed(case: str, base: str, first: Answer, each: Answer, name: str) -> str:
 
 
 def _times(over: Answer, under: Answer, name: str) -> str:
-    """Give the ratio of two values; where their intervals overlap, the order is undecided."""
+    """Return the ratio of two values; where their intervals overlap, the order is undecided."""
     ratio = (over.find(name) or 0.0) / (under.find(name) or 1.0)
     doubt = " (undecided)" if overlap(over.ends(name), under.ends(name)) else ""
     return f"{plain(ratio, 3)} times{doubt}"
@@ -440,70 +563,115 @@ def _times(over: Answer, under: Answer, name: str) -> str:
 def _swept(sweep: Sweep, answer: Sequence[str]) -> Iterator[str]:
     """Say between what the first value lies over a sweep, and where."""
     name = next((each for each in answer if each in sweep.columns), "")
-    known = [row for row, value in enumerate(sweep.columns[name]) if isfinite(value)] if name else []
+    known = (
+        [row for row, value in enumerate(sweep.columns[name]) if isfinite(value)] if name else []
+    )
     if len(known) < 2:
         return
     column = sweep.columns[name]
-    ends = (min(known, key=lambda row: float(column[row])), max(known, key=lambda row: float(column[row])))
-    words = (f"{quantity(float(column[row]), sweep.units[name])} ({_sweep_place(sweep, row)})" for row in ends)
+    ends = (
+        min(known, key=lambda row: float(column[row])),
+        max(known, key=lambda row: float(column[row])),
+    )
+    words = (
+        f"{quantity(float(column[row]), sweep.units[name])} ({_sweep_place(sweep, row)})"
+        for row in ends
+    )
     yield f"over sweep {sweep.name}, {name} lies between {' and '.join(words)}"
 
 
 def _sweep_place(sweep: Sweep, row: int) -> str:
     words = [sweep.cases[row]] if len(set(sweep.cases)) > 1 else []
-    words += [f"{axis.path} = {axis_value(sweep.points[axis.path][row], axis.unit)}" for axis in sweep.axes]
+    words += [
+        f"{axis.path} = {axis_value(sweep.points[axis.path][row], axis.unit)}"
+        for axis in sweep.axes
+    ]
     return ", ".join(words)
 
 
 def _doubt(results: Results, answer: Sequence[str]) -> str:
-    """Say how much is exact, what has no answer, and what else is left out."""
+    """Return how much is exact, what has no answer, and what else is left out."""
     answers = list(results.cases.values())
     how = [*_computed(answers, results.sweeps)]
     inexact = Counter(method for method, exact in how if not exact)
     words = []
     if inexact:
         several = len(inexact) > 1
-        by = ", ".join(f"{count} by {method}" if several else f"by {method}" for method, count in inexact.items())
+        by = ", ".join(
+            f"{count} by {method}" if several else f"by {method}"
+            for method, count in inexact.items()
+        )
         few = sum(inexact.values())
-        words.append(f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})")
+        words.append(
+            f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})"
+        )
         notes = Counter(
-            note for each in answers if not each.exact for note in each.notes if not note.startswith(_NO_DOUBTS)
+            note
+            for each in answers
+            if not each.exact
+            for note in each.notes
+            if not note.startswith(_NO_DOUBTS)
         )
         words += [f"note: {note}" for note, _ in notes.most_common(1)]
     elif how:
-        rough = any(each.exact and None not in each.ends(name) for each in answers for name in answer)
-        words.append(
-            f"all answers are exact for what the models say{', but for values with an interval' if rough else ''}"
+        rough = any(
+            each.exact and None not in each.ends(name) for each in answers for name in answer
         )
-    failed = sum(1 for each in answers if each.failed) + sum(len(sweep.failed) for sweep in results.sweeps)
+        words.append(
+            "all answers are exact for what the models"
+            f" say{', but for values with an interval' if rough else ''}"
+        )
+    failed = sum(1 for each in answers if each.failed) + sum(
+        len(sweep.failed) for sweep in results.sweeps
+    )
     bounds = [each.bound for each in answers]
     bounds += [text for each in results.sweeps for text in each.provenance.outside.values()]
     outside = sum(bool(text) and not text.endswith(HELD) for text in bounds)
     words += [f"{counted(failed, 'point has', 'points have')} no answer"] if failed else []
-    words += [f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"] if outside else []
+    words += (
+        [f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"]
+        if outside
+        else []
+    )
     words += filter(None, (each.doubt() for each in results.questions.values()))
     words += [note for note in results.notes if note.startswith(ABSENT)]
     return "; ".join(words) or "measured values are as certain as their source"
 
 
-_NO_DOUBTS = ("speed-up counts", "stopped at", "ran ")  # notes on definitions and on the length of a run
+_NO_DOUBTS = (
+    "speed-up counts",
+    "stopped at",
+    "ran ",
+)  # notes on definitions and on the length of a run
 
 
 def gallery(folders: Sequence[Path]) -> str:
-    """Lay out several reports as one page: the first picture of each, its question, its answer, and where it is.
+    """Lay out several reports as one page: the first picture of each, its question, its answer, and
+    where it is.
 
     Parameters
     ----------
-    folders : of reports, as `slipstick.report.write.write` made them; one without a report is left out
+    folders : of reports, as `slipstick.report.write.write` made them; one without a report is left
+        out
     """
-    parts = ["# Studies", "Each study with its question and what was found; made by `slipstick gallery`."]
+    parts = [
+        "# Studies",
+        "Each study with its question and what was found; made by `slipstick gallery`.",
+    ]
     for folder in folders:
         path = folder / "report.md"
         if path.is_file():
             head, found, *rest = path.read_text("utf-8").split("\n\n")
-            picture = next((each for each in rest if each.startswith("[![")), "").replace("](", f"]({folder.name}/")
+            picture = next((each for each in rest if each.startswith("[![")), "").replace(
+                "](", f"]({folder.name}/"
+            )
             about = rest[rest.index(f"## {ABOUT}") + 1 :] if f"## {ABOUT}" in rest else [""]
             asked = "" if about[0].startswith("Source: ") else about[0]
             told = "\n".join(found.splitlines()[:_MOST_NAMES])
-            parts += [f"## [{head.removeprefix('# ')}]({folder.name}/report.md)", picture, asked, told]
+            parts += [
+                f"## [{head.removeprefix('# ')}]({folder.name}/report.md)",
+                picture,
+                asked,
+                told,
+            ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,7 +1,9 @@
-"""Pictures of results: their look, and bars, lines and maps of a study; drawn without any global state.
+"""Pictures of results: their look, and bars, lines and maps of a study; drawn without any global
+state.
 
-Lines and fills can be distinguished in colour, in grey and in black and white; ticks are plain numbers, at the values themselves
-where these are few. The same results give files of the same bytes. The result of a question draws its own pictures.
+Lines and fills can be distinguished in colour, in grey and in black and white; ticks are plain
+numbers, at the values themselves where these are few. The same results give files of the same
+bytes. The result of a question draws its own pictures.
 """
 
 from __future__ import annotations
@@ -131,14 +133,14 @@ def look() -> Iterator[None]:
 
 
 def stroke(index: int) -> dict[str, Any]:
-    """Give the look of one line among others."""
+    """Return the look of one line among others."""
     colour, marker, dashes = STROKES[index % len(STROKES)]
     fill = "white" if index % 2 else colour
     return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
 
 
 def filled(index: int) -> dict[str, Any]:
-    """Give the look of one area among others."""
+    """Return the look of one area among others."""
     again, place = divmod(index, len(FILLS))
     colour, hatch = FILLS[place]
     if again:  # more areas than colours take them again, under hatches of their own
@@ -147,10 +149,12 @@ def filled(index: int) -> dict[str, Any]:
 
 
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
-    """Number the components of a study and the labels of its stacked bars: one fill and one place in all of its pictures.
+    """Number the components of a study and the labels of its stacked bars: one fill and one place
+    in all of its pictures.
 
-    Useful components come first, those of cases in their order, others by size; a label of one component has the fill of the component.
-    Only names that are drawn have a place, so that few names have the first fills.
+    Useful components come first, those of cases in their order, others by size; a label of one
+    component has the fill of the component. Only names that are drawn have a place, so that few
+    names have the first fills.
 
     Parameters
     ----------
@@ -162,17 +166,30 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     stacks = [spec.stack for spec in pictures if spec.kind == "bars"]
     names: list[str] = []
     # A picture of the work in a trace draws components too.
-    drawn = (each.kind in ("bands", "timeline") or getattr(each, "view", "") == "work" for each in pictures)
+    drawn = (
+        each.kind in ("bands", "timeline") or getattr(each, "view", "") == "work"
+        for each in pictures
+    )
     if "component" in stacks or any(drawn):
         names += [name for each in results.cases.values() for name in each.account]
-        names += [name for each in answers for name in sorted(each.account, key=lambda name: -each.account[name])]
-        names += [timeline.component(span) for timeline in results.timelines.values() for span in timeline.spans]
+        names += [
+            name
+            for each in answers
+            for name in sorted(each.account, key=lambda name: -each.account[name])
+        ]
+        names += [
+            timeline.component(span)
+            for timeline in results.timelines.values()
+            for span in timeline.spans
+        ]
         tables = [table for each in results.questions.values() for table in each.tables()]
         columns = [split_name(column.name) for table in tables for column in table.columns]
         names += [inside for kind, inside in columns if kind == "account"]
         names = [name for name in useful if name in names] + names
     if "technology" in stacks:
-        names += [name for name in TECHNOLOGIES if any(each.technology.get(name) for each in answers)]
+        names += [
+            name for name in TECHNOLOGIES if any(each.technology.get(name) for each in answers)
+        ]
     order = {name: place for place, name in enumerate(dict.fromkeys(names))}
     for stack in stacks:
         for label, values in stack.items() if isinstance(stack, dict) else ():
@@ -188,7 +205,9 @@ def _component(values: Sequence[str], useful: Iterable[str]) -> str:
     return next(iter(useful), "") if kind == "speedup" else inside
 
 
-def draw_intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black") -> None:
+def draw_intervals(
+    axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black"
+) -> None:
     """Draw the interval of each value: a bar at each of few points, a band along many.
 
     A question mark marks an estimate whose interval is unknown: its ends are infinite.
@@ -205,13 +224,25 @@ def draw_intervals(axes: Axes, x: Array, y: Array, low: Array, high: Array, colo
     elif drawn.any():
         # An estimate may lie outside of its interval by rounding.
         lengths = np.maximum(np.array([y - low, high - y])[:, drawn], 0.0)
-        axes.errorbar(np.asarray(x)[drawn], y[drawn], lengths, fmt="none", ecolor=colour, elinewidth=1.2, capsize=3)
+        axes.errorbar(
+            np.asarray(x)[drawn],
+            y[drawn],
+            lengths,
+            fmt="none",
+            ecolor=colour,
+            elinewidth=1.2,
+            capsize=3,
+        )
     for index in np.flatnonzero(np.isfinite(y) & np.isinf(high))[:: 1 + len(y) // MOST_MARKERS]:
-        axes.annotate("?", (x[index], y[index]), (4, 2), textcoords="offset points", color=colour, fontsize=9)
+        axes.annotate(
+            "?", (x[index], y[index]), (4, 2), textcoords="offset points", color=colour, fontsize=9
+        )
 
 
 def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Give what a method changes in the look of a line, so that lines of all methods keep their colour."""
+    """Return what a method changes in the look of a line, so that lines of all methods keep their
+    colour.
+    """
     if method == _DOTS:
         return {"linestyle": "none"}
     computed = [each for each in methods if each != _DOTS]
@@ -219,7 +250,7 @@ def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
 
 
 def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Give the look of a method in a legend, whatever the line."""
+    """Return the look of a method in a legend, whatever the line."""
     grey = {"color": "#777777", "marker": "o", "markerfacecolor": "#777777"}
     return {**grey, **as_method(method, methods)}
 
@@ -242,7 +273,8 @@ def titled(
     labels: Sequence[str] = (),
     columns: int = 1,
 ) -> Figure:
-    """Finish a figure: its legend at the right, if it has labels, and its title, folded to the width beside the legend.
+    """Finish a figure: its legend at the right, if it has labels, and its title, folded to the
+    width beside the legend.
 
     Parameters
     ----------
@@ -253,7 +285,14 @@ def titled(
     """
     width = figure.get_figwidth()
     if labels:
-        figure.legend(handles, labels, loc="outside right upper", alignment="left", title=legend, ncols=columns)
+        figure.legend(
+            handles,
+            labels,
+            loc="outside right upper",
+            alignment="left",
+            title=legend,
+            ncols=columns,
+        )
     if figure.legends:
         figure.draw_without_rendering()
         width = figure.legends[0].get_window_extent().x0 / figure.dpi
@@ -266,7 +305,8 @@ _NAMED_BY_TWO = ("technology", "resources", "stations", "classes")
 
 
 def axis_title(name: str, unit: str) -> str:
-    """Name an axis and its unit; a path by its last key in words, a long one by the last two, a class of technology as one.
+    """Name an axis and its unit; a path by its last key in words, a long one by the last two, a
+    class of technology as one.
 
     >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
     ('adapter [us]', 'items per page', 'time [ms]')
@@ -274,7 +314,9 @@ def axis_title(name: str, unit: str) -> str:
     ('technology processors', 'threads permits')
     """
     keys = [name] if "[" in name or " " in name else name.split(".")
-    words = " ".join(keys[-2:] if len(keys) > 3 or keys[0] in _NAMED_BY_TWO else keys[-1:]).replace("_", " ")
+    words = " ".join(keys[-2:] if len(keys) > 3 or keys[0] in _NAMED_BY_TWO else keys[-1:]).replace(
+        "_", " "
+    )
     return words if unit in ("", "1") else f"{words} [{unit}]"
 
 
@@ -295,13 +337,22 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
     values : what it shows, in its unit
     """
 
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import (
+        FixedLocator,
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+        NullLocator,
+    )
 
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
     whole = all(_round(value) for value in positive[: _MOST_TICKS + 1])
     along._set_axes_scale("log")  # type: ignore[attr-defined]
     along.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e"))
+        FuncFormatter(
+            lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
+        )
     )
     if len(positive) <= _MOST_TICKS and whole and _apart(np.log(positive)):
         along.set_major_locator(FixedLocator(positive.tolist()))
@@ -318,7 +369,9 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
 
 
 def plain_ticks(along: axis.Axis, values: Array) -> None:
-    """Put ticks on the values themselves where they are few and apart; else leave it to the library."""
+    """Put ticks on the values themselves where they are few and apart; else leave it to the
+    library.
+    """
 
     from matplotlib.ticker import FixedLocator, FuncFormatter
 
@@ -342,12 +395,14 @@ def tilt(axes: Axes) -> None:
 
 
 def _round(value: float) -> bool:
-    """Say whether a value has two digits, or is a small whole number such as 128: others make poor ticks."""
+    """Return whether a value has two digits, or is a small whole number such as 128: others make
+    poor ticks.
+    """
     return float(f"{value:.2g}") == value or (value == int(value) and abs(value) < 10_000)
 
 
 def _apart(values: Array) -> bool:
-    """Say whether ticks at these ordered values leave room for their labels."""
+    """Return whether ticks at these ordered values leave room for their labels."""
 
     if len(values) < 2:
         return True
@@ -372,21 +427,39 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     totals = table.sum(axis=0)
     beside = _beside(spec.cases)
     rows = -(-len(spec.cases) // beside)
-    place = max(0.72, min(1.5, 7.0 / beside))  # wider pictures have letters too small at the width of a page
+    place = max(
+        0.72, min(1.5, 7.0 / beside)
+    )  # wider pictures have letters too small at the width of a page
     longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
     tilted = longest > place
     height = 4.2 if rows == 1 else 3.2
-    figure = sheet(max(4.6, 3.0 + place * beside), rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)))
+    figure = sheet(
+        max(4.6, 3.0 + place * beside),
+        rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)),
+    )
     what = "time" if unit == "s" else _summed(spec)
     shown, factor = ("%", 0.01) if spec.share else _scale(totals, unit)
     written = [
-        quantity(each, unit) if spec.share else f"{plain(each / factor)} {shown.removeprefix('1')}".rstrip()
+        (
+            quantity(each, unit)
+            if spec.share
+            else f"{plain(each / factor)} {shown.removeprefix('1')}".rstrip()
+        )
         for each in totals.tolist()
     ]
-    heights = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0) if spec.share else table
+    heights = (
+        np.divide(table, totals, out=np.zeros_like(table), where=totals > 0)
+        if spec.share
+        else table
+    )
     heights = heights / factor
     # What is shared out is certain: all of it.
-    reach = np.array([(0.0, 0.0) if spec.share else _ends(results.named_answer(case), spec) for case in spec.cases])
+    reach = np.array(
+        [
+            (0.0, 0.0) if spec.share else _ends(results.named_answer(case), spec)
+            for case in spec.cases
+        ]
+    )
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
         cut = slice(row * beside, (row + 1) * beside)
         _stack(axes, heights[:, cut], fills)
@@ -397,19 +470,32 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         axes.set_xlim(-0.6, beside - 0.4)
         axes.set_ylim(
             0,
-            1.1 * max((heights.sum(axis=0) + np.where(np.isfinite(reach[:, 1]), reach[:, 1], 0) / factor).max(), 1e-12),
+            1.1
+            * max(
+                (
+                    heights.sum(axis=0)
+                    + np.where(np.isfinite(reach[:, 1]), reach[:, 1], 0) / factor
+                ).max(),
+                1e-12,
+            ),
         )
         if tilted:
             tilt(axes)
     axes.set_xlabel("case")
     handles, labels = axes.get_legend_handles_labels()
     # The legend reads from the top down, as the bar does.
-    legend = "part" if not isinstance(spec.stack, str) else spec.stack.replace("technology", "technology class")
+    legend = (
+        "part"
+        if not isinstance(spec.stack, str)
+        else spec.stack.replace("technology", "technology class")
+    )
     return titled(figure, spec.title, legend, handles[::-1], labels[::-1])
 
 
 def _scale(values: Array, unit: str) -> tuple[str, float]:
-    """Choose the unit of an axis; minutes begin at ten, for sources give times of some minutes in seconds."""
+    """Choose the unit of an axis; minutes begin at ten, for sources give times of some minutes
+    in seconds.
+    """
     known = values[np.isfinite(values)]
     found = choose(known.tolist(), Dimension.of(unit))
     rate = max(np.abs(known), default=0.0) if unit == "1/s" else 0.0
@@ -420,21 +506,33 @@ def _scale(values: Array, unit: str) -> tuple[str, float]:
 
 
 def _beside(cases: Sequence[str]) -> int:
-    """Choose how many bars stand in a row, so that a case stays with those named after it where that is possible."""
+    """Choose how many bars stand in a row, so that a case stays with those named after it where
+    that is possible.
+    """
     if len(cases) <= _MOST_BESIDE:
         return len(cases)
     even = -(-len(cases) // -(-len(cases) // _MOST_BESIDE))
     together = (
         most
         for most in (even, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
-        if not any(cases[at].startswith(f"{each}-") for at in range(most, len(cases), most) for each in cases[:at])
+        if not any(
+            cases[at].startswith(f"{each}-")
+            for at in range(most, len(cases), most)
+            for each in cases[:at]
+        )
     )
     return next(together, even)
 
 
 def _summed(spec: BarsSpec) -> str:
-    """Say what the parts of the bars, which are no times, are: processors, or what all of their values are called."""
-    names = [] if isinstance(spec.stack, str) else [name for each in spec.stack.values() for name in each]
+    """Return what the parts of the bars, which are no times, are: processors, or what all of their
+    values are called.
+    """
+    names = (
+        []
+        if isinstance(spec.stack, str)
+        else [name for each in spec.stack.values() for name in each]
+    )
     kinds = {split_name(name)[0] for name in names}
     if kinds <= {"speedup", "processors_lost"}:
         return "processors"
@@ -442,7 +540,7 @@ def _summed(spec: BarsSpec) -> str:
 
 
 def stacks(results: Results, spec: BarsSpec) -> dict[str, dict[str, float]]:
-    """Give the parts of each bar by label, in base units."""
+    """Return the parts of each bar by label, in base units."""
     return {case: _parts(results.named_answer(case), spec) for case in spec.cases}
 
 
@@ -450,17 +548,25 @@ def _named(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
     """Name the values that each part of a bar adds up, by label."""
     if not isinstance(spec.stack, str):
         return spec.stack
-    kind, parts = ("account", answer.account) if spec.stack == "component" else ("technology", answer.technology)
+    kind, parts = (
+        ("account", answer.account)
+        if spec.stack == "component"
+        else ("technology", answer.technology)
+    )
     return {label: [f"{kind}[{label}]"] for label in parts}
 
 
 def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
     found = {label: map(answer.find, names) for label, names in _named(answer, spec).items()}
-    return {label: sum(each for each in values if each is not None) for label, values in found.items()}
+    return {
+        label: sum(each for each in values if each is not None) for label, values in found.items()
+    }
 
 
 def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
-    """Give how far the interval of a bar's total reaches below and above it; that of the time, or of all parts together."""
+    """Return how far the interval of a bar's total reaches below and above it; that of the time,
+    or of all parts together.
+    """
     whole = isinstance(spec.stack, str) and "time" in answer.values
     names = ["time"] if whole else [name for each in _named(answer, spec).values() for name in each]
     reach = []
@@ -488,7 +594,15 @@ def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
 def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
     """Write the total of each bar above it."""
     for index, (top, text) in enumerate(zip(tops, words, strict=True)):
-        axes.annotate(text, (index, top), (0, 3), textcoords="offset points", ha="center", va="bottom", fontsize=8.5)
+        axes.annotate(
+            text,
+            (index, top),
+            (0, 3),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=8.5,
+        )
 
 
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
@@ -512,7 +626,9 @@ class Line:
 
 
 def _lines(results: Results, spec: LinesSpec) -> Figure:
-    """Draw values over one axis, a line for each case or value of another axis; values of different units in panels."""
+    """Draw values over one axis, a line for each case or value of another axis; values of
+    different units in panels.
+    """
     sweep = results.sweep(spec.sweep)
     lines = lines_of(sweep, spec)
     labels = list(dict.fromkeys(line.label for line in lines))
@@ -524,7 +640,9 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     alone = not spec.series and set(labels) <= set(_short(spec.y).values())
     title = axis_title(spec.series, "") if spec.series else "value" if alone else "case"
     longest = max(map(len, [*labels, *methods, title]))
-    figure = sheet(_PANELS + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units))
+    figure = sheet(
+        _PANELS + min(0.7 + 0.07 * longest, 4.0) * max(1, columns), 1.0 + 3.2 * len(units)
+    )
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _Across.of(sweep.axis(spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
@@ -597,7 +715,9 @@ def _short(names: Sequence[str]) -> dict[str, str]:
 
 
 def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
-    """Give the indices of each line's points by its label and method: whatever varies besides x tells lines apart."""
+    """Return the indices of each line's points by its label and method: whatever varies besides x
+    tells lines apart.
+    """
     tags: list[list[str]] = []
     methods = [""] * len(sweep.cases)
     if spec.series:
@@ -637,10 +757,14 @@ def _places(sweep: Sweep, path: str) -> Array:
 
 
 def _against(sweep: Sweep, columns: Array, path: str) -> Array:
-    """Divide what is at an axis' first value, all else equal, by each value; values with both ends of their intervals."""
+    """Divide what is at an axis' first value, all else equal, by each value; values with both
+    ends of their intervals.
+    """
     others = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
     keys = list(zip(sweep.cases, *others, strict=True))
-    first = {key: columns[:, index] for index, key in enumerate(keys) if _is_first(sweep, path, index)}
+    first = {
+        key: columns[:, index] for index, key in enumerate(keys) if _is_first(sweep, path, index)
+    }
     found = _ratio(np.array([first.get(key, np.full(3, np.nan)) for key in keys]).T, columns)
     found[1:, [_is_first(sweep, path, index) for index in range(len(keys))]] = 1.0  # against itself
     return found
@@ -660,30 +784,50 @@ def _relative(columns: Array) -> Array:
 
 
 def _ratio(above: Array, below: Array) -> Array:
-    """Divide values with both ends of their intervals; the ends are the widest, however the two depend on each other."""
+    """Divide values with both ends of their intervals; the ends are the widest, however the two
+    depend on each other.
+    """
     with np.errstate(all="ignore"):
-        (value, low, high), (other, least, most) = (np.where(np.isnan(each), each[:1], each) for each in (above, below))
-        certain, unsure = np.isnan(above[1]) & np.isnan(below[1]), np.isinf(above[1]) | np.isinf(below[1])
-        ends = (np.where(unsure, sign * np.inf, each) for sign, each in ((-1, low / most), (1, high / least)))
+        (value, low, high), (other, least, most) = (
+            np.where(np.isnan(each), each[:1], each) for each in (above, below)
+        )
+        certain, unsure = (
+            np.isnan(above[1]) & np.isnan(below[1]),
+            np.isinf(above[1]) | np.isinf(below[1]),
+        )
+        ends = (
+            np.where(unsure, sign * np.inf, each)
+            for sign, each in ((-1, low / most), (1, high / least))
+        )
         return np.array([value / other, *(np.where(certain, np.nan, each) for each in ends)])
 
 
 def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
-    """Give what the legend shows: a stroke for each label, and what each method looks like."""
+    """Return what the legend shows: a stroke for each label, and what each method looks like."""
     from matplotlib.lines import Line2D
 
     plain = {"linestyle": "-"} if methods else {}
     looks = {label: {**stroke(index), **plain} for index, label in enumerate(labels) if label}
     strokes = {label: Line2D([], [], label=label, **look) for label, look in looks.items()}
-    return {**strokes, **{name: Line2D([], [], label=name, **stroke_of_method(name, methods)) for name in methods}}
+    return {
+        **strokes,
+        **{name: Line2D([], [], label=name, **stroke_of_method(name, methods)) for name in methods},
+    }
 
 
 def _panel(
-    axes: Axes, across: _Across, lines: Sequence[Line], labels: Sequence[str], methods: Sequence[str], spec: LinesSpec
+    axes: Axes,
+    across: _Across,
+    lines: Sequence[Line],
+    labels: Sequence[str],
+    methods: Sequence[str],
+    spec: LinesSpec,
 ) -> None:
     """Draw the lines of one unit."""
     values = (
-        np.concatenate([each for line in lines for each in (line.y, line.low, line.high)]) if lines else np.zeros(0)
+        np.concatenate([each for line in lines for each in (line.y, line.low, line.high)])
+        if lines
+        else np.zeros(0)
     )
     known = values[np.isfinite(values)]
     unit, factor = _scale(known, lines[0].unit or "1" if lines else "1")
@@ -691,35 +835,61 @@ def _panel(
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if log else line.y
         index = labels.index(line.label)
-        look = stroke(index) if not line.method else {**stroke(index), **as_method(line.method, methods)}
-        # On long lines, markers are spread out and shifted, so that lines that lie on each other can be told apart.
+        look = (
+            stroke(index)
+            if not line.method
+            else {**stroke(index), **as_method(line.method, methods)}
+        )
+        # On long lines, markers are spread out and shifted, so that lines that lie on each other
+        # can be told apart.
         every = -(-len(y) // MOST_MARKERS) or 1
         axes.plot(across.places(line.x), y / factor, markevery=(index % every, every), **look)
-        draw_intervals(axes, across.places(line.x), y / factor, line.low / factor, line.high / factor, look["color"])
+        draw_intervals(
+            axes,
+            across.places(line.x),
+            y / factor,
+            line.low / factor,
+            line.high / factor,
+            look["color"],
+        )
     names = list(dict.fromkeys(line.value for line in lines))
     what = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{what} / first of its line" if spec.relative else what
     words = f"{what} at first {short_path(spec.against, 30)} / {what}" if spec.against else words
     axes.set_ylabel(axis_title(words, unit))
     if not len(known):
-        axes.text(0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center")
+        axes.text(
+            0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
+        )
     elif log:
         logarithmic(axes.yaxis, known / factor)
     elif 0 <= known.min() < 0.6 * known.max():
-        # From nothing upwards, unless all values lie far above it and their differences would be lost.
+        # From nothing upwards, unless all values lie far above it and their differences would be
+        # lost.
         axes.set_ylim(bottom=0)
 
 
 _MOST_WRITTEN = 14  # a map with more cells along a side has no text in them
 _MOST_CELL_TICKS = 12
 _SHADES = "cividis"  # its grey values rise steadily
-_CATEGORIES = ("#ffffff", "#9fc5e8", "#f6d78b", "#6f9f7f", "#e8a090", "#b9b9b9", "#7a6f9f", "#dff0d8")
+_CATEGORIES = (
+    "#ffffff",
+    "#9fc5e8",
+    "#f6d78b",
+    "#6f9f7f",
+    "#e8a090",
+    "#b9b9b9",
+    "#7a6f9f",
+    "#dff0d8",
+)
 _MOST_SHAPES = 600
 _MOST_RATIO = 30  # values further apart than this have shades by their logarithm
 
 
 def _map(results: Results, spec: MapSpec) -> Figure:
-    """Draw a value over two axes, each point a cell of the same size; further axes are cut at their first values."""
+    """Draw a value over two axes, each point a cell of the same size; further axes are cut at
+    their first values.
+    """
     sweep = results.sweep(spec.sweep)
     results.named_answer(spec.case)
     x, y = sweep.axis(spec.x), sweep.axis(spec.y)
@@ -731,14 +901,16 @@ def _map(results: Results, spec: MapSpec) -> Figure:
     axes.set_facecolor("white")
     # Where there is no point or no value, the ground shows.
     axes.patch.set(hatch="///", edgecolor="#999999")
-    legend = (_categories if split_name(spec.value)[0] == "limit" else _shades)(axes, sweep, spec, at)
+    legend = (_categories if split_name(spec.value)[0] == "limit" else _shades)(
+        axes, sweep, spec, at
+    )
     axes.set_xlabel(_cell_ticks(axes, x, "x"))
     axes.set_ylabel(_cell_ticks(axes, y, "y"))
     return titled(figure, spec.title + _cut(sweep, spec), *legend)
 
 
 def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
-    """Give the index of the point in each cell, rows along y; -1 where there is none."""
+    """Return the index of the point in each cell, rows along y; -1 where there is none."""
     x, y = sweep.axis(spec.x), sweep.axis(spec.y)
     places = [{value: index for index, value in enumerate(axis.values)} for axis in (x, y)]
     grid = np.full((len(y.values), len(x.values)), -1)
@@ -764,17 +936,28 @@ def _cut(sweep: Sweep, spec: MapSpec) -> str:
 
 
 def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
-    """Give each value a shade and, where there is room, its number; the bar beside the map tells the shades."""
+    """Return each value a shade and, where there is room, its number; the bar beside the map tells
+    the shades.
+    """
     column = np.asarray(sweep.column(spec.value), dtype=float)
     values = np.where(at >= 0, column[at], np.nan)
     lows, highs = sweep.ends(spec.value)
-    unit, factor = choose(values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value]))
+    unit, factor = choose(
+        values[np.isfinite(values)].tolist(), Dimension.of(sweep.units[spec.value])
+    )
     shown = np.ma.masked_invalid(values / factor)
     wide = bool(shown.count()) and shown.min() > 0 and shown.max() > _MOST_RATIO * shown.min()
     image = axes.pcolormesh(shown, cmap=_SHADES, norm="log" if wide else None, **_cells(at))
     if not shown.count():
         image.set_clim(0, 1)
-        axes.text(0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", backgroundcolor="white")
+        axes.text(
+            0.5,
+            0.5,
+            "no point has a value",
+            transform=axes.transAxes,
+            ha="center",
+            backgroundcolor="white",
+        )
     bar = axes.figure.colorbar(image, ax=axes, label=axis_title(spec.value, unit), pad=0.02)
     if wide:
         logarithmic(bar.ax.yaxis, values[np.isfinite(values)] / factor)
@@ -782,28 +965,48 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
         for (row, place), value in np.ndenumerate(values / factor):
             if np.isfinite(value):
                 text, low, high = (
-                    f"{each:.3g}" for each in (value, *(ends[at[row, place]] / factor for ends in (lows, highs)))
+                    f"{each:.3g}"
+                    for each in (value, *(ends[at[row, place]] / factor for ends in (lows, highs)))
                 )
                 interval = (
-                    UNKNOWN if high == "inf" else "" if high == "nan" or low == high == text else f"{low} to {high}"
+                    UNKNOWN
+                    if high == "inf"
+                    else ""
+                    if high == "nan" or low == high == text
+                    else f"{low} to {high}"
                 )
                 _write(axes, place, row, text, image.to_rgba(np.array([value]))[0], interval)
     return ()
 
 
-def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[str, list[Any], list[str]]:
-    """Give each limiting stage a shade and, where there is room, a letter; give the legend, which tells them."""
+def _categories(
+    axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices
+) -> tuple[str, list[Any], list[str]]:
+    """Return each limiting stage a shade and, where there is room, a letter; give the legend,
+    which tells them.
+    """
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
     pipeline = split_name(spec.value)[1]
     stages = sweep.stages(pipeline)
-    names = list(dict.fromkeys(stages[index] for index in at.ravel().tolist() if index >= 0 and stages[index]))
+    names = list(
+        dict.fromkeys(
+            stages[index] for index in at.ravel().tolist() if index >= 0 and stages[index]
+        )
+    )
     order = {name: index for index, name in enumerate(names)}
-    places = np.array([[order.get(stages[index], -1) if index >= 0 else -1 for index in row] for row in at.tolist()])
+    places = np.array(
+        [
+            [order.get(stages[index], -1) if index >= 0 else -1 for index in row]
+            for row in at.tolist()
+        ]
+    )
     colours = [_CATEGORIES[index % len(_CATEGORIES)] for index in range(max(1, len(names)))]
     shown = np.ma.masked_less(places, 0)
-    axes.pcolormesh(shown, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5, **_cells(at))
+    axes.pcolormesh(
+        shown, cmap=ListedColormap(colours), vmin=-0.5, vmax=len(colours) - 0.5, **_cells(at)
+    )
     letters = [string.ascii_uppercase[index % 26] for index in range(len(names))]
     for row, place in _lettered(places, len(names)):
         category = places[row, place]
@@ -815,7 +1018,9 @@ def _categories(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[s
 
 
 def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
-    """Choose the cells that have a letter: all of few; of many, the one nearest to the middle of each category."""
+    """Choose the cells that have a letter: all of few; of many, the one nearest to the middle of
+    each category.
+    """
     cells = [np.argwhere(places == category) for category in range(count)]
     if max(places.shape) > 2 * _MOST_WRITTEN:
         cells = [each[[np.square(each - each.mean(axis=0)).sum(axis=1).argmin()]] for each in cells]
@@ -830,7 +1035,15 @@ def _cells(at: Indices) -> dict[str, Any]:
 def _write(axes: Axes, place: int, row: int, text: str, colour: Any, below: str = "") -> None:
     """Write into a cell; its interval, if it has one, small and below."""
     ink = ink_on(colour)
-    axes.text(place + 0.5, row + 0.5, text, ha="center", va="bottom" if below else "center", fontsize=8, color=ink)
+    axes.text(
+        place + 0.5,
+        row + 0.5,
+        text,
+        ha="center",
+        va="bottom" if below else "center",
+        fontsize=8,
+        color=ink,
+    )
     if below:
         axes.text(place + 0.5, row + 0.45, below, ha="center", va="top", fontsize=5.5, color=ink)
 
@@ -839,13 +1052,16 @@ def _borders(axes: Axes, places: Indices) -> None:
     """Draw a line where one category meets another, so that shades need not be told apart."""
     from matplotlib.collections import LineCollection
 
-    upright = [((x + 1, y), (x + 1, y + 1)) for y, x in np.argwhere(places[:, 1:] != places[:, :-1])]
+    upright = [
+        ((x + 1, y), (x + 1, y + 1)) for y, x in np.argwhere(places[:, 1:] != places[:, :-1])
+    ]
     level = [((x, y + 1), (x + 1, y + 1)) for y, x in np.argwhere(places[1:] != places[:-1])]
     axes.add_collection(LineCollection([*upright, *level], colors="black", linewidths=1.4))
 
 
 def _spacing(count: int) -> int:
-    """Say every how many cells there is a tick; a spacing that ends on the last cell is likely to meet round values.
+    """Say every how many cells there is a tick; a spacing that ends on the last cell is likely to
+    meet round values.
 
     >>> _spacing(12), _spacing(33), _spacing(100)
     (1, 4, 9)
@@ -855,7 +1071,9 @@ def _spacing(count: int) -> int:
 
 
 def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
-    """Write the values of an axis at their cells, all or some at equal distances; give the title of the axis."""
+    """Write the values of an axis at their cells, all or some at equal distances; give the title
+    of the axis.
+    """
     if axis.named:
         title, words = axis_title(axis.path, ""), [str(value) for value in axis.values]
     else:
@@ -876,15 +1094,27 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
 
 
 def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
-    """Write round values where they lie among the cells, whose own values are not round; give the title of the axis."""
+    """Write round values where they lie among the cells, whose own values are not round; give
+    the title of the axis.
+    """
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     rising = np.sort(values)
     log = rising[0] > 0 and rising[-1] > _MOST_RATIO * rising[0]
-    locator = LogLocator(subs=(1.0, 2.0, 5.0), numticks=99) if log else MaxNLocator(_MOST_CELL_TICKS)
-    ticks = [each for each in locator.tick_values(rising[0], rising[-1]) if rising[0] <= each <= rising[-1]]
+    locator = (
+        LogLocator(subs=(1.0, 2.0, 5.0), numticks=99) if log else MaxNLocator(_MOST_CELL_TICKS)
+    )
+    ticks = [
+        each
+        for each in locator.tick_values(rising[0], rising[-1])
+        if rising[0] <= each <= rising[-1]
+    ]
     scale = np.log if log else np.asarray
-    centres = np.arange(0.5, len(values)) if values[0] <= values[-1] else np.arange(len(values) - 0.5, 0.0, -1.0)
+    centres = (
+        np.arange(0.5, len(values))
+        if values[0] <= values[-1]
+        else np.arange(len(values) - 0.5, 0.0, -1.0)
+    )
     places = np.interp(scale(ticks), scale(rising), centres)
     getattr(axes, f"set_{side}ticks")(places, [f"{each:.3g}" for each in ticks])
     return title
@@ -913,14 +1143,20 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
             return _lines(results, spec)
         if spec.kind == "map":
             return _map(results, spec)
-        from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline  # which draws with what is above
+        from slipstick.report.timeline import (
+            draw_phase,
+            draw_steps,
+            draw_timeline,
+        )  # which draws with what is above
 
         shown = cast("TimelineSpec", spec).show
         draw = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[shown]
         return draw(results.timelines[spec.name], spec.title, order)
 
 
-def save(results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, int] | None = None) -> list[Path]:
+def save(
+    results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, int] | None = None
+) -> list[Path]:
     """Draw a picture and save it as PNG and SVG, named as the spec says.
 
     Parameters
@@ -937,5 +1173,10 @@ def save(results: Results, spec: PictureSpec, folder: Path, order: Mapping[str, 
 
 
 def store(figure: Figure, path: Path) -> None:
-    """Save a figure as PNG or SVG by the ending of its name, without the date and the program that made it."""
-    figure.savefig(path, metadata={"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None})
+    """Save a figure as PNG or SVG by the ending of its name, without the date and the program
+    that made it.
+    """
+    figure.savefig(
+        path,
+        metadata={"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None},
+    )

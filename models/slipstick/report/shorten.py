@@ -1,4 +1,6 @@
-"""A report on one page: of long tables the decisive rows, of each section what there is room for, and where the rest is."""
+"""A report on one page: of long tables the decisive rows, of each section what there is room
+for, and where the rest is.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,15 @@ _MOST_ROWS, _LEAST_ROWS = 12, 4
 _LEAST_ROOM = 10  # of a table with its headings
 _PICTURE = re.compile(r"^\[?!\[.*(\n\n|$)", re.MULTILINE)
 _SHARES = {ABOUT: 9, "Pictures": 1, "Cases": 1, "What limits": 0, "Notes": 0}
-"""How the room is shared where there is not enough: other sections have three parts each, and those without a part what is left."""
+"""How the room is shared where there is not enough: other sections have three parts each, and
+those without a part what is left.
+"""
 _EVERY = "In every row: "
 
 
 def printed_lines(text: str) -> int:
-    """Count the lines of a text in Markdown as they are printed: long ones are folded, pictures have none.
+    """Count the lines of a text in Markdown as they are printed: long ones are folded, pictures
+    have none.
 
     >>> printed_lines("# A\\n\\n![b](c.png)\\n\\n" + 130 * "x")
     4
@@ -35,7 +40,8 @@ def printed_lines(text: str) -> int:
 
 
 def first_page(text: str) -> str:
-    """Shorten a report that is longer than a page; sections that need little have it, the others share the room that is left.
+    """Shorten a report that is longer than a page; sections that need little have it, the others
+    share the room that is left.
 
     Parameters
     ----------
@@ -47,7 +53,10 @@ def first_page(text: str) -> str:
     names = [each.partition("\n")[0] for each in sections]
     left = PAGE_LINES - printed_lines(f"{head}\n\n{last}{_elsewhere(names)}\n\n")
     shares = [_SHARES.get(name, 3) for name in names]
-    need = [printed_lines(each) / share if share else inf for each, share in zip(sections, shares, strict=True)]
+    need = [
+        printed_lines(each) / share if share else inf
+        for each, share in zip(sections, shares, strict=True)
+    ]
     shown, parts = [""] * len(sections), sum(shares)
     ranked = sorted(range(len(sections)), key=need.__getitem__)
     for at in (*ranked, *ranked):  # the second time, each may take what the others left
@@ -60,24 +69,32 @@ def first_page(text: str) -> str:
 
 
 def _elsewhere(only: list[str]) -> str:
-    """Say where the whole report is, and which sections are there only."""
+    """Return where the whole report is, and which sections are there only."""
     also = f"; {', '.join(only)} {'is' if len(only) == 1 else 'are'} there only" if only else ""
     return f" The whole report is [{DETAILS}]({DETAILS}){also}."
 
 
 def _fitted(section: str, room: int) -> str:
-    """Give what of a section there is room for below its heading; nothing if that is nothing.
+    """Return what of a section there is room for below its heading; nothing if that is nothing.
 
-    What was found comes first, then tables, then what stands below a table, then the rest; what is said of tables
-    stands with one of them.
+    What was found comes first, then tables, then what stands below a table, then the rest; what is
+    said of tables stands with one of them.
     """
     if printed_lines(section) <= room:
         return section
     title, *blocks = section.split("\n\n")
-    part = list(accumulate(block.startswith("#") for block in blocks))  # the subsection of each block
+    part = list(
+        accumulate(block.startswith("#") for block in blocks)
+    )  # the subsection of each block
     tables = [block.startswith("|") for block in blocks]
-    found = [block.startswith("- ") and not (part[at] or any(tables[:at])) for at, block in enumerate(blocks)]
-    order = [0 if found[at] else 1 if tables[at] else 2 if any(tables[at - 1 : at]) else 3 for at in range(len(blocks))]
+    found = [
+        block.startswith("- ") and not (part[at] or any(tables[:at]))
+        for at, block in enumerate(blocks)
+    ]
+    order = [
+        0 if found[at] else 1 if tables[at] else 2 if any(tables[at - 1 : at]) else 3
+        for at in range(len(blocks))
+    ]
     order = [0] * len(blocks) if title == ABOUT else order
     left, fewer = room - 3, 0  # without the heading and the last words
     kept = [""] * len(blocks)
@@ -89,14 +106,22 @@ def _fitted(section: str, room: int) -> str:
         ]
         if blocks[at].startswith(("#", _EVERY)) or (order[at] > 1 and beside and not any(beside)):
             continue
-        share = max(left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else left  # the next tables want some too
+        share = (
+            max(left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else left
+        )  # the next tables want some too
         above = [
-            each for each in range(at) if part[each] == part[at] and blocks[each].startswith("#") and not kept[each]
+            each
+            for each in range(at)
+            if part[each] == part[at] and blocks[each].startswith("#") and not kept[each]
         ]
-        above += [at - 1] * (tables[at] and blocks[at - 1 : at] != [] and blocks[at - 1].startswith(_EVERY))
+        above += [at - 1] * (
+            tables[at] and blocks[at - 1 : at] != [] and blocks[at - 1].startswith(_EVERY)
+        )
         taken = sum(printed_lines(blocks[each]) + 1 for each in above)
         short = _decisive(blocks[at], min(left, share) - taken - 1)
-        if not short and above and blocks[above[-1]].startswith(_EVERY):  # the table is worth more than that line
+        if (
+            not short and above and blocks[above[-1]].startswith(_EVERY)
+        ):  # the table is worth more than that line
             taken -= printed_lines(blocks[above.pop()]) + 1
             short = _decisive(blocks[at], min(left, share) - taken - 1)
         if short and (printed_lines(short) < left - taken or not printed_lines(short)):
@@ -112,14 +137,22 @@ def _fitted(section: str, room: int) -> str:
 
 
 def _decisive(block: str, room: int) -> str:
-    """Keep of a table both ends of each run of rows about the same thing, or the first rows and the last; of a list the first lines."""
+    """Keep of a table both ends of each run of rows about the same thing, or the first rows and
+    the last; of a list the first lines.
+    """
     lines = block.split("\n")
     head = 2 if block.startswith("|") else 0
     rows = lines[head:]
-    if printed_lines(block) <= min(room, head + _MOST_ROWS) or not block.startswith(("|", "- ", "1. ")):
+    if printed_lines(block) <= min(room, head + _MOST_ROWS) or not block.startswith(
+        ("|", "- ", "1. ")
+    ):
         return block
     about = [row.split(" | ")[0] for row in rows] if head else []
-    runs = [at for at, name in enumerate(about) if not about[at - 1 : at] == about[at + 1 : at + 2] == [name]]
+    runs = [
+        at
+        for at, name in enumerate(about)
+        if not about[at - 1 : at] == about[at + 1 : at + 2] == [name]
+    ]
     most = min(_MOST_ROWS, room - head)
     if most >= len(runs) > 0 and len(runs) < len(rows):
         return "\n".join([*lines[:head], *(rows[at] for at in runs)])

@@ -1,4 +1,6 @@
-"""Statements of papers that were checked: counted in words, and those of several reports on one page."""
+"""Statements of papers that were checked: counted in words, and those of several reports on one
+page.
+"""
 
 from __future__ import annotations
 
@@ -43,20 +45,26 @@ def statements_page(folders: Sequence[Path]) -> str:
     """
     found = [(folder, rows) for folder in folders if (rows := _rows(folder))]
     if not found:
-        raise InputError(f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with statements")
+        raise InputError(
+            f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with"
+            " statements"
+        )
     parts = ["# Statements of the papers, checked", prose(_READING), _counts(found)]
     for folder, rows in found:
-        table = markdown_table(["statement", "verdict", "says", "source", "cause"], [_cells(each) for each in rows])
+        table = markdown_table(
+            ["statement", "verdict", "says", "source", "cause"], [_cells(each) for each in rows]
+        )
         title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
         parts.append(f"## {title}\n\n{escape(summary(rows))}\n\n{table}")
     return "\n\n".join(parts) + "\n"
 
 
 _READING = (
-    "Each sentence of a paper that a number can check stands in a study with what must hold for it; the program computes the "
-    "values and says hit or miss. A statement in several parts holds if all of them do; one that can be read in several ways is "
-    "undecided where its readings differ; both count once. An input is a number that was put in or fitted, and is not counted. "
-    "The values are in each study's report. Made by `slipstick statements` from what the runs wrote."
+    "Each sentence of a paper that a number can check stands in a study with what must hold for it;"
+    " the program computes the values and says hit or miss. A statement in several parts holds if"
+    " all of them do; one that can be read in several ways is undecided where its readings differ;"
+    " both count once. An input is a number that was put in or fitted, and is not counted. The"
+    " values are in each study's report. Made by `slipstick statements` from what the runs wrote."
 )
 
 
@@ -73,7 +81,12 @@ def _counts(found: Sequence[tuple[Path, Sequence[StatementRow]]]) -> str:
     rows = []
     for folder, parts in found:
         verdicts = [*verdicts_of(parts).values()]
-        rows.append([f"[{folder.name}]({folder.name}/report.md)", *(str(verdicts.count(kind)) for kind in kinds)])
+        rows.append(
+            [
+                f"[{folder.name}]({folder.name}/report.md)",
+                *(str(verdicts.count(kind)) for kind in kinds),
+            ]
+        )
     totals = [str(sum(int(row[place]) for row in rows)) for place in range(1, len(kinds) + 1)]
     head = ["study", "hits", "misses", "undecided", "inputs"]
     return markdown_table(head, [*rows, ["all", *totals]], range(1, len(head)))
@@ -86,14 +99,17 @@ def _cells(each: StatementRow) -> list[str]:
 
 
 def verdicts_of(parts: Sequence[StatementRow]) -> dict[str, str]:
-    """Give one verdict for each statement: a reading holds if all of its parts do, and readings that differ leave it open.
+    """Return one verdict for each statement: a reading holds if all of its parts do, and readings
+    that differ leave it open.
 
     Parts and readings that are inputs do not count beside others.
     """
     found: dict[str, dict[str, str]] = {}
     for each in parts:
         readings = found.setdefault(each.part_of or each.name, {})
-        readings[each.reading] = min(readings.get(each.reading, _KINDS[-1]), each.verdict, key=_KINDS.index)
+        readings[each.reading] = min(
+            readings.get(each.reading, _KINDS[-1]), each.verdict, key=_KINDS.index
+        )
     counting = {name: {*each.values()} - {"input"} or {"input"} for name, each in found.items()}
     return {name: each.pop() if len(each) == 1 else "undecided" for name, each in counting.items()}
 
@@ -103,7 +119,8 @@ _KINDS = ("miss", "undecided", "hit", "input")
 
 
 def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
-    """Count the statements that hold and name the others; inputs are not among those checked, parts and readings count once.
+    """Count the statements that hold and name the others; inputs are not among those checked, parts
+    and readings count once.
 
     Parameters
     ----------
@@ -114,12 +131,20 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
     verdicts = verdicts_of(statements)
-    misses, left, hits, given = ([name for name, each in verdicts.items() if each == kind] for kind in _KINDS)
-    text = f"{counted(len(verdicts) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
-    text += f", {counted(len(misses), 'miss', 'misses')}" + (f" ({_named(misses, most)})" if misses else "")
+    misses, left, hits, given = (
+        [name for name, each in verdicts.items() if each == kind] for kind in _KINDS
+    )
+    text = (
+        f"{counted(len(verdicts) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
+    )
+    text += f", {counted(len(misses), 'miss', 'misses')}" + (
+        f" ({_named(misses, most)})" if misses else ""
+    )
     text += f", {len(left)} undecided ({_named(left, most)})" if left else ""
     given = given if most is None else []
-    return text + (f"; {counted(len(given), 'input')} beside them ({', '.join(given)})" if given else "")
+    return text + (
+        f"; {counted(len(given), 'input')} beside them ({', '.join(given)})" if given else ""
+    )
 
 
 def _named(names: Sequence[str], most: int | None) -> str:

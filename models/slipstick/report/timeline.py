@@ -1,4 +1,5 @@
-"""Time lines as pictures: the steps of each member over time, how many were active, and how many used each resource.
+"""Time lines as pictures: the steps of each member over time, how many were active, and how many
+used each resource.
 
 Timelines as Chrome trace JSON, which chrome://tracing, Perfetto and other viewers open.
 """
@@ -31,7 +32,8 @@ _ROW = 0.8  # height of a processor's row, as a part of its place
 
 
 def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw a row for each processor, then the number active and the length of each queue against time.
+    """Draw a row for each processor, then the number active and the length of each queue against
+    time.
 
     Parameters
     ----------
@@ -42,9 +44,13 @@ def draw_timeline(timeline: Timeline, title: str, order: Mapping[str, int] | Non
     members = sorted({span.member for span in timeline.spans})[:_MOST_MEMBERS]
     unit, factor = choose([timeline.until], TIME)
     figure = sheet(9.0, 3.4 + 0.24 * len(members))
-    rows, active, queues = figure.subplots(3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0])
+    rows, active, queues = figure.subplots(
+        3, 1, sharex=True, height_ratios=[max(1.6, 0.24 * len(members)), 1.0, 1.0]
+    )
     names = dict.fromkeys(timeline.component(span) for span in timeline.spans)
-    _draw_rows(rows, timeline, members, factor, order or {name: place for place, name in enumerate(names)})
+    _draw_rows(
+        rows, timeline, members, factor, order or {name: place for place, name in enumerate(names)}
+    )
     _draw_active(active, timeline, factor)
     _draw_levels(queues, timeline, factor)
     queues.set_xlabel(axis_title("time", unit))
@@ -56,28 +62,37 @@ _PROCESSORS = {"own": "processor 0", "processor[0]": "processor 0", "other": "an
 
 
 def draw_steps(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw the steps of the first processor by name: a row for it, each that works for it, and each resource.
+    """Draw the steps of the first processor by name: a row for it, each that works for it, and each
+    resource.
 
     Parameters
     ----------
     timeline, title : as for `draw_timeline`
     order : not used, for steps have fills of their own, by their first appearance
     """
-    spans = sorted((span for span in timeline.spans if span.member == 0), key=lambda span: span.start)
+    spans = sorted(
+        (span for span in timeline.spans if span.member == 0), key=lambda span: span.start
+    )
     spans = [span for span in spans if span.label in timeline.places]
     rows = dict.fromkeys(
-        sorted((_place(timeline, span) for span in spans), key=lambda name: (not name.startswith("processor"), name))
+        sorted(
+            (_place(timeline, span) for span in spans),
+            key=lambda name: (not name.startswith("processor"), name),
+        )
     )
     numbers = {name: row for row, name in enumerate(rows)}
     bars: dict[str, list[Bar]] = {}
     for span in spans:
         bar = (span.start, span.end - span.start, numbers[_place(timeline, span)] - _ROW / 2, _ROW)
         bars.setdefault(span.label, []).append(bar)
-    return _rows_of_bars(timeline.until, bars, list(rows), title, "step", {name: k for k, name in enumerate(bars)})
+    return _rows_of_bars(
+        timeline.until, bars, list(rows), title, "step", {name: k for k, name in enumerate(bars)}
+    )
 
 
 def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None = None) -> Figure:
-    """Draw what each processor did until all first went on together, added up by component; branches count once.
+    """Draw what each processor did until all first went on together, added up by component;
+    branches count once.
 
     Parameters
     ----------
@@ -88,11 +103,17 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     ModelError : the processors never wait for each other
     """
     if timeline.phase is None:
-        raise ModelError(f"picture {title!r}: no processor waits for another at a barrier; draw it with show: run")
+        raise ModelError(
+            f"picture {title!r}: no processor waits for another at a barrier; draw it with"
+            " show: run"
+        )
     totals: dict[int, dict[str, float]] = {}
     reached: dict[int, float] = {}
     for span in sorted(timeline.spans, key=lambda each: (each.start, each.end)):
-        until, before = min(span.end, timeline.phase), max(span.start, reached.get(span.member, 0.0))
+        until, before = (
+            min(span.end, timeline.phase),
+            max(span.start, reached.get(span.member, 0.0)),
+        )
         if until > before:
             parts, name = totals.setdefault(span.member, {}), timeline.component(span)
             parts[name] = parts.get(name, 0.0) + until - before
@@ -100,9 +121,13 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     names = dict.fromkeys(name for parts in totals.values() for name in parts)
     order = order or {name: place for place, name in enumerate(names)}
     last = {
-        timeline.component(span) for span in timeline.spans if span.end == timeline.phase and span.cause is not None
+        timeline.component(span)
+        for span in timeline.spans
+        if span.end == timeline.phase and span.cause is not None
     }
-    bars: dict[str, list[Bar]] = {name: [] for name in sorted(names, key=lambda name: (name in last, order[name]))}
+    bars: dict[str, list[Bar]] = {
+        name: [] for name in sorted(names, key=lambda name: (name in last, order[name]))
+    }
     for member, parts in totals.items():
         at = 0.0
         for name in (each for each in bars if each in parts):
@@ -114,13 +139,22 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
 
 def _place(timeline: Timeline, span: TimelineInterval) -> str:
     place = timeline.places[span.label]
-    return f"processor {span.branch + 1}" if place == "each-other" else _PROCESSORS.get(place, place)
+    return (
+        f"processor {span.branch + 1}" if place == "each-other" else _PROCESSORS.get(place, place)
+    )
 
 
 def _rows_of_bars(
-    until: float, bars: Mapping[str, list[Bar]], rows: list[str], title: str, what: str, order: Mapping[str, int]
+    until: float,
+    bars: Mapping[str, list[Bar]],
+    rows: list[str],
+    title: str,
+    what: str,
+    order: Mapping[str, int],
 ) -> Figure:
-    """Draw named rows of bars (left, width, bottom, height) over time, with a fill for each name."""
+    """Draw named rows of bars (left, width, bottom, height) over time, with a fill for each
+    name.
+    """
     unit, factor = choose([until], TIME)
     figure = sheet(9.0, 1.6 + 0.36 * max(len(rows), 4))
     axes = figure.subplots()
@@ -133,13 +167,19 @@ def _rows_of_bars(
     return titled(figure, title, what, *axes.get_legend_handles_labels())
 
 
-def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float, order: Mapping[str, int]) -> None:
+def _draw_rows(
+    axes: Axes, timeline: Timeline, members: list[int], factor: float, order: Mapping[str, int]
+) -> None:
     """Draw a bar for each span; branches that run side by side share the height of a row."""
     names = {timeline.component(span) for span in timeline.spans}
     bars: dict[str, list[Bar]] = {name: [] for name in sorted(names, key=order.__getitem__)}
     for member in members:
-        for span, bottom, height in _lanes([span for span in timeline.spans if span.member == member]):
-            bars[timeline.component(span)].append((span.start, span.end - span.start, bottom, height))
+        for span, bottom, height in _lanes(
+            [span for span in timeline.spans if span.member == member]
+        ):
+            bars[timeline.component(span)].append(
+                (span.start, span.end - span.start, bottom, height)
+            )
     _draw_bars(axes, bars, factor, order)
     _draw_path(axes, timeline, members, factor)
     axes.set_ylim(max(members, default=0) + 0.5, -0.5)
@@ -148,8 +188,11 @@ def _draw_rows(axes: Axes, timeline: Timeline, members: list[int], factor: float
     axes.grid(visible=False)
 
 
-def _draw_bars(axes: Axes, bars: Mapping[str, list[Bar]], factor: float, order: Mapping[str, int]) -> None:
-    """Draw bars (left, width, bottom, height) with a fill for each name; a name without any has its place in the legend.
+def _draw_bars(
+    axes: Axes, bars: Mapping[str, list[Bar]], factor: float, order: Mapping[str, int]
+) -> None:
+    """Draw bars (left, width, bottom, height) with a fill for each name; a name without any has its
+    place in the legend.
 
     Raises
     ------
@@ -157,16 +200,26 @@ def _draw_bars(axes: Axes, bars: Mapping[str, list[Bar]], factor: float, order: 
     """
     if (count := sum(map(len, bars.values()))) > _MOST_BARS:
         raise ModelError(
-            f"{count:,} bars are too many for a picture, which has {_MOST_BARS:,} at most; draw fewer cycles or processors, or "
-            "write a .json file for a trace viewer"
+            f"{count:,} bars are too many for a picture, which has {_MOST_BARS:,} at most; draw"
+            " fewer cycles or processors, or write a .json file for a trace viewer"
         )
     for name, drawn in bars.items():
         left, width, bottoms, heights = np.array(drawn, dtype=float).reshape(-1, 4).T
-        axes.bar(left / factor, heights, width / factor, bottoms, align="edge", label=name, **filled(order[name]))
+        axes.bar(
+            left / factor,
+            heights,
+            width / factor,
+            bottoms,
+            align="edge",
+            label=name,
+            **filled(order[name]),
+        )
 
 
 def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, float, float]]:
-    """Give each span of a member its bottom and height: the whole row, or a lane of it beside other branches."""
+    """Yield each span of a member its bottom and height: the whole row, or a lane of it beside
+    other branches.
+    """
     together: list[TimelineInterval] = []
     reached = 0.0
     for span in [*sorted(spans, key=lambda each: (each.start, each.end)), None]:
@@ -183,14 +236,18 @@ def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, fl
 
 
 def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float) -> None:
-    """Draw the path that determined the end, and its parts: of this one run, so it is no gradient."""
+    """Draw the path that determined the end, and its parts: of this one run, so it is no
+    gradient.
+    """
     whole = sum(span.end - span.start for span in timeline.path)
     if not whole:
         return
     times = [time / factor for span in timeline.path for time in (span.start, span.end)]
     rows = [min(span.member, members[-1]) for span in timeline.path for _ in range(2)]
     axes.plot(times, rows, color="white", linewidth=3.0, solid_capstyle="butt")
-    axes.plot(times, rows, color="black", linewidth=1.6, solid_capstyle="butt", label="critical path")
+    axes.plot(
+        times, rows, color="black", linewidth=1.6, solid_capstyle="butt", label="critical path"
+    )
     parts: dict[str, float] = {}
     for span in timeline.path:
         name = timeline.component(span)
@@ -203,14 +260,22 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
 def _draw_active(axes: Axes, timeline: Timeline, factor: float) -> None:
     points = timeline.active()
     times = [time / factor for time, _ in points]
-    axes.step([0.0, *times], [0, *(count for _, count in points)], where="post", color=STROKES[0][0])
+    axes.step(
+        [0.0, *times], [0, *(count for _, count in points)], where="post", color=STROKES[0][0]
+    )
     _whole(axes)
     axes.set_ylabel("active")
-    axes.set_title(f"processors at useful work ({', '.join(timeline.useful)})", loc="left", fontsize=9)
+    axes.set_title(
+        f"processors at useful work ({', '.join(timeline.useful)})", loc="left", fontsize=9
+    )
 
 
 def _draw_levels(axes: Axes, timeline: Timeline, factor: float) -> None:
-    used = [name for name, changes in timeline.levels.items() if any(present for _, present, _ in changes)]
+    used = [
+        name
+        for name, changes in timeline.levels.items()
+        if any(present for _, present, _ in changes)
+    ]
     for (colour, _, dashes), name in zip(STROKES, used[:_MOST_RESOURCES], strict=False):
         changes = timeline.levels[name]
         axes.step(
@@ -242,15 +307,18 @@ RESOURCES = -1
 
 
 def chrome_trace(timeline: Timeline) -> str:
-    """Write a timeline: a processor is a process of the trace, a branch a thread of it, a resource a counter.
+    """Write a timeline: a processor is a process of the trace, a branch a thread of it, a resource
+    a counter.
 
     Parameters
     ----------
     timeline : what to write
 
-    What is useful, and how far all that every processor did is in it, stands under ``otherData``, for `slipstick trace`.
+    What is useful, and how far all that every processor did is in it, stands under ``otherData``,
+    for `slipstick trace`.
 
-    Source: the Trace Event Format, complete events (X), counters (C) and metadata (M), times in microseconds.
+    Source: the Trace Event Format, complete events (X), counters (C) and metadata (M), times in
+    microseconds.
     """
     members = sorted({span.member for span in timeline.spans})
     events = [_named(member, f"processor {member}") for member in members]
@@ -271,9 +339,23 @@ def chrome_trace(timeline: Timeline) -> str:
     for name, changes in timeline.levels.items():
         for time, present, busy in changes:
             count = {"present": present, "busy": busy}
-            events.append({"name": name, "ph": "C", "pid": RESOURCES, "ts": time * MICROSECONDS, "args": count})
-    told = {"writer": "slipstick", "useful": list(timeline.useful), "until": timeline.covered * MICROSECONDS}
-    return json.dumps({"displayTimeUnit": "ms", "otherData": told, "traceEvents": events}, allow_nan=False)
+            events.append(
+                {
+                    "name": name,
+                    "ph": "C",
+                    "pid": RESOURCES,
+                    "ts": time * MICROSECONDS,
+                    "args": count,
+                }
+            )
+    told = {
+        "writer": "slipstick",
+        "useful": list(timeline.useful),
+        "until": timeline.covered * MICROSECONDS,
+    }
+    return json.dumps(
+        {"displayTimeUnit": "ms", "otherData": told, "traceEvents": events}, allow_nan=False
+    )
 
 
 def _named(process: int, name: str) -> dict[str, Any]:

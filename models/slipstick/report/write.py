@@ -1,4 +1,6 @@
-"""The files of a report: the tidy table of results, and the folder, made beside its place and moved in file by file."""
+"""The files of a report: the tidy table of results, and the folder, made beside its place and
+moved in file by file.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +63,15 @@ def _cell(value: float | str | None) -> str:
 
 
 def write(
-    results: Results, study: StudySpec, folder: Path, command: str, as_page: bool = False, live: LiveModel | None = None
+    results: Results,
+    study: StudySpec,
+    folder: Path,
+    command: str,
+    as_page: bool = False,
+    live: LiveModel | None = None,
 ) -> list[Path]:
-    """Write report.md, results.csv, further tables of questions, inputs.yaml and the pictures; whole, or nothing at all.
+    """Write report.md, results.csv, further tables of questions, inputs.yaml and the pictures;
+    whole, or nothing at all.
 
     Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
 
@@ -89,7 +97,8 @@ def write(
 
 
 def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
-    """Write a timeline as Chrome trace JSON, or as a picture, by the ending of its name; whole, or nothing.
+    """Write a timeline as Chrome trace JSON, or as a picture, by the ending of its name; whole, or
+    nothing.
 
     Parameters
     ----------
@@ -109,7 +118,9 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
     elif path.suffix in _PICTURES:
         write_picture(lambda: draw_timeline(timeline, title), path)
     else:
-        raise InputError(f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}")
+        raise InputError(
+            f"a timeline is written to a file that ends in .json, .png or .svg, not to {path.name}"
+        )
 
 
 def write_picture(draw: Callable[[], Figure], path: Path) -> None:
@@ -126,7 +137,9 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
     MissingExtraError : matplotlib is not installed
     """
     if path.suffix not in _PICTURES:
-        raise InputError(f"pictures are drawn into a file that ends in .png or .svg, not into {path.name}")
+        raise InputError(
+            f"pictures are drawn into a file that ends in .png or .svg, not into {path.name}"
+        )
     from slipstick.report.pictures import look, store
 
     def made(work: Path) -> None:
@@ -151,24 +164,38 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     pictures = _draw(results, study, work)
     drawn = [name for files in pictures.values() for name in files]
     write_csv(results, study.answer, work / TABLE)
-    further = {name: rows for each in results.questions.values() for name, rows in each.files().items()}
+    further = {
+        name: rows for each in results.questions.values() for name, rows in each.files().items()
+    }
     for name, rows in further.items():
-        _write({column: tidy_cells([row[column] for row in rows]) for column in rows[0]} if rows else {}, work / name)
+        _write(
+            (
+                {column: tidy_cells([row[column] for row in rows]) for column in rows[0]}
+                if rows
+                else {}
+            ),
+            work / name,
+        )
     whole = page(results, study, pictures, command, missing_pictures(study))
     first = first_page(whole)
     details = {DETAILS: whole} if first != whole else {}
     for name, text in {PAGE: first, **details}.items():
         _write_text(work / name, text)
     names = [PAGE, *details, TABLE, *further, *drawn, INPUTS]
-    _write_text(work / INPUTS, _inputs_text(results, {name: _digest(work / name) for name in names[:-1]}, command))
+    _write_text(
+        work / INPUTS,
+        _inputs_text(results, {name: _digest(work / name) for name in names[:-1]}, command),
+    )
     return names
 
 
 def missing_pictures(study: StudySpec) -> str:
-    """Say why the pictures of a study are not drawn; nothing if they are, or if it has none."""
+    """Return why the pictures of a study are not drawn; nothing if they are, or if it has none."""
     try:
         if study.pictures:
-            need("matplotlib", f"drawing the {counted(len(study.pictures), 'picture')} of this study")
+            need(
+                "matplotlib", f"drawing the {counted(len(study.pictures), 'picture')} of this study"
+            )
     except MissingExtraError as error:
         return str(error)
     return ""
@@ -180,7 +207,10 @@ def _draw(results: Results, study: StudySpec, work: Path) -> dict[str, list[str]
     from slipstick.report.pictures import fill_order, save
 
     order = fill_order(results, study.pictures)
-    return {spec.name: [path.name for path in save(results, spec, work, order)] for spec in study.pictures}
+    return {
+        spec.name: [path.name for path in save(results, spec, work, order)]
+        for spec in study.pictures
+    }
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -206,18 +236,23 @@ def _inputs_text(results: Results, files: Mapping[str, str], command: str) -> st
 
 
 def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
-    """Give what a report's inputs.yaml says of it, and the files that are not as they were written.
+    """Return what a report's inputs.yaml says of it, and the files that are not as they were
+    written.
 
     Parameters
     ----------
     folder : of the report; nothing is said of one without
     """
     earlier = _earlier(folder)
-    return earlier, [name for name, digest in _files(earlier).items() if _digest(folder / name) != digest]
+    return earlier, [
+        name for name, digest in _files(earlier).items() if _digest(folder / name) != digest
+    ]
 
 
 def _digest(path: Path) -> str:
-    """Hash a file of text; of a picture, whose bytes depend on libraries, say only that it is there and not empty."""
+    """Hash a file of text; of a picture, whose bytes depend on libraries, say only that it is
+    there and not empty.
+    """
     if not path.is_file() or not path.stat().st_size:
         return "missing"
     return "drawn" if path.suffix in _PICTURES else sha256(path.read_bytes()).hexdigest()
@@ -227,7 +262,9 @@ def _stale(folder: Path) -> list[str]:
     """List the pictures and the details of an earlier run."""
     # The file may have been edited: only these, and only in this folder.
     return [
-        name for name in _files(_earlier(folder)) if Path(name).name == name and name.endswith((*_PICTURES, DETAILS))
+        name
+        for name in _files(_earlier(folder))
+        if Path(name).name == name and name.endswith((*_PICTURES, DETAILS))
     ]
 
 
@@ -237,7 +274,8 @@ def _earlier(folder: Path) -> Mapping[str, Any]:
 
     try:
         with (folder / INPUTS).open(encoding="utf-8") as file:
-            # All that is needed of it is text; what else YAML knows, such as merging, may take without end.
+            # All that is needed of it is text; what else YAML knows, such as merging, may take
+            # without end.
             earlier = yaml.load(file.read(MOST_EARLIER), Loader=yaml.BaseLoader)
     except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}

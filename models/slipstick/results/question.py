@@ -1,8 +1,10 @@
-"""What a question of a study found: data, sentences, and tables from which the page, results.csv and JSON are written.
+"""What a question of a study found: data, sentences, and tables from which the page, results.csv
+and JSON are written.
 
-Why this shape: a question declares the columns of its tables once. That every row says how it was computed is no task of a
-question: a table with a name has a `Provenance`, and whatever is written of it has method, exact and bound in each row.
-Below stands how answers, and what questions find, are written as plain data, which is the JSON contract.
+Why this shape: a question declares the columns of its tables once. That every row says how it was
+computed is no task of a question: a table with a name has a `Provenance`, and whatever is written
+of it has method, exact and bound in each row. Below stands how answers, and what questions find,
+are written as plain data, which is the JSON contract.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class ResultColumn:
 
     @classmethod
     def of(cls, name: str, values: Iterable[Value | None], unit: str, **shown: Any) -> ResultColumn:
-        """Make a column of values with their intervals; a row without one has None, `shown` is how it is shown."""
+        """Make a column of values with their intervals; a row without one has None, `shown` is
+        how it is shown.
+        """
         found = [each or Value(None, unit) for each in values]
         ends = [each.low for each in found], [each.high for each in found]
         return cls(name, [each.value for each in found], unit, ends, **shown)
@@ -55,16 +59,18 @@ class ResultColumn:
     @property
     def head(self) -> str:
         """Its name in results.csv."""
-        return f"{self.name} [{self.unit}]" if self.unit and isinstance(self.unit, str) else self.name
+        return (
+            f"{self.name} [{self.unit}]" if self.unit and isinstance(self.unit, str) else self.name
+        )
 
     def value(self, row: int) -> Value:
-        """Give a number with its unit and interval; nothing is None."""
+        """Return a number with its unit and interval; nothing is None."""
         low, high = (_known(end[row]) for end in self.ends) if self.ends else (None, None)
         unit = self.unit if isinstance(self.unit, str) else self.unit[row]
         return Value(_known(self.cells[row]), unit, low, high)
 
     def columns(self) -> Iterator[tuple[str, Sequence[Cell] | Array]]:
-        """Give it as columns of results.csv; both ends of intervals where any row has one."""
+        """Yield it as columns of results.csv; both ends of intervals where any row has one."""
         yield self.head, self.cells
         if not isinstance(self.unit, str):
             yield "unit", self.unit
@@ -75,8 +81,12 @@ class ResultColumn:
 
 
 def _known(cell: Cell) -> float | None:
-    """Give a number, as one of Python's; infinite ends are kept out, for they say that nothing is known."""
-    return float(cell) if cell is not None and not isinstance(cell, str) and isfinite(cell) else None
+    """Return a number, as one of Python's; infinite ends are kept out, for they say that nothing
+    is known.
+    """
+    return (
+        float(cell) if cell is not None and not isinstance(cell, str) and isfinite(cell) else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,8 @@ class ResultTable:
 
     Parameters
     ----------
-    name : of its rows in results.csv, where it is the column ``sweep``; none: the page alone shows it
+    name : of its rows in results.csv, where it is the column ``sweep``; none: the page alone shows
+        it
     columns : of equal length
     provenance : how each row was computed; None for a table of words, sources or inputs
     failed : why a row has no answer, by its number
@@ -104,7 +115,7 @@ class ResultTable:
         return len(self.columns[0].cells)
 
     def file_columns(self) -> dict[str, Any]:
-        """Give the block of results.csv."""
+        """Return the block of results.csv."""
         found: dict[str, Any] = {"sweep": [self.name] * len(self)}
         for column in self.columns:
             if column.in_file:
@@ -113,7 +124,7 @@ class ResultTable:
         return {**found, **how, "failed": [self.failed.get(row) for row in range(len(self))]}
 
     def answers(self) -> Iterator[Answer]:
-        """Give each row as an answer, for JSON."""
+        """Yield each row as an answer, for JSON."""
         assert self.provenance is not None
         for row in range(len(self)):
             point: dict[str, float | str] = {}
@@ -134,7 +145,9 @@ def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
     """Lay out the points of a sweep: its axes, and those of some values that it has."""
     columns = [ResultColumn("case", sweep.cases, place=True)]
     columns += [
-        ResultColumn(axis.path, sweep.points[axis.path], "" if axis.named else axis.unit, place=True)
+        ResultColumn(
+            axis.path, sweep.points[axis.path], "" if axis.named else axis.unit, place=True
+        )
         for axis in sweep.axes
     ]
     columns += [
@@ -143,7 +156,8 @@ def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
         if name in sweep.columns
     ]
     columns += [
-        ResultColumn(f"limit[{name}]", [stage or None for stage in stages]) for name, stages in sweep.limits.items()
+        ResultColumn(f"limit[{name}]", [stage or None for stage in stages])
+        for name, stages in sweep.limits.items()
     ]
     return ResultTable(sweep.name, columns, sweep.provenance, sweep.failed)
 
@@ -153,10 +167,19 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
     answers = list(results.cases.values())
     columns = [ResultColumn("case", list(results.cases), place=True)]
     for name in names:
-        low, high = zip(*(each.ends(name) for each in answers), strict=True) if answers else ((), ())
-        columns.append(ResultColumn(name, [each.find(name) for each in answers], results.unit(name), (low, high)))
+        low, high = (
+            zip(*(each.ends(name) for each in answers), strict=True) if answers else ((), ())
+        )
+        columns.append(
+            ResultColumn(
+                name, [each.find(name) for each in answers], results.unit(name), (low, high)
+            )
+        )
     for name in results.pipelines:
-        stages = [next((each.stage for each in answer.limits if each.pipeline == name), None) for answer in answers]
+        stages = [
+            next((each.stage for each in answer.limits if each.pipeline == name), None)
+            for answer in answers
+        ]
         columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
     failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
     return ResultTable("", columns, Provenance.of(answers), failed)
@@ -167,12 +190,14 @@ TidyColumn = list[float | str | None]
 
 
 def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
-    """Lay out results as one tidy table: the cases first, then each sweep, then what each question adds.
+    """Lay out results as one tidy table: the cases first, then each sweep, then what each question
+    adds.
 
-    Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each varied path with its
-    base unit (names have none), one for each value with its base unit, ``low VALUE`` and ``high VALUE`` behind a value that
-    has an interval or a band anywhere, ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of
-    the questions, see `slipstick.results.question`.
+    Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each
+    varied path with its base unit (names have none), one for each value with its base unit, ``low
+    VALUE`` and ``high VALUE`` behind a value that has an interval or a band anywhere,
+    ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of the
+    questions, see `slipstick.results.question`.
 
     Parameters
     ----------
@@ -194,21 +219,34 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
     every = (axis for sweep in results.sweeps for axis in sweep.axes)
     axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in every)
     written = {name for part in parts for name in part}
-    heads = ((end, f"{end}{name} [{results.unit(name)}]") for name in names for end in ("", "low ", "high "))
+    heads = (
+        (end, f"{end}{name} [{results.unit(name)}]")
+        for name in names
+        for end in ("", "low ", "high ")
+    )
     values = (head for end, head in heads if not end or head in written)
     limits = (f"limit[{name}]" for name in results.pipelines)
     how = [*Provenance([], []).columns(), *({"error"} & written)]
-    order = dict.fromkeys(["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added])
+    order = dict.fromkeys(
+        ["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added]
+    )
     return {
-        name: tidy_cells([cell for part in parts for cell in part.get(name, [None] * len(part["case"]))])
+        name: tidy_cells(
+            [cell for part in parts for cell in part.get(name, [None] * len(part["case"]))]
+        )
         for name in order
     }
 
 
 def tidy_cells(values: Iterable[Any]) -> TidyColumn:
-    """Give a column of text if any cell is text, else of numbers. Not-a-number is how arrays say that there is no value."""
+    """Return a column of text if any cell is text, else of numbers. Not-a-number is how arrays say
+    that there is no value.
+    """
     kind = str if any(isinstance(each, str) for each in values) else float
-    return [None if each is None or (isinstance(each, float) and isnan(each)) else kind(each) for each in values]
+    return [
+        None if each is None or (isinstance(each, float) and isnan(each)) else kind(each)
+        for each in values
+    ]
 
 
 MOST_SAID = 3
@@ -216,10 +254,12 @@ MOST_SAID = 3
 
 
 class QuestionResult:
-    """What one question of a study found: data, of which every field is in JSON but those hidden by ``repr=False``.
+    """What one question of a study found: data, of which every field is in JSON but those hidden by
+    ``repr=False``.
 
-    Every question has a class of its own, which says its sentences and declares its tables. The page shows them under
-    `title`, the terminal the sentences, results.csv and JSON the tables that have a name.
+    Every question has a class of its own, which says its sentences and declares its tables. The
+    page shows them under `title`, the terminal the sentences, results.csv and JSON the tables that
+    have a name.
     """
 
     __slots__ = ()
@@ -233,23 +273,23 @@ class QuestionResult:
     """Its own columns of results.csv stand before those of the sweeps."""
 
     def sentences(self) -> Sequence[str]:
-        """Say what was found, the most important first; at least one sentence."""
+        """Return what was found, the most important first; at least one sentence."""
         raise NotImplementedError
 
     def beside_tables(self) -> Sequence[str]:
-        """Give those of its sentences that say what its tables do not."""
+        """Return those of its sentences that say what its tables do not."""
         return self.sentences()
 
     def parts(self) -> Iterable[str | ResultTable]:
-        """Give what stands below the sentences on the page: tables, and text in Markdown."""
+        """Return what stands below the sentences on the page: tables, and text in Markdown."""
         return ()
 
     def headline(self) -> str:
-        """Give the sentence for the head of the report."""
+        """Return the sentence for the head of the report."""
         return next(iter(self.sentences()), "")
 
     def doubt(self) -> str:
-        """Say what is uncertain or left out, for the head of the report; nothing by default."""
+        """Return what is uncertain or left out, for the head of the report; nothing by default."""
         return ""
 
     def text(self) -> str:
@@ -257,19 +297,23 @@ class QuestionResult:
         return "\n".join(self.sentences())
 
     def tables(self) -> list[ResultTable]:
-        """Give the tables with rows in results.csv and JSON."""
-        return [each for each in self.parts() if isinstance(each, ResultTable) and each.name and len(each)]
+        """Return the tables with rows in results.csv and JSON."""
+        return [
+            each
+            for each in self.parts()
+            if isinstance(each, ResultTable) and each.name and len(each)
+        ]
 
     def answers(self) -> list[Answer]:
-        """Give what the JSON document lists among its answers."""
+        """Return what the JSON document lists among its answers."""
         return [answer for table in self.tables() for answer in table.answers()]
 
     def files(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Give further tables by the name of their file, row by row."""
+        """Return further tables by the name of their file, row by row."""
         return {}
 
     def named_answers(self) -> Mapping[str, Answer]:
-        """Give answers that published tables and pictures may name beside the cases."""
+        """Return answers that published tables and pictures may name beside the cases."""
         return {}
 
     def draw(self, spec: Any, order: Mapping[str, int]) -> Any:
@@ -284,8 +328,31 @@ class QuestionResult:
 
 
 _DOCUMENT_KEYS = (
-    *("model", "method", "point", "given", "values", "account", "technology", "steps", "intervals", "useful", "share"),
-    *("gradient", "exact", "promise", "bound", "error", "failed", "notes", "seed", "converged", "limits"),
+    *(
+        "model",
+        "method",
+        "point",
+        "given",
+        "values",
+        "account",
+        "technology",
+        "steps",
+        "intervals",
+        "useful",
+        "share",
+    ),
+    *(
+        "gradient",
+        "exact",
+        "promise",
+        "bound",
+        "error",
+        "failed",
+        "notes",
+        "seed",
+        "converged",
+        "limits",
+    ),
 )
 
 
@@ -293,7 +360,12 @@ def answer_document(answer: Answer) -> dict[str, Any]:
     """Lay an answer out for JSON: every key always there, numbers in base units, no NaN."""
     found = {key: as_data(getattr(answer, key)) for key in _DOCUMENT_KEYS}
     ends = {name: {"low": low, "high": high} for name, (low, high) in found["intervals"].items()}
-    return {**found, "intervals": ends, "bound": answer.bound or None, "error": answer.error or None}
+    return {
+        **found,
+        "intervals": ends,
+        "bound": answer.bound or None,
+        "error": answer.error or None,
+    }
 
 
 def question_document(found: QuestionResult) -> dict[str, Any]:
@@ -302,7 +374,8 @@ def question_document(found: QuestionResult) -> dict[str, Any]:
 
 
 def as_data(value: Any) -> Any:
-    """Turn results into what JSON knows: numbers in base units, null for none, no NaN and no infinity.
+    """Turn results into what JSON knows: numbers in base units, null for none, no NaN and no
+    infinity.
 
     >>> as_data({"low": float("nan"), 2: (1.5, "a")})
     {'low': None, '2': [1.5, 'a']}
@@ -316,7 +389,9 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Answer):
         return answer_document(value)
     if is_dataclass(value):
-        return {each.name: as_data(getattr(value, each.name)) for each in fields(value) if each.repr}
+        return {
+            each.name: as_data(getattr(value, each.name)) for each in fields(value) if each.repr
+        }
     if hasattr(value, "model_dump"):  # a part of a spec that a question keeps: what was written
         return as_data(value.model_dump(mode="json", exclude_unset=True))
     if isinstance(value, Mapping):

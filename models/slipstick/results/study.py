@@ -38,40 +38,53 @@ class Axis:
 
     @property
     def named(self) -> bool:
-        """Say whether the values are names rather than numbers."""
+        """Return whether the values are names rather than numbers."""
         return any(isinstance(value, str) for value in self.values)
 
 
 class Labelled:
-    """What has flat columns: tables of polars, pandas, xarray, and of what reads Arrow streams, are made of them; none is required."""
+    """What has flat columns: tables of polars, pandas, xarray, and of what reads Arrow streams,
+    are made of them; none is required.
+    """
 
     __slots__ = ()
 
     def to_dict(self) -> Mapping[str, Sequence[Any] | Any]:
-        """Give the columns of the table, all of one length, by name."""
+        """Return the columns of the table, all of one length, by name."""
         raise NotImplementedError
 
     def to_polars(self) -> Any:
-        """Give the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not installed."""
+        """Return the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not
+        installed.
+        """
         return need("polars", "a table of polars", "frames").DataFrame(self.to_dict())
 
     def to_pandas(self) -> Any:
-        """Give the table of `to_dict` as a pandas DataFrame; MissingExtraError if pandas is not installed."""
+        """Return the table of `to_dict` as a pandas DataFrame; MissingExtraError if pandas is not
+        installed.
+        """
         return need("pandas", "a table of pandas", "").DataFrame(self.to_dict())
 
     def to_xarray(self) -> Any:
-        """Give the table of `to_dict` as an xarray Dataset over its rows; MissingExtraError if xarray is not installed."""
-        return need("xarray", "a table of xarray", "").Dataset.from_dataframe(self.to_pandas().rename_axis("row"))
+        """Return the table of `to_dict` as an xarray Dataset over its rows; MissingExtraError if
+        xarray is not installed.
+        """
+        return need("xarray", "a table of xarray", "").Dataset.from_dataframe(
+            self.to_pandas().rename_axis("row")
+        )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Give the table to libraries that read Arrow streams, such as ``polars.DataFrame(sweep)``, by polars or pyarrow.
+        """Return the table to libraries that read Arrow streams, such as
+        ``polars.DataFrame(sweep)``, by polars or pyarrow.
 
         Raises
         ------
         MissingExtraError : neither is installed
         """
         with suppress(ImportError):
-            return import_module("pyarrow").table(self.to_dict()).__arrow_c_stream__(requested_schema)
+            return (
+                import_module("pyarrow").table(self.to_dict()).__arrow_c_stream__(requested_schema)
+            )
         return self.to_polars().__arrow_c_stream__(requested_schema)
 
 
@@ -97,7 +110,8 @@ class Provenance:
     methods : the method that answered each point
     exact : whether its answer is the model's expectation to rounding
     outside : where an answer lies outside of its bounds, in words, by the number of the point
-    errors : the class of the error of an answer whose method promises none, in words, by the number of the point
+    errors : the class of the error of an answer whose method promises none, in words, by the number
+        of the point
 
     >>> found = Provenance(["closed-form", "mean-value"], [True, False])
     >>> found.columns()
@@ -113,13 +127,17 @@ class Provenance:
 
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
-        """Say how answers were computed, one after the other."""
+        """Return how answers were computed, one after the other."""
         outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
         errors = {index: each.error for index, each in enumerate(answers) if each.error}
-        return cls([each.method for each in answers], [each.exact for each in answers], outside, errors)
+        return cls(
+            [each.method for each in answers], [each.exact for each in answers], outside, errors
+        )
 
     @classmethod
-    def joined(cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]) -> Provenance:
+    def joined(
+        cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]
+    ) -> Provenance:
         """Put points together.
 
         Parameters
@@ -135,22 +153,37 @@ class Provenance:
             methods[rows], exact[rows] = piece.methods, piece.exact
             outside |= {int(rows[index]): words for index, words in piece.outside.items()}
             errors |= {int(rows[index]): words for index, words in piece.errors.items()}
-        return cls(methods.tolist(), exact.tolist(), dict(sorted(outside.items())), dict(sorted(errors.items())))
+        return cls(
+            methods.tolist(),
+            exact.tolist(),
+            dict(sorted(outside.items())),
+            dict(sorted(errors.items())),
+        )
 
     def at(self, row: int) -> dict[str, Any]:
-        """Give how one point was computed, by the names that an answer has for it."""
+        """Return how one point was computed, by the names that an answer has for it."""
         how = {"method": self.methods[row], "exact": bool(self.exact[row])}
         return {**how, "bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
 
     @property
     def together(self) -> dict[str, Any]:
-        """Say of all points at once how they were computed, by the names that an answer has for it; of errors the first."""
-        first = next((f"{len(self.outside)} points, the first: {words}" for words in self.outside.values()), "")
-        how = {"method": " and ".join(dict.fromkeys(self.methods)), "exact": all(self.exact), "bound": first}
+        """Say of all points at once how they were computed, by the names that an answer has for
+        it; of errors the first.
+        """
+        first = next(
+            (f"{len(self.outside)} points, the first: {words}" for words in self.outside.values()),
+            "",
+        )
+        how = {
+            "method": " and ".join(dict.fromkeys(self.methods)),
+            "exact": all(self.exact),
+            "bound": first,
+        }
         return {**how, "error": next(iter(self.errors.values()), "")}
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Give the columns that every table of values has; a point without an answer is neither exact nor not.
+        """Return the columns that every table of values has; a point without an answer is neither
+        exact nor not.
 
         A column of errors is there where the method of a point promises none.
 
@@ -163,19 +196,31 @@ class Provenance:
             "method": list(self.methods),
             "exact": [None if index in failed else word for index, word in enumerate(words)],
             "bound": [self.outside.get(index) for index in range(len(words))],
-            **({"error": [self.errors.get(index) for index in range(len(words))]} if self.errors else {}),
+            **(
+                {"error": [self.errors.get(index) for index in range(len(words))]}
+                if self.errors
+                else {}
+            ),
         }
 
     def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Give the columns that a reader needs: none where one line says it of all points, see `common`."""
+        """Return the columns that a reader needs: none where one line says it of all points, see
+        `common`.
+        """
         if self.common:
             return {}
         found = self.columns(failed)
-        return found if self.outside else {name: each for name, each in found.items() if name != "bound"}
+        return (
+            found
+            if self.outside
+            else {name: each for name, each in found.items() if name != "bound"}
+        )
 
     @property
     def common(self) -> str:
-        """Say how all of the points were computed; empty where they differ, one is out of bounds, or there are none."""
+        """Return how all of the points were computed; empty where they differ, one is out of
+        bounds, or there are none.
+        """
         both = set(zip(self.methods, map(bool, self.exact), strict=True))
         if len(both) != 1 or self.outside or self.errors:
             return ""
@@ -226,19 +271,27 @@ class Sweep(Labelled, ShownAsTables):
         return _known(f"value in sweep {self.name}", name, self.columns)
 
     def ends(self, name: str) -> tuple[Array, Array]:
-        """Give the ends of the interval of a column, point by point; not a number where there is none.
+        """Return the ends of the interval of a column, point by point; not a number where there is
+        none.
 
-        They are infinite where a simulation does not know how sure its estimate is, as in `Answer.ends`.
+        They are infinite where a simulation does not know how sure its estimate is, as in
+        `Answer.ends`.
         """
 
         nothing = np.full(len(self), np.nan)
-        low, high = self.columns.get(f"low[{name}]", nothing), self.columns.get(f"high[{name}]", nothing)
-        how = self.provenance
-        estimated = np.array([method == SIMULATION for method in how.methods], dtype=bool) & ~np.asarray(
-            how.exact, dtype=bool
+        low, high = (
+            self.columns.get(f"low[{name}]", nothing),
+            self.columns.get(f"high[{name}]", nothing),
         )
+        how = self.provenance
+        estimated = np.array(
+            [method == SIMULATION for method in how.methods], dtype=bool
+        ) & ~np.asarray(how.exact, dtype=bool)
         unsure = (
-            estimated & np.isnan(low) & np.isfinite(self.columns.get(name, nothing)) & (split_name(name)[0] != "once")
+            estimated
+            & np.isnan(low)
+            & np.isfinite(self.columns.get(name, nothing))
+            & (split_name(name)[0] != "once")
         )
         return np.where(unsure, -np.inf, low), np.where(unsure, np.inf, high)
 
@@ -248,12 +301,14 @@ class Sweep(Labelled, ShownAsTables):
 
     @property
     def dims(self) -> tuple[str, ...]:
-        """Name the dimensions: the axes (and the cases, if several) where every combination is a point, else ``point``."""
+        """Name the dimensions: the axes (and the cases, if several) where every combination is a
+        point, else ``point``.
+        """
         return tuple(self.coords)
 
     @property
     def coords(self) -> dict[str, Sequence[float | str]]:
-        """Give the values along each dimension, in base units or as names."""
+        """Return the values along each dimension, in base units or as names."""
         cases = tuple(dict.fromkeys(self.cases))
         grid: dict[str, Sequence[float | str]] = {"case": cases} if len(cases) > 1 else {}
         grid |= {axis.path: axis.values for axis in self.axes}
@@ -267,7 +322,8 @@ class Sweep(Labelled, ShownAsTables):
         return tuple(map(len, self.coords.values()))
 
     def __getitem__(self, name: str) -> Array:
-        """Give a column, or the values of an axis at every point, as an array with the dimensions `dims`.
+        """Return a column, or the values of an axis at every point, as an array with the dimensions
+        `dims`.
 
         Raises
         ------
@@ -276,14 +332,16 @@ class Sweep(Labelled, ShownAsTables):
 
         if name not in self.columns and name not in self.points:
             raise UnknownNameError("column", name, [*self.columns, *self.points])
-        return np.asarray(self.columns[name] if name in self.columns else self.points[name]).reshape(self.shape)
+        return np.asarray(
+            self.columns[name] if name in self.columns else self.points[name]
+        ).reshape(self.shape)
 
     def __str__(self) -> str:
         """Write the points as a table."""
         return str(written("text of a sweep", self))
 
     def shown_tables(self) -> Iterator[TableShown]:
-        """Give the first points."""
+        """Yield the first points."""
         columns = self.to_dict()
         heads = [f"{name} [{self.units[name]}]" if name in self.units else name for name in columns]
         rows = zip(*columns.values(), strict=True)
@@ -294,28 +352,38 @@ class Sweep(Labelled, ShownAsTables):
         return f"<Sweep of {len(self)} points ({sizes}) with {len(self.columns)} columns>"
 
     def to_dict(self) -> dict[str, Array | list[str | None]]:
-        """Give every point as a row of flat columns: the cases, the axes, the values, and how they were computed."""
+        """Return every point as a row of flat columns: the cases, the axes, the values, and how
+        they were computed.
+        """
 
-        found: dict[str, Array | list[str | None]] = {"case": [*self.cases]} if len(set(self.cases)) > 1 else {}
+        found: dict[str, Array | list[str | None]] = (
+            {"case": [*self.cases]} if len(set(self.cases)) > 1 else {}
+        )
         found |= {path: np.asarray(values) for path, values in self.points.items()}
         return {**found, **self.columns, **self.provenance.columns(self.failed)}
 
     def to_xarray(self) -> Any:
-        """Give the columns as an xarray Dataset with `dims` and `coords`; MissingExtraError if xarray is not installed."""
-        columns = {name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns}
+        """Return the columns as an xarray Dataset with `dims` and `coords`; MissingExtraError if
+        xarray is not installed.
+        """
+        columns = {
+            name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns
+        }
         return need("xarray", "a table of xarray", "").Dataset(
             columns, coords={path: list(each) for path, each in self.coords.items()}
         )
 
     def answer(self, index: int) -> Answer:
-        """Give the whole answer of one point, counted from 0 in the order of the columns.
+        """Return the whole answer of one point, counted from 0 in the order of the columns.
 
         Raises
         ------
         ModelError : whole answers were not kept
         """
         if not self.answers:
-            raise ModelError("whole answers were not kept for so many points; solve this point alone")
+            raise ModelError(
+                "whole answers were not kept for so many points; solve this point alone"
+            )
         return self.answers[index]
 
 
@@ -352,14 +420,18 @@ class Timeline:
     spans : in the order in which they ended
     levels : by resource, (time, present, busy) from each change on
     until : how far it reaches [s]
-    path : spans that held up the end, one after the other, from member to member: the critical path of this run
+    path : spans that held up the end, one after the other, from member to member: the critical path
+        of this run
     components : of each label, what the account books it to
-    places : of each step, the resource at which it takes place: ``network`` for a delay in adapters, switches and wires,
-        ``own``, the processor itself, for another
-    phase : when the processors first went on together, after the slowest of them; none if they never did [s]
+    places : of each step, the resource at which it takes place: ``network`` for a delay in
+        adapters, switches and wires, ``own``, the processor itself, for another
+    phase : when the processors first went on together, after the slowest of them; none if they
+        never did [s]
     useful : components that count as useful work
-    ended : the program ended, so that all its spans are there; else those that went on at the end are not
-    visits : (member, station, when) of each request to a station, those to the words of locks among them
+    ended : the program ended, so that all its spans are there; else those that went on at the end
+        are not
+    visits : (member, station, when) of each request to a station, those to the words of locks among
+        them
     """
 
     spans: tuple[TimelineInterval, ...]
@@ -375,14 +447,14 @@ class Timeline:
 
     @property
     def covered(self) -> float:
-        """Say how far it holds all that every member did [s]."""
+        """Return how far it holds all that every member did [s]."""
         last: dict[int, float] = {}
         for span in self.spans:
             last[span.member] = max(last.get(span.member, 0.0), span.end)
         return self.until if self.ended else min(last.values(), default=self.until)
 
     def component(self, span: TimelineInterval) -> str:
-        """Say what the account books a span to."""
+        """Return what the account books a span to."""
         return self.components.get(span.label, span.label)
 
     def active(self) -> list[tuple[float, int]]:
@@ -457,7 +529,8 @@ class Results(Labelled, ShownAsTables):
     questions : what each question found, by its key in the study
     timelines : by the name of the picture that shows it
     hashes : SHA-256 of every file that was read
-    resolved : the specs with every reference followed and every default filled in, as plain data, by case
+    resolved : the specs with every reference followed and every default filled in, as plain data,
+        by case
     versions : of slipstick and the libraries that computed
     notes : what the reader should know
     answer : the values that were asked for
@@ -483,11 +556,15 @@ class Results(Labelled, ShownAsTables):
 
     def __str__(self) -> str:
         """Write the title and a line for each case."""
-        return "\n".join([self.title, *(f"{case}: {answer!r}" for case, answer in self.cases.items())])
+        return "\n".join(
+            [self.title, *(f"{case}: {answer!r}" for case, answer in self.cases.items())]
+        )
 
     def shown_tables(self) -> Iterator[TableShown]:
-        """Give the cases, the sweeps and the notes."""
-        firsts = {name: next(iter(each.values.items()), ("", "")) for name, each in self.cases.items()}
+        """Yield the cases, the sweeps and the notes."""
+        firsts = {
+            name: next(iter(each.values.items()), ("", "")) for name, each in self.cases.items()
+        }
         rows = [[name, each.model, *firsts[name], each.method] for name, each in self.cases.items()]
         yield self.title or self.name, ["case", "model", "value", "amount", "method"], rows
         for sweep in self.sweeps:
@@ -496,13 +573,17 @@ class Results(Labelled, ShownAsTables):
             yield "", ["notes"], [[note] for note in self.notes]
 
     def to_dict(self) -> dict[str, list[float | str | None]]:
-        """Give the table of results.csv: a row for each case, each point of a sweep, and each row of a question's table."""
+        """Return the table of results.csv: a row for each case, each point of a sweep, and each
+        row of a question's table.
+        """
         from slipstick.results.question import tidy_columns
 
         return tidy_columns(self, self.answer)
 
     def named_answers(self) -> dict[str, Answer]:
-        """Give every answer that a table or a picture may name: the cases, and what questions add."""
+        """Return every answer that a table or a picture may name: the cases, and what questions
+        add.
+        """
         added = (each.named_answers() for each in self.questions.values())
         return {**self.cases, **{name: answer for more in added for name, answer in more.items()}}
 
@@ -526,7 +607,7 @@ class Results(Labelled, ShownAsTables):
 
     @property
     def simulated(self) -> bool:
-        """Say whether any case or point is an estimate with an interval."""
+        """Return whether any case or point is an estimate with an interval."""
         simulated = (answer for answer in self.cases.values() if answer.converged is not None)
         ends = (answer.ends(name) for answer in simulated for name in answer.values)
         sweeps = (sweep for sweep in self.sweeps if SIMULATION in sweep.provenance.methods)
@@ -537,7 +618,11 @@ class Results(Labelled, ShownAsTables):
     def pipelines(self) -> list[str]:
         """Every pipeline with a limiting stage, in the order of cases and sweeps."""
         in_cases = (each.pipeline for answer in self.cases.values() for each in answer.limits)
-        return list(dict.fromkeys([*in_cases, *(pipeline for sweep in self.sweeps for pipeline in sweep.limits)]))
+        return list(
+            dict.fromkeys(
+                [*in_cases, *(pipeline for sweep in self.sweeps for pipeline in sweep.limits)]
+            )
+        )
 
 
 def split_name(name: str) -> tuple[str, str]:

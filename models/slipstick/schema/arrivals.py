@@ -1,7 +1,8 @@
-"""Arrivals from a file: what it says of the times between arrivals, put into the tree of a queueing network.
+"""Arrivals from a file: what it says of the times between arrivals, put into the tree of a queueing
+network.
 
-The numbers are put into the tree as it is read, so that whatever is made of the tree depends on them, and not on a file
-that changes later.
+The numbers are put into the tree as it is read, so that whatever is made of the tree depends on
+them, and not on a file that changes later.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def with_traces(tree: Node, library: Library) -> Node:
-    """Read the traces that the classes and chains of a network name, each from the folder of the file that names it.
+    """Read the traces that the classes and chains of a network name, each from the folder of the
+    file that names it.
 
     Parameters
     ----------
@@ -41,11 +43,17 @@ def with_traces(tree: Node, library: Library) -> Node:
         for name in named.entries if isinstance(named, Table) else ():
             place = [group, name, "trace"]
             trace, file = at(tree, place), at(tree, [*place, "file"])
-            if not isinstance(trace, Table) or not isinstance(file, Scalar) or not isinstance(file.value, str):
+            if (
+                not isinstance(trace, Table)
+                or not isinstance(file, Scalar)
+                or not isinstance(file.value, str)
+            ):
                 continue
             said = {key: each.node for key, each in trace.entries.items()}
             words = {key: each.value for key, each in said.items() if isinstance(each, Scalar)}
-            strange = [key for key, each in words.items() if not isinstance(each, str) or key == "gaps"]
+            strange = [
+                key for key, each in words.items() if not isinstance(each, str) or key == "gaps"
+            ]
             if strange or words.get("of", "times") not in _KINDS:
                 continue  # what is wrong with the keys is told when they are checked
             path = library.beside(file.text, file.mark)
@@ -55,7 +63,9 @@ def with_traces(tree: Node, library: Library) -> Node:
             text = " ".join(repr(each / mean) for each in gaps)
             tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
             if at(tree, [group, name, "arrivals"]) is None:
-                tree = replace(tree, [group, name, "arrivals"], from_plain(f"{1 / mean!r} /s", file.mark))
+                tree = replace(
+                    tree, [group, name, "arrivals"], from_plain(f"{1 / mean!r} /s", file.mark)
+                )
     return tree
 
 
@@ -67,20 +77,27 @@ _IN_BRACKETS = re.compile(r"\s*(?P<name>.*?)\s*[\[(](?P<unit>[^\])]+)[\])]\s*")
 
 
 def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
-    """Give the times between arrivals [s]."""
+    """Return the times between arrivals [s]."""
 
     def wrong(message: str) -> Exception:
         return mark.error(f"{path.name}: {message}", "trace.file")
 
     lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
-    rows = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    rows = [
+        (n, line)
+        for n, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
     if not rows:
         raise wrong("has no lines with numbers")
     cells = list(_cells(rows))
     unit, column = words.get("unit", ""), 0
     if _number(cells[0][1][0]) is None or "column" in words:
         header = [_IN_BRACKETS.fullmatch(each) for each in cells[0][1]]
-        names = [found["name"] if found else each for found, each in zip(header, cells[0][1], strict=True)]
+        names = [
+            found["name"] if found else each
+            for found, each in zip(header, cells[0][1], strict=True)
+        ]
         if words.get("column", names[0]) not in names:
             raise wrong(str(UnknownNameError("column", words["column"], names)))
         if len(names) > 1 and "column" not in words:
@@ -100,15 +117,26 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
     for line, row in cells:
         value = _number(row[column]) if column < len(row) else None
         if value is None or not math.isfinite(value):
-            raise wrong(f"line {line}: a number is wanted, got {short(row[column] if column < len(row) else '')}")
+            raise wrong(
+                f"line {line}: a number is wanted, got"
+                f" {short(row[column] if column < len(row) else '')}"
+            )
         numbers.append((line, value * scale))
-    check_cost("arrivals", len(numbers), f"has {len(numbers):,} arrivals", "keep a part of them", wrong)
+    check_cost(
+        "arrivals", len(numbers), f"has {len(numbers):,} arrivals", "keep a part of them", wrong
+    )
     if words.get("of") != "gaps":
         numbers = [(line, later - sooner) for (_, sooner), (line, later) in pairwise(numbers)]
     for line, gap in numbers:
         if gap < 0:
-            kind = "a gap is negative" if words.get("of") == "gaps" else "the time is before that of the arrival above"
-            raise wrong(f"line {line}: {kind}; sort the file, or say whether it has times or gaps as of")
+            kind = (
+                "a gap is negative"
+                if words.get("of") == "gaps"
+                else "the time is before that of the arrival above"
+            )
+            raise wrong(
+                f"line {line}: {kind}; sort the file, or say whether it has times or gaps as of"
+            )
     if not math.fsum(gap for _, gap in numbers) > 0:
         raise wrong("needs arrivals at two different times at least")
     return [gap for _, gap in numbers]

@@ -1,7 +1,8 @@
-"""Everything that a model is solved with under the paths that a user may set, the model that is built of it, and its answers.
+"""Everything that a model is solved with under the paths that a user may set, the model that is
+built of it, and its answers.
 
-Solver options are among the settings. Every quantity of the inputs becomes a parameter under its path. The methods are
-imported when one is asked for; `slipstick.study` solves for many settings.
+Solver options are among the settings. Every quantity of the inputs becomes a parameter under its
+path. The methods are imported when one is asked for; `slipstick.study` solves for many settings.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, create_model
 
-from slipstick.errors import ModelError, Problem, SpecError, UnitError, UnknownNameError, did_you_mean, short
+from slipstick.errors import (
+    ModelError,
+    Problem,
+    SpecError,
+    UnitError,
+    UnknownNameError,
+    did_you_mean,
+    short,
+)
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, need_model, scaled
@@ -92,20 +101,34 @@ class SimulationSpec(Spec):
     level: Annotated[Given, Quantity(COUNT, least=0.5, most=0.9999)] = Field(
         Given(_DEFAULT.level, COUNT, "95%"), description="confidence level of the intervals"
     )
-    least: int = Field(_DEFAULT.least, description="minimum number of cycles, or of runs of a program", ge=1, le=10**9)
+    least: int = Field(
+        _DEFAULT.least,
+        description="minimum number of cycles, or of runs of a program",
+        ge=1,
+        le=10**9,
+    )
     events: int = Field(_DEFAULT.events, description="maximum number of events", ge=1, le=10**12)
-    cycles: int | None = Field(None, description="simulate exactly this many cycles, or runs", ge=1, le=10**12)
+    cycles: int | None = Field(
+        None, description="simulate exactly this many cycles, or runs", ge=1, le=10**12
+    )
     shares: int = Field(
-        0, description="number of parameters whose shares are estimated, two more runs each", ge=0, le=1000
+        0,
+        description="number of parameters whose shares are estimated, two more runs each",
+        ge=0,
+        le=1000,
     )
     replications: int = Field(
         1,
-        description="independent runs that a simulation is parted into, which run side by side; better than one long run "
-        "where there are more cores than points",
+        description=(
+            "independent runs that a simulation is parted into, which run side by side; better than"
+            " one long run where there are more cores than points"
+        ),
         ge=1,
         le=MOST_REPLICATIONS,
     )
-    kernel: Literal["auto", "plain", "compiled"] = Field("auto", description="event loop; all give the same results")
+    kernel: Literal["auto", "plain", "compiled"] = Field(
+        "auto", description="event loop; all give the same results"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +146,7 @@ class SolverOptions:
 
 
 def is_solver_option(path: str) -> bool:
-    """Say whether a path is a solver option, not a value of the model."""
+    """Return whether a path is a solver option, not a value of the model."""
     return path == METHOD or path.startswith(SECTION)
 
 
@@ -148,14 +171,22 @@ def _method(node: Node | None) -> str | None:
 
 
 def _simulation(settings: Mapping[str, Node]) -> Simulation:
-    written = {path.removeprefix(SECTION): node for path, node in settings.items() if path.startswith(SECTION)}
+    written = {
+        path.removeprefix(SECTION): node
+        for path, node in settings.items()
+        if path.startswith(SECTION)
+    }
     if not written:
         return _DEFAULT
     inside = {name: Entry(node.mark, node) for name, node in written.items()}
     mark = Mark("", 1, 1)
-    spec = validate(_Options, Table({"simulation": Entry(mark, Table(inside, mark))}, mark)).simulation
+    spec = validate(
+        _Options, Table({"simulation": Entry(mark, Table(inside, mark))}, mark)
+    ).simulation
     given = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
-    values: dict[str, Any] = {name: each.value if isinstance(each, Given) else each for name, each in given.items()}
+    values: dict[str, Any] = {
+        name: each.value if isinstance(each, Given) else each for name, each in given.items()
+    }
     return Simulation(**values)
 
 
@@ -201,20 +232,31 @@ class Inputs:
 
     @cached_property
     def checked(self) -> Any:
-        """The whole tree, checked; SpecError with every problem if it is wrong. The fields of what it gives are made at run time."""
+        """The whole tree, checked; SpecError with every problem if it is wrong. The fields of
+        what it gives are made at run time.
+        """
         return validate(self.form, self.tree, self.library.once)
 
     def given(self, path: str) -> Given | None:
-        """Give the quantity at a path, checked with everything else, or its default; None for what is no number, such as a name."""
+        """Return the quantity at a path, checked with everything else, or its default; None for
+        what is no number, such as a name.
+        """
         wanted = canonical(self.tree, path)
         part = split(wanted)[0]
-        found = chain(entries(getattr(self.checked, part, None), part), _defaults(self, {}).values())
+        found = chain(
+            entries(getattr(self.checked, part, None), part), _defaults(self, {}).values()
+        )
         return next((each.given for each in found if _name_of(each, self.tree) == wanted), None)
 
     def apart(self, paths: Iterable[str], others: Iterable[str]) -> bool:
-        """Say whether values at some paths are allowed with those at others if each is: they share no part, and the whole has no rule."""
+        """Return whether values at some paths are allowed with those at others if each is: they
+        share no part, and the whole has no rule.
+        """
         parts, further = ({split(path)[0] for path in each} for each in (paths, others))
-        return parts.isdisjoint(further) and getattr(self.form, "check_rules", None) is Spec.check_rules
+        return (
+            parts.isdisjoint(further)
+            and getattr(self.form, "check_rules", None) is Spec.check_rules
+        )
 
     @property
     def title(self) -> str:
@@ -245,8 +287,8 @@ def resolve(settings: Settings, library: Library) -> Inputs:
 
     Parameters
     ----------
-    settings : values by path; model, workload, machine and technology name specs, method and simulation are solver options;
-        a value by its own path goes before the technology's
+    settings : values by path; model, workload, machine and technology name specs, method and
+        simulation are solver options; a value by its own path goes before the technology's
     library : what was read so far
 
     Raises
@@ -272,7 +314,11 @@ def _what(settings: Settings, library: Library) -> Inputs:
     if reference.startswith("law/"):
         return _law_inputs(reference, model, settings, values, library)
     if kind := _kind_of_file(reference, model, library):
-        name = "standard-input" if reference == STANDARD_INPUT else re.sub(r"\.ya?ml$", "", Path(reference).name)
+        name = (
+            "standard-input"
+            if reference == STANDARD_INPUT
+            else re.sub(r"\.ya?ml$", "", Path(reference).name)
+        )
         tree = library.load(kind, reference, model.mark, "model")
         return _file_inputs(kind, name, tree, settings, values, library)
     if reference in PROGRAMS:
@@ -283,7 +329,7 @@ def _what(settings: Settings, library: Library) -> Inputs:
 
 
 def _model_named(settings: Settings, library: Library) -> Node:
-    """Give the name of the model that a workload is for."""
+    """Return the name of the model that a workload is for."""
     from slipstick.schema.programs import model_of_workload
 
     return model_of_workload(settings, library)
@@ -291,13 +337,24 @@ def _model_named(settings: Settings, library: Library) -> Node:
 
 def model_names() -> list[str]:
     """List everything that can be solved by name."""
-    return [*PROGRAMS, *(name for kind in FILES for name in names(kind)), *(f"law/{name}" for name in LAWS)]
+    return [
+        *PROGRAMS,
+        *(name for kind in FILES for name in names(kind)),
+        *(f"law/{name}" for name in LAWS),
+    ]
 
 
 def with_technology(
-    tree: Table, model: str, input_names: Sequence[str], settings: Settings, values: Settings, library: Library
+    tree: Table,
+    model: str,
+    input_names: Sequence[str],
+    settings: Settings,
+    values: Settings,
+    library: Library,
 ) -> tuple[Table, tuple[str, ...]]:
-    """Lay the values over a tree, those of a technology below those that were set by their own paths."""
+    """Lay the values over a tree, those of a technology below those that were set by their own
+    paths.
+    """
     laid = _with_values(tree, values, library)
     if TECHNOLOGY not in settings:
         return laid, ()
@@ -308,20 +365,28 @@ def with_technology(
 
 
 def _kind_of_file(reference: str, model: Node, library: Library) -> str:
-    """Tell what kind of model a file is, or the file of a name; nothing if there is none of that name."""
+    """Return what kind of model a file is, or the file of a name; nothing if there is none of that
+    name.
+    """
     if not is_file_name(reference):
         return next((kind for kind in kinds_called(reference) if kind in FILES), "")
     kind = library.kind(reference, model.mark)
     return kind if kind in FILES else "activity"
 
 
-def _file_inputs(kind: str, name: str, tree: Table, settings: Settings, values: Settings, library: Library) -> Inputs:
+def _file_inputs(
+    kind: str, name: str, tree: Table, settings: Settings, values: Settings, library: Library
+) -> Inputs:
     _refuse("workload", FILES[kind], settings)
     if kind != "activity":
         _refuse_technology(FILES[kind], settings)
     if "machine" in settings:
         tree = Table(
-            {**tree.entries, "machine": Entry(settings["machine"].mark, machine_tree(settings, library))}, tree.mark
+            {
+                **tree.entries,
+                "machine": Entry(settings["machine"].mark, machine_tree(settings, library)),
+            },
+            tree.mark,
         )
     laid, notes = with_technology(tree, name, (), settings, values, library)
     return Inputs(kind, name, laid, spec_model(kind, laid), library, notes=notes)
@@ -347,7 +412,9 @@ def machine_tree(settings: Settings, library: Library) -> Node:
 def _refuse(path: str, what: str, settings: Settings) -> None:
     if path in settings:
         raise input_problem(
-            settings[path], path, f"{what} runs on no {path}; leave it out, or name a program to run on it"
+            settings[path],
+            path,
+            f"{what} runs on no {path}; leave it out, or name a program to run on it",
         )
 
 
@@ -359,7 +426,9 @@ def _refuse_technology(what: str, settings: Settings) -> None:
 
 @cache
 def _law_spec(law: Law) -> type[BaseModel]:
-    """Make the model that checks the symbols of a law, times and sizes that it takes from 0 on among them."""
+    """Make the model that checks the symbols of a law, times and sizes that it takes from 0 on
+    among them.
+    """
     conditions = set(law.holds.split(" and "))
     sizes = [each.name for each in law.symbols if each.dimension != COUNT]
     least = {name: 0.0 for name in sizes if conditions & {f"{name} >= 0", f"{name} > 0"}}
@@ -373,7 +442,9 @@ def _law_spec(law: Law) -> type[BaseModel]:
     return create_model(law.name, __base__=Spec, **fields)
 
 
-def _law_inputs(reference: str, model: Node, settings: Settings, values: Settings, library: Library) -> Inputs:
+def _law_inputs(
+    reference: str, model: Node, settings: Settings, values: Settings, library: Library
+) -> Inputs:
     for path in ("machine", "workload"):
         _refuse(path, "a law", settings)
     _refuse_technology("a law", settings)
@@ -381,7 +452,11 @@ def _law_inputs(reference: str, model: Node, settings: Settings, values: Setting
     if name not in LAWS:
         raise input_problem(model, "model", str(UnknownNameError("law", name[:100], list(LAWS))))
     return Inputs(
-        "law", reference, _with_values(Table({}, model.mark), values, library), _law_spec(LAWS[name]), library
+        "law",
+        reference,
+        _with_values(Table({}, model.mark), values, library),
+        _law_spec(LAWS[name]),
+        library,
     )
 
 
@@ -406,10 +481,14 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     if not parts:
         raise input_problem(node, path, "a value needs a path, such as machine.network.adapter")
     if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
-        tree = Table({**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark)
+        tree = Table(
+            {**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark
+        )
     try:
         _check_parameter(tree, parts)
-        changed = replaced(tree, path, _with_unit(node, at(tree, parts)) if parts[:1] == ("parameters",) else node)
+        changed = replaced(
+            tree, path, _with_unit(node, at(tree, parts)) if parts[:1] == ("parameters",) else node
+        )
     except UnknownNameError as error:
         raise input_problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
@@ -423,7 +502,9 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
 
 
 def _check_parameter(tree: Table, parts: Sequence[str]) -> None:
-    """Refuse a parameter that its file does not name: nothing would be computed from it, without a word."""
+    """Refuse a parameter that its file does not name: nothing would be computed from it, without
+    a word.
+    """
     if parts[:1] == ("parameters",) and len(parts) == 2:
         known = at(tree, ["parameters"])
         if isinstance(known, Table) and parts[1] not in known.entries:
@@ -431,9 +512,17 @@ def _check_parameter(tree: Table, parts: Sequence[str]) -> None:
 
 
 def _with_unit(node: Node, before: Node | None) -> Node:
-    """Give a number in base units the unit of the parameter that it replaces, whose field takes any dimension."""
-    old = before.entries["value"].node if isinstance(before, Table) and "value" in before.entries else before
-    if not (isinstance(node, Scalar) and isinstance(node.value, InBaseUnits) and isinstance(old, Scalar)):
+    """Return a number in base units the unit of the parameter that it replaces, whose field takes
+    any dimension.
+    """
+    old = (
+        before.entries["value"].node
+        if isinstance(before, Table) and "value" in before.entries
+        else before
+    )
+    if not (
+        isinstance(node, Scalar) and isinstance(node.value, InBaseUnits) and isinstance(old, Scalar)
+    ):
         return node
     try:
         _, dimension = parse(old.text)
@@ -489,12 +578,14 @@ class ModelShape:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A model whose inputs are checked, ready to solve; a large one is built when it is first asked for.
+    """A model whose inputs are checked, ready to solve; a large one is built when it is first asked
+    for.
 
     Parameters
     ----------
     name : of the model
-    sample : the structure of a part of the model, or of all of it, with the parameters of the model and some of its names
+    sample : the structure of a part of the model, or of all of it, with the parameters of the model
+        and some of its names
     own : gives the model without the factors
     shaped : gives its structure, which may be that of another case as well
     parameters : every number of the inputs, by path
@@ -502,7 +593,8 @@ class BuiltModel:
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     factors : of the times of each technology class
-    shapeless : inputs that another value of needs no other model, where the model is computed from them and where it is not
+    shapeless : inputs that another value of needs no other model, where the model is computed from
+        them and where it is not
     """
 
     name: str
@@ -529,16 +621,18 @@ class BuiltModel:
 
     @cached_property
     def free(self) -> frozenset[str]:
-        """Name what can be varied without building anew: all that the model is computed from, as a sample of it is."""
+        """Name what can be varied without building anew: all that the model is computed from, as
+        a sample of it is.
+        """
         used = (self.factors[name] for name in self.sample.technologies if name in self.factors)
         return self.sample.parameters | {each.name for each in parameters(*used)}
 
     def computed_from(self, paths: Collection[str]) -> bool:
-        """Say whether quantities are `free`."""
+        """Return whether quantities are `free`."""
         return self.free.issuperset(paths)
 
     def can_vary(self, paths: Iterable[str]) -> bool:
-        """Say whether quantities are `free`, or change nothing."""
+        """Return whether quantities are `free`, or change nothing."""
         return self.computed_from({*paths} - (self.shapeless & self.parameters.keys()))
 
     def timeline(self, cycles: int = 3, events: int = 20_000) -> Timeline:
@@ -550,11 +644,14 @@ class BuiltModel:
         """
         from slipstick.method.simulation.flatten import timeline
 
-        return timeline(need_model(self.model, "a timeline"), None, self.options.simulation.seed, cycles, events)
+        return timeline(
+            need_model(self.model, "a timeline"), None, self.options.simulation.seed, cycles, events
+        )
 
 
 def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel]:
-    """Resolve settings and build their model, once for the same settings, and its shape once for all that share it.
+    """Resolve settings and build their model, once for the same settings, and its shape once for
+    all that share it.
 
     Raises
     ------
@@ -566,12 +663,15 @@ def built_with(settings: Settings, library: Library) -> tuple[Inputs, BuiltModel
 
 def resolved_with(settings: Settings, library: Library) -> Inputs:
     """Resolve settings, once for the same settings; raises SpecError as `resolve` does."""
-    key = tuple((path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items())
+    key = tuple(
+        (path, node if isinstance(node, Scalar) else id(node)) for path, node in settings.items()
+    )
     return library.once(("inputs", key), lambda: resolve(settings, library), settings)
 
 
 def build(inputs: Inputs) -> BuiltModel:
-    """Check the inputs; their model is built too, unless another has its shape, or a sample of it can be built.
+    """Check the inputs; their model is built too, unless another has its shape, or a sample of it
+    can be built.
 
     Raises
     ------
@@ -588,59 +688,106 @@ def build(inputs: Inputs) -> BuiltModel:
         shape = cache(partial(_shared_shape, once(("shapes", words), list), given, own))
         # Models that differ in numbers alone need the same of their machine.
         there = frozenset(path for path in given if not path.startswith(_FACTORS))
-        sample = once(("sample", words, there), lambda: part and once(id(part()), lambda: ModelShape(part()), part()))
+        sample = once(
+            ("sample", words, there),
+            lambda: part and once(id(part()), lambda: ModelShape(part()), part()),
+        )
     sample = sample or shape()
     _check_machine(inputs, numbers, sample)
     notes, known, shapeless = inputs.notes, {}, frozenset[str]()
     if inputs.kind == "program":
-        notes = (*notes, *(note for name, data in inputs.data.items() for note in data.notes(name, numbers)))
+        notes = (
+            *notes,
+            *(note for name, data in inputs.data.items() for note in data.notes(name, numbers)),
+        )
         known = factors(spec.technology, numbers)
         shapeless = frozenset(each.name for each in PROGRAMS[inputs.name].inputs if not each.shapes)
-    elif "machine" in inputs.tree.entries and not any(path.startswith(MACHINE) for path in sample.parameters):
-        notes = (*notes, f"{inputs.name} uses nothing of its machine; every machine gives the same answer")
+    elif "machine" in inputs.tree.entries and not any(
+        path.startswith(MACHINE) for path in sample.parameters
+    ):
+        notes = (
+            *notes,
+            f"{inputs.name} uses nothing of its machine; every machine gives the same answer",
+        )
     if (
         inputs.kind == "activity"
         and isinstance(sample.model, Model)
         and len(groups := sample.model.population.groups) == 1
     ):
-        working, told = (numbers.get(path) for path in (str(groups[0].processors), f"{MACHINE}processors.count"))
+        working, told = (
+            numbers.get(path) for path in (str(groups[0].processors), f"{MACHINE}processors.count")
+        )
         here, most = (each.value or 0.0 if each else 0.0 for each in (working, told))
         if here > most > 0:
-            notes = (*notes, f"{here:g} processors work, more than the {most:g} that the machine has")
+            notes = (
+                *notes,
+                f"{here:g} processors work, more than the {most:g} that the machine has",
+            )
     entries_of = {**found, **_defaults(inputs, found)}
-    return BuiltModel(inputs.name, sample, own, shape, numbers, entries_of, inputs.options, notes, known, shapeless)
+    return BuiltModel(
+        inputs.name,
+        sample,
+        own,
+        shape,
+        numbers,
+        entries_of,
+        inputs.options,
+        notes,
+        known,
+        shapeless,
+    )
 
 
 _FACTORS = f"{TECHNOLOGY}."
 
 
 def _shaping_words(inputs: Inputs, found: Collection[str]) -> Hashable:
-    """Give all of a program's inputs but its numbers; technologies multiply times, so they do not shape a program."""
+    """Return all of a program's inputs but its numbers; technologies multiply times, so they do
+    not shape a program.
+    """
     parts = ((key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY)
     once = inputs.library.once
-    words = tuple(once(("words", key, id(node)), partial(_words, node, key, found), node) for key, node in parts)
+    words = tuple(
+        once(("words", key, id(node)), partial(_words, node, key, found), node)
+        for key, node in parts
+    )
     return inputs.name, words, tuple(map(id, inputs.data.values()))
 
 
 def _words(node: Node, key: str, found: Collection[str]) -> Hashable:
-    """Give what is no number inside a part, nor said of one or of a whole file."""
-    above = ((path, each.value, *path.rpartition(".")[::2]) for path, each in leaves(node, join([key])))
+    """Return what is no number inside a part, nor said of one or of a whole file."""
+    above = (
+        (path, each.value, *path.rpartition(".")[::2]) for path, each in leaves(node, join([key]))
+    )
     return tuple(
         (path, value)
         for path, value, where, last in above
-        if path not in found and where not in found and not (where and last in Described.model_fields)
+        if path not in found
+        and where not in found
+        and not (where and last in Described.model_fields)
     )
 
 
 def _shared_shape(
-    alike: list[tuple[dict[str, float], ModelShape]], numbers: Mapping[str, float], own: Callable[[], Subject]
+    alike: list[tuple[dict[str, float], ModelShape]],
+    numbers: Mapping[str, float],
+    own: Callable[[], Subject],
 ) -> ModelShape:
-    """Build a program, or take the shape of one that differs only in numbers that times are computed from."""
+    """Build a program, or take the shape of one that differs only in numbers that times are
+    computed from.
+    """
     given = {path: each for path, each in numbers.items() if not path.startswith(_FACTORS)}
-    # What shapes the first of them shapes the others: only those with the same values of it are looked at.
-    shaping = {path: each for path, each in given.items() if not alike or path not in alike[0][1].parameters}
+    # What shapes the first of them shapes the others: only those with the same values of it are
+    # looked at.
+    shaping = {
+        path: each
+        for path, each in given.items()
+        if not alike or path not in alike[0][1].parameters
+    }
     for before, shape in alike:
-        same = before.keys() == given.keys() and all(before[path] == each for path, each in shaping.items())
+        same = before.keys() == given.keys() and all(
+            before[path] == each for path, each in shaping.items()
+        )
         if same and all(before[path] == given[path] for path in given.keys() - shape.parameters):
             return shape
     made = ModelShape(own())
@@ -652,7 +799,9 @@ def _check_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: Mode
     """Refuse a model that asks for what its machine does not tell."""
     if "machine" not in inputs.tree.entries:
         return
-    if missing := sorted(path for path in shape.parameters if path.startswith(MACHINE) and path not in numbers):
+    if missing := sorted(
+        path for path in shape.parameters if path.startswith(MACHINE) and path not in numbers
+    ):
         why = f"{inputs.name} needs {missing[0]}, which this machine does not give"
         raise SpecError([problem(inputs.tree, ("machine",), why)])
 
@@ -662,14 +811,20 @@ _NUMBERED = re.compile(r"\.[0-9]")
 
 
 def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
-    """Describe each quantity; those of a part that several inputs have, such as a program's machine, once."""
+    """Describe each quantity; those of a part that several inputs have, such as a program's
+    machine, once.
+    """
     if isinstance(spec, Described):  # what it says of itself holds for its parts
         return _named(inputs, spec, "", "")
     found: dict[str, DescribedValue] = {}
     for name, info in type(spec).model_fields.items():
         part = getattr(spec, name)
         make = partial(_named, inputs, part, name, info.description or "")
-        found |= inputs.library.once(("entries", name, id(part)), make, part) if isinstance(part, BaseModel) else make()
+        found |= (
+            inputs.library.once(("entries", name, id(part)), make, part)
+            if isinstance(part, BaseModel)
+            else make()
+        )
     return found
 
 
@@ -684,7 +839,9 @@ def _name_of(each: DescribedValue, tree: Table) -> str:
 
 
 def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
-    """Make a parameter of each quantity; one that is nested too deep for a name is refused where it stands."""
+    """Make a parameter of each quantity; one that is nested too deep for a name is refused where
+    it stands.
+    """
     problems: list[Problem] = []
     made: dict[str, Parameter] = {}
     for path, each in found.items():
@@ -701,7 +858,9 @@ def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str
 def _builders(
     inputs: Inputs, spec: Any, numbers: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Subject], Callable[[], Subject] | None]:
-    """Give what builds a model, a program without the factors of its technology, and what builds a sample of a large one."""
+    """Return what builds a model, a program without the factors of its technology, and what builds
+    a sample of a large one.
+    """
 
     def told(make: Callable[[], T]) -> Callable[[], T]:
         @cache
@@ -732,7 +891,8 @@ def _defaults(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, 
 
 
 def build_workload(reference: Node, library: Library) -> BuiltModel:
-    """Build the model of a workload on the first machine of the catalogue that it fits, to check or show its inputs.
+    """Build the model of a workload on the first machine of the catalogue that it fits, to check or
+    show its inputs.
 
     Raises
     ------
@@ -751,7 +911,10 @@ def build_workload(reference: Node, library: Library) -> BuiltModel:
 
 
 def solve_settings(
-    settings: Settings, library: Library, methods: Sequence[str | None] = (None,), values: Sequence[str] = ()
+    settings: Settings,
+    library: Library,
+    methods: Sequence[str | None] = (None,),
+    values: Sequence[str] = (),
 ) -> tuple[tuple[Answer, ...], BuiltModel]:
     """Answer for one set of settings by one or several methods.
 
@@ -759,8 +922,10 @@ def solve_settings(
     ----------
     settings : values by path
     library : what was read so far
-    methods : by name, each gives one answer, bounds of a network several; None is what the settings say, or the default
-    values : further ones, such as ``time_until[door,2]``, that answers have where they are asked for
+    methods : by name, each gives one answer, bounds of a network several; None is what the settings
+        say, or the default
+    values : further ones, such as ``time_until[door,2]``, that answers have where they are asked
+        for
 
     Raises
     ------
@@ -781,13 +946,17 @@ def solve_settings(
     answers = (
         replace(answer, given=given, notes=(*notes, *answer.notes), described=built.entries)
         for method in methods
-        for answer in answered(model, built.parameters, method or options.method, options.simulation, values=values)
+        for answer in answered(
+            model, built.parameters, method or options.method, options.simulation, values=values
+        )
     )
     return tuple(answers), built
 
 
 def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[str, float | str]:
-    """Give the settings, without the model's own name: numbers in base units, all else as written."""
+    """Return the settings, without the model's own name: numbers in base units, all else as
+    written.
+    """
     given: dict[str, float | str] = {}
     for path, node in settings.items():
         if (name := canonical(inputs.tree, path)) in built.entries:
@@ -798,10 +967,19 @@ def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[
 
 
 _READ_WHILE_BUILDING = (
-    *("memory.modules", "memory.block", "memory.element", "cache.size", "cache.line", "processors.count"),
+    *(
+        "memory.modules",
+        "memory.block",
+        "memory.element",
+        "cache.size",
+        "cache.line",
+        "processors.count",
+    ),
     *("interconnect.slots", "interconnect.upper_slots"),
 )
-"""Keys of a machine with shared memory that are read while a model is built, so that no formula of it has them."""
+"""Keys of a machine with shared memory that are read while a model is built, so that no formula
+of it has them.
+"""
 
 
 def _without_effect(settings: Settings, inputs: Inputs, built: BuiltModel) -> list[str]:

@@ -1,6 +1,8 @@
-"""Specs by kind: where they are, files to trees with every reference followed, and JSON Schemas for editors.
+"""Specs by kind: where they are, files to trees with every reference followed, and JSON Schemas for
+editors.
 
-A reference is the base that a spec `extends`, a network that a machine names, or the machine of a model.
+A reference is the base that a spec `extends`, a network that a machine names, or the machine of a
+model.
 """
 
 from __future__ import annotations
@@ -49,9 +51,14 @@ _SPECS = {
 
 KINDS: Mapping[str, SpecKind] = Registry(
     "slipstick.kinds",
-    {kind: SpecKind(folder, f"slipstick.schema.{model}", starter) for kind, (folder, model, starter) in _SPECS.items()},
+    {
+        kind: SpecKind(folder, f"slipstick.schema.{model}", starter)
+        for kind, (folder, model, starter) in _SPECS.items()
+    },
 )
-"""Every kind of spec; its folder is in the shipped catalogue, and in a folder ``specs`` of the user's."""
+"""Every kind of spec; its folder is in the shipped catalogue, and in a folder ``specs`` of the
+user's.
+"""
 
 TECHNOLOGY = "technology"
 LONGEST_NAME = 100
@@ -59,14 +66,18 @@ LONGEST_NAME = 100
 
 @cache
 def shipped() -> Path:
-    """Give the folder of the shipped specs: beside the code when installed, at the root of a checkout."""
+    """Return the folder of the shipped specs: beside the code when installed, at the root of a
+    checkout.
+    """
     package = Path(__file__).resolve().parent.parent
     installed = package / "_specs"
     return installed if installed.is_dir() else package.parent.parent / "specs"
 
 
 def names(kind: str) -> list[str]:
-    """List the names of a kind, sorted; the user's own come first in a search but are listed together."""
+    """List the names of a kind, sorted; the user's own come first in a search but are listed
+    together.
+    """
     found = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
     return sorted(found)
 
@@ -82,7 +93,8 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
     Parameters
     ----------
     kind : what is wanted
-    reference : a name in the catalogue, alone or as ``KIND/NAME``, or a path that ends in .yaml or .yml
+    reference : a name in the catalogue, alone or as ``KIND/NAME``, or a path that ends in .yaml or
+        .yml
     beside : folder that relative paths start from; the current one by default
 
     Raises
@@ -110,7 +122,8 @@ _USES = {
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError:
-    """Make the error of a name that is none of a kind; say what else it is, or which law it may mean.
+    """Make the error of a name that is none of a kind; say what else it is, or which law it may
+    mean.
 
     >>> print(unknown_name("study", "lock-and-bus", []))
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
@@ -119,8 +132,11 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError
     if name in others and not any(each.endswith(f"/{name}") for each in known):
         hint = f": it is {_use(others[name], name)}"
     elif "did you mean" not in did_you_mean(name, known):
-        laws = [each for each in known if each.startswith("law/") and name and name.casefold() in each]
-        # A name of another kind is farther off than one of its own kind, so it must be nearer in letters.
+        laws = [
+            each for each in known if each.startswith("law/") and name and name.casefold() in each
+        ]
+        # A name of another kind is farther off than one of its own kind, so it must be nearer in
+        # letters.
         near = get_close_matches(name, others, n=1, cutoff=0.8)
         near = near or get_close_matches(name.rpartition("/")[2], others, n=1, cutoff=0.8)
         if laws:
@@ -131,13 +147,17 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError
 
 
 def _of_other_kinds(name: str, known: Sequence[str]) -> dict[str, str]:
-    """Give the kind of each spec, program and law that is none of the known; nothing for the name of a file."""
+    """Return the kind of each spec, program and law that is none of the known; nothing for the
+    name of a file.
+    """
     if is_file_name(name) or not 0 < len(name) <= LONGEST_NAME:
         return {}
     from slipstick.law import LAWS
 
     ours = {each.rpartition("/")[2] if each.startswith("law/") else each for each in known}
-    found = dict.fromkeys(LAWS, "law") | dict.fromkeys(imported("slipstick.program:PROGRAMS"), "program")
+    found = dict.fromkeys(LAWS, "law") | dict.fromkeys(
+        imported("slipstick.program:PROGRAMS"), "program"
+    )
     found |= {each: kind for kind in reversed([*KINDS]) for each in names(kind)}
     return {each: kind for each, kind in found.items() if each not in ours}
 
@@ -149,9 +169,13 @@ def _use(kind: str, name: str) -> str:
 def _named(kind: str, reference: str) -> Path | None:
     """Find a spec by its name in the catalogue, alone or as ``KIND/NAME``."""
     name = reference.removeprefix(f"{kind}/")
-    if "/" in name or len(name) > LONGEST_NAME:  # a name is looked up, never followed out of the folder
+    if (
+        "/" in name or len(name) > LONGEST_NAME
+    ):  # a name is looked up, never followed out of the folder
         return None
-    return next((path for each in _folders(kind) if (path := each / f"{name}.yaml").is_file()), None)
+    return next(
+        (path for each in _folders(kind) if (path := each / f"{name}.yaml").is_file()), None
+    )
 
 
 def is_file_name(reference: str) -> bool:
@@ -164,7 +188,9 @@ def is_file_name(reference: str) -> bool:
 
 
 def kinds_called(reference: str) -> list[str]:
-    """List the kinds that the catalogue has a spec of that name of; of ``KIND/NAME`` at most that kind."""
+    """List the kinds that the catalogue has a spec of that name of; of ``KIND/NAME`` at most
+    that kind.
+    """
     return [kind for kind in KINDS if is_file_name(reference) or _named(kind, reference)]
 
 
@@ -185,37 +211,50 @@ ON_MACHINES = ("activity", "queueing-network")
 
 
 def spec_model(kind: str, tree: Node | None = None) -> type[BaseModel]:
-    """Give the pydantic model of a kind of spec; its module is imported only now, to check a file quickly.
+    """Return the pydantic model of a kind of spec; its module is imported only now, to check a file
+    quickly.
 
-    There are two kinds of machines, told apart by their keys: processors on a network, and processors that share
-    memory by an interconnect.
+    There are two kinds of machines, told apart by their keys: processors on a network, and
+    processors that share memory by an interconnect.
     """
     if kind == "study":
         return cast("type[BaseModel]", imported("slipstick.schema.kinds.study:study_model")(tree))
     shared = kind == "machine" and tree is not None and is_shared_memory(tree)
-    model: type[BaseModel] = machine_model(shared) if kind == "machine" else imported(KINDS[kind].model)
+    model: type[BaseModel] = (
+        machine_model(shared) if kind == "machine" else imported(KINDS[kind].model)
+    )
     machine = at(tree, ["machine"]) if kind in ON_MACHINES and tree is not None else None
-    return _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
+    return (
+        _on_machine(model, spec_model("machine", machine)) if isinstance(machine, Table) else model
+    )
 
 
 def machine_model(shared: bool) -> type[BaseModel]:
-    """Give the pydantic model of machines with shared memory, or of those on a network."""
+    """Return the pydantic model of machines with shared memory, or of those on a network."""
     model: type[BaseModel] = imported(
-        "slipstick.schema.kinds.shared_memory:SharedMemorySpec" if shared else KINDS["machine"].model
+        "slipstick.schema.kinds.shared_memory:SharedMemorySpec"
+        if shared
+        else KINDS["machine"].model
     )
     return model
 
 
 @cache
 def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
-    """Let a model's file be checked together with its machine, whose kind is known only with the file."""
+    """Let a model's file be checked together with its machine, whose kind is known only with the
+    file.
+    """
     field = (machine, model.model_fields["machine"])
     return create_model(model.__name__, __base__=model, machine=field)
 
 
 def is_shared_memory(tree: Node) -> bool:
     """Tell a machine with shared memory from one on a network by the keys that only it has."""
-    return isinstance(tree, Table) and "network" not in tree.entries and not tree.entries.keys().isdisjoint(ONLY_SHARED)
+    return (
+        isinstance(tree, Table)
+        and "network" not in tree.entries
+        and not tree.entries.keys().isdisjoint(ONLY_SHARED)
+    )
 
 
 @dataclass
@@ -224,7 +263,8 @@ class Library:
 
     Attributes
     ----------
-    hashes : SHA-256 of every file read, by its path from the folder of the first, or in ``specs`` if it is shipped
+    hashes : SHA-256 of every file read, by its path from the folder of the first, or in ``specs``
+        if it is shipped
     sources : what each file says of the origin of its values, by the file's name in marks
     """
 
@@ -236,7 +276,12 @@ class Library:
     _made: dict[Hashable, tuple[Any, object]] = field(default_factory=dict)
 
     def load(
-        self, kind: str, reference: str, at_mark: Mark | None = None, at_path: str = "", _open: tuple[Path, ...] = ()
+        self,
+        kind: str,
+        reference: str,
+        at_mark: Mark | None = None,
+        at_path: str = "",
+        _open: tuple[Path, ...] = (),
     ) -> Table:
         """Read a spec and follow its references.
 
@@ -271,10 +316,14 @@ class Library:
         return found
 
     def kind(self, reference: str, at_mark: Mark) -> str:
-        """Tell the kind of a file that is named at a place; nothing if there is no such file, or it has none."""
+        """Tell the kind of a file that is named at a place; nothing if there is no such file, or
+        it has none.
+        """
         path = find("", reference, self._folder(at_mark))
         try:
-            return kind_of(self._read(path)) if path.is_file() or str(path) == STANDARD_INPUT else ""
+            return (
+                kind_of(self._read(path)) if path.is_file() or str(path) == STANDARD_INPUT else ""
+            )
         except SpecError:
             return ""
 
@@ -290,18 +339,30 @@ class Library:
         return kind, self._resolved(kind, tree, (path,))
 
     def resolve(self, kind: str, tree: Table, _open: tuple[Path, ...] = ()) -> Table:
-        """Follow the references inside a tree: `extends`, a model's machine, a machine's networks."""
+        """Follow the references inside a tree: `extends`, a model's machine, a machine's
+        networks.
+        """
         based = self._extended(kind, _with_bandwidth(tree), _open)
-        places = [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
+        places = (
+            [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
+        )
         places += [("machine", "machine")] if kind in ON_MACHINES else []
         for inner, *path in places:
             node = at(based, path)
             if isinstance(node, Scalar) and isinstance(node.value, str):
-                based = _table(replace(based, path, self.load(inner, node.value, node.mark, join(path))))
+                based = _table(
+                    replace(based, path, self.load(inner, node.value, node.mark, join(path)))
+                )
             elif isinstance(node, Table):
                 based = _table(replace(based, path, self.resolve(inner, node)))
-            elif inner == "machine" and node is not None and not (isinstance(node, Scalar) and node.value is None):
-                why = "write the name of a machine, a file that ends in .yaml, or its keys and values"
+            elif (
+                inner == "machine"
+                and node is not None
+                and not (isinstance(node, Scalar) and node.value is None)
+            ):
+                why = (
+                    "write the name of a machine, a file that ends in .yaml, or its keys and values"
+                )
                 raise node.mark.error(why, path)
         if kind == "queueing-network":
             from slipstick.schema.arrivals import with_traces
@@ -316,7 +377,9 @@ class Library:
         except SpecError as error:
             told = {each.place for each in error.problems}
             for named in (at(tree, ["network"]), at(tree, ["node", "network"])):
-                if isinstance(named, Scalar):  # a name is no mistake; where it leads was not asked any more
+                if isinstance(
+                    named, Scalar
+                ):  # a name is no mistake; where it leads was not asked any more
                     told.add((named.mark.file, named.mark.line, named.mark.column))
             found = problems_of(spec_model(kind, tree), tree, partial="extends" in tree.entries)
             others = [each for each in found if each.place not in told]
@@ -336,7 +399,7 @@ class Library:
         return path
 
     def once(self, key: Hashable, make: Callable[[], T], kept: object = None) -> T:
-        """Give what is made of what was read, made the first time only.
+        """Return what is made of what was read, made the first time only.
 
         Parameters
         ----------
@@ -359,7 +422,9 @@ class Library:
         return self._trees[path]
 
     def _folder(self, mark: Mark | None) -> Path | None:
-        """Give the folder that paths written at a place start from: that of the file they stand in, if it is one."""
+        """Return the folder that paths written at a place start from: that of the file they stand
+        in, if it is one.
+        """
         return self._folders.get(mark.file) if mark else None
 
     def keep_hash(self, path: Path) -> None:
@@ -368,23 +433,31 @@ class Library:
             self.hashes[self.portable_name(path)] = hashlib.file_digest(file, "sha256").hexdigest()
 
     def portable_name(self, path: Path) -> str:
-        """Name a file in the same way on every machine: from the shipped specs, or from the folder of the first file."""
+        """Name a file in the same way on every machine: from the shipped specs, or from the
+        folder of the first file.
+        """
         file, ours = path.resolve(), shipped().resolve()
         first = next(iter(self._folders.values()), Path()).resolve()
         start = Path.cwd() if first.is_relative_to(ours) else first
-        name = (Path("specs") / file.relative_to(ours)) if file.is_relative_to(ours) else os.path.relpath(file, start)
+        name = (
+            (Path("specs") / file.relative_to(ours))
+            if file.is_relative_to(ours)
+            else os.path.relpath(file, start)
+        )
         return Path(name).as_posix()
 
     def _extended(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
         base = at(tree, ["extends"])
         if not (isinstance(base, Scalar) and isinstance(base.value, str) and base.value):
             return tree
-        own = Table({key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark)
+        own = Table(
+            {key: entry for key, entry in tree.entries.items() if key != "extends"}, tree.mark
+        )
         return _table(merge(self.load(kind, base.value, base.mark, "extends", _open), own))
 
 
 def _own_source(tree: Table) -> str:
-    """Give what a file says of the origin of its values, its key spelt out."""
+    """Return what a file says of the origin of its values, its key spelt out."""
     source = at(tree, ["source"])
     word = source.text if isinstance(source, Scalar) else ""
     spelt = at(tree, ["sources", word]) if word else None
@@ -392,10 +465,14 @@ def _own_source(tree: Table) -> str:
 
 
 def _endless(path: Path, open_: tuple[Path, ...]) -> str:
-    """Say why a chain of `extends` is not followed any further; nothing if it is."""
+    """Return why a chain of `extends` is not followed any further; nothing if it is."""
     if os.path.abspath(path) in map(os.path.abspath, open_):
         return "goes in a circle: " + " extends ".join(each.stem for each in (*open_, path))
-    return f"extends more than {MOST_EXTENDED} others, one after the other" if len(open_) > MOST_EXTENDED else ""
+    return (
+        f"extends more than {MOST_EXTENDED} others, one after the other"
+        if len(open_) > MOST_EXTENDED
+        else ""
+    )
 
 
 def kind_of(tree: Table) -> str:
@@ -405,11 +482,15 @@ def kind_of(tree: Table) -> str:
     ------
     SpecError : the first key is no kind
     """
-    key, mark = next(((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark))
+    key, mark = next(
+        ((key, entry.key_mark) for key, entry in tree.entries.items()), ("", tree.mark)
+    )
     if key not in KINDS:
         kinds = ", ".join(f"'{kind}: 1'" for kind in KINDS)
         meant = did_you_mean(key, list(KINDS))
-        raise mark.error(f"begin with what it is, one of {kinds}{meant if 'did you mean' in meant else ''}", key)
+        raise mark.error(
+            f"begin with what it is, one of {kinds}{meant if 'did you mean' in meant else ''}", key
+        )
     return key
 
 
@@ -417,15 +498,26 @@ def _check_kind(kind: str, tree: Table) -> None:
     found = kind_of(tree)
     if found != kind:
         mark = next(iter(tree.entries.values())).key_mark
-        raise mark.error(f"here a spec of kind {kind} is wanted, and this is of kind {found}", found)
+        raise mark.error(
+            f"here a spec of kind {kind} is wanted, and this is of kind {found}", found
+        )
 
 
 def _with_bandwidth(tree: Table) -> Table:
-    """Take the bandwidth of a network's wire for its time of a byte, which may be written as a rate."""
+    """Take the bandwidth of a network's wire for its time of a byte, which may be written as a
+    rate.
+    """
     for path in (["wire"], ["network", "wire"]):
         wire = at(tree, path)
-        if isinstance(wire, Table) and "bandwidth" in wire.entries and "per_byte" not in wire.entries:
-            renamed = {"per_byte" if key == "bandwidth" else key: entry for key, entry in wire.entries.items()}
+        if (
+            isinstance(wire, Table)
+            and "bandwidth" in wire.entries
+            and "per_byte" not in wire.entries
+        ):
+            renamed = {
+                "per_byte" if key == "bandwidth" else key: entry
+                for key, entry in wire.entries.items()
+            }
             tree = _table(replace(tree, path, Table(renamed, wire.mark)))
     return tree
 
@@ -436,10 +528,10 @@ def _table(node: Node) -> Table:
 
 
 def editor_schema(kind: str) -> dict[str, Any]:
-    """Give the JSON Schema of a kind of spec.
+    """Return the JSON Schema of a kind of spec.
 
-    A spec that extends another may leave out any key, so a missing key is an error only at the top of a spec
-    that extends nothing; `slipstick check` finds the rest.
+    A spec that extends another may leave out any key, so a missing key is an error only at the top
+    of a spec that extends nothing; `slipstick check` finds the rest.
 
     Raises
     ------
@@ -507,7 +599,8 @@ def _close(schema: Any) -> None:
 
 
 def starter(kind: str, name: str = "") -> str:
-    """Write a commented spec to begin with: one of the catalogue, each key with its meaning, and the keys that it leaves out.
+    """Write a commented spec to begin with: one of the catalogue, each key with its meaning, and
+    the keys that it leaves out.
 
     Its first line tells editors the JSON Schema, which stands beside it as ``KIND.schema.json``.
 
@@ -531,7 +624,10 @@ def starter(kind: str, name: str = "") -> str:
     meanings = {field.alias or key: field.description or "" for key, field in fields}
     lines = [
         f"# yaml-language-server: $schema={kind}.schema.json",
-        f"# `slipstick schema {kind}` prints the schema by which editors complete and check this file.",
+        (
+            f"# `slipstick schema {kind}` prints the schema by which editors complete and check"
+            " this file."
+        ),
         f"# Made from {kind}/{path.stem}; change what differs, then: slipstick check FILE",
     ]
     written = file_text(path).splitlines()

@@ -1,4 +1,6 @@
-"""What is wrong with a spec, in our words: pydantic's findings as problems with a place. Imported when something is wrong."""
+"""What is wrong with a spec, in our words: pydantic's findings as problems with a place.
+Imported when something is wrong.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, leaves, proble
 Loc = tuple[str | int, ...]
 
 
-def problems_in(model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False) -> list[Problem]:
+def problems_in(
+    model: type[BaseModel], node: Node, error: ValidationError, partial: bool = False
+) -> list[Problem]:
     """List the problems that an error of a spec model stands for.
 
     Parameters
@@ -25,10 +29,21 @@ def problems_in(model: type[BaseModel], node: Node, error: ValidationError, part
     partial : the tree leaves to another what it does not say, so that nothing is missing
     """
     left_out = ("missing", RULE) if partial else ()  # what is wrong with a spec as a whole
-    details = [each for each in error.errors(include_url=False, include_input=True) if each["type"] not in left_out]
+    details = [
+        each
+        for each in error.errors(include_url=False, include_input=True)
+        if each["type"] not in left_out
+    ]
     del details[MOST_PROBLEMS:]
-    mistyped = {near for each in details if each["type"] == "extra_forbidden" for near in _meant(model, each["loc"])}
-    mistyped |= {(each["loc"][:-1], "extends") for each in details if each["loc"][-1:] == ("extends",)}
+    mistyped = {
+        near
+        for each in details
+        if each["type"] == "extra_forbidden"
+        for near in _meant(model, each["loc"])
+    }
+    mistyped |= {
+        (each["loc"][:-1], "extends") for each in details if each["loc"][-1:] == ("extends",)
+    }
     found = []
     places: dict[str, list[str]] = {}
     for path, _ in leaves(node):
@@ -44,31 +59,40 @@ def problems_in(model: type[BaseModel], node: Node, error: ValidationError, part
 
 
 def _place(model: type[BaseModel], node: Node, each: Any) -> tuple[Loc, bool]:
-    """Say where an error is, as the file has it, and whether it is about the key."""
+    """Return where an error is, as the file has it, and whether it is about the key."""
     kind, context = each["type"], each.get("ctx", {})
     written = (*_written(model, each["loc"]), *context.get("at", ()))
     if kind == "union_tag_invalid":
         return (*written, _telling(context)), False
     if kind in ("item", "union_tag_not_found"):
         near = _nearest_key(
-            at(node, written), tuple(_options(model, each["loc"])) if kind == "item" else (_telling(context),)
+            at(node, written),
+            tuple(_options(model, each["loc"])) if kind == "item" else (_telling(context),),
         )
         return (*written, *near), bool(near)
-    return written, kind == "extra_forbidden" or each["loc"][-1:] == (KEY,) or context.get("key", False)
+    return written, kind == "extra_forbidden" or each["loc"][-1:] == (KEY,) or context.get(
+        "key", False
+    )
 
 
 def _nearest_key(here: Node | None, wanted: Sequence[str]) -> list[str]:
     """Find the key that was meant to be one of those that tell what a table is."""
     keys = here.entries if isinstance(here, Table) else ()
-    return [key for key in keys if key not in ("name", "do") and "did you mean" in did_you_mean(key, wanted)][:1]
+    return [
+        key
+        for key in keys
+        if key not in ("name", "do") and "did you mean" in did_you_mean(key, wanted)
+    ][:1]
 
 
 def _telling(context: dict[str, Any]) -> str:
-    """Give the key whose value tells which of several a table is."""
+    """Return the key whose value tells which of several a table is."""
     return str(context["discriminator"]).strip("'")
 
 
-def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: Any, written: Loc) -> str:
+def _words(
+    model: type[BaseModel], places: Mapping[str, Sequence[str]], each: Any, written: Loc
+) -> str:
     kind, loc, context = each["type"], each["loc"], each.get("ctx", {})
     if kind == "extra_forbidden":
         inside = places.get(str(loc[-1]), ())
@@ -80,7 +104,9 @@ def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: An
         about = _description(model, loc)
         return f"key {str(loc[-1])!r} is missing" + (f": {about}" if about else "")
     if kind == "literal_error":
-        return f"write {context['expected']}; got {_shown(each['input'])}" + _suggestion(each["input"], context)
+        return f"write {context['expected']}; got {_shown(each['input'])}" + _suggestion(
+            each["input"], context
+        )
     if kind == "union_tag_not_found":
         key = _telling(context)
         near = did_you_mean(str(written[-1]), [key])
@@ -90,10 +116,16 @@ def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: An
         tag = each["input"][written[-1]]
         return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
     if kind == "item":
-        return f"{each['msg']}; {_item_found(_options(model, loc), each['input'], str(written[-1]))}"
+        return (
+            f"{each['msg']}; {_item_found(_options(model, loc), each['input'], str(written[-1]))}"
+        )
     if kind == "string_pattern_mismatch":
         return f"{SPELT[context['pattern']]}; got {_shown(each['input'])}"
-    if kind == "model_type" and isinstance(each["input"], str) and (wanted := _model_at(model, loc)):
+    if (
+        kind == "model_type"
+        and isinstance(each["input"], str)
+        and (wanted := _model_at(model, loc))
+    ):
         key = min(wanted.model_fields, key=lambda name: not wanted.model_fields[name].is_required())
         return f"write keys and values, such as {{{key}: {_shown(each['input'])[1:-1]}}}"
     if kind in _WORDS:
@@ -102,7 +134,9 @@ def _words(model: type[BaseModel], places: Mapping[str, Sequence[str]], each: An
 
 
 def _item_found(items: Mapping[str, Any], found: Any, nearest: str) -> str:
-    """Say what stands in the place of an item of an activity, and how what was probably meant is written."""
+    """Return what stands in the place of an item of an activity, and how what was probably meant is
+    written.
+    """
     if isinstance(found, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
         meant = next(each for key, each in items.items() if repr(key) in near)
         return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"
@@ -125,7 +159,9 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "float_type": lambda _: "write a number",
     "bool_type": lambda _: "write true or false",
     "list_type": lambda _: "write a list",
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), lambda _: "write keys and values"),
+    **dict.fromkeys(
+        ("dict_type", "model_type", "model_attributes_type"), lambda _: "write keys and values"
+    ),
     "too_short": lambda c: f"at least {c['min_length']} needed",
     "too_long": lambda c: f"at most {c['max_length']} wanted",
     "greater_than": lambda c: f"more than {c['gt']:g}",
@@ -135,7 +171,9 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 def _suggestion(written: Any, context: dict[str, Any]) -> str:
-    options = [option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")]
+    options = [
+        option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")
+    ]
     words = did_you_mean(written, options) if isinstance(written, str) else ""
     return words if "did you mean" in words else ""
 
@@ -152,7 +190,9 @@ def _shown(written: Any) -> str:
 def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
     """Name the key that an unknown one was probably meant to be."""
     words = did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))
-    return [(loc[:-1], key) for key in _keys(model, loc[:-1]) if words == f"; did you mean {key!r}?"]
+    return [
+        (loc[:-1], key) for key in _keys(model, loc[:-1]) if words == f"; did you mean {key!r}?"
+    ]
 
 
 def _written(model: type[BaseModel], loc: Loc) -> Loc:
@@ -185,7 +225,7 @@ def _model_at(model: type[BaseModel], loc: Loc) -> Any:
 
 
 def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
-    """Give what stands at a location, one of several models, by their tags."""
+    """Return what stands at a location, one of several models, by their tags."""
     options = get_args(_bare(_annotation_at(model, loc)))
     return {tag: get_args(option)[0] for option in options for tag in _tags(option)}
 
@@ -229,9 +269,14 @@ def _bare(annotation: Any) -> Any:
 
 
 def _tags(option: Any) -> list[str]:
-    """List what pydantic calls an option of a union: its tag, or the value of the key that tells it."""
+    """List what pydantic calls an option of a union: its tag, or the value of the key that tells
+    it.
+    """
     tags = [each.tag for each in getattr(option, "__metadata__", ()) if isinstance(each, Tag)]
     fields = getattr(option, "model_fields", {}).values()
     return tags or [
-        tag for field in fields if get_origin(field.annotation) is Literal for tag in get_args(field.annotation)
+        tag
+        for field in fields
+        if get_origin(field.annotation) is Literal
+        for tag in get_args(field.annotation)
     ]

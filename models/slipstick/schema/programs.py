@@ -1,4 +1,6 @@
-"""Programs: what they are solved with (machine, workload, data of their own), the files that say so, and their models."""
+"""Programs: what they are solved with (machine, workload, data of their own), the files that say
+so, and their models.
+"""
 
 from __future__ import annotations
 
@@ -51,18 +53,23 @@ class WorkloadSpec(Described):
 
 
 def machines_for(program: Program) -> list[str]:
-    """List the machines of the catalogue that a program runs on: of its kind, with costs of the operating system."""
+    """List the machines of the catalogue that a program runs on: of its kind, with costs of the
+    operating system.
+    """
     library = Library()
     machines = {name: library.load("machine", name) for name in names("machine")}
     return [
         name
         for name, each in machines.items()
-        if _fits(program, each) and (is_shared_memory(each) or at(each, ["memory", "page"]) is not None)
+        if _fits(program, each)
+        and (is_shared_memory(each) or at(each, ["memory", "page"]) is not None)
     ]
 
 
 def machines_for_workload(reference: Node, library: Library) -> list[str]:
-    """List the machines of the catalogue that a workload's program runs on; all if there is no such program."""
+    """List the machines of the catalogue that a workload's program runs on; all if there is no
+    such program.
+    """
     spec, _ = _workload(reference, library)
     return machines_for(PROGRAMS[spec.model]) if spec.model in PROGRAMS else names("machine")
 
@@ -78,7 +85,10 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
         if program.machine is not SharedMemory:
             wanted, got = got, wanted
         fitting = ", ".join(machines_for(program))
-        why = f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of {fitting}"
+        why = (
+            f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of"
+            f" {fitting}"
+        )
         raise input_problem(reference, "machine", why)
 
 
@@ -89,14 +99,18 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
     if "machine" not in settings:
         refuse_mistyped("machine", settings)
         fitting = ", ".join(machines_for(PROGRAMS[name]))
-        raise input_problem(settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}")
+        raise input_problem(
+            settings.get("model"), "machine", f"{name} runs on a machine; name one of {fitting}"
+        )
     machine = machine_tree(settings, library)
     _check_fits(PROGRAMS[name], settings["machine"], machine)
     entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
         entries.update(_workload_inputs(name, settings["workload"], library))
     input_names = [each.name for each in PROGRAMS[name].inputs]
-    tree, notes = with_technology(Table(entries, mark), name, input_names, settings, values, library)
+    tree, notes = with_technology(
+        Table(entries, mark), name, input_names, settings, values, library
+    )
     form, data = program_spec(PROGRAMS[name]), data_named(name, tree, library)
     if data or isinstance(PROGRAMS[name], CountedProgram):
         notes = (*notes, *_network_notes(machine, tree))
@@ -114,7 +128,7 @@ def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramDat
 
 
 def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
-    """Say where a machine's costs of shared memory were measured with another network."""
+    """Yield where a machine's costs of shared memory were measured with another network."""
     used = tree.entries["machine"].node
     if not (isinstance(machine, Table) and isinstance(used, Table) and "dvsm" in used.entries):
         return
@@ -122,8 +136,8 @@ def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
     mixed = costs is not None and costs.mark.file != network.key_mark.file
     if mixed or network.node is not machine.entries["network"].node:
         yield (
-            "machine.network is not the one that the dvsm costs of the machine were measured with; send_call, page_call, "
-            "lock_call and the delays stay as they are"
+            "machine.network is not the one that the dvsm costs of the machine were measured with;"
+            " send_call, page_call, lock_call and the delays stay as they are"
         )
 
 
@@ -143,7 +157,9 @@ def _workload_inputs(program: str, reference: Node, library: Library) -> dict[st
     """Take the inputs from a workload of the same program."""
     spec, tree = _workload(reference, library)
     if spec.model != program:
-        raise input_problem(reference, "workload", f"this workload is for {spec.model}, not for {program}")
+        raise input_problem(
+            reference, "workload", f"this workload is for {spec.model}, not for {program}"
+        )
     given = at(tree, ["inputs"])
     return dict(given.entries) if isinstance(given, Table) else {}
 
@@ -156,7 +172,8 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
         raise input_problem(
             place,
             "model",
-            f"name a model, one of {', '.join(model_names())}, or the file of an activity or a queueing network",
+            f"name a model, one of {', '.join(model_names())}, or the file of an activity or a"
+            " queueing network",
         )
     _, tree = _workload(settings["workload"], library)
     model = at(tree, ["model"])
@@ -165,17 +182,27 @@ def model_of_workload(settings: Settings, library: Library) -> Node:
 
 
 def _workload(reference: Node, library: Library) -> tuple[WorkloadSpec, Table]:
-    tree = library.load("workload", reference_name(reference, "workload"), reference.mark, "workload")
+    tree = library.load(
+        "workload", reference_name(reference, "workload"), reference.mark, "workload"
+    )
     return validate(WorkloadSpec, tree), tree
 
 
 @cache
 def program_spec(program: Program) -> type[BaseModel]:
-    """Make the model that checks everything a program is solved with: machine, inputs, technology."""
+    """Make the model that checks everything a program is solved with: machine, inputs,
+    technology.
+    """
     fields: dict[str, Any] = {each.name: _field(each) for each in program.inputs}
     machine = Field(description="the machine: a name in the catalogue, a file, or in place")
     kind = machine_model(program.machine is SharedMemory)
-    return create_model(program.name, __base__=Spec, machine=(kind, machine), technology=(Factors, Factors()), **fields)
+    return create_model(
+        program.name,
+        __base__=Spec,
+        machine=(kind, machine),
+        technology=(Factors, Factors()),
+        **fields,
+    )
 
 
 def _field(each: Input) -> tuple[Any, Any]:
@@ -186,16 +213,21 @@ def _field(each: Input) -> tuple[Any, Any]:
         return Name | None, Field(None, description=each.meaning)
     if each.data:
         return Note, Field(description=each.meaning, min_length=1)
-    limits = Quantity(each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many)
+    limits = Quantity(
+        each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many
+    )
     if each.many:
-        return list[Annotated[Given, limits]] | None, Field(None, description=each.meaning, min_length=1)
+        return list[Annotated[Given, limits]] | None, Field(
+            None, description=each.meaning, min_length=1
+        )
     return Annotated[Given | Formula, limits] | None, Field(None, description=each.meaning)
 
 
 def program_builders(
     inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
 ) -> tuple[Callable[[], Model], Callable[[], Model] | None]:
-    """Give what builds a program's model, without the factors of its technology, and what builds a sample of a large one.
+    """Return what builds a program's model, without the factors of its technology, and what builds
+    a sample of a large one.
 
     Parameters
     ----------
@@ -211,8 +243,10 @@ def program_builders(
     return program.builders(machine, **_given(program, inputs, spec, parameters))
 
 
-def _given(program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]) -> dict[str, ProgramGiven]:
-    """Give each input that is set: a parameter, a list of them, or a formula over the others."""
+def _given(
+    program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
+) -> dict[str, ProgramGiven]:
+    """Return each input that is set: a parameter, a list of them, or a formula over the others."""
     made: dict[str, ProgramGiven] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
     problems: list[Problem] = []
@@ -228,7 +262,9 @@ def _given(program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str,
             made[each.name] = value
             problems += _unknown_part(each, value, inputs, spec)
         elif isinstance(value, list):
-            made[each.name] = tuple(parameters[f"{each.name}.{index}"] for index in range(len(value)))
+            made[each.name] = tuple(
+                parameters[f"{each.name}.{index}"] for index in range(len(value))
+            )
     known: dict[str, Expr] = dict(parameters)
     for name, (formula, dimension) in formulas.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
@@ -246,16 +282,26 @@ def _unknown_part(each: Input, value: str, inputs: Inputs, spec: Any) -> list[Pr
     there = getattr(spec.machine, each.named, {}) if each.named else {}
     if not each.named or value == "none" or value in there:
         return []
-    why = f"this is none of the machine's {each.named}: {short(value)}{did_you_mean(value, list(there))}"
+    why = (
+        f"this is none of the machine's {each.named}:"
+        f" {short(value)}{did_you_mean(value, list(there))}"
+    )
     return [problem(inputs.tree, (each.name,), why)]
 
 
-def default_entries(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:
+def default_entries(
+    inputs: Inputs, found: Mapping[str, DescribedValue]
+) -> dict[str, DescribedValue]:
     """Describe the inputs of a program that were not set and have a default."""
     return {
         each.name: DescribedValue(
-            each.name, Given(each.default, each.dimension, ""), each.meaning, "default of the program"
+            each.name,
+            Given(each.default, each.dimension, ""),
+            each.meaning,
+            "default of the program",
         )
         for each in PROGRAMS[inputs.name].inputs
-        if isinstance(each.default, float) and each.name not in found and each.name not in inputs.tree.entries
+        if isinstance(each.default, float)
+        and each.name not in found
+        and each.name not in inputs.tree.entries
     }

@@ -1,17 +1,20 @@
-"""Text to nodes: strict YAML, every problem of a file in one error, as a tree of values that know where they were written.
+"""Text to nodes: strict YAML, every problem of a file in one error, as a tree of values that know
+where they were written.
 
-A node is a `Scalar`, a `Listing` of nodes or a `Table` of named nodes. A path names one by keys with dots
-between: ``stations.cpu.demand``. An item of a listing goes by its 0-based number (``cycle.0.time``), or by
-its ``name`` where no other item has the same (``cycle.work.time``). A key with a dot is put in double
-quotes: ``ssd."disk.demand"``. One tree holds values from files, their bases and the command line, and each is
-reported where it was written: a node carries its mark, file included; `replace` and `merge` give new trees.
+A node is a `Scalar`, a `Listing` of nodes or a `Table` of named nodes. A path names one by keys
+with dots between: ``stations.cpu.demand``. An item of a listing goes by its 0-based number
+(``cycle.0.time``), or by its ``name`` where no other item has the same (``cycle.work.time``). A key
+with a dot is put in double quotes: ``ssd."disk.demand"``. One tree holds values from files, their
+bases and the command line, and each is reported where it was written: a node carries its mark, file
+included; `replace` and `merge` give new trees.
 
-`read_file` and `read_text` read a spec, `read_value` one value from the command line. Plain values mean what the
-YAML 1.2 core schema says; what could be taken for something else (``017``), could not be a quantity (``.nan``) or
-would make a small file large (anchors, merge keys) is refused by name. libyaml tells what stands in a file as a
-stream of events, and a tree is made of them here: composing instead recurses (a file of brackets ends the process),
-constructing reads YAML 1.1 and follows aliases, and neither keeps positions. What the parsers of libyaml and PyYAML
-read differently is refused, in the same words.
+`read_file` and `read_text` read a spec, `read_value` one value from the command line. Plain values
+mean what the YAML 1.2 core schema says; what could be taken for something else (``017``), could not
+be a quantity (``.nan``) or would make a small file large (anchors, merge keys) is refused by name.
+libyaml tells what stands in a file as a stream of events, and a tree is made of them here:
+composing instead recurses (a file of brackets ends the process), constructing reads YAML 1.1 and
+follows aliases, and neither keeps positions. What the parsers of libyaml and PyYAML read
+differently is refused, in the same words.
 """
 
 from __future__ import annotations
@@ -46,7 +49,13 @@ class Mark(NamedTuple):
 
     def problem(self, message: str, path: NodePath = "") -> Problem:
         """Report a message about the value of a path, at this place."""
-        return Problem(self.file, self.line, self.column, path if isinstance(path, str) else join(path), message)
+        return Problem(
+            self.file,
+            self.line,
+            self.column,
+            path if isinstance(path, str) else join(path),
+            message,
+        )
 
     def error(self, message: str, path: NodePath = "") -> SpecError:
         """Make the error of one problem at this place."""
@@ -114,7 +123,9 @@ def split(path: str) -> tuple[str, ...]:
     start = 0
     while path and start <= len(path) and (part := _PART.match(path, start)):
         quoted = part["quoted"]
-        parts.append(part["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL))
+        parts.append(
+            part["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+        )
         start = part.end() + 1
     return tuple(parts)
 
@@ -129,7 +140,7 @@ def join(parts: Sequence[str | int]) -> str:
 
 
 def plain(node: Node) -> object:
-    """Give the values alone, as dicts, lists and scalars.
+    """Return the values alone, as dicts, lists and scalars.
 
     >>> plain(from_plain({"cpu": {"servers": 2}}, Mark("web.yaml", 1, 1)))
     {'cpu': {'servers': 2}}
@@ -153,18 +164,24 @@ def from_plain(value: object, mark: Mark) -> Node:
     """
     match value:
         case None | bool():
-            return Scalar(value, "null" if value is None else str(value).lower(), mark, quoted=False)
+            return Scalar(
+                value, "null" if value is None else str(value).lower(), mark, quoted=False
+            )
         case str() | int() | float():
             return Scalar(value, str(value), mark, quoted=isinstance(value, str))
         case list() | tuple():
             return Listing(tuple(from_plain(item, mark) for item in value), mark)
         case dict() if all(isinstance(key, str) for key in value):
-            return Table({key: Entry(mark, from_plain(item, mark)) for key, item in value.items()}, mark)
-    raise ModelError(f"a {type(value).__name__} cannot stand in a spec; use text keys, lists, text and numbers")
+            return Table(
+                {key: Entry(mark, from_plain(item, mark)) for key, item in value.items()}, mark
+            )
+    raise ModelError(
+        f"a {type(value).__name__} cannot stand in a spec; use text keys, lists, text and numbers"
+    )
 
 
 def at(node: Node, path: NodePath) -> Node | None:
-    """Give the node that a path leads to, None if there is none.
+    """Return the node that a path leads to, None if there is none.
 
     >>> tree = from_plain({"cycle": [{"name": "work", "delay": "9 ms"}]}, Mark("here", 1, 1))
     >>> at(tree, "cycle.work.delay") is at(tree, ["cycle", 0, "delay"])
@@ -197,10 +214,10 @@ def canonical(node: Node, path: NodePath) -> str:
 
 
 def key_mark(node: Node, path: NodePath) -> Mark:
-    """Say where the key stands that a path ends in; of an item, where it begins.
+    """Return where the key stands that a path ends in; of an item, where it begins.
 
-    Parts that lead nowhere are passed over: beyond what exists the key around it is given, and a path
-    with a word too many (pydantic puts the tags of unions into its paths) still arrives.
+    Parts that lead nowhere are passed over: beyond what exists the key around it is given, and a
+    path with a word too many (pydantic puts the tags of unions into its paths) still arrives.
 
     >>> tree = Table({"cpu": Entry(Mark("f", 1, 1), from_plain({}, Mark("f", 1, 6)))}, Mark("f", 1, 1))
     >>> key_mark(tree, "cpu.demand").column, value_mark(tree, "cpu.demand").column
@@ -210,7 +227,7 @@ def key_mark(node: Node, path: NodePath) -> Mark:
 
 
 def value_mark(node: Node, path: NodePath) -> Mark:
-    """Say where the value begins that a path leads to, or as much of it as exists."""
+    """Return where the value begins that a path leads to, or as much of it as exists."""
     return _nearest(node, path).node.mark
 
 
@@ -220,7 +237,7 @@ def problem(node: Node, path: NodePath, message: str, key: bool = False) -> Prob
 
 
 def replace(root: Node, path: NodePath, new_node: Node) -> Node:
-    """Give a tree that has `new_node` at the path, in the place of another or as a new key.
+    """Return a tree that has `new_node` at the path, in the place of another or as a new key.
 
     Raises UnknownNameError when the path has no parent there, or is an item that does not exist.
 
@@ -265,7 +282,7 @@ def merge(base: Node, changes: Node) -> Node:
 
 
 def leaves(node: Node, above: str = "") -> Iterator[tuple[str, Scalar]]:
-    """Give every scalar with its path, in order; items go by name where the name is theirs alone.
+    """Yield every scalar with its path, in order; items go by name where the name is theirs alone.
 
     Parameters
     ----------
@@ -307,7 +324,9 @@ def _nearest(node: Node, path: NodePath) -> Entry:
 
 
 def _key(table: Table, part: str) -> str:
-    """Give the key of a table that a part of a path means; a bandwidth and the time of a byte are one quantity."""
+    """Return the key of a table that a part of a path means; a bandwidth and the time of a byte
+    are one quantity.
+    """
     other = _SYNONYMS.get(part, part)
     return other if other in table.entries and part not in table.entries else part
 
@@ -327,7 +346,7 @@ def _index(listing: Listing, part: str) -> int | None:
 
 
 def _name(item: Node) -> str | None:
-    """Give the name of an item, unless it would be taken for a number."""
+    """Return the name of an item, unless it would be taken for a number."""
     entry = item.entries.get("name") if isinstance(item, Table) else None
     value = entry.node.value if entry and isinstance(entry.node, Scalar) else None
     return value if isinstance(value, str) and value and not _NUMBER.fullmatch(value) else None
@@ -342,7 +361,9 @@ def _names(node: Node) -> list[str]:
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 MOST_DIGITS = 18
-_BOOLS = {text: text.lower() == "true" for text in ("true", "True", "TRUE", "false", "False", "FALSE")}
+_BOOLS = {
+    text: text.lower() == "true" for text in ("true", "True", "TRUE", "false", "False", "FALSE")
+}
 _DECIMAL = re.compile(r"([-+]?)0*([0-9]+)")
 _RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -351,7 +372,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)
 
 @lru_cache(maxsize=4096)  # a file of counts has few different numbers
 def meaning(text: str) -> tuple[str | int | float | bool | None, str]:
-    """Give what a text without quotes stands for, and what is wrong with it, if anything.
+    """Return what a text without quotes stands for, and what is wrong with it, if anything.
 
     >>> [meaning(text)[0] for text in ("0x10", "1e3", "TRUE", "~", "no", "12:30")]
     [16, 1000.0, True, None, 'no', '12:30']
@@ -384,7 +405,10 @@ def _whole(text: str, sign: str, digits: str) -> tuple[int, str]:
 
 
 def _too_long(text: str) -> str:
-    return f"{short(text)} is an integer of more than {MOST_DIGITS} digits; write it as in 1e20, or quote it as text"
+    return (
+        f"{short(text)} is an integer of more than {MOST_DIGITS} digits; write it as in 1e20, or"
+        " quote it as text"
+    )
 
 
 def _fraction(text: str) -> tuple[float, str]:
@@ -400,15 +424,20 @@ MOST_NESTED = 32
 LONGEST_SCALAR = 8192
 LONGEST_KEY = 256
 MOST_PROBLEMS = 1000  # the pass ends here: more problems in one message do not help
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same events either way, 10 times as fast with libyaml
+LOADER = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # the same events either way, 10 times as fast with libyaml
 
-# Not text: tabs and other control characters, lone surrogates, the line ends and marks only some editors see.
+# Not text: tabs and other control characters, lone surrogates, the line ends and marks only some
+# editors see.
 _ODD = "[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]+"
 _DIRECTIVE = re.compile(r"(?: *(?:#[^\n]*)?\n)*+%")
 
 
 def _not_text(text: str) -> Iterator[re.Match[str]]:
-    """Find what is no text; to compile the pattern takes long, and what can be printed has none of its characters."""
+    """Find what is no text; to compile the pattern takes long, and what can be printed has none
+    of its characters.
+    """
     return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_ODD, text)
 
 
@@ -416,8 +445,9 @@ def _sharing(what: str) -> str:
     return f"{what} is not allowed; share values with `extends:`, or put text in quotes"
 
 
-# What the parser says (libyaml's words and PyYAML's), whether it is said of the place where the thing began,
-# and what we say. `{line}` is where it began, `{sign}` and `{end}` are what was met instead.
+# What the parser says (libyaml's words and PyYAML's), whether it is said of the place where the
+# thing began, and what we say. `{line}` is where it began, `{sign}` and `{end}` are what was met
+# instead.
 _SYNTAX = [
     (r"got '\?'", False, "text with '?' within brackets must be in quotes"),
     (r"unexpected ':'", False, "put a space after ':'"),
@@ -426,13 +456,33 @@ _SYNTAX = [
         False,
         "':' cannot stand here; quote text with ': ' in it, or check the indentation",
     ),
-    (r"sequence entries are not allowed", False, "'-' cannot stand here; give each item a line of its own"),
+    (
+        r"sequence entries are not allowed",
+        False,
+        "'-' cannot stand here; give each item a line of its own",
+    ),
     (r"find expected ':'", True, "this is no 'key: value'; write a ':' and a space after the key"),
     (r"cannot start any token", False, "a value cannot begin with {sign}; put it in quotes"),
-    (r"quoted scalar: found unexpected (?:end|document)", True, "the quotes opened here are not closed"),
-    (r"invalid Unicode", True, "an escape in these quotes is not a character: a lone surrogate or above U+10FFFF"),
-    (r"escape|hexdecimal", True, r"a '\' between double quotes begins an escape; write '\\', or use single quotes"),
-    (r"',' or '[]}]'", True, "the bracket opened here must be closed, or a ',' written, before {end}"),
+    (
+        r"quoted scalar: found unexpected (?:end|document)",
+        True,
+        "the quotes opened here are not closed",
+    ),
+    (
+        r"invalid Unicode",
+        True,
+        "an escape in these quotes is not a character: a lone surrogate or above U+10FFFF",
+    ),
+    (
+        r"escape|hexdecimal",
+        True,
+        r"a '\' between double quotes begins an escape; write '\\', or use single quotes",
+    ),
+    (
+        r"',' or '[]}]'",
+        True,
+        "the bracket opened here must be closed, or a ',' written, before {end}",
+    ),
     (r"alias|anchor|a tag", False, _sharing("what begins with '&', '*' or '!'")),
     (r"block scalar", True, "after '|' or '>' the text begins on the next line"),
     (r"node content", False, "a value is missing before {end}, or must be in quotes"),
@@ -450,7 +500,7 @@ class _EndOfPassError(Exception):
 
 
 def build(text: str, file: str) -> Node:
-    """Give the tree of a text, an empty Scalar for an empty text.
+    """Return the tree of a text, an empty Scalar for an empty text.
 
     Raises SpecError with all problems found.
     """
@@ -479,17 +529,23 @@ def _unlike_text(odd: str) -> str:
 
 
 def _syntax(said: str) -> tuple[bool, str]:
-    return next((at_start, message) for pattern, at_start, message in _SYNTAX if re.search(pattern, said))
+    return next(
+        (at_start, message) for pattern, at_start, message in _SYNTAX if re.search(pattern, said)
+    )
 
 
 class _TreeReader:
-    """Reads the tree of one text, and notes what is wrong with it; `path` and `last` are where it reads."""
+    """Reads the tree of one text, and notes what is wrong with it; `path` and `last` are where
+    it reads.
+    """
 
     def __init__(self, text: str, file: str) -> None:
         self.text, self.file = text, file
         self.events: Iterator[Any] = iter(())
         self.problems: list[Problem] = []
-        self.open: list[tuple[Mark, bool]] = []  # what has not ended: where it begins, and whether brackets enclose it
+        self.open: list[
+            tuple[Mark, bool]
+        ] = []  # what has not ended: where it begins, and whether brackets enclose it
         self.path: list[str | int] = []
         self.last = Mark(file, 1, 1)
         self.values, self.most = 0, limit("spec_values")
@@ -510,7 +566,10 @@ class _TreeReader:
         for odd in islice(_not_text(self.text), MOST_PROBLEMS):
             self.report(place(self.text, odd.start(), self.file), _unlike_text(odd[0][0]))
         if directive := _DIRECTIVE.match(self.text):
-            self.report(place(self.text, directive.end() - 1, self.file), "a file needs no '%' line; leave it out")
+            self.report(
+                place(self.text, directive.end() - 1, self.file),
+                "a file needs no '%' line; leave it out",
+            )
         if self.problems:
             raise _EndOfPassError  # both parsers end at these, each in its own way
 
@@ -523,11 +582,16 @@ class _TreeReader:
         if isinstance(error, yaml.MarkedYAMLError):
             said = f"{error.context}: {error.problem}, got {sign}"
         if "node content" in said and sign == "''" and self.open and self.open[-1][1]:
-            said, places[0] = "',' or ']'", self.open[-1][0]  # the bracket is what to mend, not the end
+            said, places[0] = (
+                "',' or ']'",
+                self.open[-1][0],
+            )  # the bracket is what to mend, not the end
         at_start, message = _syntax(said)
         met = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
         self.path.clear()  # the parser knows the place only
-        self.report(places[0 if at_start else 1], message.format(line=places[0].line, sign=sign, end=met))
+        self.report(
+            places[0 if at_start else 1], message.format(line=places[0].line, sign=sign, end=met)
+        )
 
     def mark(self, mark: Any) -> Mark:
         return Mark(self.file, mark.line + 1, mark.column + 1)
@@ -535,11 +599,15 @@ class _TreeReader:
     def root(self) -> Node | None:
         """Read the one document; None where the text is empty."""
         self.check_characters()
-        self.events = iter(LOADER(self.text).get_event, None)  # as `yaml.parse`, without a generator
+        self.events = iter(
+            LOADER(self.text).get_event, None
+        )  # as `yaml.parse`, without a generator
         found: list[Node] = []
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent) and found:
-                self.stop(self.mark(event.start_mark), "a second document begins here; write one per file")
+                self.stop(
+                    self.mark(event.start_mark), "a second document begins here; write one per file"
+                )
             if isinstance(event, yaml.NodeEvent):
                 found.append(self.node(event))
         return found[0] if found else None
@@ -560,7 +628,9 @@ class _TreeReader:
         if isinstance(event, yaml.AliasEvent):
             return Scalar(None, f"*{event.anchor}", mark, quoted=True)
         if len(self.open) == MOST_NESTED:
-            self.stop(mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth")
+            self.stop(
+                mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth"
+            )
         self.open.append((mark, bool(event.flow_style)))
         made = self.table(mark) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark)
         self.open.pop()
@@ -602,7 +672,10 @@ class _TreeReader:
         if is_key:
             return Scalar(text, text, mark, bool(style))
         if len(text) > LONGEST_SCALAR:
-            self.report(mark, f"a text of {len(text):,} characters; at most {LONGEST_SCALAR:,} can be written")
+            self.report(
+                mark,
+                f"a text of {len(text):,} characters; at most {LONGEST_SCALAR:,} can be written",
+            )
             return Scalar(None, "", mark, bool(style))
         if style:  # PyYAML's word for none is None, libyaml's is empty
             return Scalar(text, text, mark, True)
@@ -612,7 +685,9 @@ class _TreeReader:
         return Scalar(value, text, key if key and not text else mark, False)
 
     def check_written(self, event: Any) -> None:
-        """Refuse what one of the two parsers refuses; most of it ends the pass, as it does there."""
+        """Refuse what one of the two parsers refuses; most of it ends the pass, as it does
+        there.
+        """
         start, end = event.start_mark.index, event.end_mark
         if event.style == '"':
             self.check_escapes(event.value)
@@ -621,7 +696,9 @@ class _TreeReader:
         elif not event.style:  # within brackets
             if "?" in event.value:
                 self.broken(place(self.text, self.text.index("?", start), self.file), "got '?'")
-            if self.text[end.index : end.index + 1] == ":" and self.text[end.index + 1 : end.index + 2] in set("[]{},"):
+            if self.text[end.index : end.index + 1] == ":" and self.text[
+                end.index + 1 : end.index + 2
+            ] in set("[]{},"):
                 self.broken(self.mark(end), "unexpected ':'")
 
     def check_escapes(self, value: str) -> None:
@@ -635,14 +712,22 @@ class _TreeReader:
         """Take a node as a key; one that is refused still lets its value be read."""
         text = node.text if isinstance(node, Scalar) else ""
         if not isinstance(node, Scalar) or "\n" in text:
-            self.report(node.mark, "a key must be text on one line; a list, a mapping or a block cannot be one")
+            self.report(
+                node.mark,
+                "a key must be text on one line; a list, a mapping or a block cannot be one",
+            )
         elif len(text) > LONGEST_KEY:
-            message = f"the key {short(text)} has {len(text):,} characters; at most {LONGEST_KEY} are allowed"
+            message = (
+                f"the key {short(text)} has {len(text):,} characters; at most {LONGEST_KEY} are"
+                " allowed"
+            )
             self.report(node.mark, message)
         elif text == "<<" and not node.quoted:
             self.report(node.mark, _sharing("the merge key '<<'"))
         elif text == "" or (text in NULLS and not node.quoted):
-            self.report(node.mark, "a key is missing; write a name, in quotes if it is 'null' or '~'")
+            self.report(
+                node.mark, "a key is missing; write a name, in quotes if it is 'null' or '~'"
+            )
         elif text in entries:
             line = entries[text].key_mark.line
             message = f"key {short(text)} already stands in line {line}; keep one of them"
@@ -679,7 +764,9 @@ def file_text(path: Path | str, bound: str = "spec_bytes", advice: str = _ADVICE
     start = Mark(shown_name(path), 1, 1)
     with opened(path, start, bound, advice) as file:
         data = _up_to(bound, file)
-    _check_size(len(data), start, bound, advice)  # a file that grows, or tells no size as those of /proc
+    _check_size(
+        len(data), start, bound, advice
+    )  # a file that grows, or tells no size as those of /proc
     return _decoded(data, start)
 
 
@@ -707,9 +794,13 @@ def read_text(text: str, file: str) -> Node:
     """
     root = read_value(text, file)
     if isinstance(root, Scalar) and root.text == "":
-        raise Mark(file, 1, 1).error("there is nothing in it; begin with what it is, as in 'activity: 1'")
+        raise Mark(file, 1, 1).error(
+            "there is nothing in it; begin with what it is, as in 'activity: 1'"
+        )
     if not isinstance(root, Table):
-        raise root.mark.error("a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'")
+        raise root.mark.error(
+            "a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'"
+        )
     return root
 
 
@@ -749,7 +840,11 @@ def opened(path: Path | str, start: Mark, bound: str, advice: str) -> Iterator[B
             raise start.error("this is a pipe or a device; only regular files are read")
         _check_size(about.st_size, start, bound, advice)
         # Some files of /proc would block without end.
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        with open(
+            path,
+            "rb",
+            opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)),
+        ) as file:
             yield file
     except (FileNotFoundError, ValueError):  # ValueError: a NUL in the path
         raise start.error(f"there is no such file{nearest_file(Path(path))}") from None
@@ -773,7 +868,9 @@ def standard_input() -> bytes:
 
 
 def _up_to(bound: str, file: BinaryIO) -> bytes:
-    """Read in pieces of 1 MiB, the last of which may go over the limit, by which the caller refuses."""
+    """Read in pieces of 1 MiB, the last of which may go over the limit, by which the caller
+    refuses.
+    """
     pieces = iter(lambda: file.read(1 << 20) or b"", b"")  # None: a file of /proc that would block
     return b"".join(islice(pieces, int(min(limit(bound), 2**62)) // 2**20 + 1))
 

@@ -28,8 +28,14 @@ class Wait:
 
     def __str__(self) -> str:
         shown = [str(each) for each in self.holders[:MOST_SHOWN]]
-        more = [f"and {len(self.holders) - MOST_SHOWN} more"] if len(self.holders) > MOST_SHOWN else []
-        by = f", held by processor{'s' if len(shown) > 1 else ''} {', '.join([*shown, *more])}" if shown else ""
+        more = (
+            [f"and {len(self.holders) - MOST_SHOWN} more"] if len(self.holders) > MOST_SHOWN else []
+        )
+        by = (
+            f", held by processor{'s' if len(shown) > 1 else ''} {', '.join([*shown, *more])}"
+            if shown
+            else ""
+        )
         return f"processor {self.customer} waits for {self.what}{by}"
 
 
@@ -48,8 +54,8 @@ def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
 def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
     """Find customers that wait for each other in a cycle, while others may go on.
 
-    A customer is blocked if it waits for one resource, all of whose holders are blocked; the cycle is found by following the
-    first holder of each.
+    A customer is blocked if it waits for one resource, all of whose holders are blocked; the cycle
+    is found by following the first holder of each.
 
     >>> waits = [Wait(5, "lock c", (0,)), Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]
     >>> [each.customer for each in lock_cycle(waits)]
@@ -61,9 +67,12 @@ def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
     for each in waits:
         if each.holders:
             by_customer.setdefault(each.customer, []).append(each)
-    # A customer with several branches may wait several times, and may go on when the first wait ends.
+    # A customer with several branches may wait several times, and may go on when the first wait
+    # ends.
     blocked = {customer: found[0] for customer, found in by_customer.items() if len(found) == 1}
-    while free := [each.customer for each in blocked.values() if not blocked.keys() >= set(each.holders)]:
+    while free := [
+        each.customer for each in blocked.values() if not blocked.keys() >= set(each.holders)
+    ]:
         for customer in free:
             del blocked[customer]
     path: dict[int, Wait] = {}

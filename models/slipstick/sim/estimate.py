@@ -1,11 +1,12 @@
 """Estimates from a simulation: means, quantiles and their confidence intervals.
 
-Kernels write rows of cumulative statistics (`Layout`). Differences of rows are sums over a stretch of the run, and every
-mean is a ratio of such sums; so rows are all that the estimates need, whichever kernel wrote them. A `Record` keeps the rows
-of one long run, thinned out so that their number stays small. The warm-up is found by MSER-5; intervals are those of batch
-means, or of independent replications, with Student's t. Quantiles come from histograms (`Quantiles`) in memory that does
-not grow: a bin is 0.2 % wide and keeps the sum of its values beside their number, so a quantile is exact where all values
-of its bin are equal and off by at most 0.2 % elsewhere.
+Kernels write rows of cumulative statistics (`Layout`). Differences of rows are sums over a stretch
+of the run, and every mean is a ratio of such sums; so rows are all that the estimates need,
+whichever kernel wrote them. A `Record` keeps the rows of one long run, thinned out so that their
+number stays small. The warm-up is found by MSER-5; intervals are those of batch means, or of
+independent replications, with Student's t. Quantiles come from histograms (`Quantiles`) in memory
+that does not grow: a bin is 0.2 % wide and keeps the sum of its values beside their number, so a
+quantile is exact where all values of its bin are equal and off by at most 0.2 % elsewhere.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ CHUNK = 40
 
 
 def chunk(plan: Plan) -> int:
-    """Give the number of cycles between two rows: a multiple of the population.
+    """Return the number of cycles between two rows: a multiple of the population.
 
-    Members in step then end their cycles together just before a row. Where nothing is random, one round.
+    Members in step then end their cycles together just before a row. Where nothing is random, one
+    round.
     """
     customers = max(plan.population, 1)
     if not plan.random:
@@ -46,7 +48,8 @@ class Layout:
     area, use, done : by resource, integrals of present and busy [s], and visits ended
     booked : by group, the first of its labels' sums over the cycles ended [s]
     tried, refused : by tally, how many came, and how many of them were sent away
-    taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and squared [s, s^2]
+    taken, waited, squares : by lock, how often it was taken, and the waits for it added up, and
+        squared [s, s^2]
     passes, spans : by pipeline, how often it was executed, and the times of that added up [s]
     width : columns of a row
     """
@@ -56,18 +59,23 @@ class Layout:
         self.cycles, self.cycle_time = self._add(2, len(plan.groups))
         self.area, self.use, self.done = self._add(3, len(plan.resources))
         booked = self._add(len(plan.labels), len(plan.groups))
-        self.labels, self.booked = len(plan.labels), booked[0] if booked else [self.width] * len(plan.groups)
+        self.labels, self.booked = (
+            len(plan.labels),
+            booked[0] if booked else [self.width] * len(plan.groups),
+        )
         self.tried, self.refused = self._add(2, len(plan.tallies))
         self.taken, self.waited, self.squares = self._add(3, len(plan.locks))
         self.passes, self.spans = self._add(2, len(plan.pipelines))
 
     def _add(self, columns: int, count: int) -> list[list[int]]:
-        """Add a number of columns for each of several things, and give the numbers of each column."""
+        """Add a number of columns for each of several things, and give the numbers of each
+        column.
+        """
         first, self.width = self.width, self.width + columns * count
         return [list(range(first + each, self.width, columns)) for each in range(columns)]
 
     def column(self, index: int) -> Array:
-        """Give weights that pick one column."""
+        """Return weights that pick one column."""
         return np.eye(1, self.width, index).ravel()
 
 
@@ -90,10 +98,11 @@ class Estimate:
 
 
 def t_quantile(level: float, degrees: int) -> float:
-    """Give the quantile of Student's t for a two-sided interval, by degrees of freedom.
+    """Return the quantile of Student's t for a two-sided interval, by degrees of freedom.
 
-    Exact for one and two degrees, else by the expansion of Cornish and Fisher: at level 0.95 within 0.12 % for three degrees
-    and 1e-5 from nine on, at level 0.99 within 0.8 % and 1e-4 (tests/sim/test_theory.py).
+    Exact for one and two degrees, else by the expansion of Cornish and Fisher: at level 0.95 within
+    0.12 % for three degrees and 1e-5 from nine on, at level 0.99 within 0.8 % and 1e-4
+    (tests/sim/test_theory.py).
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 1964, 26.7.5.
 
@@ -101,7 +110,9 @@ def t_quantile(level: float, degrees: int) -> float:
     (2.0395, 12.7062)
     """
     if degrees <= 2:
-        return math.tan(math.pi * level / 2) if degrees == 1 else level * math.sqrt(2 / (1 - level**2))
+        return (
+            math.tan(math.pi * level / 2) if degrees == 1 else level * math.sqrt(2 / (1 - level**2))
+        )
     z = NormalDist().inv_cdf((1 + level) / 2)
     n = float(degrees)
     return (
@@ -114,11 +125,13 @@ def t_quantile(level: float, degrees: int) -> float:
 
 
 def warm_up(series: Array) -> int:
-    """Give the number of leading values to drop, by MSER: the cut that minimizes the error of the mean of the rest.
+    """Return the number of leading values to drop, by MSER: the cut that minimizes the error of the
+    mean of the rest.
 
         minimize over d <= n/2:  sum_{i >= d} (x_i - mean_d)^2 / (n - d)^2
 
-    Source: White, Simulation 69(6), 1997, 323-334. The values are means of at least 5 observations (MSER-5).
+    Source: White, Simulation 69(6), 1997, 323-334. The values are means of at least 5 observations
+    (MSER-5).
 
     >>> warm_up(np.array([9.0, 5.0, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5]))
     2
@@ -144,12 +157,14 @@ def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
 def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = False) -> Estimate:
     """Estimate a ratio of means from batches: sum of `top` / sum of `bottom`.
 
-        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 / (k (k - 1)) / mean(bottom)^2,
-        c = (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2) for successive batches of one run, else c = 1
+        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 / (k (k - 1)) / mean(bottom)^2, c =
+        (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2) for successive batches of one
+        run, else c = 1
 
-    What correlation is left between successive batches is that of an autoregressive process of first order, as in Tafazzoli
-    and Wilson, IIE Transactions 43(2), 2011, 110-128. Without it a run that is stopped as soon as its interval is narrow
-    is stopped where the batches happen to show too little variance (benchmarks/interval_coverage.py).
+    What correlation is left between successive batches is that of an autoregressive process of
+    first order, as in Tafazzoli and Wilson, IIE Transactions 43(2), 2011, 110-128. Without it a run
+    that is stopped as soon as its interval is narrow is stopped where the batches happen to show
+    too little variance (benchmarks/interval_coverage.py).
 
     Parameters
     ----------
@@ -170,19 +185,24 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
     squares = float((residual**2).sum())
     lag = float((residual[1:] * residual[:-1]).sum()) / squares if successive and squares else 0.0
     inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
-    half = t_quantile(level, k - 1) * math.sqrt(inflation * squares / (k * (k - 1))) / abs(below / k)
+    half = (
+        t_quantile(level, k - 1) * math.sqrt(inflation * squares / (k * (k - 1))) / abs(below / k)
+    )
     return Estimate(mean, mean - half, mean + half)
 
 
 def correlated(batches: Array, negligible: float = 1e-12) -> bool:
-    """Say whether successive batches are clearly correlated, so that they are too short for an interval.
+    """Return whether successive batches are clearly correlated, so that they are too short for an
+    interval.
 
-    Tests the first autocorrelation, which of independent batches is nearly normal with variance 1 / batches, at a level of 5 %.
+    Tests the first autocorrelation, which of independent batches is nearly normal with variance 1 /
+    batches, at a level of 5 %.
 
     Parameters
     ----------
     batches : means, one behind the other [..., batches]; what is beside a run is independent of it
-    negligible : differences from their mean, relative to it, up to which they are taken as equal [1]
+    negligible : differences from their mean, relative to it, up to which they are taken as equal
+        [1]
 
     >>> correlated(np.linspace(1.0, 2.0, 32)), correlated(np.linspace(1.0, 1.0001, 32), 0.001)
     (True, False)
@@ -192,7 +212,9 @@ def correlated(batches: Array, negligible: float = 1e-12) -> bool:
     square = float((centred**2).sum())
     if float(np.abs(centred).max()) <= negligible * abs(float(mean)):
         return False
-    return float((centred[..., 1:] * centred[..., :-1]).sum()) / square > 1.645 / math.sqrt(batches.size)
+    return float((centred[..., 1:] * centred[..., :-1]).sum()) / square > 1.645 / math.sqrt(
+        batches.size
+    )
 
 
 _BINS_PER_FACTOR_E = 500.0
@@ -232,7 +254,9 @@ class Quantiles:
                 self._done.append(_histogram(np.concatenate(self._part)))
                 self._part, self._part_size = [], 0
                 if len(self._done) == self.SECTIONS:
-                    pairs = (_aligned(self._done[each : each + 2]) for each in range(0, self.SECTIONS, 2))
+                    pairs = (
+                        _aligned(self._done[each : each + 2]) for each in range(0, self.SECTIONS, 2)
+                    )
                     self._done = [(counts.sum(axis=0), sums) for counts, sums in pairs]
                     self.section *= 2
 
@@ -243,13 +267,14 @@ class Quantiles:
         self._part_size += other._part_size
 
     def _first(self, drop: int) -> int:
-        """Give the first section behind a number of values."""
+        """Return the first section behind a number of values."""
         return min(-(-drop // self.section), max(len(self._done) - 1, 0))
 
     def estimate(self, p: float, drop: int = 0, level: float = 0.95) -> Estimate:
         """Estimate the p-quantile, without the first `drop` values.
 
-        The interval holds the quantiles at p plus and minus the error of the fraction of values below.
+        The interval holds the quantiles at p plus and minus the error of the fraction of values
+        below.
         """
         sections = self._done[self._first(drop) :]
         if self._part_size:
@@ -265,7 +290,9 @@ class Quantiles:
         parts = np.array([[_fraction_below(each, p, below)] for each in counts[:k]]).ravel()
         error = t_quantile(level, k - 1) * float(parts.std(ddof=1)) / math.sqrt(k)
         return Estimate(
-            middle, _bin_mean(below, sums, max(p - error, 0.0)), _bin_mean(below, sums, min(p + error, 1.0))
+            middle,
+            _bin_mean(below, sums, max(p - error, 0.0)),
+            _bin_mean(below, sums, min(p + error, 1.0)),
         )
 
 
@@ -276,15 +303,20 @@ def _histogram(values: Array) -> tuple[NDArray[np.int64], Array]:
     return np.bincount(index).astype(np.int64), sums
 
 
-def _aligned(sections: Sequence[tuple[NDArray[np.int64], Array]]) -> tuple[NDArray[np.int64], Array]:
-    """Give the counts of several sections by bin, and the sums of all together."""
+def _aligned(
+    sections: Sequence[tuple[NDArray[np.int64], Array]],
+) -> tuple[NDArray[np.int64], Array]:
+    """Return the counts of several sections by bin, and the sums of all together."""
     width = max(len(counts) for counts, _ in sections)
-    counts, sums = (np.array([np.pad(each[of], (0, width - len(each[of]))) for each in sections]) for of in (0, 1))
+    counts, sums = (
+        np.array([np.pad(each[of], (0, width - len(each[of]))) for each in sections])
+        for of in (0, 1)
+    )
     return counts, sums.sum(axis=0)
 
 
 def _bin_mean(below: NDArray[np.int64], sums: Array, p: float) -> float:
-    """Give the mean of the bin that holds the p-quantile."""
+    """Return the mean of the bin that holds the p-quantile."""
     rank = max(math.ceil(p * below[-1]), 1)
     index = int(np.searchsorted(below, rank))
     count = below[index] - (below[index - 1] if index else 0)
@@ -292,7 +324,9 @@ def _bin_mean(below: NDArray[np.int64], sums: Array, p: float) -> float:
 
 
 def _fraction_below(counts: NDArray[np.int64], p: float, below: NDArray[np.int64]) -> float:
-    """Give the fraction of a section's values below the overall p-quantile; half its bin counts."""
+    """Return the fraction of a section's values below the overall p-quantile; half its bin
+    counts.
+    """
     index = int(np.searchsorted(below, max(math.ceil(p * below[-1]), 1)))
     return float(counts[:index].sum() + 0.5 * counts[index]) / float(counts.sum())
 
@@ -303,13 +337,15 @@ FEWEST_REPLICATIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class ReplicationResult:
-    """The statistics of one replication after the warm-up; of a program, at most one row and no quantiles.
+    """The statistics of one replication after the warm-up; of a program, at most one row and no
+    quantiles.
 
     Parameters
     ----------
     batches : sums over batches of cycles, or over replications, by the columns of `Layout`
     quantiles : of the cycle times, by group
-    stopped : why it ended: precision, events, cycles, complete (a program without randomness) or interrupted
+    stopped : why it ended: precision, events, cycles, complete (a program without randomness) or
+        interrupted
     trusted : the intervals can be trusted
     dropped : cycles of the warm-up, left out
     cycles, events : in all, the warm-up included
@@ -350,7 +386,12 @@ class Result(ReplicationResult):
         """Estimate a ratio of two weighted sums of columns, see `Layout`."""
         if not len(self.batches):
             return Estimate(math.nan)
-        found = ratio(self.batches @ top, self.batches @ bottom, self.settings.level, successive=not self.plan.once)
+        found = ratio(
+            self.batches @ top,
+            self.batches @ bottom,
+            self.settings.level,
+            successive=not self.plan.once,
+        )
         if self.stopped == "complete":
             return Estimate(found.mean, found.mean, found.mean)
         return found if self.trusted else Estimate(found.mean)
@@ -358,13 +399,19 @@ class Result(ReplicationResult):
     def mean_time(self, group: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a group, or of a program [s]."""
         layout = self.layout
-        return self.ratio(layout.column(layout.cycle_time[group]), layout.column(layout.cycles[group]))
+        return self.ratio(
+            layout.column(layout.cycle_time[group]), layout.column(layout.cycles[group])
+        )
 
     def with_convergence(self) -> Result:
         """Decide whether the mean time of a program is as precise as asked for."""
-        known = self.stopped == "complete" or precise_enough(self.mean_time(), self.settings.precision)
+        known = self.stopped == "complete" or precise_enough(
+            self.mean_time(), self.settings.precision
+        )
         trusted = self.trusted or self.stopped == "complete"
-        return replace(self, trusted=trusted, converged=trusted and known and self.stopped != "interrupted")
+        return replace(
+            self, trusted=trusted, converged=trusted and known and self.stopped != "interrupted"
+        )
 
     def time_quantile(self, p: float, group: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
@@ -382,13 +429,15 @@ def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> i
 
 
 def precise_enough(estimate: Estimate, precision: float) -> bool:
-    """Say whether an interval is as narrow as asked for, relative to its mean."""
+    """Return whether an interval is as narrow as asked for, relative to its mean."""
     # Written so that a mean below zero, NaN or a missing interval is not.
     return estimate.half_width <= precision * estimate.mean and estimate.mean >= 0
 
 
 MOST_ROWS = 1024
-"""Rows that are kept of a run; of more, every second one is dropped. A batch is then at least 16 of 512 rows."""
+"""Rows that are kept of a run; of more, every second one is dropped. A batch is then at least 16
+of 512 rows.
+"""
 
 
 class AnyKernel(Protocol):
@@ -405,7 +454,8 @@ class AnyKernel(Protocol):
 
 
 class Record:
-    """The rows of one long run; rows that a kernel wrote in advance stay pending until they are added.
+    """The rows of one long run; rows that a kernel wrote in advance stay pending until they are
+    added.
 
     Parameters
     ----------
@@ -436,10 +486,15 @@ class Record:
     def take(self, kernel: AnyKernel) -> None:
         """Take the rows and response times that a kernel wrote."""
         self._waiting = np.concatenate([self._waiting, kernel.take_rows()])
-        self._times = [np.concatenate([times, kernel.take_responses(group)]) for group, times in enumerate(self._times)]
+        self._times = [
+            np.concatenate([times, kernel.take_responses(group)])
+            for group, times in enumerate(self._times)
+        ]
 
     def add(self, rows: int, events: int) -> Array:
-        """Add a number of rows, if they exist, but none after the one with a number of events; give the last."""
+        """Add a number of rows, if they exist, but none after the one with a number of events;
+        give the last.
+        """
         beyond = np.flatnonzero(self._waiting[:rows, self.layout.order] >= events)
         count = int(beyond[0]) + 1 if len(beyond) else min(rows, len(self._waiting))
         added, self._waiting = self._waiting[:count], self._waiting[count:]
@@ -457,5 +512,5 @@ class Record:
         return self.last
 
     def sums(self) -> Array:
-        """Give the sums over each stretch between two rows that are kept."""
+        """Return the sums over each stretch between two rows that are kept."""
         return np.diff(self._rows, axis=0)

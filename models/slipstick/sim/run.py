@@ -1,8 +1,9 @@
 """Running a plan until its mean times are known to the wanted precision, or the budget is used up.
 
-One long run is the default. With `replications` the run is parted into that many independent ones, and the replications of a
-program are independent by themselves: each is a `Replication`, which any process may run. `SPREAD` says where they run;
-results are combined by number, so that neither place nor order changes them.
+One long run is the default. With `replications` the run is parted into that many independent ones,
+and the replications of a program are independent by themselves: each is a `Replication`, which any
+process may run. `SPREAD` says where they run; results are combined by number, so that neither place
+nor order changes them.
 """
 
 from __future__ import annotations
@@ -45,32 +46,45 @@ LOOP = "slipstick.sim.compiled.loop"
 """The module of the compiled loop: once it is loaded, every run takes it."""
 
 PLAIN_EVENTS = 200_000
-"""Events that the plain kernel is given before the compiled one, once loaded, takes over from the start."""
+"""Events that the plain kernel is given before the compiled one, once loaded, takes over from
+the start.
+"""
 
 _NEGLIGIBLE = 0.01
-"""Batches that differ from their mean by less than this part of the wished precision may be alike: it does not matter."""
+"""Batches that differ from their mean by less than this part of the wished precision may be
+alike: it does not matter.
+"""
 
 _STRETCH = 16_384
 """Events between two reads of the rows of a kernel."""
 
 _PATIENCE = 2_000_000
-"""Events without a single row of statistics that are borne; half as many where customers arrive, whose queue takes 0.5 KB each."""
+"""Events without a single row of statistics that are borne; half as many where customers arrive,
+whose queue takes 0.5 KB each.
+"""
 
 _AT_MOST = "the simulation takes at most {:,} events"
 _REPLICATIONS = 30
 """Replications of a program that are run at least."""
 
 _GROWTH = (1.5, 8.0)
-"""Least and largest factor by which replications that are not precise enough are made longer; they start again."""
+"""Least and largest factor by which replications that are not precise enough are made longer;
+they start again.
+"""
 
 _MARGIN = 1.1
-"""Factor beyond the length by which the interval would just be narrow enough, so that the next round is usually the last."""
+"""Factor beyond the length by which the interval would just be narrow enough, so that the next
+round is usually the last.
+"""
 
 _SPACING = 1.25
-"""Factor between the lengths at which a run is judged: at most a quarter of it is more than needed, and the judgements, each one
-more chance to stop at an interval that is narrow by luck, are few."""
+"""Factor between the lengths at which a run is judged: at most a quarter of it is more than needed,
+and the judgements, each one more chance to stop at an interval that is narrow by luck, are few."""
 
-_MAKE: dict[str, Callable[[Plan, int, int], AnyKernel]] = {"plain": Kernel, "compiled": CompiledKernel}
+_MAKE: dict[str, Callable[[Plan, int, int], AnyKernel]] = {
+    "plain": Kernel,
+    "compiled": CompiledKernel,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +110,9 @@ class Replication:
 Spread = Callable[[Iterable[Replication]], Iterable[ReplicationResult]]
 
 SPREAD: ContextVar[Spread] = ContextVar("spread", default=lambda given: map(Replication.run, given))
-"""Runs replications and gives their results in the same order; by default one after the other, on demand."""
+"""Runs replications and gives their results in the same order; by default one after the other,
+on demand.
+"""
 
 
 def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
@@ -122,18 +138,26 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
     """
     settings = simulation or Simulation()
     if not plan.random:
-        settings = replace(settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1)))
+        settings = replace(
+            settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1))
+        )
     if plan.once:
         return _with_kernel(plan, settings, _programs)
     if settings.replications > 1 and plan.random:
         return _with_kernel(plan, settings, _replicated)
     return _with_kernel(
-        plan, settings, lambda plan, given: _estimated(plan, given, [_steady(Replication(plan, given, 0))])
+        plan,
+        settings,
+        lambda plan, given: _estimated(plan, given, [_steady(Replication(plan, given, 0))]),
     )
 
 
-def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation], Result]) -> Result:
-    """Choose the kernel: both give the same events, so a run that turns out long is started again, compiled."""
+def _with_kernel(
+    plan: Plan, settings: Simulation, run: Callable[[Plan, Simulation], Result]
+) -> Result:
+    """Choose the kernel: both give the same events, so a run that turns out long is started
+    again, compiled.
+    """
     kernel = settings.kernel
     # A row of statistics waits for a cycle of every customer, so that a short run of many has none.
     long = LOOP in sys.modules or 10 * plan.population > PLAIN_EVENTS
@@ -151,8 +175,8 @@ def _with_kernel(plan: Plan, settings: Simulation, run: Callable[[Plan, Simulati
 def _replicated(plan: Plan, settings: Simulation) -> Result:
     """Run independent replications of equal length, and longer ones until the mean times are known.
 
-    They begin anew, for a process keeps nothing of an earlier round: a length by the square of what is missing makes that
-    seldom. Each has its own warm-up and its share of the budget of events.
+    They begin anew, for a process keeps nothing of an earlier round: a length by the square of what
+    is missing makes that seldom. Each has its own warm-up and its share of the budget of events.
     """
     count, spread = settings.replications, SPREAD.get()
     least = settings.cycles or max(settings.least, 2 * BATCHES * chunk(plan) * count)
@@ -170,7 +194,10 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
             return replace(found, stopped="precision")
         factor = _GROWTH[0]
         if found.trusted:
-            widest = max(each.half_width / each.mean for each in map(found.mean_time, range(len(plan.groups))))
+            widest = max(
+                each.half_width / each.mean
+                for each in map(found.mean_time, range(len(plan.groups)))
+            )
             factor = min(max(_MARGIN * (widest / settings.precision) ** 2, factor), _GROWTH[1])
         least = math.ceil(least * factor)
 
@@ -191,7 +218,8 @@ def _steady(replication: Replication) -> ReplicationResult:
             if not going or (not record.pending and record.seen == 0):
                 _check_alive(plan, kernel, going, settings)
             while record.pending and not stopped:
-                # Decisions are made at the same rows, whatever number of events the kernel simulates at a time.
+                # Decisions are made at the same rows, whatever number of events the kernel
+                # simulates at a time.
                 row = record.add(min(look_at, last_row) - record.seen, settings.events)
                 if record.seen >= last_row:
                     stopped = "cycles"
@@ -199,7 +227,10 @@ def _steady(replication: Replication) -> ReplicationResult:
                     stopped = "events"
                 elif record.seen >= look_at:
                     look_at = int(look_at * _SPACING) + 1
-                    if settings.cycles is None and _estimated(plan, settings, [_without_warm_up(record)]).converged:
+                    if (
+                        settings.cycles is None
+                        and _estimated(plan, settings, [_without_warm_up(record)]).converged
+                    ):
                         stopped = "precision"
     except KeyboardInterrupt:
         stopped = "interrupted"
@@ -215,7 +246,9 @@ def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulatio
     if not going or lock_cycle(waits):
         raise deadlock(plan, kernel.now, waits if not going else lock_cycle(waits))
     passes = "no cycle has ended" if kernel.now > 0 else "no time has passed"
-    raise NoAnswerError(f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate")
+    raise NoAnswerError(
+        f"{passes} after {kernel.events} events, at {kernel.now:g} s: there is nothing to estimate"
+    )
 
 
 def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -> ReplicationResult:
@@ -265,9 +298,13 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
     groups = range(len(plan.groups))
     batches = result.batches.reshape(len(runs), -1, layout.width)
     means = [
-        batches[..., layout.cycle_time[each]] / np.maximum(batches[..., layout.cycles[each]], 1) for each in groups
+        batches[..., layout.cycle_time[each]] / np.maximum(batches[..., layout.cycles[each]], 1)
+        for each in groups
     ]
-    result = replace(result, trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means))
+    result = replace(
+        result,
+        trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means),
+    )
     known = all(precise_enough(result.mean_time(each), settings.precision) for each in groups)
     return replace(result, converged=known and result.trusted and stopped != "interrupted")
 
@@ -291,7 +328,8 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
     look_at, events, stopped, pace = least, 0, "", WorkPace()
 
     def ahead() -> Iterator[Replication]:
-        # One after the other each has what is left of the budget; side by side, what was left when they began.
+        # One after the other each has what is left of the budget; side by side, what was left when
+        # they began.
         for number in range(len(rows), look_at):
             yield Replication(plan, replace(settings, events=settings.events - events), number)
 
@@ -314,7 +352,9 @@ def _programs(plan: Plan, settings: Simulation) -> Result:
         stopped = "interrupted"
     batches = np.array(rows) if rows else np.zeros((0, layout.width))
     trusted = len(rows) >= FEWEST_REPLICATIONS
-    return Result(batches, seen, stopped, trusted, 0, len(rows), events, plan, settings).with_convergence()
+    return Result(
+        batches, seen, stopped, trusted, 0, len(rows), events, plan, settings
+    ).with_convergence()
 
 
 def _program(replication: Replication) -> ReplicationResult:
@@ -334,7 +374,9 @@ def _program(replication: Replication) -> ReplicationResult:
     return ReplicationResult(ended[-1:], (), "complete", False, 0, 1, events)
 
 
-def _program_stops(plan: Plan, settings: Simulation, rows: list[Array], events: int, look_at: int, least: int) -> str:
+def _program_stops(
+    plan: Plan, settings: Simulation, rows: list[Array], events: int, look_at: int, least: int
+) -> str:
     if not plan.random:
         return "complete"
     if len(rows) >= least and settings.cycles is not None:
@@ -344,6 +386,8 @@ def _program_stops(plan: Plan, settings: Simulation, rows: list[Array], events: 
     if len(rows) >= max(look_at, FEWEST_REPLICATIONS):
         layout = Layout(plan)
         table = np.array(rows)
-        if precise_enough(ratio(table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision):
+        if precise_enough(
+            ratio(table[:, layout.time], np.ones(len(rows)), settings.level), settings.precision
+        ):
             return "precision"
     return ""

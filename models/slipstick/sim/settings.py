@@ -15,22 +15,26 @@ MOST_REPLICATIONS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """How a simulation is run: random streams, precision and budget. The defaults suit most questions.
+    """How a simulation is run: random streams, precision and budget. The defaults suit most
+    questions.
 
     Parameters
     ----------
     seed : key of all random streams, at least 0; runs with the same seed use common random numbers
-    precision : the run stops when the half-width of the confidence interval of the mean time, relative to the
-        mean, is at most this [1]
+    precision : the run stops when the half-width of the confidence interval of the mean time,
+        relative to the mean, is at most this [1]
     level : confidence level of the intervals [1]
     least : minimum number of cycles, or of replications of a program
     events : maximum number of events, over all replications
     cycles : if given, run exactly this number of cycles (or replications), whatever the precision
-    shares : number of parameters, largest first, whose shares are estimated; each costs two more runs
-    replications : independent runs that the simulation is parted into, each with random streams of its own; one long
-        run has the least warm-up, several run side by side, and are better where there are more cores than points. The
-        replications of a program are what `least` and `cycles` count
-    kernel : one of `KERNELS`; auto begins with the plain kernel and takes the compiled one for long runs
+    shares : number of parameters, largest first, whose shares are estimated; each costs two more
+        runs
+    replications : independent runs that the simulation is parted into, each with random streams of
+        its own; one long run has the least warm-up, several run side by side, and are better where
+        there are more cores than points. The replications of a program are what `least` and
+        `cycles` count
+    kernel : one of `KERNELS`; auto begins with the plain kernel and takes the compiled one for long
+        runs
 
     Raises
     ------
@@ -51,7 +55,8 @@ class Simulation:
     replications: int = 1
 
     def longer(self, factor: float) -> Simulation:
-        """Give the settings of a run that is longer by a factor, whichever rule ends it: intervals shrink by its square root.
+        """Return the settings of a run that is longer by a factor, whichever rule ends it:
+        intervals shrink by its square root.
 
         >>> Simulation(cycles=1000).longer(4).cycles, Simulation().longer(4).precision
         (4000, 0.01)
@@ -68,10 +73,16 @@ class Simulation:
         if self.seed < 0:
             raise ModelError(f"a seed is at least 0, got {self.seed}")
         if not (0 < self.precision < 1 and 0 < self.level < 1):
-            raise ModelError(f"precision and level lie between 0 and 1, got {self.precision!r} and {self.level!r}")
+            raise ModelError(
+                f"precision and level lie between 0 and 1, got {self.precision!r} and"
+                f" {self.level!r}"
+            )
         if self.least < 1 or self.events < 1 or (self.cycles is not None and self.cycles < 1):
             raise ModelError("least, events and cycles of a simulation must be at least 1")
         if not 1 <= self.replications <= MOST_REPLICATIONS:
-            raise ModelError(f"a simulation has from 1 to {MOST_REPLICATIONS} replications, got {self.replications}")
+            raise ModelError(
+                f"a simulation has from 1 to {MOST_REPLICATIONS} replications, got"
+                f" {self.replications}"
+            )
         if self.kernel not in KERNELS:
             raise ModelError(f"there is no kernel {self.kernel!r}; there are {', '.join(KERNELS)}")

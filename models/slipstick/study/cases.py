@@ -1,4 +1,5 @@
-"""The parts of a study as written: values of axes, sweeps, cases, and the names by which parts refer to each other.
+"""The parts of a study as written: values of axes, sweeps, cases, and the names by which parts
+refer to each other.
 
 Nothing here is built or solved, and no numerical library is imported.
 """
@@ -17,13 +18,35 @@ from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.quantity import standing_twice
-from slipstick.schema.kinds.study import AxisSpec, Drawn, LinesSpec, MapSpec, QuestionSpec, StudySpec, SweepSpec
+from slipstick.schema.kinds.study import (
+    AxisSpec,
+    Drawn,
+    LinesSpec,
+    MapSpec,
+    QuestionSpec,
+    StudySpec,
+    SweepSpec,
+)
 from slipstick.schema.library import Library
-from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, key_mark, plain, problem, value_mark
+from slipstick.schema.text import (
+    Entry,
+    Listing,
+    Mark,
+    Node,
+    Scalar,
+    Table,
+    at,
+    key_mark,
+    plain,
+    problem,
+    value_mark,
+)
 from slipstick.units import parse
 
 CHECK_ALL = 500
-"""The longest list of which every quantity is checked; of a longer one, and of a range, the extremes are."""
+"""The longest list of which every quantity is checked; of a longer one, and of a range, the
+extremes are.
+"""
 
 Place = tuple[str | int, ...]
 """Keys and indices that lead from the study to a value."""
@@ -52,7 +75,9 @@ class _Range(Sequence[Node]):
         return quantity_node(self.numbers[index], str(self.unit), self.mark)
 
 
-def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repeated: bool = False) -> Sequence[Node]:
+def axis_nodes(
+    spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repeated: bool = False
+) -> Sequence[Node]:
     """List the values of an axis as nodes that stand where the axis is written.
 
     Parameters
@@ -63,7 +88,8 @@ def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repea
 
     Raises
     ------
-    SpecError : the ends are of different dimensions, there are too many values, or a name stands there twice
+    SpecError : the ends are of different dimensions, there are too many values, or a name stands
+        there twice
     """
     if isinstance(spec, AxisSpec):
         return _RangeReader(spec, node, path).values()
@@ -81,7 +107,7 @@ def axis_nodes(spec: AxisSpec | Sequence[Any], node: Node, path: Place, *, repea
 
 
 def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
-    """Give the values in base units; None unless all are quantities of one dimension."""
+    """Return the values in base units; None unless all are quantities of one dimension."""
     if isinstance(nodes, _Range):
         return list(nodes.numbers)
     try:
@@ -95,14 +121,17 @@ def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
 def to_check(nodes: Sequence[Node]) -> list[int]:
     """Choose the values to check in their place.
 
-    The allowed values of a quantity are an interval, or the whole numbers in one. So if the extremes are allowed, and the first
-    value that is not whole, all of them are. Names are checked one by one.
+    The allowed values of a quantity are an interval, or the whole numbers in one. So if the
+    extremes are allowed, and the first value that is not whole, all of them are. Names are checked
+    one by one.
     """
     numbers = numbers_of(nodes) if isinstance(nodes, _Range) or len(nodes) > CHECK_ALL else None
     if numbers is None:
         return list(range(len(nodes)))
     odd = next((index for index, number in enumerate(numbers) if number != math.floor(number)), 0)
-    return sorted({0, len(numbers) - 1, numbers.index(min(numbers)), numbers.index(max(numbers)), odd})
+    return sorted(
+        {0, len(numbers) - 1, numbers.index(min(numbers)), numbers.index(max(numbers)), odd}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +187,9 @@ class _RangeReader:
     def _steps(self, steps: float) -> int:
         """Count whole steps, the last one included if rounding is all that misses it."""
         if not steps >= 0:
-            raise self._problem("", "the range never gets from 'from' to 'to'; turn the step or factor round")
+            raise self._problem(
+                "", "the range never gets from 'from' to 'to'; turn the step or factor round"
+            )
         what = f"the range has {steps + 1:,.0f} values"
         check_cost("values", steps, what, "take a larger step", partial(self._problem, ""))
         return math.floor(steps + 1e-9)
@@ -216,7 +247,7 @@ class SweepDefinition:
     path: Place
 
     def place(self, *inside: str | int) -> Place:
-        """Give the path in the study of something inside the sweep."""
+        """Return the path in the study of something inside the sweep."""
         plain_axes = len(self.path) == 1
         return (*self.path, *(inside[1:] if plain_axes and inside[:1] == ("axes",) else inside))
 
@@ -230,7 +261,9 @@ class SweepDefinition:
         for path, each in self.spec.axes.items():
             written = at(self.node, ["axes", path])
             assert written is not None
-            found[path] = axis_nodes(each, written, self.place("axes", path), repeated=self.spec.combine == "zip")
+            found[path] = axis_nodes(
+                each, written, self.place("axes", path), repeated=self.spec.combine == "zip"
+            )
         return found
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:
@@ -241,24 +274,27 @@ class SweepDefinition:
         points = 1 if self.spec.combine == "zip" else math.prod(lengths.values())
         axes = ", ".join(f"{path!r}: VALUES" for path in lengths)
         to_file = (
-            f"write them to a file, in Python slipstick.solve(MODEL, slipstick.sweep({{{axes}}}, out='points.parquet'))"
+            f"write them to a file, in Python slipstick.solve(MODEL, slipstick.sweep({{{axes}}},"
+            " out='points.parquet'))"
         )
-        check_cost("points", points, f"{points:,} points", to_file, lambda why: self.problem(why, "axes"))
+        check_cost(
+            "points", points, f"{points:,} points", to_file, lambda why: self.problem(why, "axes")
+        )
 
 
 _SAY_WHAT = ("model", "workload")
 
 
 def base_settings(study: Table) -> dict[str, Node]:
-    """Give the settings of the base."""
+    """Return the settings of the base."""
     return _settings(at(study, [BASE]))
 
 
 def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Settings]:
-    """Give the settings of every case, the base first if it names a model or a workload.
+    """Return the settings of every case, the base first if it names a model or a workload.
 
-    A difference may build on others by ``use: [names]``, which are laid over the base in that order,
-    then its own values.
+    A difference may build on others by ``use: [names]``, which are laid over the base in that
+    order, then its own values.
 
     Parameters
     ----------
@@ -286,14 +322,23 @@ def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Setti
     if problems:
         raise SpecError(problems)
     if not cases and not (at(study, ["measured"]) or at(study, ["fits"])):
-        raise _refused(study, [BASE], "there is nothing to solve: name a model or a workload in base or what_if")
+        raise _refused(
+            study,
+            [BASE],
+            "there is nothing to solve: name a model or a workload in base or what_if",
+        )
     return cases
 
 
 def shown(settings: Settings, base: Settings) -> dict[str, str]:
-    """Give what a case sets differently from the base, as text."""
-    changed = {path: node for path, node in settings.items() if path not in base or base[path] is not node}
-    return {path: node.text if isinstance(node, Scalar) else str(plain(node)) for path, node in changed.items()}
+    """Return what a case sets differently from the base, as text."""
+    changed = {
+        path: node for path, node in settings.items() if path not in base or base[path] is not node
+    }
+    return {
+        path: node.text if isinstance(node, Scalar) else str(plain(node))
+        for path, node in changed.items()
+    }
 
 
 def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
@@ -317,7 +362,9 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
         node = Table({"axes": Entry(written.mark, kept)}, written.mark)
         if any(each.name == PLAIN_SWEEP for each in sweeps):
             raise _refused(
-                tree, ["vary", PLAIN_SWEEP], "the axes that stand plainly are a sweep of this name; choose another"
+                tree,
+                ["vary", PLAIN_SWEEP],
+                "the axes that stand plainly are a sweep of this name; choose another",
             )
         sweeps.append(SweepDefinition(PLAIN_SWEEP, SweepSpec(axes=axes), node, ("vary",)))
     return sweeps
@@ -333,8 +380,12 @@ _Difference = tuple[dict[str, Node], int]
 """What a difference changes, and how long the chain of differences is that it ends."""
 
 
-def _difference(name: str, study: Table, using: tuple[str, ...], made: dict[str, _Difference]) -> _Difference:
-    """Gather what a difference changes; `made` keeps those found before, for many may use the same."""
+def _difference(
+    name: str, study: Table, using: tuple[str, ...], made: dict[str, _Difference]
+) -> _Difference:
+    """Gather what a difference changes; `made` keeps those found before, for many may use the
+    same.
+    """
     if name in made:
         return made[name]
     changes = at(study, ["what_if"])
@@ -349,15 +400,23 @@ def _difference(name: str, study: Table, using: tuple[str, ...], made: dict[str,
     for index, other in enumerate(_names(study, name, used)):
         place: list[str | int] = ["what_if", name, USE, index]
         if other == name or other in using:
-            raise _refused(study, place, f"{name} uses itself" + (f", by way of {other}" if other != name else ""))
+            raise _refused(
+                study,
+                place,
+                f"{name} uses itself" + (f", by way of {other}" if other != name else ""),
+            )
         if other not in changes.entries:
             hint = did_you_mean(other, list(changes.entries))
             raise _refused(study, place, f"there is no difference {other!r}{hint}")
         deep = len(using) >= MOST_USED
-        changed, below = ({}, MOST_USED) if deep else _difference(other, study, (*using, name), made)
+        changed, below = (
+            ({}, MOST_USED) if deep else _difference(other, study, (*using, name), made)
+        )
         length = max(length, 1 + below)
         if length > MOST_USED:
-            raise _refused(study, place, f"over {MOST_USED} differences build on one another; name fewer")
+            raise _refused(
+                study, place, f"over {MOST_USED} differences build on one another; name fewer"
+            )
         settings |= changed
     made[name] = {**settings, **own}, length
     return made[name]
@@ -369,12 +428,18 @@ def _names(study: Table, name: str, used: Node | None) -> list[str]:
     names = plain(used)
     if isinstance(names, list) and all(isinstance(each, str) for each in names):
         return names
-    raise _refused(study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]")
+    raise _refused(
+        study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]"
+    )
 
 
 def _settings(node: Node | None) -> dict[str, Node]:
     """Take the values by path; the paths of a study are keys with dots in them."""
-    return {path: entry.node for path, entry in node.entries.items()} if isinstance(node, Table) else {}
+    return (
+        {path: entry.node for path, entry in node.entries.items()}
+        if isinstance(node, Table)
+        else {}
+    )
 
 
 def _refused(study: Table, path: list[str | int], message: str) -> SpecError:
@@ -383,7 +448,9 @@ def _refused(study: Table, path: list[str | int], message: str) -> SpecError:
 
 @contextmanager
 def kept(problems: list[Problem]) -> Iterator[None]:
-    """Collect the problems of the body instead of raising them, so that the rest is checked as well."""
+    """Collect the problems of the body instead of raising them, so that the rest is checked as
+    well.
+    """
     try:
         yield
     except SpecError as error:
@@ -412,11 +479,19 @@ class StudyContext:
 
     @classmethod
     def of(
-        cls, spec: StudySpec, tree: Table, library: Library, overrides: Settings, fitted: Settings | None = None
+        cls,
+        spec: StudySpec,
+        tree: Table,
+        library: Library,
+        overrides: Settings,
+        fitted: Settings | None = None,
     ) -> StudyContext:
         """Take the cases from a study, with what was fitted laid over its base."""
         base = {**base_settings(tree), **(fitted or {}), **overrides}
-        cases = {name: {**settings, **overrides} for name, settings in case_settings(tree, fitted).items()}
+        cases = {
+            name: {**settings, **overrides}
+            for name, settings in case_settings(tree, fitted).items()
+        }
         return cls(spec, tree, base, cases, library, overrides)
 
     def problem(self, place: Place, message: str, *, key: bool = False) -> Problem:
@@ -428,14 +503,16 @@ class StudyContext:
         return SpecError([self.problem(place, message, key=key)])
 
     def written(self, place: Place) -> Node:
-        """Give what stands at a place of the study."""
+        """Return what stands at a place of the study."""
         return _node(self.tree, place)
 
     def axes_in(self, place: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
         """Read axes that stand in a question as a sweep from one case."""
         written = self.written(place)
         node = Table({"axes": Entry(written.mark, written)}, written.mark)
-        return SweepDefinition(str(place[0]), SweepSpec(axes=dict(axes), cases=[case]), node, place[:1])
+        return SweepDefinition(
+            str(place[0]), SweepSpec(axes=dict(axes), cases=[case]), node, place[:1]
+        )
 
     def pictures(self, kind: type[PictureT]) -> Iterator[tuple[Place, PictureT]]:
         """List the pictures of one kind, each with its place."""
@@ -457,7 +534,10 @@ def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
     SpecError : every name that leads nowhere, or stands twice
     """
     named = [(place, case) for place, case, further in _cases_named(study, sweeps) if not further]
-    found = [*_unknown(study, named, list(study.cases)), *_pictures(study, [each.name for each in sweeps])]
+    found = [
+        *_unknown(study, named, list(study.cases)),
+        *_pictures(study, [each.name for each in sweeps]),
+    ]
     if found:
         raise SpecError(found)
 
@@ -506,27 +586,47 @@ def check_axes(study: StudyContext, axes: Mapping[str, Sequence[str]]) -> None:
         raise SpecError(found)
 
 
-def _unknown(study: StudyContext, named: Sequence[tuple[Place, str]], known: Collection[str]) -> Iterator[Problem]:
+def _unknown(
+    study: StudyContext, named: Sequence[tuple[Place, str]], known: Collection[str]
+) -> Iterator[Problem]:
     for place, case in named:
         if case not in known:
-            yield study.problem(place, f"there is no case {case!r}{did_you_mean(case, list(known))}")
+            yield study.problem(
+                place, f"there is no case {case!r}{did_you_mean(case, list(known))}"
+            )
 
 
-def _cases_named(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> Iterator[tuple[Place, str, bool]]:
-    """List every name of a case, its place, and whether it may also name an answer that a question adds."""
+def _cases_named(
+    study: StudyContext, sweeps: Sequence[SweepDefinition]
+) -> Iterator[tuple[Place, str, bool]]:
+    """List every name of a case, its place, and whether it may also name an answer that a
+    question adds.
+    """
     for sweep in sweeps:
-        yield from ((sweep.place("cases", index), case, False) for index, case in enumerate(sweep.spec.cases))
+        yield from (
+            (sweep.place("cases", index), case, False)
+            for index, case in enumerate(sweep.spec.cases)
+        )
     for key, asked in study.spec.questions.items():
         for place, part in _parts(asked):
-            yield from (((key, *place, *at), case, part.names_answers) for at, case in part.named_cases())
+            yield from (
+                ((key, *place, *at), case, part.names_answers) for at, case in part.named_cases()
+            )
     for index, picture in enumerate(study.spec.pictures):
         places = picture.named_cases()
         yield from ((("pictures", index, *at), case, picture.names_answers) for at, case in places)
 
 
 def cases_of(asked: Any) -> list[str]:
-    """List the cases that a question names; of names that may also be answers of another question, none."""
-    return [case for _, part in _parts(asked) if not part.names_answers for _, case in part.named_cases()]
+    """List the cases that a question names; of names that may also be answers of another
+    question, none.
+    """
+    return [
+        case
+        for _, part in _parts(asked)
+        if not part.names_answers
+        for _, case in part.named_cases()
+    ]
 
 
 def _parts(asked: Any) -> Iterator[tuple[Place, QuestionSpec]]:
@@ -543,11 +643,15 @@ def _pictures(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Problem]:
     taken: set[str] = set()
     for index, picture in enumerate(study.spec.pictures):
         if picture.name in taken:
-            yield study.problem(("pictures", index, "name"), f"another picture is called {picture.name}")
+            yield study.problem(
+                ("pictures", index, "name"), f"another picture is called {picture.name}"
+            )
         taken.add(picture.name)
         if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield study.problem(("pictures", index, "sweep"), message)
         elif picture.question and picture.question not in study.spec.questions:
-            why = f"this draws {picture.question}, and the study does not ask for {picture.question}"
+            why = (
+                f"this draws {picture.question}, and the study does not ask for {picture.question}"
+            )
             yield study.problem(("pictures", index), why)

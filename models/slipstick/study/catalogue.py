@@ -1,4 +1,6 @@
-"""The catalogue: specs, programs and laws, by kind and name; and the explanation of a model or a law."""
+"""The catalogue: specs, programs and laws, by kind and name; and the explanation of a model or a
+law.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, rea
 
 
 def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:
-    """List the catalogue, or one kind of it; with a search what has the text in its name or title; names alone unless titled.
+    """List the catalogue, or one kind of it; with a search what has the text in its name or title;
+    names alone unless titled.
 
     Raises
     ------
@@ -47,7 +50,9 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
     wanted = known if kind is None else [kind if kind in known else kind.rstrip("s")]
     lines = [line for each in wanted for line in _lines(each, titled)]
     text = search.casefold()
-    found = [each for each in lines if text in each.name.casefold() or text in each.title.casefold()]
+    found = [
+        each for each in lines if text in each.name.casefold() or text in each.title.casefold()
+    ]
     if not found and search:
         raise UnknownNameError("name or title with", search[:100], [each.name for each in lines])
     return found
@@ -82,14 +87,23 @@ def shown(name: str) -> CatalogueEntry:
         if kind == "workload"
         else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
     )
-    text = file_text(find(kind, name)) if kind in ("activity", "study", "trend") else getattr(spec, "summary", str)()
+    text = (
+        file_text(find(kind, name))
+        if kind in ("activity", "study", "trend")
+        else getattr(spec, "summary", str)()
+    )
     return CatalogueEntry(
-        kind, Path(name).stem, getattr(spec, "title", ""), getattr(spec, "sources", {}).get(source, source), found, text
+        kind,
+        Path(name).stem,
+        getattr(spec, "title", ""),
+        getattr(spec, "sources", {}).get(source, source),
+        found,
+        text,
     )
 
 
 def spec_file(name: str) -> str:
-    """Give the text of the file of a spec, as it stands.
+    """Return the text of the file of a spec, as it stands.
 
     Raises
     ------
@@ -97,7 +111,9 @@ def spec_file(name: str) -> str:
     SpecError : its file is wrong
     """
     if name in PROGRAMS or name.startswith(("law/", "program/")):
-        raise UnknownNameError("file of", name, (), ": it is computed; slipstick explain has its equations")
+        raise UnknownNameError(
+            "file of", name, (), ": it is computed; slipstick explain has its equations"
+        )
     kind, _ = _spec(name, Library())
     return file_text(find(kind, name))
 
@@ -109,7 +125,12 @@ def _spec(name: str, library: Library) -> tuple[str, Table]:
         return library.open(Path(name))
     kinds = [kind] if kind in KINDS else kinds_called(name)
     known = known_kinds()
-    if not kinds and rest and kind not in known and did_you_mean(kind, known).startswith("; did you mean"):
+    if (
+        not kinds
+        and rest
+        and kind not in known
+        and did_you_mean(kind, known).startswith("; did you mean")
+    ):
         raise UnknownNameError("kind", kind, known)
     if not kinds:
         raise unknown_name("spec", name, [*spec_names(), *model_names()])
@@ -127,21 +148,29 @@ def _lines(kind: str, titled: bool) -> Iterator[CatalogueLine]:
         known = {"program": PROGRAMS, "law": LAWS}.get(kind) or names(kind)
         yield from (CatalogueLine(kind, name, "") for name in known)
     elif kind == "program":
-        yield from (CatalogueLine(kind, program.name, program.title) for program in PROGRAMS.values())
+        yield from (
+            CatalogueLine(kind, program.name, program.title) for program in PROGRAMS.values()
+        )
     elif kind == "law":
         yield from (CatalogueLine(kind, law.name, law.title) for law in LAWS.values())
     else:
         yield from (CatalogueLine(kind, name, _title(kind, name)) for name in names(kind))
 
 
-_TITLE = re.compile(r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE)  # of shipped files, which are known to be right
+_TITLE = re.compile(
+    r"^title:.*\n(?:[ \t].*\n)*", re.MULTILINE
+)  # of shipped files, which are known to be right
 
 
 def _title(kind: str, name: str) -> str:
     """Read a title; a broken file of the user's own is listed as such, not hidden."""
     try:
         path = find(kind, name)
-        begun = _TITLE.search(file_text(path)) if path.resolve().is_relative_to(shipped().resolve()) else None
+        begun = (
+            _TITLE.search(file_text(path))
+            if path.resolve().is_relative_to(shipped().resolve())
+            else None
+        )
         tree = read_text(begun[0], str(path)) if begun else Library().load(kind, name)
         node = at(tree, ["title"])
     except SpecError as error:
@@ -156,8 +185,14 @@ def _program(name: str) -> CatalogueEntry:
     found = {}
     for each in program.inputs:
         default = each.default if isinstance(each.default, float) else 0.0
-        text = each.default if isinstance(each.default, str) else ("not given" if each.default is None else "")
-        found[each.name] = DescribedValue(each.name, Given(default, each.dimension, text), each.meaning, "default")
+        text = (
+            each.default
+            if isinstance(each.default, str)
+            else ("not given" if each.default is None else "")
+        )
+        found[each.name] = DescribedValue(
+            each.name, Given(default, each.dimension, text), each.meaning, "default"
+        )
     return CatalogueEntry("program", name, program.title, program.source, found)
 
 
@@ -166,8 +201,12 @@ def _law(name: str) -> CatalogueEntry:
         raise UnknownNameError("law", name, list(LAWS))
     law = LAWS[name]
     lines = [law.text, *(f"holds for {condition}" for condition in law.conditions)]
-    lines += [f"{each.name} [{each.dimension}]: {each.meaning}" for each in (law.gives, *law.symbols)]
-    return CatalogueEntry("law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines))
+    lines += [
+        f"{each.name} [{each.dimension}]: {each.meaning}" for each in (law.gives, *law.symbols)
+    ]
+    return CatalogueEntry(
+        "law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines)
+    )
 
 
 def _workload_entries(name: str) -> dict[str, DescribedValue]:

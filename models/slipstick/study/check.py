@@ -10,14 +10,24 @@ from slipstick.errors import Problem, SpecError
 from slipstick.extensions import Registry
 from slipstick.limits import limited
 from slipstick.schema.kinds.quantity import validate
-from slipstick.schema.library import Library, find, is_file_name, kinds_called, spec_model, spec_names, unknown_name
+from slipstick.schema.library import (
+    Library,
+    find,
+    is_file_name,
+    kinds_called,
+    spec_model,
+    spec_names,
+    unknown_name,
+)
 from slipstick.schema.text import Mark, Scalar
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
 
 CHECKS: Registry[Callable[[str], bool]] = Registry("slipstick.checks")
-"""Checks of files that are no specs, by what such a file is; each says whether the reference, a path or a name, is one."""
+"""Checks of files that are no specs, by what such a file is; each says whether the reference, a
+path or a name, is one.
+"""
 
 
 def check_reference(reference: str) -> list[str]:
@@ -76,7 +86,8 @@ def check_file(path: Path) -> str:
 
         check_values(tree, library)
     if kind in ("activity", "queueing-network", "workload", "study"):
-        # A machine or a network is whole by now; the others are also built, which takes more to import.
+        # A machine or a network is whole by now; the others are also built, which takes more to
+        # import.
         from slipstick.schema.inputs import build, build_workload, resolve
 
         here = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)

@@ -1,8 +1,10 @@
-"""Where points are solved: here, in threads, in processes of this machine, on a Dask cluster, or by MPI.
+"""Where points are solved: here, in threads, in processes of this machine, on a Dask cluster, or by
+MPI.
 
-All are executors of `concurrent.futures`, so one loop is enough for all of them. Points are sent in groups, so that sending them costs
-little compared with solving them. A group returns after about a second with the points that it has solved, so that little is lost when
-a process ends. Results are placed by number, so that neither the executor nor the order changes them. If a process dies, or a
+All are executors of `concurrent.futures`, so one loop is enough for all of them. Points are sent in
+groups, so that sending them costs little compared with solving them. A group returns after about a
+second with the points that it has solved, so that little is lost when a process ends. Results are
+placed by number, so that neither the executor nor the order changes them. If a process dies, or a
 point exceeds its limit, only that point has no answer; the others of its group are solved again.
 """
 
@@ -16,7 +18,14 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -93,11 +102,13 @@ class _ReplicationLostError(Exception):
 class Engine:
     """Solves blocks of points, side by side.
 
-    As a context manager it is the engine of everything that is solved inside; if the body ends by an error, pending points are dropped.
+    As a context manager it is the engine of everything that is solved inside; if the body ends by
+    an error, pending points are dropped.
 
     Parameters
     ----------
-    on : one of the names above, or the address of a Dask scheduler; None: threads, or processes where there are limits
+    on : one of the names above, or the address of a Dask scheduler; None: threads, or processes
+        where there are limits
     jobs : points solved side by side; a cluster has its own number
     limits : of one point; they are held by a process of its own for each job
     store : keeps results
@@ -121,21 +132,30 @@ class Engine:
         self._isolated = self.on == PROCESSES or bool(self.limits)
         if self.on not in (HERE, THREADS, PROCESSES, MPI) and "://" not in self.on:
             raise InputError(
-                f"there is no engine {self.on!r}; write {THREADS}, {PROCESSES}, {MPI}, or the address of a Dask scheduler, "
-                "such as tcp://node1:8786"
+                f"there is no engine {self.on!r}; write {THREADS}, {PROCESSES}, {MPI}, or the"
+                " address of a Dask scheduler, such as tcp://node1:8786"
             )
         if self._isolated and not hasattr(socket, "socketpair"):
-            raise InputError("this system gives no process its own limits; leave out --on processes and the limits")
+            raise InputError(
+                "this system gives no process its own limits; leave out --on processes and the"
+                " limits"
+            )
         if self.limits.memory is not None and not Path(_OWN_MEMORY).exists():
             raise InputError(
-                f"this system does not say what memory a process has ({_OWN_MEMORY}); leave out the limit of memory"
+                f"this system does not say what memory a process has ({_OWN_MEMORY}); leave out the"
+                " limit of memory"
             )
 
     def __enter__(self) -> Self:
         self._token = ENGINE.set(self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         ENGINE.reset(self._token)
         self.close(early=kind is not None)
 
@@ -180,17 +200,26 @@ class Engine:
         return [found[number] for number in range(len(given))]
 
     def _parted(self, blocks: Sequence[Block], rest: Sequence[int]) -> list[int]:
-        """List the simulations that are spread by replication: where too few points are left to keep all workers busy.
+        """List the simulations that are spread by replication: where too few points are left to
+        keep all workers busy.
 
         Limits are of a point, so under limits each point stays whole.
         """
         if self.limits or not rest or len(rest) >= 2 * self._started()[1]:
             return []
-        return [number for number in rest if isinstance(block := blocks[number], PointBlock) and block.replicable]
+        return [
+            number
+            for number in rest
+            if isinstance(block := blocks[number], PointBlock) and block.replicable
+        ]
 
     def _in_replications(self, block: Block) -> SolvedBlock:
-        """Solve a block in this process, but have the replications of its simulation solved, and kept, as blocks."""
-        if self.on == HERE and not (self.store and isinstance(block, PointBlock) and block.replicated):
+        """Solve a block in this process, but have the replications of its simulation solved, and
+        kept, as blocks.
+        """
+        if self.on == HERE and not (
+            self.store and isinstance(block, PointBlock) and block.replicated
+        ):
             return self._kept(block, *_timed(block))
         from slipstick.sim.run import SPREAD, Replication
 
@@ -209,7 +238,11 @@ class Engine:
             SPREAD.reset(token)
 
     def _side_by_side(
-        self, blocks: Sequence[Block], rest: Sequence[int], found: dict[int, SolvedBlock], progress: Progress
+        self,
+        blocks: Sequence[Block],
+        rest: Sequence[int],
+        found: dict[int, SolvedBlock],
+        progress: Progress,
     ) -> None:
         """Keep every worker busy until all blocks are solved."""
         executor, workers = self._started()
@@ -222,7 +255,9 @@ class Engine:
                 group = [waiting.popleft() for _ in range(min(size, len(waiting)))]
                 sent = [blocks[number] for number in group]
                 turn = 0.0 if self.on == THREADS else TURN
-                future = executor.submit(_solved_group, sent, self.limits, self._isolated, engine_versions(), turn)
+                future = executor.submit(
+                    _solved_group, sent, self.limits, self._isolated, engine_versions(), turn
+                )
                 pending[future] = group
                 self._sent.add(future)
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
@@ -234,7 +269,10 @@ class Engine:
                         tries[number] = tries.get(number, 0) + 1
                     why = f"the process that solves it ended, {_TRIES} times"
                     given_up = [number for number in group if tries[number] >= _TRIES]
-                    results = [(SolvedBlock.without_answer(blocks[number], why), 0.0) for number in given_up]
+                    results = [
+                        (SolvedBlock.without_answer(blocks[number], why), 0.0)
+                        for number in given_up
+                    ]
                     group = [*given_up, *(number for number in group if number not in given_up)]
                 for number, (result, seconds) in zip(group, results, strict=False):
                     block = blocks[number]
@@ -250,7 +288,9 @@ class Engine:
     def _apart(self, block: PointBlock) -> SolvedBlock:
         """Solve a block that fails as a whole in halves, down to the point that makes it fail."""
         halves = block.halves()
-        return SolvedBlock.joined(list(zip((half.count for half in halves), self.solve(halves), strict=True)))
+        return SolvedBlock.joined(
+            list(zip((half.count for half in halves), self.solve(halves), strict=True))
+        )
 
     def _kept(self, block: Block, result: SolvedBlock, seconds: float) -> SolvedBlock:
         if self.store is not None:
@@ -258,7 +298,7 @@ class Engine:
         return result
 
     def _started(self) -> tuple[Executor, int]:
-        """Give the executor, and how many points it solves side by side."""
+        """Return the executor, and how many points it solves side by side."""
         assert self.on is not None
         if self._executor is None:
             if self.on in (THREADS, PROCESSES):
@@ -297,17 +337,22 @@ def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
     try:
         client = library.Client(address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        why = f"there is no Dask scheduler at {address} ({type(error).__name__}); start one, or leave out --on"
+        why = (
+            f"there is no Dask scheduler at {address} ({type(error).__name__}); start one, or leave"
+            " out --on"
+        )
         raise InputError(why) from None
     workers = sum(client.nthreads().values())
     if not workers:
         client.close()
-        raise InputError(f"the Dask scheduler at {address} has no workers; start some: dask worker {address}")
+        raise InputError(
+            f"the Dask scheduler at {address} has no workers; start some: dask worker {address}"
+        )
     return client.get_executor(pure=False), workers, client.close
 
 
 def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
-    """Give the results of a group; None where its process ended."""
+    """Return the results of a group; None where its process ended."""
     try:
         found: list[tuple[SolvedBlock, float]] = future.result()
     except BrokenExecutor:
@@ -322,12 +367,22 @@ def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
 
 
 def _solved_group(
-    blocks: Sequence[Block], limits: Limits, isolated: bool, versions: Mapping[str, str], turn: float
+    blocks: Sequence[Block],
+    limits: Limits,
+    isolated: bool,
+    versions: Mapping[str, str],
+    turn: float,
 ) -> list[tuple[SolvedBlock, float]]:
     """Solve the first of some blocks, for about a turn; in the process of a worker."""
     if (here := engine_versions()) != versions:
-        other = [f"{name} {here.get(name)} for {each}" for name, each in versions.items() if here.get(name) != each]
-        raise InputError(f"a worker on {socket.gethostname()} has {', '.join(other)}; install the same on all")
+        other = [
+            f"{name} {here.get(name)} for {each}"
+            for name, each in versions.items()
+            if here.get(name) != each
+        ]
+        raise InputError(
+            f"a worker on {socket.gethostname()} has {', '.join(other)}; install the same on all"
+        )
     found: list[tuple[SolvedBlock, float]] = []
     start = monotonic()
     for block in blocks:
@@ -361,8 +416,9 @@ def _timed(block: Block) -> tuple[SolvedBlock, float]:
     return found, monotonic() - start
 
 
-# A process beside this one for each thread that solves under limits: it holds the limit of memory itself, and is ended where
-# a point takes too long. It ends with the process that started it, however that ends.
+# A process beside this one for each thread that solves under limits: it holds the limit of memory
+# itself, and is ended where a point takes too long. It ends with the process that started it,
+# however that ends.
 
 
 _SERVE = """
@@ -373,7 +429,9 @@ threading.Thread(target=lambda: (closed.poll(), os._exit(0)), daemon=True).start
 from slipstick.study.engine import serve
 serve({handle})
 """
-"""What a worker runs. Importing takes a second, so it looks before that whether the other end of its socket is closed."""
+"""What a worker runs. Importing takes a second, so it looks before that whether the other end of
+its socket is closed.
+"""
 
 
 class _Worker:
@@ -404,7 +462,9 @@ _WORKERS: dict[int, _Worker] = {}
 
 
 def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
-    """Solve a block in the process of this thread; where that ends or takes too long, the block has no answer."""
+    """Solve a block in the process of this thread; where that ends or takes too long, the block
+    has no answer.
+    """
     worker: _Worker | None = getattr(_LOCAL, "worker", None)
     if worker is None or worker.process.poll() is not None:
         worker = _LOCAL.worker = _WORKERS[threading.get_ident()] = _Worker()
@@ -416,9 +476,12 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
         worker.pipe.send((block, limits))
         if not worker.pipe.poll(None if limits.time is None else limits.time * block.count):
             worker.stop()
-            return SolvedBlock.without_answer(
-                block, f"takes more than its limit of time, {limits.time:g} s"
-            ), limits.time or 0.0
+            return (
+                SolvedBlock.without_answer(
+                    block, f"takes more than its limit of time, {limits.time:g} s"
+                ),
+                limits.time or 0.0,
+            )
         found = worker.pipe.recv()
     except (EOFError, OSError):
         status = worker.process.wait()
@@ -476,7 +539,9 @@ def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     if found.failed and not found.columns:
-        found = SolvedBlock.without_answer(block, f"takes more than its limit of memory, {memory / 1e9:g} GB")
+        found = SolvedBlock.without_answer(
+            block, f"takes more than its limit of memory, {memory / 1e9:g} GB"
+        )
     return found, seconds
 
 
@@ -488,8 +553,12 @@ def _stop_workers(executor: Executor) -> None:
 
 
 def _interrupt_threads(executor: Executor) -> None:
-    """Have threads that solve points stop as the main one did: a simulation looks for it between its events."""
+    """Have threads that solve points stop as the main one did: a simulation looks for it between
+    its events.
+    """
     import ctypes
 
     for thread in getattr(executor, "_threads", ()):
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+        )

@@ -43,18 +43,26 @@ class Evaluator:
 
     @cached_property
     def solvable(self) -> SolvableModel:
-        """Give what the case is solved with, here or in another process."""
+        """Return what the case is solved with, here or in another process."""
         built = self.built
-        return SolvableModel(built.model, built.parameters, built.options.method, built.options.simulation, self.smooth)
+        return SolvableModel(
+            built.model,
+            built.parameters,
+            built.options.method,
+            built.options.simulation,
+            self.smooth,
+        )
 
     @property
     def form(self) -> CompiledModel:
-        """Give what the method made of the model."""
+        """Return what the method made of the model."""
         return self.solvable.form
 
     @property
     def smoothed(self) -> Evaluator:
-        """The same with mean value where simulation is the default: for derivatives, and for thousands of points."""
+        """The same with mean value where simulation is the default: for derivatives, and for
+        thousands of points.
+        """
         return replace(self, smooth=True) if self.built.options.method is None else self
 
     @property
@@ -63,10 +71,12 @@ class Evaluator:
         return CaseNames(self.built)
 
     def longer(self, factor: float) -> Evaluator:
-        """Give the case with runs of its simulation longer by a factor."""
+        """Return the case with runs of its simulation longer by a factor."""
         if factor == 1:
             return self
-        options = replace(self.built.options, simulation=self.built.options.simulation.longer(factor))
+        options = replace(
+            self.built.options, simulation=self.built.options.simulation.longer(factor)
+        )
         return replace(self, built=replace(self.built, options=options))
 
     @property
@@ -74,8 +84,10 @@ class Evaluator:
         """Name the method that answers."""
         return self.solved({}, ())[1].methods[0]
 
-    def columns(self, values: Mapping[str, Array], wanted: Collection[str] | None = None) -> dict[str, Array]:
-        """Give the columns of `solved` alone."""
+    def columns(
+        self, values: Mapping[str, Array], wanted: Collection[str] | None = None
+    ) -> dict[str, Array]:
+        """Return the columns of `solved` alone."""
         return self.solved(values, wanted)[0]
 
     def solved(
@@ -85,7 +97,8 @@ class Evaluator:
 
         Parameters
         ----------
-        values : by path, in base units; those that no time is computed from are passed over [points]
+        values : by path, in base units; those that no time is computed from are passed over
+            [points]
         wanted : the columns to give; all by default
 
         Returns
@@ -97,10 +110,17 @@ class Evaluator:
         rows = list(self.form.blocks(read, count))
         names = None if wanted is None else tuple(sorted(wanted))
         pieces = solve(
-            PointBlock(self.solvable, {path: each[cut] for path, each in read.items()}, len(cut), wanted=names)
+            PointBlock(
+                self.solvable,
+                {path: each[cut] for path, each in read.items()},
+                len(cut),
+                wanted=names,
+            )
             for cut in rows
         )
-        columns = gathered(count, ((cut, piece.columns) for cut, piece in zip(rows, pieces, strict=True)))
+        columns = gathered(
+            count, ((cut, piece.columns) for cut, piece in zip(rows, pieces, strict=True))
+        )
         known = np.isfinite(columns.get(self.form.quantity, np.full(count, np.nan)))
         found = {
             name: np.where(known, column, np.nan)
@@ -108,14 +128,19 @@ class Evaluator:
             if wanted is None or name in wanted
         }
         if any(piece.failed for piece in pieces):
-            # A point that could not be solved has no columns, and those of the others may not be all.
-            found |= {name: np.full(count, np.nan) for name in wanted or (self.form.quantity,) if name not in found}
+            # A point that could not be solved has no columns, and those of the others may not be
+            # all.
+            found |= {
+                name: np.full(count, np.nan)
+                for name in wanted or (self.form.quantity,)
+                if name not in found
+            }
         return found, Provenance.joined(
             count, ((cut, piece.provenance) for cut, piece in zip(rows, pieces, strict=True))
         )
 
     def unit(self, column: str) -> str:
-        """Give the base unit of a column."""
+        """Return the base unit of a column."""
         return "s" if OVERHEAD in column else self.form.unit(column)
 
     @cached_property
@@ -124,15 +149,23 @@ class Evaluator:
         return self.columns({})
 
     def why(self, values: Mapping[str, Array], index: int) -> str:
-        """Say why a point has no answer; values that no time is computed from are passed over."""
-        alone = {path: each[index : index + 1] for path, each in values.items() if path in self.form.parameters}
+        """Return why a point has no answer; values that no time is computed from are passed
+        over.
+        """
+        alone = {
+            path: each[index : index + 1]
+            for path, each in values.items()
+            if path in self.form.parameters
+        }
         (found,) = solve([PointBlock(self.solvable, alone, 1)])
         return found.failed.get(0, "no answer")
 
     def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:
-        """Answer at the case's own values, with the notes of the model; a simulation gives at least the shares asked for.
+        """Answer at the case's own values, with the notes of the model; a simulation gives at least
+        the shares asked for.
 
-        Values that are not of the long run, such as ``time_until[door,2]``, are there if they are wanted.
+        Values that are not of the long run, such as ``time_until[door,2]``, are there if they are
+        wanted.
 
         Raises
         ------
@@ -142,9 +175,13 @@ class Evaluator:
         (found,) = self.answers(self.solvable.method, shares, known)
         return replace(found, notes=(*self.built.notes, *found.notes))
 
-    def answers(self, method: str | None, shares: int = 0, wanted: tuple[str, ...] = ()) -> tuple[Answer, ...]:
+    def answers(
+        self, method: str | None, shares: int = 0, wanted: tuple[str, ...] = ()
+    ) -> tuple[Answer, ...]:
         """Answer by a method; bounds may be several."""
-        trial = replace(self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares))
+        trial = replace(
+            self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares)
+        )
         solvable = replace(self.solvable, method=method, simulation=trial)
         (found,) = solve([PointBlock(solvable, {}, 1, WHOLE, wanted)])
         return found.answers
@@ -152,7 +189,9 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class CaseNames(Mapping[str, str]):
-    """The names of the values of a model, with their units; a large one is built only for what a sample of it does not have."""
+    """The names of the values of a model, with their units; a large one is built only for what a
+    sample of it does not have.
+    """
 
     built: BuiltModel
 
@@ -176,7 +215,8 @@ class CaseNames(Mapping[str, str]):
 
 
 def unknown_value(name: str, known: Sequence[Mapping[str, str]], words: str) -> str:
-    """Say that none of several has a value of a name, and which name is near; nothing if one has it.
+    """Say that none of several has a value of a name, and which name is near; nothing if one has
+    it.
 
     The samples of all are asked first, because a large model is built for what they lack.
     """
@@ -184,7 +224,8 @@ def unknown_value(name: str, known: Sequence[Mapping[str, str]], words: str) -> 
     if any(name in each for each in sampled) or any(name in each for each in known):
         return ""
     return (
-        f"{words} the value {name}{did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))}"
+        f"{words} the value"
+        f" {name}{did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))}"
     )
 
 
@@ -210,14 +251,17 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     """
     own = evaluator(case, settings, library)
     paths = {canonical(own.inputs.tree, path) for path in values}
-    # A parameter of a file may be written in any unit, so whether its new one fits is known only once it is built.
+    # A parameter of a file may be written in any unit, so whether its new one fits is known only
+    # once it is built.
     written = any(path.startswith("parameters.") for path in paths)
     if not written and paths <= own.built.parameters.keys() and own.built.computed_from(paths):
         return own
     return evaluator(case, {**settings, **values}, library)
 
 
-def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) -> dict[str, Answer]:
+def with_derived(
+    cases: Mapping[str, Answer], base: str, wanted: Sequence[str]
+) -> dict[str, Answer]:
     """Add the overhead and its reduction to the answers of cases, if they are wanted.
 
     Parameters
@@ -233,7 +277,7 @@ def with_derived(cases: Mapping[str, Answer], base: str, wanted: Sequence[str]) 
 
 
 def _overhead(answer: Answer) -> Value | None:
-    """Give the overhead of an answer, as `overhead` does."""
+    """Return the overhead of an answer, as `overhead` does."""
     time = answer.find("time")
     if time is None or not answer.account:
         return None
@@ -242,9 +286,14 @@ def _overhead(answer: Answer) -> Value | None:
         **{f"account[{name}]": np.array([each]) for name, each in answer.account.items()},
     }
     for name, ends in answer.intervals.items():
-        columns |= {f"{end}[{name}]": np.array([each]) for end, each in zip(("low", "high"), ends, strict=True)}
+        columns |= {
+            f"{end}[{name}]": np.array([each])
+            for end, each in zip(("low", "high"), ends, strict=True)
+        }
     found = {name: float(each[0]) for name, each in overhead(columns, answer.useful).items()}
-    return Value(found[OVERHEAD], "s", found.get(f"low[{OVERHEAD}]"), found.get(f"high[{OVERHEAD}]"))
+    return Value(
+        found[OVERHEAD], "s", found.get(f"low[{OVERHEAD}]"), found.get(f"high[{OVERHEAD}]")
+    )
 
 
 def _with(answer: Answer, before: Value | None) -> Answer:
@@ -258,7 +307,7 @@ def _with(answer: Answer, before: Value | None) -> Answer:
 
 
 def reduction(after: Value, before: Value) -> Value:
-    """Give 1 - after / before; the interval is the widest, however the two depend on each other.
+    """Return 1 - after / before; the interval is the widest, however the two depend on each other.
 
     >>> reduction(Value(1.0, "s", 0.75, 1.25), Value(2.0, "s", 1.75, 2.5))
     Value(value=0.5, unit='1', low=0.2857142857142857, high=0.7)
@@ -274,4 +323,7 @@ def reduction(after: Value, before: Value) -> Value:
 
 def _both(each: Value) -> tuple[float, float]:
     assert each.value is not None
-    return each.value if each.low is None else each.low, each.value if each.high is None else each.high
+    return (
+        each.value if each.low is None else each.low,
+        each.value if each.high is None else each.high,
+    )

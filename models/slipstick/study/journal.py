@@ -1,7 +1,8 @@
 """Points that are kept while a study runs, so that a later run goes on where one was killed.
 
-They are rows of an SQLite file in the report's folder, each committed as soon as it is solved, under the key of its `PointBlock`. The
-key depends on everything that the result depends on, so that no row can be out of date. A finished run removes the rows that it did not use.
+They are rows of an SQLite file in the report's folder, each committed as soon as it is solved,
+under the key of its `PointBlock`. The key depends on everything that the result depends on, so that
+no row can be out of date. A finished run removes the rows that it did not use.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Journal:
     Parameters
     ----------
     folder : of the report
-    about : what `slipstick status` says of the run: its command, where it was typed, the number of its points
+    about : what `slipstick status` says of the run: its command, where it was typed, the number of
+        its points
     fresh : forget what an earlier run kept
 
     Raises
@@ -86,7 +88,9 @@ class Journal:
             self._do("delete from points")
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None:
-        """Give what an earlier run found; a point that failed is tried again where its limits are others."""
+        """Return what an earlier run found; a point that failed is tried again where its limits
+        are others.
+        """
         if self._file is None:
             return None
         for key in (block.key, _of_failure(block, limits)):
@@ -101,7 +105,9 @@ class Journal:
     def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None:
         """Write down a result that took its time."""
         failed = bool(found.failed) and not found.columns
-        if (seconds < LEAST and not failed) or not (self._file is not None or (self._free and self._open())):
+        if (seconds < LEAST and not failed) or not (
+            self._file is not None or (self._free and self._open())
+        ):
             return
         key = _of_failure(block, limits) if failed else block.key
         body = pickle.dumps(found, protocol=4)
@@ -112,7 +118,9 @@ class Journal:
         self._do("insert or replace into points values (?, ?, ?, ?, ?)", *row)
 
     def _asked_for(self, block: Block, key: bytes) -> int:
-        """Give the points of a block, which stay kept; a replication is kept only until its point is."""
+        """Return the points of a block, which stay kept; a replication is kept only until its
+        point is.
+        """
         if isinstance(block, ReplicationBlock):
             return 0
         self._asked.add(key)
@@ -159,20 +167,25 @@ class Journal:
             raise self._told(error) from None
 
     def _told(self, error: sqlite3.Error) -> Exception:
-        """Say what is wrong with the file, as of any other."""
+        """Return what is wrong with the file, as of any other."""
         if isinstance(error, sqlite3.OperationalError):
             return OSError(None, str(error), str(self.path))
-        return InputError(f"{self.path} is no file of points ({error}); remove it, and the points are solved again")
+        return InputError(
+            f"{self.path} is no file of points ({error}); remove it, and the points are solved"
+            " again"
+        )
 
 
 def _of_failure(block: Block, limits: Limits) -> bytes:
-    """Give the key of a failure, which holds for some limits only."""
+    """Return the key of a failure, which holds for some limits only."""
     return sha256(block.key + repr(limits).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a folder keeps: points, those among them that failed, and what the run said of itself."""
+    """What a folder keeps: points, those among them that failed, and what the run said of
+    itself.
+    """
 
     points: int = 0
     failed: int = 0
@@ -205,7 +218,11 @@ def kept_in(folder: Path) -> Kept:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
             raise InputError(f"{path} cannot be read: {error}") from None
-        points, failed, about = 0, 0, {}  # a run was killed while it made the file; the next one rolls that back
+        points, failed, about = (
+            0,
+            0,
+            {},
+        )  # a run was killed while it made the file; the next one rolls that back
     handle = locked(folder)
     if handle is not None and handle >= 0:
         os.close(handle)

@@ -1,4 +1,6 @@
-"""A model for a page in which it runs: its closed form as a tape, or a grid of answers, and the inputs that matter most."""
+"""A model for a page in which it runs: its closed form as a tape, or a grid of answers, and the
+inputs that matter most.
+"""
 
 from __future__ import annotations
 
@@ -26,26 +28,45 @@ from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, resolve, solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.points import gathered
-from slipstick.vocabulary import BOUNDS, CLOSED_FORM, MARKOV_CHAIN, MEAN_VALUE, METHODS, NETWORK, SIMULATION
+from slipstick.vocabulary import (
+    BOUNDS,
+    CLOSED_FORM,
+    MARKOV_CHAIN,
+    MEAN_VALUE,
+    METHODS,
+    NETWORK,
+    SIMULATION,
+)
 
 _FIRST = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8
 _REACH = 10.0  # a slider goes from a tenth of the value given to ten times as much
 _FEWEST = 16.0  # a whole number goes up to so much at least
 _AXES, _NODES = 2, (13, 25)
-_CLOSE, _CLOSE_IF_COSTLY = 3e-3, 2e-2  # more nodes are taken where interpolation between fewer is further off
-_GRID_REACHES = (4.0, 2.0, 1.25)  # of a grid around the values given, less far where points have no answer
+_CLOSE, _CLOSE_IF_COSTLY = (
+    3e-3,
+    2e-2,
+)  # more nodes are taken where interpolation between fewer is further off
+_GRID_REACHES = (
+    4.0,
+    2.0,
+    1.25,
+)  # of a grid around the values given, less far where points have no answer
 _TRIED = 100
 _GRIDDED = (MEAN_VALUE, *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)))
 
 
 def live_model(
-    settings: Settings, method: str | None = None, library: Library | None = None, over: Sequence[str] = ()
+    settings: Settings,
+    method: str | None = None,
+    library: Library | None = None,
+    over: Sequence[str] = (),
 ) -> LiveModel:
     """Solve a model, and take what a page needs to solve it again.
 
-    A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers by mean value and of networks
-    are computed at the points of a grid. Estimates, bounds, and answers of laws with conditions stay as they are.
+    A closed form runs in the page; where it is exact, it is so wherever the sliders stand. Answers
+    by mean value and of networks are computed at the points of a grid. Estimates, bounds, and
+    answers of laws with conditions stay as they are.
 
     Parameters
     ----------
@@ -67,33 +88,62 @@ def live_model(
     model = built.model
     title = f"law/{model.name}: {model.title}" if isinstance(model, Law) else ""
     title = title or resolve(settings, library).title or built.name
-    quantity = min(answer.values, key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient))
+    quantity = min(
+        answer.values,
+        key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient),
+    )
     found = LiveModel(title, answer, quantity)
     if answer.method != CLOSED_FORM:
         return _gridded(found, built, over)
     if isinstance(model, Law):
         if model.conditions:
-            return replace(found, fixed="the law holds under conditions, which are not checked in a page")
+            return replace(
+                found, fixed="the law holds under conditions, which are not checked in a page"
+            )
         tape = CompiledLaw(model, built.parameters).tape
         listing = tape.listing()
-        return _moved(replace(found, tape={**listing, "outputs": 2 * listing["outputs"]}), tape, built, None, over)
+        return _moved(
+            replace(found, tape={**listing, "outputs": 2 * listing["outputs"]}),
+            tape,
+            built,
+            None,
+            over,
+        )
     assert isinstance(model, Model)
     if model.population.open:
-        return replace(found, fixed="a stream of arrivals saturates, which is not checked in a page")
+        return replace(
+            found, fixed="a stream of arrivals saturates, which is not checked in a page"
+        )
     form = ClosedForm(model)
-    tape = Tape([form.time, form.account, *(each for group in form.stages.values() for each in group.values())])
+    tape = Tape(
+        [
+            form.time,
+            form.account,
+            *(each for group in form.stages.values() for each in group.values()),
+        ]
+    )
     listing, labels = tape.listing(), Labels.of(model, "memory")
     components = {label: labels.component(label) for _, label in listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
-    return _moved(replace(found, tape=listing, components=components, pipelines=pipelines), tape, built, form, over)
+    return _moved(
+        replace(found, tape=listing, components=components, pipelines=pipelines),
+        tape,
+        built,
+        form,
+        over,
+    )
 
 
-def live_base(results: Results, cases: Mapping[str, Settings], library: Library) -> LiveModel | None:
-    """Take the first case of a study for a page, if it is one that moves; what was simulated is not simulated again.
+def live_base(
+    results: Results, cases: Mapping[str, Settings], library: Library
+) -> LiveModel | None:
+    """Take the first case of a study for a page, if it is one that moves; what was simulated is not
+    simulated again.
 
     Parameters
     ----------
-    results, cases, library : of the study: its answers, the settings of each case, and what was read
+    results, cases, library : of the study: its answers, the settings of each case, and what was
+        read
     """
     case, answer = next(iter(results.cases.items()), ("", None))
     if answer is None or answer.failed or answer.method not in (CLOSED_FORM, *_GRIDDED):
@@ -102,13 +152,20 @@ def live_base(results: Results, cases: Mapping[str, Settings], library: Library)
     return found if found.sliders else None
 
 
-def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]) -> LiveModel:
+def _moved(
+    found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]
+) -> LiveModel:
     """Add the values, and a slider for each of the inputs that change the answer most."""
     slopes, still = found.answer.gradient[found.quantity], _chances(built)
-    values = {name: float(each.value) for name, each in tape.parameters.items() if each.value is not None}
+    values = {
+        name: float(each.value) for name, each in tape.parameters.items() if each.value is not None
+    }
     known = {name: value for name, value in values.items() if value > 0 and name not in still}
     makes = {name: _slider(tape.parameters[name], value, built) for name, value in known.items()}
-    effects = {name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name]) for name, value in known.items()}
+    effects = {
+        name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name])
+        for name, value in known.items()
+    }
     sliders: list[Slider] = []
     for name in _ranked(effects, over):
         each = makes[name]
@@ -117,7 +174,10 @@ def _moved(found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | N
         if form is None or not found.answer.exact or form.exact(ends).all():
             sliders.append(each)
         elif name in over:
-            raise ModelError(f"with more {name} the closed form is not exact any more; choose --with {MEAN_VALUE}")
+            raise ModelError(
+                f"with more {name} the closed form is not exact any more; choose --with"
+                f" {MEAN_VALUE}"
+            )
     return replace(found, values=values, sliders=sliders[:_MOST_SLIDERS])
 
 
@@ -126,47 +186,85 @@ def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
     for name in over:
         if name not in effects:
             raise UnknownNameError("input to move", name, list(effects))
-    others = sorted((name for name in effects if effects[name] and name not in over), key=lambda name: -effects[name])
+    others = sorted(
+        (name for name in effects if effects[name] and name not in over),
+        key=lambda name: -effects[name],
+    )
     return [*dict.fromkeys(over), *others]
 
 
 def _gridded(found: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveModel:
-    """Answer at the points of a grid over the inputs that matter most, and see how far off interpolation is between them."""
+    """Answer at the points of a grid over the inputs that matter most, and see how far off
+    interpolation is between them.
+    """
     method = found.answer.method
-    form = form_of(built.model, built.parameters, method, built.options.simulation) if method in _GRIDDED else None
+    form = (
+        form_of(built.model, built.parameters, method, built.options.simulation)
+        if method in _GRIDDED
+        else None
+    )
     slopes = found.answer.gradient.get(found.quantity, {})
     among = form.parameters if form else ()
-    known = {name: built.parameters[name] for name in among if name in built.parameters and name not in _chances(built)}
-    values = {name: float(each.value) for name, each in known.items() if each.value is not None and each.value > 0}
-    names = _ranked({name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}, over)[:_AXES]
+    known = {
+        name: built.parameters[name]
+        for name in among
+        if name in built.parameters and name not in _chances(built)
+    }
+    values = {
+        name: float(each.value)
+        for name, each in known.items()
+        if each.value is not None and each.value > 0
+    }
+    names = _ranked(
+        {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}, over
+    )[:_AXES]
     if form is None or not names:
         return replace(found, fixed=f"answers by {method} do not run in a page")
     with added_up() as spent:
         for reach in _GRID_REACHES:
             sliders = [_slider(known[name], values[name], built, reach) for name in names]
-            if grid := _grid(form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE):
-                return replace(found, grid=grid, values={name: values[name] for name in names}, sliders=sliders)
+            if grid := _grid(
+                form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
+            ):
+                return replace(
+                    found, grid=grid, values={name: values[name] for name in names}, sliders=sliders
+                )
             if sum(spent) > 1:
-                return replace(found, fixed="the points of a grid take more than the limits of one answer allow")
+                return replace(
+                    found,
+                    fixed="the points of a grid take more than the limits of one answer allow",
+                )
     return replace(found, fixed="some of the points of a grid around these values have no answer")
 
 
 def _costly(model: object, method: str) -> bool:
-    """Say whether a point takes about 10 ms: a network's Markov chain, or branches or items that are joined."""
+    """Return whether a point takes about 10 ms: a network's Markov chain, or branches or items that
+    are joined.
+    """
     if not isinstance(model, Model):
         return method == MARKOV_CHAIN
     return any(isinstance(node, Fork | Pipeline) for node in each_once(model.bodies))
 
 
-def _grid(form: CompiledModel, sliders: Sequence[Slider], found: LiveModel, close: float) -> dict[str, Any]:
-    """Give the data of `LiveModel.grid`, with few nodes where they are enough; nothing where a point has no answer."""
+def _grid(
+    form: CompiledModel, sliders: Sequence[Slider], found: LiveModel, close: float
+) -> dict[str, Any]:
+    """Return the data of `LiveModel.grid`, with few nodes where they are enough; nothing where a
+    point has no answer.
+    """
     drawn = np.random.default_rng(0).random((_TRIED, len(sliders))).T
-    places = [each.low * (each.high / each.low) ** part for each, part in zip(sliders, drawn, strict=True)]
-    places = [place.round() if each.whole else place for each, place in zip(sliders, places, strict=True)]
+    places = [
+        each.low * (each.high / each.low) ** part for each, part in zip(sliders, drawn, strict=True)
+    ]
+    places = [
+        place.round() if each.whole else place for each, place in zip(sliders, places, strict=True)
+    ]
     exact: Array | None = None
     for count in _NODES:
         logs = [np.log(_nodes(each, count)) for each in sliders]
-        at_nodes = _columns(form, sliders, [np.exp(each.ravel()) for each in np.meshgrid(*logs, indexing="ij")])
+        at_nodes = _columns(
+            form, sliders, [np.exp(each.ravel()) for each in np.meshgrid(*logs, indexing="ij")]
+        )
         with np.errstate(all="ignore"):
             column = np.log(at_nodes[found.quantity])
         if not np.isfinite(column).all():
@@ -178,10 +276,17 @@ def _grid(form: CompiledModel, sliders: Sequence[Slider], found: LiveModel, clos
         error = float(np.nanmax(np.abs(np.exp(guess(inside)) / exact - 1), initial=0.0))
         if error <= close:
             break
-    account = {name: at_nodes[f"account[{name}]"] for name in found.answer.account if f"account[{name}]" in at_nodes}
+    account = {
+        name: at_nodes[f"account[{name}]"]
+        for name in found.answer.account
+        if f"account[{name}]" in at_nodes
+    }
     whole = sum(account.values(), np.zeros(1))
     return {
-        "axes": [{"name": each.name, "nodes": nodes.tolist()} for each, nodes in zip(sliders, logs, strict=True)],
+        "axes": [
+            {"name": each.name, "nodes": nodes.tolist()}
+            for each, nodes in zip(sliders, logs, strict=True)
+        ],
         "logs": _short(column, 9),
         "shares": {name: _short(each / whole, 4) for name, each in account.items()},
         "error": error,
@@ -189,8 +294,13 @@ def _grid(form: CompiledModel, sliders: Sequence[Slider], found: LiveModel, clos
     }
 
 
-def _columns(form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
-    values, count = {each.name: column for each, column in zip(sliders, points, strict=True)}, len(points[0])
+def _columns(
+    form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Array]
+) -> dict[str, Array]:
+    values, count = (
+        {each.name: column for each, column in zip(sliders, points, strict=True)},
+        len(points[0]),
+    )
     return gathered(
         count,
         (
@@ -202,8 +312,13 @@ def _columns(form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Ar
 
 def _nodes(slider: Slider, count: int) -> Array:
     """Place nodes by equal ratios, one at the value itself."""
-    halves = (np.geomspace(*ends, count // 2 + 1) for ends in ((slider.low, slider.value), (slider.value, slider.high)))
-    found = np.concatenate([each[:-1] if first else each for first, each in zip((True, False), halves, strict=True)])
+    halves = (
+        np.geomspace(*ends, count // 2 + 1)
+        for ends in ((slider.low, slider.value), (slider.value, slider.high))
+    )
+    found = np.concatenate(
+        [each[:-1] if first else each for first, each in zip((True, False), halves, strict=True)]
+    )
     return np.unique(found.round() if slider.whole else found)
 
 
@@ -215,14 +330,22 @@ def _chances(built: BuiltModel) -> set[str]:
     """Name the probabilities, which add up to 1, so that none of them moves alone."""
     if isinstance(built.model, Model):
         nodes = (node for node in each_once(built.model.bodies) if isinstance(node, Choice))
-        return {each.name for each in parameters(*(expr for node in nodes for expr in node.expressions))}
+        return {
+            each.name for each in parameters(*(expr for node in nodes for expr in node.expressions))
+        }
     routes = built.model.routing if isinstance(built.model, QueueingNetwork) else ()
     return {each.name for each in parameters(*(route.probability for route in routes))}
 
 
 def _step(tape: Tape, slider: Slider) -> float:
-    """Give what twice as many change where the formula has steps, such as stages of a tree, and so no derivative."""
-    both = tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0] if slider.whole else np.zeros(1)
+    """Return what twice as many change where the formula has steps, such as stages of a tree, and
+    so no derivative.
+    """
+    both = (
+        tape.run({slider.name: np.array([slider.value, 2 * slider.value])})[0]
+        if slider.whole
+        else np.zeros(1)
+    )
     return float(abs(both[-1] - both[0]))
 
 

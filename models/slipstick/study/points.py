@@ -1,7 +1,9 @@
-"""Points that are solved together: all that a process needs to solve them, what it gives back, and the key of both.
+"""Points that are solved together: all that a process needs to solve them, what it gives back, and
+the key of both.
 
-A block holds the resolved model, not the name of a file. Its key is a hash of its content and of the code and libraries that solve
-it, so that a result of an earlier run is used again only if everything that it depends on is the same.
+A block holds the resolved model, not the name of a file. Its key is a hash of its content and of
+the code and libraries that solve it, so that a result of an earlier run is used again only if
+everything that it depends on is the same.
 """
 
 from __future__ import annotations
@@ -37,9 +39,12 @@ COLUMNS, BRIEF, WHOLE = "columns", "brief", "whole"
 """What is asked of a block: all columns, the first quantity alone, or the answer of a case."""
 
 _COMPUTING = (
-    "answer.py expression late.py law method model queueing random_times.py results sim study/points.py vocabulary.py"
+    "answer.py expression late.py law method model queueing random_times.py results sim"
+    " study/points.py vocabulary.py"
 )
-"""The code on which the results of a block depend; code that reads files or writes reports does not change them."""
+"""The code on which the results of a block depend; code that reads files or writes reports does
+not change them.
+"""
 
 Progress = Callable[[int], object]
 """A function that is called with the number of points solved since its last call."""
@@ -53,7 +58,8 @@ def silent(points: int) -> None:
 
 
 def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
-    """Solve blocks by the engine of the running study; without one, in this process, one after the other.
+    """Solve blocks by the engine of the running study; without one, in this process, one after the
+    other.
 
     Parameters
     ----------
@@ -70,12 +76,18 @@ _LIBRARIES = ("numpy", "scipy", "numba")
 
 @cache
 def engine_versions() -> dict[str, str]:
-    """Give the versions of what solves a block: Python, the numerical libraries, and a hash of the code."""
+    """Return the versions of what solves a block: Python, the numerical libraries, and a hash of
+    the code.
+    """
     package, code = Path(__file__).parents[1], sha256()
     for place in map(package.joinpath, _COMPUTING.split()):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             code.update(path.read_bytes())
-    found = {"python": platform.python_version(), "machine": platform.machine(), "code": code.hexdigest()[:16]}
+    found = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "code": code.hexdigest()[:16],
+    }
     for name in _LIBRARIES:
         try:
             found[name] = version(name)
@@ -113,8 +125,10 @@ class SolvableModel:
 
     @property
     def own_values(self) -> dict[str, float]:
-        """Give the model's own values of its parameters."""
-        return {name: each.value for name, each in self.parameters.items() if each.value is not None}
+        """Return the model's own values of its parameters."""
+        return {
+            name: each.value for name, each in self.parameters.items() if each.value is not None
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: each for name, each in self.__dict__.items() if name != "form"}
@@ -130,10 +144,12 @@ class PointBlock:
     values : of what is varied, by path, in base units [points]
     count : of points
     asked : `COLUMNS`, `BRIEF` or `WHOLE`
-    wanted : the columns to give; with `every`, columns to compute besides the usual ones; None: the usual ones
+    wanted : the columns to give; with `every`, columns to compute besides the usual ones; None: the
+        usual ones
     every : give all columns
     answers : give the whole answer of each point as well
-    axis_values : of the axes, for values before the steady state, which may be at a time that an axis varies [points]
+    axis_values : of the axes, for values before the steady state, which may be at a time that an
+        axis varies [points]
     """
 
     solvable: SolvableModel
@@ -148,21 +164,31 @@ class PointBlock:
     @property
     def key(self) -> bytes:
         """Hash everything that its results depend on."""
-        request = (self.count, self.asked, self.wanted, self.every, self.answers, dict(given_limits()))
+        request = (
+            self.count,
+            self.asked,
+            self.wanted,
+            self.every,
+            self.answers,
+            dict(given_limits()),
+        )
         return sha256(
-            self.solvable.digest + _digest((self.values, self.axis_values, request, engine_versions()))
+            self.solvable.digest
+            + _digest((self.values, self.axis_values, request, engine_versions()))
         ).digest()
 
     @property
     def replicable(self) -> bool:
-        """Say whether it is simulated in replications, which may run side by side."""
+        """Return whether it is simulated in replications, which may run side by side."""
         model = self.solvable.model
-        program = isinstance(model, Model) and isinstance(model.population, PhasedPopulation | SuperstepPopulation)
+        program = isinstance(model, Model) and isinstance(
+            model.population, PhasedPopulation | SuperstepPopulation
+        )
         return (self.replicated or program) and self.solvable.form.estimated
 
     @property
     def replicated(self) -> bool:
-        """Say whether the settings ask for several replications."""
+        """Return whether the settings ask for several replications."""
         return self.solvable.simulation.replications > 1
 
     def halves(self) -> tuple[PointBlock, PointBlock]:
@@ -191,7 +217,9 @@ class ReplicationBlock:
     def key(self) -> bytes:
         """Hash everything that its results depend on."""
         given = self.replication
-        return sha256(_digest((given.plan, given.settings, given.number, engine_versions()))).digest()
+        return sha256(
+            _digest((given.plan, given.settings, given.number, engine_versions()))
+        ).digest()
 
 
 Block = PointBlock | ReplicationBlock
@@ -220,7 +248,7 @@ class SolvedBlock:
 
     @classmethod
     def without_answer(cls, block: Block, why: str) -> SolvedBlock:
-        """Give the results of points that could not be solved."""
+        """Return the results of points that could not be solved."""
         if isinstance(block, ReplicationBlock):
             return cls(failed={0: why})
         methods = [block.solvable.method or "none"] * block.count
@@ -233,19 +261,31 @@ class SolvedBlock:
     def joined(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
         """Put the results of parts together, each with its number of points."""
         ends = list(accumulate((count for count, _ in pieces), initial=0))
-        parts = [(np.arange(*span), piece) for span, (_, piece) in zip(pairwise(ends), pieces, strict=True)]
+        parts = [
+            (np.arange(*span), piece)
+            for span, (_, piece) in zip(pairwise(ends), pieces, strict=True)
+        ]
         columns = gathered(ends[-1], ((rows, piece.columns) for rows, piece in parts))
         limits: dict[str, list[str]] = {}
         for rows, piece in parts:
             for name, stages in piece.limits.items():
                 limits.setdefault(name, [""] * ends[-1])[rows[0] : rows[-1] + 1] = stages
-        failed = {int(rows[number]): why for rows, piece in parts for number, why in piece.failed.items()}
+        failed = {
+            int(rows[number]): why for rows, piece in parts for number, why in piece.failed.items()
+        }
         how = Provenance.joined(ends[-1], ((rows, piece.provenance) for rows, piece in parts))
-        return cls(columns, how, limits, tuple(each for _, piece in parts for each in piece.answers), failed)
+        return cls(
+            columns,
+            how,
+            limits,
+            tuple(each for _, piece in parts for each in piece.answers),
+            failed,
+        )
 
 
 def gathered(count: int, pieces: Iterable[tuple[Any, Mapping[str, Array]]]) -> dict[str, Array]:
-    """Put the columns of parts of some points together; NaN where a part does not have a column [points].
+    """Put the columns of parts of some points together; NaN where a part does not have a column
+    [points].
 
     Parameters
     ----------
@@ -278,14 +318,22 @@ def solved(block: Block) -> SolvedBlock:
     points = form.brief_points(block.values) if block.asked == BRIEF else form.points(block.values)
     if points.interrupted:
         raise KeyboardInterrupt
-    columns = {name: np.broadcast_to(each, (block.count,)) for name, each in points.columns().items()}
+    columns = {
+        name: np.broadcast_to(each, (block.count,)) for name, each in points.columns().items()
+    }
     if block.asked == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
         return SolvedBlock(columns, points.provenance(block.count))
     columns |= _added(block, points, columns)
     if block.wanted is not None and not block.every:
-        columns = {name: each for name, each in columns.items() if name in block.wanted or name == form.quantity}
-    alone = block.count == 1 and not np.isfinite(columns.get(form.quantity, np.full(1, np.nan))).all()
+        columns = {
+            name: each
+            for name, each in columns.items()
+            if name in block.wanted or name == form.quantity
+        }
+    alone = (
+        block.count == 1 and not np.isfinite(columns.get(form.quantity, np.full(1, np.nan))).all()
+    )
     failed = {0: points.answer(0, shares=False).failed or "no answer"} if alone else {}
     limits = {key: each * (block.count // len(each)) for key, each in points.limits().items()}
     places = range(block.count if block.answers else 0)
@@ -305,23 +353,31 @@ def _whole_answers(solvable: SolvableModel, wanted: Sequence[str]) -> SolvedBloc
 
 
 def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> dict[str, Array]:
-    """Give the columns that follow from others, and those that only whole answers have."""
+    """Return the columns that follow from others, and those that only whole answers have."""
     from slipstick.method.names import names_of
 
     model, names = block.solvable.model, block.wanted or ()
     found: dict[str, Array] = {}
     if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
         found |= overhead(columns, model.useful)
-    further = [name for name in names if name not in columns and (name.startswith(_QUANTILE) or is_transient(name))]
+    further = [
+        name
+        for name in names
+        if name not in columns and (name.startswith(_QUANTILE) or is_transient(name))
+    ]
     if further:
         known = names_of(model, block.solvable.method)
         further = [name for name in further if name in known]
-        found |= _in_whole_answers(points, further, block.count) | _transient_columns(block, further)
+        found |= _in_whole_answers(points, further, block.count) | _transient_columns(
+            block, further
+        )
     return found
 
 
 def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
-    """Give the quantiles among some values, which of exact methods only whole answers have, and their intervals [points]."""
+    """Return the quantiles among some values, which of exact methods only whole answers have, and
+    their intervals [points].
+    """
     names = [name for name in names if name.startswith(_QUANTILE)]
     if not names or points.solution.detail is None:
         return {}
@@ -330,12 +386,15 @@ def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict
     for name in names:
         ends = [each.ends(name) for each in whole]
         if any(end is not None for pair in ends for end in pair):
-            found |= {f"low[{name}]": [low for low, _ in ends], f"high[{name}]": [high for _, high in ends]}
+            found |= {
+                f"low[{name}]": [low for low, _ in ends],
+                f"high[{name}]": [high for _, high in ends],
+            }
     return {name: np.array(column, dtype=float) * np.ones(count) for name, column in found.items()}
 
 
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
-    """Give the transient values among some [points]; not a number where there is none.
+    """Return the transient values among some [points]; not a number where there is none.
 
     Beside estimates each is its own interval, for it is no estimate.
     """
@@ -346,10 +405,16 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
     from slipstick.model.network import QueueingNetwork
 
     assert isinstance(solvable.model, QueueingNetwork)
-    rows = ({path: float(each[row % len(each)]) for path, each in varied.items()} for row in range(block.count))
-    found = [transient_values(solvable.model, names, {**solvable.own_values, **each}) for each in rows]
+    rows = (
+        {path: float(each[row % len(each)]) for path, each in varied.items()}
+        for row in range(block.count)
+    )
+    found = [
+        transient_values(solvable.model, names, {**solvable.own_values, **each}) for each in rows
+    ]
     columns = {
-        name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found]) for name in found[0]
+        name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found])
+        for name in found[0]
     }
     ends = ("low", "high") if solvable.form.estimated else ()
     return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
@@ -358,8 +423,8 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
 def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str, Array]:
     """Subtract the useful parts of the account from the time [s, points].
 
-    Where the account is an estimate, the intervals of the other parts add up: the widest interval, however the parts depend on
-    each other.
+    Where the account is an estimate, the intervals of the other parts add up: the widest interval,
+    however the parts depend on each other.
 
     Parameters
     ----------
@@ -373,9 +438,16 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     parts = [name for name in columns if name.startswith("account[")]
     useful_parts = {f"account[{name}]" for name in useful}
     with np.errstate(invalid="ignore"):  # where there is no answer
-        found = {OVERHEAD: columns["time"] - sum(columns[name] for name in parts if name in useful_parts)}
-    if others := sorted(name for name in parts if name not in useful_parts and f"low[{name}]" in columns):
-        off = (sum(columns[f"{end}[{name}]"] - columns[name] for name in others) for end in ("low", "high"))
+        found = {
+            OVERHEAD: columns["time"] - sum(columns[name] for name in parts if name in useful_parts)
+        }
+    if others := sorted(
+        name for name in parts if name not in useful_parts and f"low[{name}]" in columns
+    ):
+        off = (
+            sum(columns[f"{end}[{name}]"] - columns[name] for name in others)
+            for end in ("low", "high")
+        )
         low, high = (found[OVERHEAD] + each for each in off)
         found |= {
             f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, found[OVERHEAD]), low),
@@ -385,7 +457,9 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
 
 
 def _digest(thing: object) -> bytes:
-    """Hash a tree of values by what is in it: the same in every process, whatever parts are shared in memory."""
+    """Hash a tree of values by what is in it: the same in every process, whatever parts are
+    shared in memory.
+    """
     known: dict[int, tuple[bytes, object]] = {}
     words: dict[str, bytes] = {}
 
@@ -417,7 +491,12 @@ def _digest(thing: object) -> bytes:
             return _hashed(f"{each.__module__}.{each.__qualname__}")
         made: Any = each.__reduce_ex__(4)
         return _hashed(
-            kind, of(made if isinstance(made, str) else (*made[:3], *(tuple(part or ()) for part in made[3:5])))
+            kind,
+            of(
+                made
+                if isinstance(made, str)
+                else (*made[:3], *(tuple(part or ()) for part in made[3:5]))
+            ),
         )
 
     return of(thing)
@@ -428,9 +507,17 @@ _BY_CONTENT = (tuple, list, set, frozenset, Mapping)
 
 @cache
 def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
-    """Give the name of a type, and the fields that its objects are told by; None where these are not all of an object."""
-    whole = is_dataclass(kind) and "__reduce__" not in kind.__dict__ and not issubclass(kind, _BY_CONTENT)
-    return f"{kind.__module__}.{kind.__qualname__}", tuple(each.name for each in fields(kind)) if whole else None
+    """Return the name of a type, and the fields that its objects are told by; None where these are
+    not all of an object.
+    """
+    whole = (
+        is_dataclass(kind)
+        and "__reduce__" not in kind.__dict__
+        and not issubclass(kind, _BY_CONTENT)
+    )
+    return f"{kind.__module__}.{kind.__qualname__}", (
+        tuple(each.name for each in fields(kind)) if whole else None
+    )
 
 
 def _hashed(kind: str, *parts: bytes) -> bytes:

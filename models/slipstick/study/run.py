@@ -1,8 +1,9 @@
 """Studies: a file in, its results out.
 
-`read_study` reads and checks a study as a whole: what `slipstick check` accepts, `slipstick run` solves. Cases are built, the
-values of sweeps checked in their place, questions read, and every name of a value looked up among those that the models can
-have (`slipstick.method.names`). Nothing is solved, and all problems are reported together.
+`read_study` reads and checks a study as a whole: what `slipstick check` accepts, `slipstick run`
+solves. Cases are built, the values of sweeps checked in their place, questions read, and every name
+of a value looked up among those that the models can have (`slipstick.method.names`). Nothing is
+solved, and all problems are reported together.
 """
 
 from __future__ import annotations
@@ -106,7 +107,9 @@ class PreparedStudy:
         drawn: dict[str, None] = {}
         for picture in self.spec.pictures:
             if isinstance(picture, LinesSpec | MapSpec) and picture.sweep == sweep:
-                drawn |= dict.fromkeys(picture.y if isinstance(picture, LinesSpec) else [picture.value])
+                drawn |= dict.fromkeys(
+                    picture.y if isinstance(picture, LinesSpec) else [picture.value]
+                )
         return list(drawn)
 
     @property
@@ -122,7 +125,9 @@ class PreparedStudy:
             )
             for name, plan in self.plans.items()
         }
-        return tuple(f"sweep {name}: {count} points {SIMULATED}" for name, count in found.items() if count)
+        return tuple(
+            f"sweep {name}: {count} points {SIMULATED}" for name, count in found.items() if count
+        )
 
     @property
     def points(self) -> int:
@@ -145,7 +150,11 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     NoAnswerError : nothing can be fitted to its data
     """
     library = Library()
-    tree = library.load("study", reference) if isinstance(reference, str) else library.resolve("study", reference)
+    tree = (
+        library.load("study", reference)
+        if isinstance(reference, str)
+        else library.resolve("study", reference)
+    )
     name = Path(reference).stem if isinstance(reference, str) else "study"
     spec = validate(study_model(tree), tree)
     with limited(spec.limits.costs):
@@ -170,7 +179,8 @@ def read_study(
     spec, tree : the study, checked and as written
     library : every file that is read
     overrides : values by path that hold in every case
-    fitted : fit what the study fits, and lay it over the base, where it holds in all cases and later questions
+    fitted : fit what the study fits, and lay it over the base, where it holds in all cases and
+        later questions
     name : of the study
 
     Raises
@@ -193,14 +203,23 @@ def read_study(
                 questions[key] = read_question(key, asked, study)
                 if fitted and not problems and (laid := questions[key].fitted_settings()):
                     study = StudyContext.of(spec, tree, library, study.overrides, laid)
-                    whole = {case: evaluator(case, each, library) for case, each in study.cases.items()}
+                    whole = {
+                        case: evaluator(case, each, library) for case, each in study.cases.items()
+                    }
     points = _sweep_models(study, sweeps, whole, problems)
     if "answer" not in spec.model_fields_set:
-        first = [first_quantity(each.built.sample.model, each.built.options.method) for each in whole.values()]
+        first = [
+            first_quantity(each.built.sample.model, each.built.options.method)
+            for each in whole.values()
+        ]
         asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
         study = replace(study, spec=asking)
     if not problems:
-        added = {key: each for question in questions.values() for key, each in question.answer_names.items()}
+        added = {
+            key: each
+            for question in questions.values()
+            for key, each in question.answer_names.items()
+        }
         if fitted:  # all of them, before anything is solved
             added = {key: dict(each) for key, each in added.items()}
         check_answer_names(study, added)
@@ -211,21 +230,36 @@ def read_study(
 
 
 def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
-    """Build a case; where it has another model than the base, say which of the base's values its model does not have."""
+    """Build a case; where it has another model than the base, say which of the base's values its
+    model does not have.
+    """
     try:
         return evaluator(name, settings, study.library)
     except SpecError as error:
-        base, changed = study.base, [path for path in REFERENCES if settings.get(path) is not study.base.get(path)]
+        base, changed = (
+            study.base,
+            [path for path in REFERENCES if settings.get(path) is not study.base.get(path)],
+        )
         why = f" (case {name} takes it from the base, but has another {' and '.join(changed)})"
-        taken = [changed and each.path in base and settings[each.path] is base[each.path] for each in error.problems]
+        taken = [
+            changed and each.path in base and settings[each.path] is base[each.path]
+            for each in error.problems
+        ]
         told = zip(error.problems, taken, strict=True)
-        raise SpecError([replace(each, message=each.message + why) if of else each for each, of in told]) from None
+        raise SpecError(
+            [replace(each, message=each.message + why) if of else each for each, of in told]
+        ) from None
 
 
 def _sweep_models(
-    study: StudyContext, sweeps: Sequence[SweepDefinition], cases: Collection[str], problems: list[Problem]
+    study: StudyContext,
+    sweeps: Sequence[SweepDefinition],
+    cases: Collection[str],
+    problems: list[Problem],
 ) -> dict[str, list[Evaluator]]:
-    """Check the sweeps from each case that could be built, and give the models of each; adds what is wrong to the problems."""
+    """Check the sweeps from each case that could be built, and give the models of each; adds
+    what is wrong to the problems.
+    """
     points: dict[str, list[Evaluator]] = {}
     axes: dict[str, list[str]] = {}
     for sweep in sweeps:
@@ -252,12 +286,16 @@ def _check_values(
     of_sweeps = {name: [each.names for each in built] for name, built in points.items()}
     problems: list[Problem] = []
 
-    def check(place: Place, name: str, known: Sequence[ValueNames], found: str = "no answer has") -> None:
+    def check(
+        place: Place, name: str, known: Sequence[ValueNames], found: str = "no answer has"
+    ) -> None:
         if known and (why := unknown_value(name, known, found)):
             problems.append(study.problem(place, why))
 
     if "answer" in study.spec.model_fields_set:
-        everything = [named[name] for name in cases] + [each for several in of_sweeps.values() for each in several]
+        everything = [named[name] for name in cases] + [
+            each for several in of_sweeps.values() for each in several
+        ]
         for index, name in enumerate(study.spec.answer):
             check(("answer", index), name, everything)
     for index, picture in enumerate(study.spec.pictures):
@@ -265,14 +303,29 @@ def _check_values(
         match picture:
             case LinesSpec():
                 for number, name in enumerate(picture.y):
-                    check((*place, "y", number), name, of_sweeps[picture.sweep], f"no point of {picture.sweep} has")
+                    check(
+                        (*place, "y", number),
+                        name,
+                        of_sweeps[picture.sweep],
+                        f"no point of {picture.sweep} has",
+                    )
             case MapSpec():
-                check((*place, "value"), picture.value, of_sweeps[picture.sweep], f"no point of {picture.sweep} has")
+                check(
+                    (*place, "value"),
+                    picture.value,
+                    of_sweeps[picture.sweep],
+                    f"no point of {picture.sweep} has",
+                )
             case BarsSpec() if not isinstance(picture.stack, str):
                 drawn = [named[case] for case in picture.cases]
                 for label, names in picture.stack.items():
                     for number, name in enumerate(names):
-                        check((*place, "stack", label, number), name, drawn, "no case of this picture has")
+                        check(
+                            (*place, "stack", label, number),
+                            name,
+                            drawn,
+                            "no case of this picture has",
+                        )
             case TimelineSpec():
                 try:
                     need_model(cases[picture.case].built.sample.model, "a timeline")
@@ -280,7 +333,11 @@ def _check_values(
                     problems.append(study.problem((*place, "case"), str(error)))
             case ProjectionPictureSpec(y=names) | HistogramSpec(value=names):
                 asked = dict.fromkeys(questions[picture.question].values or study.spec.answer, "")
-                places = {("value",): names} if isinstance(names, str) else {("y", n): y for n, y in enumerate(names)}
+                places = (
+                    {("value",): names}
+                    if isinstance(names, str)
+                    else {("y", n): y for n, y in enumerate(names)}
+                )
                 for where, name in places.items():
                     check((*place, *where), name, [asked], f"{picture.question} does not ask for")
     for question in questions.values():
@@ -290,14 +347,19 @@ def _check_values(
 
 
 def run(
-    study: PreparedStudy, *, engine: Engine | None = None, whole: bool = False, progress: Progress = silent
+    study: PreparedStudy,
+    *,
+    engine: Engine | None = None,
+    whole: bool = False,
+    progress: Progress = silent,
 ) -> Results:
     """Answer all questions of a study.
 
     Parameters
     ----------
     study : as `prepare` gives it
-    engine : where points are solved; by default here, one after the other. The results do not depend on it
+    engine : where points are solved; by default here, one after the other. The results do not
+        depend on it
     whole : keep the whole answer of every point, if there are no more than `MOST_ANSWERS`
     progress : called with the number of further points that are done
 
@@ -315,17 +377,25 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
     questions = study.questions.values()
-    wanted = list(dict.fromkeys([*spec.answer, *(name for question in questions for name in question.named_values)]))
+    wanted = list(
+        dict.fromkeys(
+            [*spec.answer, *(name for question in questions for name in question.named_values)]
+        )
+    )
     for name, settings in cases.items():
         answers[name], resolved[name] = _answered(study, name, settings, base, wanted)
         progress(1)
     answers = with_derived(answers, BASE, wanted)
     whole = whole and study.points <= MOST_ANSWERS
-    sweeps = tuple(_solved(study, name, plan, whole=whole, progress=progress) for name, plan in study.plans.items())
+    sweeps = tuple(
+        _solved(study, name, plan, whole=whole, progress=progress)
+        for name, plan in study.plans.items()
+    )
     notes = [note for question in questions for note in question.notes()]
     portable = study.context.library.portable_name
     remarks = [
-        str(replace(each, file=portable(path)) if (path := Path(each.file)).is_file() else each) for each in notes
+        str(replace(each, file=portable(path)) if (path := Path(each.file)).is_file() else each)
+        for each in notes
     ]
     idle = [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
     results = Results(
@@ -339,7 +409,9 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         hashes=study.hashes,
         resolved=resolved,
         versions=versions(),
-        notes=tuple(dict.fromkeys([*remarks, *study.simulated, *idle, *_absent(study, answers, sweeps)])),
+        notes=tuple(
+            dict.fromkeys([*remarks, *study.simulated, *idle, *_absent(study, answers, sweeps)])
+        ),
         timelines=_timelines(study),
         answer=tuple(spec.answer),
     )
@@ -358,7 +430,9 @@ def _answered(
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     found = built.answer(ALL_SHARES if ranked else 0, wanted)
-    answer = replace(found, given=given_values(changed, built.inputs, built.built), described=built.built.entries)
+    answer = replace(
+        found, given=given_values(changed, built.inputs, built.built), described=built.built.entries
+    )
     return answer, {"model": built.built.name, **_without_words(plain(built.inputs.tree))}
 
 
@@ -366,7 +440,11 @@ def _without_words(value: Any) -> Any:
     """Leave out title and sources of a spec; its file, named by hash, has them."""
     if not isinstance(value, dict):
         return value
-    return {key: _without_words(each) for key, each in value.items() if key not in ("title", "source", "sources")}
+    return {
+        key: _without_words(each)
+        for key, each in value.items()
+        if key not in ("title", "source", "sources")
+    }
 
 
 def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
@@ -383,7 +461,9 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
     drawn = study.drawn_of(name)
     found = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *drawn])), **how)
     stages = [split_name(each)[1] for each in drawn if split_name(each)[0] == "limit"]
-    values = [each for each in drawn if split_name(each)[0] != "limit" and each not in found.columns]
+    values = [
+        each for each in drawn if split_name(each)[0] != "limit" and each not in found.columns
+    ]
     return replace(
         found,
         columns={**found.columns, **{each: np.full(len(found), np.nan) for each in values}},
@@ -395,18 +475,26 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
 _BY_SIMULATION = "; simulation has one: write 'method: simulation' in the base"
 
 
-def _absent(study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]) -> list[str]:
+def _absent(
+    study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
+) -> list[str]:
     """Name the values that were asked for and that no point has."""
-    known = {name for each in answers.values() for name in each.names} | {n for each in sweeps for n in each.columns}
+    known = {name for each in answers.values() for name in each.names} | {
+        n for each in sweeps for n in each.columns
+    }
     known |= {f"limit[{each.pipeline}]" for answer in answers.values() for each in answer.limits}
     known |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     solved = any(not answer.failed for answer in answers.values())
     absent = [name for name in study.spec.answer if name not in known] if solved else []
-    return [f"{ABSENT} {name}{_BY_SIMULATION if 'time_quantile' in name else ''}" for name in absent]
+    return [
+        f"{ABSENT} {name}{_BY_SIMULATION if 'time_quantile' in name else ''}" for name in absent
+    ]
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of what computes: Python, slipstick and the numerical libraries, and a hash of slipstick's own code."""
+    """Return the versions of what computes: Python, slipstick and the numerical libraries, and a
+    hash of slipstick's own code.
+    """
     code = sha256()
     for path in sorted(Path(__file__).parents[2].glob("slipstick*/**/*.py")):
         code.update(path.read_bytes())

@@ -1,4 +1,6 @@
-"""Sweeps of more points than memory holds: answered block by block, and written to a Parquet file as they come."""
+"""Sweeps of more points than memory holds: answered block by block, and written to a Parquet
+file as they come.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,18 @@ TOGETHER = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class StreamedSweep:
-    """A sweep whose points stand in a file: a column for each axis and each value, in base units, NaN where there is none.
+    """A sweep whose points stand in a file: a column for each axis and each value, in base units,
+    NaN where there is none.
 
-    The column ``outside`` says where an answer that is not exact lies outside of its bounds. The units of axes and values
-    stand in the file as well: JSON under the key ``units`` of ``polars.read_parquet_metadata(path)``.
+    The column ``outside`` says where an answer that is not exact lies outside of its bounds. The
+    units of axes and values stand in the file as well: JSON under the key ``units`` of
+    ``polars.read_parquet_metadata(path)``.
 
     Parameters
     ----------
     path : of the Parquet file
-    points, failed, outside : how many there are, how many of them have no answer, and how many lie outside of their bounds
+    points, failed, outside : how many there are, how many of them have no answer, and how many lie
+        outside of their bounds
     units : base unit of each value
     """
 
@@ -60,9 +65,11 @@ def streamed(
     every: bool = False,
     progress: Progress = silent,
 ) -> StreamedSweep:
-    """Answer at every combination of some values, and write the points to a file; the last axis moves fastest.
+    """Answer at every combination of some values, and write the points to a file; the last axis
+    moves fastest.
 
-    Memory holds `TOGETHER` points at a time, whatever their number. The file appears when it is complete.
+    Memory holds `TOGETHER` points at a time, whatever their number. The file appears when it is
+    complete.
 
     Parameters
     ----------
@@ -70,7 +77,8 @@ def streamed(
     axes : values of each axis, by path [base units]
     path : of the file, which is replaced
     fixed : values that hold at every point, by path [base units]
-    every : write every column of an answer; else its first value alone, such as ``time``, which is many times as fast
+    every : write every column of an answer; else its first value alone, such as ``time``, which is
+        many times as fast
     progress : told how many more points are done
 
     Raises
@@ -112,20 +120,33 @@ def streamed(
 def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, float]) -> None:
     """Refuse what is not computed as arrays."""
     if form.estimated:
-        raise ModelError("simulation takes too long for a file of points; write another method, such as closed-form")
+        raise ModelError(
+            "simulation takes too long for a file of points; write another method, such as"
+            " closed-form"
+        )
     if others := [path for path in (*axes, *fixed) if path not in form.parameters]:
         raise ModelError(
-            f"{others[0]} is no number that time is computed from, so it cannot be varied within one file of points; write a "
-            "file for each of its values"
+            f"{others[0]} is no number that time is computed from, so it cannot be varied within"
+            " one file of points; write a file for each of its values"
         )
 
 
 def _solved(
-    solvable: SolvableModel, fixed: Mapping[str, float], axes: Mapping[str, Array], every: bool, numbers: Array
+    solvable: SolvableModel,
+    fixed: Mapping[str, float],
+    axes: Mapping[str, Array],
+    every: bool,
+    numbers: Array,
 ) -> dict[str, Any]:
     """Answer at some points by their numbers; give the columns of the file."""
-    form, count, places = solvable.form, len(numbers), np.unravel_index(numbers, tuple(map(len, axes.values())))
-    points = {path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)}
+    form, count, places = (
+        solvable.form,
+        len(numbers),
+        np.unravel_index(numbers, tuple(map(len, axes.values()))),
+    )
+    points = {
+        path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)
+    }
     given = points | {path: np.full(count, value) for path, value in fixed.items()}
     found: dict[str, Array] = {}
     methods, outside, exact = (

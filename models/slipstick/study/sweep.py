@@ -1,4 +1,6 @@
-"""Sweeps: the plan, which says which points there are and which of them can be solved together, and its results."""
+"""Sweeps: the plan, which says which points there are and which of them can be solved together,
+and its results.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,25 @@ from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, NDArray, np
 from slipstick.method.names import is_transient
 from slipstick.results.study import Axis, Provenance, Sweep
-from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, is_solver_option, resolved_with
+from slipstick.schema.inputs import (
+    REFERENCES,
+    BuiltModel,
+    Inputs,
+    Settings,
+    is_solver_option,
+    resolved_with,
+)
 from slipstick.schema.kinds.quantity import Given, read_condition
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node, Scalar, canonical, plain
-from slipstick.study.cases import CHECK_ALL, StudyContext, SweepDefinition, kept, numbers_of, to_check
+from slipstick.study.cases import (
+    CHECK_ALL,
+    StudyContext,
+    SweepDefinition,
+    kept,
+    numbers_of,
+    to_check,
+)
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.points import (
     BRIEF,
@@ -52,7 +68,7 @@ class PointGroup:
 
     @property
     def form(self) -> CompiledModel:
-        """Give what the method made of the model."""
+        """Return what the method made of the model."""
         return self.solvable.form
 
 
@@ -119,11 +135,13 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
 def arrays_of(
     asked: SweepDefinition, case: str, settings: Settings, library: Library
 ) -> tuple[SolvableModel, dict[str, Array]]:
-    """Give the model of a sweep all of whose axes are numbers that it is computed from, and the values of each.
+    """Return the model of a sweep all of whose axes are numbers that it is computed from, and the
+    values of each.
 
     Raises
     ------
-    SpecError : a path does not exist, a value is not allowed, or an axis needs a model for each of its values
+    SpecError : a path does not exist, a value is not allowed, or an axis needs a model for each of
+        its values
     """
     read = _axes(asked, settings, library)
     first = {axis.path: nodes[0] for axis, nodes in read}
@@ -134,8 +152,11 @@ def arrays_of(
     return solvable, {axis.path: np.array(axis.values) for axis, _ in read}
 
 
-def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tuple[list[Axis], list[Evaluator]]:
-    """Check one sweep from one case: its axes as results call them, and its models, built; that with the first values first.
+def checked_sweep(
+    asked: SweepDefinition, case: str, study: StudyContext
+) -> tuple[list[Axis], list[Evaluator]]:
+    """Check one sweep from one case: its axes as results call them, and its models, built; that
+    with the first values first.
 
     Raises
     ------
@@ -170,7 +191,9 @@ def checked_sweep(asked: SweepDefinition, case: str, study: StudyContext) -> tup
 
 
 def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
-    """List the values whose models are built anew: names, and numbers that shape the model; of many, the extremes."""
+    """List the values whose models are built anew: names, and numbers that shape the model; of
+    many, the extremes.
+    """
     if numbers_of(nodes) is None:
         yield from nodes
     elif not case.built.computed_from([canonical(case.inputs.tree, path)]):
@@ -183,14 +206,19 @@ def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[
 
 
 def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
-    """Check the values of one axis in their place, and give them; numbers that shape a model, such as permits, are numbers.
+    """Check the values of one axis in their place, and give them; numbers that shape a model, such
+    as permits, are numbers.
 
     Raises
     ------
     SpecError : a value is not allowed, or the path does not exist
     """
     found = _read_axis(path, nodes, base)
-    if found.named and not (path in REFERENCES or is_solver_option(path)) and (numbers := numbers_of(nodes)):
+    if (
+        found.named
+        and not (path in REFERENCES or is_solver_option(path))
+        and (numbers := numbers_of(nodes))
+    ):
         return Axis(found.path, "1", tuple(numbers))
     return found
 
@@ -215,17 +243,25 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
         return _named(path, nodes)
     numbers = [each.value for each in found] if len(sample) == len(nodes) else numbers_of(nodes)
     assert numbers is not None
-    if len(sample) < len(nodes) and numbers[sample[0]] != found[0].value:  # rates where the time of a byte is wanted
+    if (
+        len(sample) < len(nodes) and numbers[sample[0]] != found[0].value
+    ):  # rates where the time of a byte is wanted
         numbers = [1.0 / each for each in numbers]
     return Axis(path, str(found[0].dimension), tuple(numbers))
 
 
 def _named(path: str, nodes: Sequence[Node]) -> Axis:
-    return Axis(path, "", tuple(node.text if isinstance(node, Scalar) else str(plain(node)) for node in nodes))
+    return Axis(
+        path,
+        "",
+        tuple(node.text if isinstance(node, Scalar) else str(plain(node)) for node in nodes),
+    )
 
 
 def _given(path: str, node: Node, base: Inputs) -> Given | None:
-    """Read a value where it would stand, once in a study; None for what is not a number, such as a name."""
+    """Read a value where it would stand, once in a study; None for what is not a number, such as
+    a name.
+    """
     key = ("value", id(base), path, node if isinstance(node, Scalar) else id(node))
     return base.library.once(key, lambda: base.with_value(path, node).given(path), (base, node))
 
@@ -248,14 +284,18 @@ def _groups(
     library: Library,
     offset: int,
 ) -> tuple[list[PointGroup], NDArray[np.intp]]:
-    """Build a model for each combination of what cannot be an array; drop points outside the condition."""
+    """Build a model for each combination of what cannot be an array; drop points outside the
+    condition.
+    """
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first = {axis.path: nodes[0] for axis, nodes in axes}
     fixed = _axes_that_rebuild(case, axes, settings, first, library)
     made: list[PointGroup] = []
     kept: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
-        changes = {axes[number].axis.path: axes[number].nodes[index[number, rows[0]]] for number in fixed}
+        changes = {
+            axes[number].axis.path: axes[number].nodes[index[number, rows[0]]] for number in fixed
+        }
         alike = evaluator(case, {**settings, **first, **changes}, library)
         values = {
             axis.path: np.array(axis.values)[index[number, rows]]
@@ -268,21 +308,28 @@ def _groups(
         made.append(PointGroup(alike.solvable, read, rows, alike.built.notes))
         kept.append(rows)
     order = np.sort(np.concatenate(kept))
-    placed = [replace(each, rows=offset + np.searchsorted(order, each.rows)) for each in made if len(each.rows)]
+    placed = [
+        replace(each, rows=offset + np.searchsorted(order, each.rows))
+        for each in made
+        if len(each.rows)
+    ]
     return placed, order
 
 
 def _axes_that_rebuild(
     case: str, axes: Sequence[_ReadAxis], settings: Settings, first: Settings, library: Library
 ) -> list[int]:
-    """Choose the axes whose every value needs a model of its own: names, and numbers that shape the model."""
+    """Choose the axes whose every value needs a model of its own: names, and numbers that shape
+    the model.
+    """
     form = evaluator(case, {**settings, **first}, library).form
     fixed = []
     for number, (axis, nodes) in enumerate(axes):
         if axis.named or (axis.path not in form.parameters and len(nodes) <= CHECK_ALL):
             fixed.append(number)
         elif axis.path not in form.parameters:
-            # Too many to build a model for each, so none may shape it: the extremes must be possible, too.
+            # Too many to build a model for each, so none may shape it: the extremes must be
+            # possible, too.
             for index in to_check(nodes):
                 evaluator(case, {**settings, **first, axis.path: nodes[index]}, library)
     return fixed
@@ -295,7 +342,9 @@ def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         yield np.flatnonzero(inverse.reshape(-1) == number)
 
 
-def _where(asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], count: int) -> NDArray[np.bool_]:
+def _where(
+    asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], count: int
+) -> NDArray[np.bool_]:
     held = np.ones(count, dtype=bool)
     if asked.spec.where:
         try:
@@ -311,7 +360,12 @@ MOST_REASONS = 1000
 
 
 def carried_out(
-    name: str, plan: SweepPlan, answer: Sequence[str], *, whole: bool = False, progress: Progress = silent
+    name: str,
+    plan: SweepPlan,
+    answer: Sequence[str],
+    *,
+    whole: bool = False,
+    progress: Progress = silent,
 ) -> Sweep:
     """Solve every point of a plan.
 
@@ -328,14 +382,25 @@ def carried_out(
 
 
 _Part = tuple[PointGroup, "NDArray[np.intp]", PointBlock]
-"""Points of one group that are solved together: the group, the places of its points in the sweep, the block."""
+"""Points of one group that are solved together: the group, the places of its points in the
+sweep, the block.
+"""
 
 
-def _blocks(group: PointGroup, plan: SweepPlan, answer: Sequence[str], whole: bool) -> Iterator[_Part]:
+def _blocks(
+    group: PointGroup, plan: SweepPlan, answer: Sequence[str], whole: bool
+) -> Iterator[_Part]:
     form, rows = group.form, group.rows
     blocks = list(form.blocks(group.values, len(rows)))
-    block = PointBlock(group.solvable, group.values, len(rows), COLUMNS, tuple(answer), every=True, answers=whole)
-    if list(answer) == [form.quantity] and not whole and len(blocks) > 1 and all(len(each) > 1 for each in blocks):
+    block = PointBlock(
+        group.solvable, group.values, len(rows), COLUMNS, tuple(answer), every=True, answers=whole
+    )
+    if (
+        list(answer) == [form.quantity]
+        and not whole
+        and len(blocks) > 1
+        and all(len(each) > 1 for each in blocks)
+    ):
         # Many points are solved for the time alone: many times faster than asking for everything.
         block = replace(block, asked=BRIEF)
     for cut in blocks:
@@ -343,19 +408,34 @@ def _blocks(group: PointGroup, plan: SweepPlan, answer: Sequence[str], whole: bo
         yield (
             group,
             rows[cut],
-            replace(block, values=values, axis_values=_axis_values(plan, rows[cut], answer), count=len(cut)),
+            replace(
+                block,
+                values=values,
+                axis_values=_axis_values(plan, rows[cut], answer),
+                count=len(cut),
+            ),
         )
 
 
-def _axis_values(plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]) -> dict[str, Array]:
-    """Give the numbers of the axes where values before the steady state are asked for, which may be at a time varied there."""
+def _axis_values(
+    plan: SweepPlan, rows: NDArray[np.intp], answer: Sequence[str]
+) -> dict[str, Array]:
+    """Return the numbers of the axes where values before the steady state are asked for, which may
+    be at a time varied there.
+    """
     if not any(map(is_transient, answer)):
         return {}
-    return {axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named}
+    return {
+        axis.path: np.asarray(plan.points[axis.path])[rows] for axis in plan.axes if not axis.named
+    }
 
 
 def _assembled(
-    name: str, plan: SweepPlan, answer: Sequence[str], parts: Sequence[_Part], pieces: Sequence[SolvedBlock]
+    name: str,
+    plan: SweepPlan,
+    answer: Sequence[str],
+    parts: Sequence[_Part],
+    pieces: Sequence[SolvedBlock],
 ) -> Sweep:
     total = len(plan.cases)
     # Each method knows the units of what it has.
@@ -364,7 +444,9 @@ def _assembled(
         if piece.failed:
             forms.setdefault(group.form.quantity, group.form)
         forms.update((key, group.form) for key in piece.columns if key not in forms)
-    solved = gathered(total, ((rows, piece.columns) for (_, rows, _), piece in zip(parts, pieces, strict=True)))
+    solved = gathered(
+        total, ((rows, piece.columns) for (_, rows, _), piece in zip(parts, pieces, strict=True))
+    )
     columns = {key: solved.get(key, np.full(total, np.nan)) for key in forms}
     limits: dict[str, list[str]] = {}
     answers: dict[int, Answer] = {}
@@ -389,7 +471,8 @@ def _assembled(
         units={key: "s" if OVERHEAD in key else form.unit(key) for key, form in forms.items()},
         limits=limits,
         provenance=Provenance.joined(
-            total, ((rows, piece.provenance) for (_, rows, _), piece in zip(parts, pieces, strict=True))
+            total,
+            ((rows, piece.provenance) for (_, rows, _), piece in zip(parts, pieces, strict=True)),
         ),
         failed=failed,
         idle=_idle(plan, columns),
@@ -404,30 +487,50 @@ def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str
     return replace(answer, point=where, given=where, notes=(*notes, *answer.notes))
 
 
-def _failures(plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, str]) -> dict[int, str]:
-    """Say why points have no answer, in the words of each solved alone, unless it was said already."""
+def _failures(
+    plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, str]
+) -> dict[int, str]:
+    """Return why points have no answer, in the words of each solved alone, unless it was said
+    already.
+    """
     failed, alone = dict(said), dict[int, PointBlock]()
     for group in plan.groups:
-        for number in np.flatnonzero(~np.isfinite(columns[group.form.quantity][group.rows])).tolist():
+        for number in np.flatnonzero(
+            ~np.isfinite(columns[group.form.quantity][group.rows])
+        ).tolist():
             if (row := int(group.rows[number])) not in failed:
                 if len(failed) < MOST_REASONS:
-                    values = {path: each[number : number + 1] for path, each in group.values.items()}
+                    values = {
+                        path: each[number : number + 1] for path, each in group.values.items()
+                    }
                     alone[row] = PointBlock(group.solvable, values, 1)
                 failed[row] = ""
-    failed |= {row: found.failed.get(0, "") for row, found in zip(alone, solve(alone.values()), strict=True)}
+    failed |= {
+        row: found.failed.get(0, "")
+        for row, found in zip(alone, solve(alone.values()), strict=True)
+    }
     return {row: words or "no answer" for row, words in sorted(failed.items())}
 
 
 def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
-    """List the paths that changed nothing anywhere: not read by any model, or read without effect."""
-    return tuple(axis.path for axis in plan.axes if len(axis.values) > 1 and not _matters(axis.path, plan, columns))
+    """List the paths that changed nothing anywhere: not read by any model, or read without
+    effect.
+    """
+    return tuple(
+        axis.path
+        for axis in plan.axes
+        if len(axis.values) > 1 and not _matters(axis.path, plan, columns)
+    )
 
 
 def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
     """Compare every point with the first one that differs from it in this axis only."""
     # Zipped axes move together, and so matter together.
     others = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]
-    keys = [np.unique(np.asarray(plan.points[other]), return_inverse=True)[1].reshape(-1) for other in others]
+    keys = [
+        np.unique(np.asarray(plan.points[other]), return_inverse=True)[1].reshape(-1)
+        for other in others
+    ]
     cases = np.unique(np.asarray(plan.cases), return_inverse=True)[1].reshape(-1)
     _, group = np.unique(np.stack([cases, *keys]), axis=1, return_inverse=True)
     order = np.argsort(group.reshape(-1), kind="stable")

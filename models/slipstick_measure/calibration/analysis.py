@@ -1,19 +1,22 @@
 """The machine that times of kernels tell, whether measured or made from a known machine.
 
-Reads at random of a set of W bytes find the share C / W of their lines in a cache of C bytes, so that with caches C_1 < C_2 ...
+Reads at random of a set of W bytes find the share C / W of their lines in a cache of C bytes, so
+that with caches C_1 < C_2 ...
 
     t(W) = h_1 + sum over k of (h_(k+1) - h_k) max(0, 1 - C_k / W),
 
-h_k the time of a read that the k-th cache answers, the last that of memory. Sizes and times are those of the least relative
-squared error; a cache is added while reads get slower by half beyond it. That conflicts within sets take time is left out
-(`benchmarks/calibrate.py` compares the sizes with those that the system reports).
+h_k the time of a read that the k-th cache answers, the last that of memory. Sizes and times are
+those of the least relative squared error; a cache is added while reads get slower by half beyond
+it. That conflicts within sets take time is left out (`benchmarks/calibrate.py` compares the sizes
+with those that the system reports).
 
-Sizes are those of visits to pages, of which few reads have to find their page; times are those of reads at random, with finding
-pages, as a program has them. Lines that share sets, which physical pages at random make unequal, let a second cache appear up to
-a third smaller.
+Sizes are those of visits to pages, of which few reads have to find their page; times are those of
+reads at random, with finding pages, as a program has them. Lines that share sets, which physical
+pages at random make unequal, let a second cache appear up to a third smaller.
 
-Two processors that use a lock in turn, and not at once, access k times a word that the other one accessed last, so that each cycle is
-k (access - own) longer than alone. Intervals hold the values of all draws of one repetition of each kernel.
+Two processors that use a lock in turn, and not at once, access k times a word that the other one
+accessed last, so that each cycle is k (access - own) longer than alone. Intervals hold the values
+of all draws of one repetition of each kernel.
 """
 
 from __future__ import annotations
@@ -39,8 +42,16 @@ SPEC_LOCKS = {
     "mcs": "mcs",
 }
 """Kinds of the locks that are measured, by their names in a machine."""
-HANDED = {"test-and-set": 1.0, "test-and-test-and-set": 1.5, "ticket": 3.0, "array": 4.0, "mcs": 2.0}
-"""Accesses of a cycle to a word that the other processor accessed last, where two use a lock in turn."""
+HANDED = {
+    "test-and-set": 1.0,
+    "test-and-test-and-set": 1.5,
+    "ticket": 3.0,
+    "array": 4.0,
+    "mcs": 2.0,
+}
+"""Accesses of a cycle to a word that the other processor accessed last, where two use a lock in
+turn.
+"""
 LEAST_RISE = 0.5
 """A cache answers in at most 1 / (1 + this) of the time of what is beyond it."""
 MOST_CACHES = 3
@@ -48,7 +59,9 @@ LEAST_GAIN = 0.2
 """Of the root-mean-square error that a further cache must take away."""
 DRAWS = 40
 QUARTER = 0.25
-"""The quantile that is taken of repetitions: what is left of disturbance makes them slower, never faster."""
+"""The quantile that is taken of repetitions: what is left of disturbance makes them slower,
+never faster.
+"""
 _COARSE = 2**0.25
 """Ratio of one size tried to the next."""
 
@@ -62,7 +75,9 @@ class HostValue(NamedTuple):
 
 
 class Caches(NamedTuple):
-    """Caches from the nearest: sizes [B], times of a read that each answers, and last of one beyond all [s]."""
+    """Caches from the nearest: sizes [B], times of a read that each answers, and last of one
+    beyond all [s].
+    """
 
     sizes: tuple[float, ...]
     times: tuple[float, ...]
@@ -73,8 +88,9 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
 
     Parameters
     ----------
-    timings : of the kernels ``step``, ``visit`` and ``read`` (bytes), ``pair`` (stride), ``stream`` (processors, bytes), ``swap``, ``ping``,
-        ``lock`` (lock), ``turns`` (lock, processors), ``barrier`` (barrier, processors)
+    timings : of the kernels ``step``, ``visit`` and ``read`` (bytes), ``pair`` (stride), ``stream``
+        (processors, bytes), ``swap``, ``ping``, ``lock`` (lock), ``turns`` (lock, processors),
+        ``barrier`` (barrier, processors)
     clock : cycles of a second, in which the step is told [cycle/s]
     seed : of the draws
 
@@ -85,13 +101,19 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
     chance = np.random.default_rng(seed)
     point = values(timings, clock, lambda times: float(np.quantile(times, QUARTER)))
     caches = tuple(value for path, value in point.items() if path.endswith("size"))
-    draws = [values(timings, clock, lambda times: float(chance.choice(times)), caches) for _ in range(DRAWS)]
+    draws = [
+        values(timings, clock, lambda times: float(chance.choice(times)), caches)
+        for _ in range(DRAWS)
+    ]
     ends = {path: [value, *(each[path] for each in draws)] for path, value in point.items()}
     return {path: HostValue(point[path], min(each), max(each)) for path, each in ends.items()}
 
 
 def values(
-    timings: Sequence[Timing], clock: float, of: Callable[[Sequence[float]], float], near: Sequence[float] = ()
+    timings: Sequence[Timing],
+    clock: float,
+    of: Callable[[Sequence[float]], float],
+    near: Sequence[float] = (),
 ) -> dict[str, float]:
     """Find the values of a machine from one time of each kernel.
 
@@ -106,29 +128,44 @@ def values(
         return [(timing.given, of(timing.seconds)) for timing in timings if timing.kernel == kernel]
 
     (sets, visits), (again, reads) = (
-        ([given["bytes"] for given, _ in rows], [time for _, time in rows]) for rows in (each("visit"), each("read"))
+        ([given["bytes"] for given, _ in rows], [time for _, time in rows])
+        for rows in (each("visit"), each("read"))
     )
     sizes = caches_of(sets, visits, near).sizes
     found = Caches(sizes, times_of(again, reads, sizes))
     line = line_of([(given["stride"], time) for given, time in each("pair")])
     *inner, (size, hit) = zip(found.sizes, found.times, strict=False)
-    access = line * min(time for _, time in each("stream"))  # of a byte, by as many cores as make it the least
-    made = {"processors.step": each("step")[0][1] * clock, "cache.size": size, "cache.line": line, "cache.hit": hit}
+    access = line * min(
+        time for _, time in each("stream")
+    )  # of a byte, by as many cores as make it the least
+    made = {
+        "processors.step": each("step")[0][1] * clock,
+        "cache.size": size,
+        "cache.line": line,
+        "cache.hit": hit,
+    }
     for number, (level_size, level_hit) in enumerate(inner, 1):
-        made |= {f"cache.inner.level-{number}.size": level_size, f"cache.inner.level-{number}.hit": level_hit}
+        made |= {
+            f"cache.inner.level-{number}.size": level_size,
+            f"cache.inner.level-{number}.hit": level_hit,
+        }
     made |= {"memory.access": access, "interconnect.hop": max(0.0, found.times[-1] - access) / 2}
     turns = each("turns")
     for _, handed in each("ping"):
         made["cache.other"] = handed
         for given, latency in each("lock"):
             kind = LOCKS[SPEC_LOCKS[given["lock"]]]
-            own = min(each("swap")[0][1], latency / (kind.acquire + kind.release))  # some of its accesses only read
+            own = min(
+                each("swap")[0][1], latency / (kind.acquire + kind.release)
+            )  # some of its accesses only read
             alone, both = (time for kernel, time in turns if kernel["lock"] == given["lock"])
             access = own + max(0.0, both - alone) / HANDED[given["lock"]]
             lock = {"latency": latency, "access": access, "own": own}
             made |= {f"locks.{given['lock']}.{key}": value for key, value in lock.items()}
     for given, time in each("barrier"):
-        made[f"barriers.{given['barrier']}.access"] = time / _accesses(given["barrier"], given["processors"])
+        made[f"barriers.{given['barrier']}.access"] = time / _accesses(
+            given["barrier"], given["processors"]
+        )
     return made
 
 
@@ -140,7 +177,8 @@ def _accesses(barrier: str, processors: int) -> float:
 
 
 def line_of(pairs: Sequence[tuple[float, float]]) -> float:
-    """Find the size of a line: the stride from which on the second read of a pair is as slow as the first [B].
+    """Find the size of a line: the stride from which on the second read of a pair is as slow as the
+    first [B].
 
     >>> line_of([(16, 8.0), (32, 8.1), (64, 11.0), (128, 11.1)])
     64
@@ -150,7 +188,9 @@ def line_of(pairs: Sequence[tuple[float, float]]) -> float:
     return ordered[rises.index(max(rises)) + 1][0]
 
 
-def caches_of(sizes: Sequence[float], seconds: Sequence[float], near: Sequence[float] = ()) -> Caches:
+def caches_of(
+    sizes: Sequence[float], seconds: Sequence[float], near: Sequence[float] = ()
+) -> Caches:
     """Find caches from the times of reads at random of sets of several sizes.
 
     Parameters
@@ -167,7 +207,8 @@ def caches_of(sizes: Sequence[float], seconds: Sequence[float], near: Sequence[f
     chosen = _refined(sets, times, near) if near else _found(sets, times)
     if not chosen:
         raise NoAnswerError(
-            f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and {times[-1]:.3g} s of {sets[-1]:g} B"
+            f"no cache is found: a read takes {times[0]:.3g} s of {sets[0]:g} B, and"
+            f" {times[-1]:.3g} s of {sets[-1]:g} B"
         )
     return Caches(chosen, times_of(sets, times, chosen))
 
@@ -175,18 +216,24 @@ def caches_of(sizes: Sequence[float], seconds: Sequence[float], near: Sequence[f
 def times_of(
     sizes: Sequence[float] | Array, seconds: Sequence[float] | Array, caches: Sequence[float]
 ) -> tuple[float, ...]:
-    """Find the times of reads that caches of known sizes answer, and memory, from those of reads at random of several sets [s]."""
+    """Find the times of reads that caches of known sizes answer, and memory, from those of reads
+    at random of several sets [s].
+    """
     _, rises = _fit(np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches)
     return tuple(float(each) for each in np.cumsum(rises))
 
 
 def _found(sets: Array, times: Array) -> tuple[float, ...]:
-    """Add caches, each where it takes most of the error away, while they are steep enough and the error falls."""
+    """Add caches, each where it takes most of the error away, while they are steep enough and
+    the error falls.
+    """
     tried = np.exp(np.arange(np.log(sets[0] * 1.2), np.log(sets[-1] / 1.5), np.log(_COARSE)))
     chosen: tuple[float, ...] = ()
     error = _fit(sets, times, chosen)[0]
     while len(chosen) < MOST_CACHES:
-        start = min(((*chosen, each) for each in tried), key=lambda some: _fit(sets, times, some)[0])
+        start = min(
+            ((*chosen, each) for each in tried), key=lambda some: _fit(sets, times, some)[0]
+        )
         better = _refined(sets, times, start)
         reached, rises = _fit(sets, times, better)
         levels = np.cumsum(rises)
@@ -197,7 +244,9 @@ def _found(sets: Array, times: Array) -> tuple[float, ...]:
 
 
 def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Array]:
-    """Fit the times of reads for caches of some sizes: the root-mean-square relative error, and the rise at each cache [s]."""
+    """Fit the times of reads for caches of some sizes: the root-mean-square relative error, and
+    the rise at each cache [s].
+    """
     columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - each / sets) for each in caches)]
     rises, rest = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
     return float(rest) / len(sets) ** 0.5, np.asarray(rises)
@@ -209,5 +258,7 @@ def _refined(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, 
     def error(logs: Array) -> float:
         return _fit(sets, times, [float(each) for each in np.exp(logs)])[0]
 
-    found = minimize(error, np.log(start), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6})
+    found = minimize(
+        error, np.log(start), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6}
+    )
     return tuple(sorted(float(each) for each in np.exp(found.x)))

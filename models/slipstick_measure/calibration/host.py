@@ -25,7 +25,8 @@ BARRIERS = ("central", "dissemination")
 LEAST_SET, MOST_SET = 4 << 10, 256 << 20
 """Bytes of the sets that are read at random."""
 _NOISY = 0.10
-_SAME_SIZE = 1.5  # ratio of a size that is found to the size that the system reports, up to which they are the same
+# ratio of a size that is found to the size that the system reports, up to which they are the same
+_SAME_SIZE = 1.5
 _ELEMENT, _LINE = 8, 64
 _READS = 64
 """Reads of one turn."""
@@ -35,7 +36,9 @@ _PIECE = 1 << 15
 _MOST_WARM = 1 << 15
 """Reads at random before a set is timed, as many as it has lines, but no more."""
 _TURN, _SECTION = 250, 10
-"""Units of computing between uses of a lock and in its section: so few in the section that two cores seldom want the lock at once."""
+"""Units of computing between uses of a lock and in its section: so few in the section that two
+cores seldom want the lock at once.
+"""
 _RANDOM: dict[str, Any] = {"pattern": "random"}
 GRAINS: tuple[dict[str, Any], ...] = (
     {**_RANDOM, "elements": 2 << 10, "accesses": 4, "compute": 10},
@@ -46,9 +49,19 @@ GRAINS: tuple[dict[str, Any], ...] = (
     {**_RANDOM, "elements": 3 << 20, "accesses": 2},
     {**_RANDOM, "elements": 12 << 10, "accesses": 2, "competitors": 1},
     {**_RANDOM, "elements": 1 << 20, "accesses": 1, "competitors": 1},
-    {**_RANDOM, "elements": 1 << 10, "accesses": 1, "access": "write", "compute": 200, "competitors": 1},
+    {
+        **_RANDOM,
+        "elements": 1 << 10,
+        "accesses": 1,
+        "access": "write",
+        "compute": 200,
+        "competitors": 1,
+    },
     {**_RANDOM, "elements": 96 << 10, "accesses": 1, "access": "write", "competitors": 1},
-    *({"accesses": 0, "compute": 120, "critical": 5, "lock": name, "competitors": 1} for name in SPEC_LOCKS),
+    *(
+        {"accesses": 0, "compute": 120, "critical": 5, "lock": name, "competitors": 1}
+        for name in SPEC_LOCKS
+    ),
     {"accesses": 0, "compute": 1000, "critical": 20, "lock": "mcs", "competitors": 1},
     {"accesses": 0, "compute": 40, "critical": 40, "lock": "ticket"},
     *({"accesses": 0, "compute": 120, "barrier": name, "competitors": 1} for name in BARRIERS),
@@ -57,7 +70,9 @@ GRAINS: tuple[dict[str, Any], ...] = (
 
 
 def grains_for(cores: int, most: int) -> list[dict[str, Any]]:
-    """List the grains for which there are cores, and memory [B]; the machine of one core has no locks."""
+    """List the grains for which there are cores, and memory [B]; the machine of one core has no
+    locks.
+    """
     return [
         grain
         for grain in GRAINS
@@ -67,14 +82,25 @@ def grains_for(cores: int, most: int) -> list[dict[str, Any]]:
 
 
 _HOW = {
-    "step": "a chain of multiplications and additions of whole numbers, each of which needs the one before it",
-    "visit": "reads of a quarter of the lines of pages at random, in no order, of sets of several sizes",
-    "read": "reads at random of sets of several sizes, each of which needs the one before it, with finding its page",
+    "step": (
+        "a chain of multiplications and additions of whole numbers, each of which needs the one"
+        " before it"
+    ),
+    "visit": (
+        "reads of a quarter of the lines of pages at random, in no order, of sets of several sizes"
+    ),
+    "read": (
+        "reads at random of sets of several sizes, each of which needs the one before it, with"
+        " finding its page"
+    ),
     "pair": "reads at random, each followed by one a stride further",
     "stream": "sums of consecutive elements by all cores; memory may serve more cores faster",
     "swap": "exchanges of a word that no other core uses",
     "ping": "a word handed from one core to another and back",
-    "turns": "two cores that use a lock in turn, against one, over the accesses to what the other one accessed last",
+    "turns": (
+        "two cores that use a lock in turn, against one, over the accesses to what the other one"
+        " accessed last"
+    ),
     "lock": "acquire and release of a free lock",
     "barrier": "barriers of all cores, over the accesses in a row that the law of the barrier has",
 }
@@ -121,19 +147,31 @@ class Calibration:
             elements = pages * kernels.PAGE // _ELEMENT
             runs.append(self._visits(pages))
             runs.append(
-                self._grain(Timing("read", {"bytes": elements * _ELEMENT}, _READS), elements=elements, accesses=_READS)
+                self._grain(
+                    Timing("read", {"bytes": elements * _ELEMENT}, _READS),
+                    elements=elements,
+                    accesses=_READS,
+                )
             )
         runs += [self._pairs(stride) for stride in _STRIDES]
         runs += [self._stream(parties) for parties in sorted({1, self.parties})]
-        runs.append(TimedKernel(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks)))
+        runs.append(
+            TimedKernel(Timing("swap", {}), lambda rank, n, ticks: kernels.swaps(words, n, ticks))
+        )
         if self.parties > 1:
             runs.append(
-                TimedKernel(Timing("ping", {}, 2), lambda rank, n, ticks: kernels.ping(words, rank, 2, n, ticks), 2)
+                TimedKernel(
+                    Timing("ping", {}, 2),
+                    lambda rank, n, ticks: kernels.ping(words, rank, 2, n, ticks),
+                    2,
+                )
             )
             runs += [self._grain(Timing("lock", {"lock": name}), lock=name) for name in SPEC_LOCKS]
             for name, parties in product(SPEC_LOCKS, (1, 2)):
                 timing = Timing("turns", {"lock": name, "processors": parties})
-                runs.append(self._grain(timing, parties, compute=_TURN, critical=_SECTION, lock=name))
+                runs.append(
+                    self._grain(timing, parties, compute=_TURN, critical=_SECTION, lock=name)
+                )
             for name in BARRIERS:
                 timing = Timing("barrier", {"barrier": name, "processors": self.parties})
                 runs.append(self._grain(timing, self.parties, barrier=name))
@@ -144,7 +182,11 @@ class Calibration:
         runs = []
         for grain in grains_for(self.parties, self.most):
             parties, write = 1 + grain.get("competitors", 0), grain.get("access") == "write"
-            shape = {key: value for key, value in grain.items() if key not in ("pattern", "competitors", "access")}
+            shape = {
+                key: value
+                for key, value in grain.items()
+                if key not in ("pattern", "competitors", "access")
+            }
             runs.append(self._grain(Timing("grain", grain), parties, write=write, **shape))
         return self._run(runs)
 
@@ -173,9 +215,23 @@ class Calibration:
         barrier: str = "",
     ) -> TimedKernel:
         kernels, cores = self.cores.kernels, self.cores
-        numbers = [("", *names).index(name) for names, name in ((SPEC_LOCKS, lock), (BARRIERS, barrier))]
+        numbers = [
+            ("", *names).index(name) for names, name in ((SPEC_LOCKS, lock), (BARRIERS, barrier))
+        ]
         warmed = min(elements * _ELEMENT // _LINE, _MOST_WARM)
-        shape = [parties, elements, accesses, write, compute, numbers[0], critical, numbers[1], warmed, 3, 7]
+        shape = [
+            parties,
+            elements,
+            accesses,
+            write,
+            compute,
+            numbers[0],
+            critical,
+            numbers[1],
+            warmed,
+            3,
+            7,
+        ]
         plan = np.array(shape, dtype=np.int64)
 
         def run(rank: int, turns: int, ticks: Array) -> None:
@@ -185,18 +241,32 @@ class Calibration:
 
     def _reader(self, elements: int) -> Callable[[], Any]:
         """Make what reads a number of elements once, so that they are in the caches."""
-        return lambda: self.cores.once(self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE))
+        return lambda: self.cores.once(
+            self._stream(1, elements).kernel, 1, elements // min(elements, _PIECE)
+        )
 
     def _visits(self, pages: int) -> TimedKernel:
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
         size, warm = pages * kernels.PAGE, min(4 * pages, _MOST_WARM // kernels.VISIT)
-        timing, reader = Timing("visit", {"bytes": size}, kernels.VISIT), self._reader(size // _ELEMENT)
-        return TimedKernel(timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader)
+        timing, reader = (
+            Timing("visit", {"bytes": size}, kernels.VISIT),
+            self._reader(size // _ELEMENT),
+        )
+        return TimedKernel(
+            timing, lambda rank, *rest: kernels.visits(memory, words, pages, warm, *rest), 1, reader
+        )
 
     def _pairs(self, stride: int) -> TimedKernel:
-        kernels, memory, words, apart = self.cores.kernels, self.cores.memory, self.cores.words, stride // _ELEMENT
+        kernels, memory, words, apart = (
+            self.cores.kernels,
+            self.cores.memory,
+            self.cores.words,
+            stride // _ELEMENT,
+        )
         timing = Timing("pair", {"stride": stride})
-        return TimedKernel(timing, lambda rank, *rest: kernels.pairs(memory, words, 1024, 64, apart, *rest))
+        return TimedKernel(
+            timing, lambda rank, *rest: kernels.pairs(memory, words, 1024, 64, apart, *rest)
+        )
 
     def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
         """Add up a number of elements, or all, in pieces, each core in its own part of them."""
@@ -206,7 +276,9 @@ class Calibration:
         timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT)
         shape = piece, part // piece
         return TimedKernel(
-            timing, lambda rank, *rest: kernels.stream(memory, words, parties, rank * part, *shape, *rest), parties
+            timing,
+            lambda rank, *rest: kernels.stream(memory, words, parties, rank * part, *shape, *rest),
+            parties,
         )
 
 
@@ -223,11 +295,16 @@ def machine_spec(
     parties : cores that were used
     out : name of the file
     """
-    spec = ImportedSpec("machine", f"{_processor()}, measured on {parties} cores", out, made="calibrate -o")
+    spec = ImportedSpec(
+        "machine", f"{_processor()}, measured on {parties} cores", out, made="calibrate -o"
+    )
     used = {each.kernel for each in timings}
     spec.document = {"machine": 1, "title": spec.title, "source": "measured"}
     spec.document["sources"] = {
-        "measured": f"slipstick calibrate, {datetime.date.today()}, {platform.system()} {platform.machine()}",
+        "measured": (
+            f"slipstick calibrate, {datetime.date.today()}, {platform.system()}"
+            f" {platform.machine()}"
+        ),
         **{kernel: words for kernel, words in _HOW.items() if kernel in used},
         "system": "told by the operating system",
         "cannot": "not measurable on this host",
@@ -241,7 +318,9 @@ def machine_spec(
     for path, each in found.items():
         unit = unit_of(path)
         factor = 1e9 if unit == "ns" else 1.0
-        told = quantity(each.value * factor, unit, _source(path), False, each.low * factor, each.high * factor)
+        told = quantity(
+            each.value * factor, unit, _source(path), False, each.low * factor, each.high * factor
+        )
         _put(tables, path, told)
     for path, name in SPEC_LOCKS.items():
         if path in tables.get("locks", {}):
@@ -255,27 +334,48 @@ def machine_spec(
     )
     spec.say(f"{disturbed} of {many} repetitions were disturbed by other programs, and left out")
     if parties == 1:
-        spec.say("left out: locks, barriers and what one core gets from the cache of another, which need two cores")
-    if noisy := [path for path, each in found.items() if each.high - each.low > 2 * _NOISY * each.value]:
+        spec.say(
+            "left out: locks, barriers and what one core gets from the cache of another, which need"
+            " two cores"
+        )
+    if noisy := [
+        path for path, each in found.items() if each.high - each.low > 2 * _NOISY * each.value
+    ]:
         spec.say(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
     return spec
 
 
 def _with_told(found: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
-    """Let intervals of sizes hold what the system reports, and say where reads show another size."""
+    """Let intervals of sizes hold what the system reports, and say where reads show another
+    size.
+    """
     made, told = dict(found), told_caches()
-    paths = sorted((path for path in found if path.endswith("size")), key=lambda path: found[path].value)
+    paths = sorted(
+        (path for path in found if path.endswith("size")), key=lambda path: found[path].value
+    )
     for path, size in zip(paths, told if len(told) == len(paths) else (), strict=False):
         value, low, high = found[path]
         made[path] = HostValue(value, min(low, size), max(high, size))
         if max(size / value, value / size) > _SAME_SIZE:
-            sizes = f"measured by reads {value / 2**20:.3g} MiB, the system reports {size / 2**20:.3g} MiB"
-            spec.say(f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest gets a share")
+            sizes = (
+                f"measured by reads {value / 2**20:.3g} MiB, the system reports"
+                f" {size / 2**20:.3g} MiB"
+            )
+            spec.say(
+                f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest"
+                " gets a share"
+            )
     if told and len(told) != len(paths):
         spec.say(f"reads show {len(paths)} caches, the system reports {len(told)}")
     if "hypervisor" in _system_text() and "cache.other" in found:
-        moved = "where the hypervisor moves cores, what passes between them may take three times as long"
-        spec.say(f"a virtual machine: {moved}, and memory varies with other guests; 10 % again is not promised")
+        moved = (
+            "where the hypervisor moves cores, what passes between them may take three times as"
+            " long"
+        )
+        spec.say(
+            f"a virtual machine: {moved}, and memory varies with other guests; 10 % again is not"
+            " promised"
+        )
     return made
 
 
@@ -300,7 +400,9 @@ _GIVEN: Mapping[str, Any] = {
 
 
 class HostChange(NamedTuple):
-    """A value of a machine then and now, in base units; absent where one of the two has no such cache."""
+    """A value of a machine then and now, in base units; absent where one of the two has no such
+    cache.
+    """
 
     path: str
     then: float | None
@@ -309,7 +411,8 @@ class HostChange(NamedTuple):
 
 
 def compared(file: Path, found: Mapping[str, HostValue]) -> list[HostChange]:
-    """Compare a machine with what is measured now: a value has changed if the intervals are apart, and it by over 10 %.
+    """Compare a machine with what is measured now: a value has changed if the intervals are apart,
+    and it by over 10 %.
 
     Raises
     ------
@@ -319,16 +422,24 @@ def compared(file: Path, found: Mapping[str, HostValue]) -> list[HostChange]:
     tree = library.load("machine", str(file))
     spec = validate(spec_model("machine", tree), tree)
     if not isinstance(spec, SharedMemorySpec) or (not found and _given(spec, "cache.hit") is None):
-        raise SpecError([Problem(str(file), 1, 1, "", "this is no machine that slipstick calibrate wrote")])
+        raise SpecError(
+            [Problem(str(file), 1, 1, "", "this is no machine that slipstick calibrate wrote")]
+        )
     changes = []
     for path in dict.fromkeys([*found, *_measured_paths(spec)] if found else ()):
         now, then = found.get(path), _given(spec, path)
         if now is None or then is None:
-            changes.append(HostChange(path, then.value if then else None, now.value if now else None, True))
+            changes.append(
+                HostChange(path, then.value if then else None, now.value if now else None, True)
+            )
             continue
         low, high = (end if end is not None else then.value for end in (then.low, then.high))
         apart = now.low > high or now.high < low
-        changes.append(HostChange(path, then.value, now.value, apart and abs(now.value / then.value - 1) > _NOISY))
+        changes.append(
+            HostChange(
+                path, then.value, now.value, apart and abs(now.value / then.value - 1) > _NOISY
+            )
+        )
     return changes
 
 
@@ -356,23 +467,39 @@ def _put(tables: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _source(path: str) -> str:
-    """Name the kernel that a value is from, by the longest part of its path, or by its last part."""
+    """Name the kernel that a value is from, by the longest part of its path, or by its last
+    part.
+    """
     first, _, _ = path.partition(".")
     if first == "barriers":
         return "barrier"
     last = path.rpartition(".")[2]
-    return _SOURCES.get(path) or (_SOURCES["size"] if last == "size" else _SOURCES.get(first)) or _SOURCES[last]
+    return (
+        _SOURCES.get(path)
+        or (_SOURCES["size"] if last == "size" else _SOURCES.get(first))
+        or _SOURCES[last]
+    )
 
 
 def told_caches() -> list[float]:
-    """List the sizes of the data caches of the first processor that Linux tells, from the nearest [B]; nothing elsewhere."""
+    """List the sizes of the data caches of the first processor that Linux tells, from the
+    nearest [B]; nothing elsewhere.
+    """
     folders = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
-    read = ([(folder / name).read_text().strip() for name in ("type", "size")] for folder in folders)
-    return [float(size[:-1]) * 1024 for kind, size in read if kind != "Instruction" and re.fullmatch(r"\d+K", size)]
+    read = (
+        [(folder / name).read_text().strip() for name in ("type", "size")] for folder in folders
+    )
+    return [
+        float(size[:-1]) * 1024
+        for kind, size in read
+        if kind != "Instruction" and re.fullmatch(r"\d+K", size)
+    ]
 
 
 def clock() -> float:
-    """Give the cycles of a second that the system reports of its first processor; a cycle of 1 ns where it reports none."""
+    """Return the cycles of a second that the system reports of its first processor; a cycle of 1
+    ns where it reports none.
+    """
     found = re.search(r"^cpu MHz\s*:\s*([\d.]+)", _system_text(), re.MULTILINE)
     return float(found[1]) * 1e6 if found else 1e9
 

@@ -1,10 +1,13 @@
-"""Kernels that take the time of memory, locks and barriers, compiled with numba and run without the interpreter's lock.
+"""Kernels that take the time of memory, locks and barriers, compiled with numba and run without the
+interpreter's lock.
 
-Every access depends on the value that the one before it read, which is zero: a processor waits for each, as in the model of
-a unit grain. Factors of the units of computing are arguments, so that no compiler shortens a chain of them. Words that
-processors share lie 128 bytes apart, in lines of their own.
+Every access depends on the value that the one before it read, which is zero: a processor waits for
+each, as in the model of a unit grain. Factors of the units of computing are arguments, so that no
+compiler shortens a chain of them. Words that processors share lie 128 bytes apart, in lines of
+their own.
 
-Source of the locks and barriers: Mellor-Crummey and Scott, ACM Transactions on Computer Systems 9(1), 1991.
+Source of the locks and barriers: Mellor-Crummey and Scott, ACM Transactions on Computer Systems
+9(1), 1991.
 """
 
 from __future__ import annotations
@@ -32,8 +35,8 @@ WORDS = _SLOTS + _APART * MOST_PARTIES
 TAS, TTAS, TICKET, ARRAY, MCS = range(1, 6)
 CENTRAL, DISSEMINATION = 1, 2
 TICKS = 17
-"""Numbers that a kernel is given: seconds and nanoseconds of eight clocks, and the outcome of the gauge. Before the kernel runs, the
-first is the seed of its addresses."""
+"""Numbers that a kernel is given: seconds and nanoseconds of eight clocks, and the outcome of the
+gauge. Before the kernel runs, the first is the seed of its addresses."""
 PAGE, VISIT, _LAST_LINE = 4096, 16, 63
 """Bytes of a page, lines that a visit reads, and the last line of a page."""
 _GAUGE = 20_000
@@ -47,13 +50,17 @@ def _compiled(function: F) -> F:
 
 
 def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
-    """Make an atomic operation on a word of an array of whole numbers, with a number of arguments."""
+    """Make an atomic operation on a word of an array of whole numbers, with a number of
+    arguments.
+    """
     types = numba.types
 
     def typed(context: Any, array: Any, at: Any, *numbers: Any) -> Any:
         def code(target: Any, builder: Any, signature: Any, values: Any) -> Any:
             made = target.make_array(signature.args[0])(target, builder, values[0])
-            pointer = cgutils.get_item_pointer(target, builder, signature.args[0], made, [values[1]], wraparound=False)
+            pointer = cgutils.get_item_pointer(
+                target, builder, signature.args[0], made, [values[1]], wraparound=False
+            )
             return emit(builder, pointer, *values[2:])
 
         return types.int64(array, types.intp, *[types.int64] * arguments), code
@@ -77,18 +84,26 @@ def _swap_if(builder: Any, pointer: Any, old: Any, new: Any) -> Any:
 
 _load = _atomic(0, lambda builder, pointer: builder.load_atomic(pointer, "acquire", 8))
 _put = _atomic(1, _store)
-_swap = _atomic(1, lambda builder, pointer, value: builder.atomic_rmw("xchg", pointer, value, "seq_cst"))
-_add = _atomic(1, lambda builder, pointer, value: builder.atomic_rmw("add", pointer, value, "seq_cst"))
+_swap = _atomic(
+    1, lambda builder, pointer, value: builder.atomic_rmw("xchg", pointer, value, "seq_cst")
+)
+_add = _atomic(
+    1, lambda builder, pointer, value: builder.atomic_rmw("add", pointer, value, "seq_cst")
+)
 _compare = _atomic(2, _swap_if)
 
 
-_now = numba.types.ExternalFunction("clock_gettime", numba.types.int32(numba.types.int32, numba.types.intp))
+_now = numba.types.ExternalFunction(
+    "clock_gettime", numba.types.int32(numba.types.int32, numba.types.intp)
+)
 _ELAPSED, _USED = time.CLOCK_MONOTONIC, time.CLOCK_THREAD_CPUTIME_ID
 
 
 @_compiled
 def _gauge(ticks: Array, at: int) -> None:
-    """Take the time of six chains of operations at once, longer while a hardware thread of another guest uses the core."""
+    """Take the time of six chains of operations at once, longer while a hardware thread of
+    another guest uses the core.
+    """
     one = ticks[0]
     two, three, four, five, six = one + 1, one + 2, one + 3, one + 5, one + 7
     _now(_ELAPSED, ticks.ctypes.data + 8 * at)
@@ -120,7 +135,9 @@ def _end(ticks: Array) -> None:
 
 @_compiled
 def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
-    """Acquire a lock once `zero` is known; give what was read last, of which conditions leave a bit open to the compiler."""
+    """Acquire a lock once `zero` is known; give what was read last, of which conditions leave a
+    bit open to the compiler.
+    """
     seen, mine = np.int64(1), np.int64(0)
     if kind == TAS:
         while seen & 1:
@@ -192,11 +209,13 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
 
     Parameters
     ----------
-    plan : parties, elements, accesses, whether they write, units of computing, lock, units in the section, barrier,
-        reads before the clock is read, and the two numbers of a unit of computing
+    plan : parties, elements, accesses, whether they write, units of computing, lock, units in the
+        section, barrier, reads before the clock is read, and the two numbers of a unit of computing
     ticks : `TICKS` numbers
     """
-    parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = plan
+    parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = (
+        plan
+    )
     state, value, done = np.uint64(ticks[0]), np.int64(0), 0
     many = np.uint64(elements)
     for _ in range(warm):  # what another program has put out of the caches comes back
@@ -236,17 +255,23 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
 
 @_compiled
 def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks: Array) -> Any:
-    """Read a quarter of the lines of a page at random: few reads have to find their page, and few are fetched ahead."""
+    """Read a quarter of the lines of a page at random: few reads have to find their page, and
+    few are fetched ahead.
+    """
     state, value = np.uint64(ticks[0]), np.int64(0)
     for turn in range(-warm, turns):
         if turn == 0:
             _begin(words, 1, ticks)
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        first = np.int64(((state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)) * (PAGE // 8)
+        first = np.int64(((state >> np.uint64(32)) * np.uint64(pages)) >> np.uint64(32)) * (
+            PAGE // 8
+        )
         start = np.int64(state >> np.uint64(40))
         line = start
         for _ in range(VISIT):
-            line = (line * 1229 + 2 * (start >> 3) + 1) & _LAST_LINE  # each line once in 64, as 1229 = 1 modulo 4
+            line = (
+                line * 1229 + 2 * (start >> 3) + 1
+            ) & _LAST_LINE  # each line once in 64, as 1229 = 1 modulo 4
             mixed = ((line ^ (line >> 3)) * 45 + start) & _LAST_LINE
             value = memory[first + 8 * (mixed ^ (mixed >> 4)) + value]
     _end(ticks)
@@ -254,7 +279,9 @@ def visits(memory: Array, words: Array, pages: int, warm: int, turns: int, ticks
 
 
 @_compiled
-def pairs(memory: Array, words: Array, blocks: int, per_block: int, stride: int, turns: int, ticks: Array) -> Any:
+def pairs(
+    memory: Array, words: Array, blocks: int, per_block: int, stride: int, turns: int, ticks: Array
+) -> Any:
     """Read the first element of a block at random, then the one `stride` elements further."""
     state, value = np.uint64(ticks[0]), np.int64(0)
     _begin(words, 1, ticks)
@@ -269,9 +296,18 @@ def pairs(memory: Array, words: Array, blocks: int, per_block: int, stride: int,
 
 @_compiled
 def stream(
-    memory: Array, words: Array, parties: int, first: int, piece: int, pieces: int, turns: int, ticks: Array
+    memory: Array,
+    words: Array,
+    parties: int,
+    first: int,
+    piece: int,
+    pieces: int,
+    turns: int,
+    ticks: Array,
 ) -> Any:
-    """Add up consecutive elements, a piece in a turn, which processor and caches may fetch ahead."""
+    """Add up consecutive elements, a piece in a turn, which processor and caches may fetch
+    ahead.
+    """
     value = np.int64(0)
     _begin(words, parties, ticks)
     for turn in range(turns):

@@ -1,4 +1,6 @@
-"""Times of kernels on the cores of this host: processor time of a thread beside elapsed time, disturbed repetitions left out."""
+"""Times of kernels on the cores of this host: processor time of a thread beside elapsed time,
+disturbed repetitions left out.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,21 @@ LEAST_SHARE = 0.97
 LEAST, MOST = 5, 21
 """Undisturbed repetitions that a value needs, and that it gets where there is time."""
 MOST_PACE = 1.15
-"""Of the gauge's least time on a core, up to which the core's hardware is taken as free: a thread of another guest on the same core,
-which the system cannot see, makes the gauge take 1.4 to 1.7 times as long, a free lock 1.9 times, and a chain 1.01 times."""
+"""Of the gauge's least time on a core, up to which the core's hardware is taken as free: a thread
+of another guest on the same core, which the system cannot see, makes the gauge take 1.4 to 1.7
+times as long, a free lock 1.9 times, and a chain 1.01 times."""
 LENGTH = 0.0015
 """Of a repetition, shorter than the slice of time that a scheduler gives [s]."""
 REST = 0.02
-"""At most, after a disturbed repetition: a scheduler runs a thread that has rested at once, and for longer [s]."""
+"""At most, after a disturbed repetition: a scheduler runs a thread that has rested at once, and
+for longer [s].
+"""
 PATIENCE = 8.0
 """With the cores busy all the time, until a kernel is given up [s]."""
 PASSES = 7
-"""Times that all kernels are run in turn, so that a slow change of the host is in every interval."""
+"""Times that all kernels are run in turn, so that a slow change of the host is in every
+interval.
+"""
 _LARGE_PAGE = 2 << 20
 
 
@@ -45,7 +52,8 @@ class Timing:
     seconds : of one operation, in each undisturbed repetition [s]
     per : operations of one turn of the kernel
     disturbed : repetitions that were left out
-    crowded : times of repetitions during which others used the hardware of a core, which count if there are too few without [s]
+    crowded : times of repetitions during which others used the hardware of a core, which count if
+        there are too few without [s]
     turns : of the kernel in a repetition
     """
 
@@ -59,11 +67,15 @@ class Timing:
 
 
 KernelCall = Callable[[int, int, Array], Any]
-"""A kernel, called with the rank of a core, a number of turns, and the numbers over which the clocks are written."""
+"""A kernel, called with the rank of a core, a number of turns, and the numbers over which the
+clocks are written.
+"""
 
 
 class TimedKernel(NamedTuple):
-    """A kernel that is to be timed on a number of cores, and what to do before, so that caches are as they will stay."""
+    """A kernel that is to be timed on a number of cores, and what to do before, so that caches
+    are as they will stay.
+    """
 
     timing: Timing
     kernel: KernelCall
@@ -90,8 +102,14 @@ class Cores:
         from slipstick_measure.calibration import kernels
 
         self.cores, self.kernels = cores, kernels
-        large = hasattr(mmap, "MADV_HUGEPAGE")  # so that pages are found faster; only private memory gets such
-        space = mmap.mmap(-1, size + _LARGE_PAGE, **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if large else {}))
+        large = hasattr(
+            mmap, "MADV_HUGEPAGE"
+        )  # so that pages are found faster; only private memory gets such
+        space = mmap.mmap(
+            -1,
+            size + _LARGE_PAGE,
+            **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if large else {}),
+        )
         if large:
             space.madvise(mmap.MADV_HUGEPAGE)
         whole = np.frombuffer(space, dtype=np.int64)
@@ -100,7 +118,9 @@ class Cores:
         self.memory[:] = 0
         self.chance = np.random.default_rng(1)
         self.words = np.zeros(kernels.WORDS, dtype=np.int64)
-        self.threads = [ThreadPoolExecutor(1, initializer=_bind, initargs=(core,)) for core in cores]
+        self.threads = [
+            ThreadPoolExecutor(1, initializer=_bind, initargs=(core,)) for core in cores
+        ]
         self.gauge = np.full(len(cores), np.inf)  # least time on each core [s]
 
     def close(self) -> None:
@@ -109,16 +129,25 @@ class Cores:
             each.shutdown()
 
     def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
-        """Run a kernel on some cores; give its time on the first, the least share that a thread ran, and the gauge over its least."""
+        """Run a kernel on some cores; give its time on the first, the least share that a thread
+        ran, and the gauge over its least.
+        """
         ticks = self.chance.integers(1 << 62, size=(parties, self.kernels.TICKS))
         self.words[:] = 0
-        found = [each.submit(kernel, rank, turns, ticks[rank]) for rank, each in enumerate(self.threads[:parties])]
+        found = [
+            each.submit(kernel, rank, turns, ticks[rank])
+            for rank, each in enumerate(self.threads[:parties])
+        ]
         for each in found:
             each.result()
         begun, used, ended, spent, *gauged = (ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)).T
         elapsed, gauges = ended - begun, np.array([gauged[1] - gauged[0], gauged[3] - gauged[2]])
         self.gauge[:parties] = np.minimum(self.gauge[:parties], gauges.min(axis=0))
-        return float(elapsed[0]), float(min((spent - used) / elapsed)), float(np.max(gauges / self.gauge[:parties]))
+        return (
+            float(elapsed[0]),
+            float(min((spent - used) / elapsed)),
+            float(np.max(gauges / self.gauge[:parties])),
+        )
 
     def measure(self, run: TimedKernel, seconds: float) -> None:
         """Repeat a kernel, and add to its times, for about a number of seconds.
@@ -133,7 +162,9 @@ class Cores:
         self.once(run.kernel, run.parties, 1)  # which compiles it as well
         end, wanted = time.perf_counter() + seconds, len(timing.seconds) + MOST // PASSES
         while len(timing.seconds) < wanted:
-            if (now := time.perf_counter()) > end and len(timing.seconds) + len(timing.crowded) >= LEAST:
+            if (now := time.perf_counter()) > end and len(timing.seconds) + len(
+                timing.crowded
+            ) >= LEAST:
                 return
             if now > end + PATIENCE:
                 self._refuse(timing)
@@ -144,14 +175,17 @@ class Cores:
                 timing.disturbed += 1
                 time.sleep(self.chance.uniform(0.1, 1.0) * REST)
             else:
-                (timing.seconds if pace < MOST_PACE else timing.crowded).append(elapsed / timing.turns / timing.per)
+                (timing.seconds if pace < MOST_PACE else timing.crowded).append(
+                    elapsed / timing.turns / timing.per
+                )
 
     @staticmethod
     def _refuse(timing: Timing) -> NoReturn:
         many = timing.disturbed + len(timing.seconds)
         raise NoAnswerError(
-            f"other programs use the cores: {timing.disturbed} of {many} repetitions of the kernel {timing.kernel} were "
-            f"disturbed, and {LEAST} undisturbed ones are needed; end them, name other --cores, or give more --seconds"
+            f"other programs use the cores: {timing.disturbed} of {many} repetitions of the kernel"
+            f" {timing.kernel} were disturbed, and {LEAST} undisturbed ones are needed; end them,"
+            " name other --cores, or give more --seconds"
         )
 
 

@@ -1,1 +1,3 @@
-"""COMMANDS FOR MEASURED DATA: `measured`, `record`, `trace` and `fit`, `import`, and `calibrate`."""
+"""COMMANDS FOR MEASURED DATA: `measured`, `record`, `trace` and `fit`, `import`, and
+`calibrate`.
+"""

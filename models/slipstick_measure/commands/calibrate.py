@@ -25,25 +25,46 @@ GOAL = 0.25
 
 
 @click.command()
-@click.option("-o", "--out", metavar="SPEC", type=click.Path(path_type=Path), help="Machine to write.")
-@click.option("--check", "known", metavar="SPEC", type=click.Path(path_type=Path), help="Measure again, and compare.")
-@click.option("--seconds", type=click.FloatRange(1, 3600), default=60.0, show_default=True, help="Time to take, about.")
+@click.option(
+    "-o", "--out", metavar="SPEC", type=click.Path(path_type=Path), help="Machine to write."
+)
+@click.option(
+    "--check",
+    "known",
+    metavar="SPEC",
+    type=click.Path(path_type=Path),
+    help="Measure again, and compare.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 3600),
+    default=60.0,
+    show_default=True,
+    help="Time to take, about.",
+)
 @click.option("--cores", metavar="N,...", help="Cores to use. [all that this process may use]")
 @json_option
-def calibrate(out: Path | None, known: Path | None, seconds: float, cores: str | None, as_json: bool) -> int:
-    """Measure this host: computing, caches, memory, locks and barriers, as a machine for shared-memory models.
+def calibrate(
+    out: Path | None, known: Path | None, seconds: float, cores: str | None, as_json: bool
+) -> int:
+    """Measure this host: computing, caches, memory, locks and barriers, as a machine for
+    shared-memory models.
 
-    Every value has an interval. Repetitions that other programs disturb are left out and counted; where too few are left, nothing
-    is written. Grains that the machine is not made of are predicted and compared.
+    Every value has an interval. Repetitions that other programs disturb are left out and counted;
+    where too few are left, nothing is written. Grains that the machine is not made of are predicted
+    and compared.
 
     \b
     Examples:
-      slipstick calibrate -o host.yaml
-      slipstick solve grain/unit --machine host.yaml --set elements=1000000 --set pattern=random --set competitors=1
-      slipstick calibrate --check host.yaml --cores 0,1
+      slipstick calibrate -o host.yaml slipstick solve grain/unit --machine host.yaml --set
+      elements=1000000 --set pattern=random --set competitors=1 slipstick calibrate --check
+      host.yaml --cores 0,1
     """
     if (out is None) == (known is None):
-        refuse("calibrate", "say one of --out SPEC, to write a machine, and --check SPEC, to compare one")
+        refuse(
+            "calibrate",
+            "say one of --out SPEC, to write a machine, and --check SPEC, to compare one",
+        )
     from slipstick.report.formatting import terminal_blocks
     from slipstick.results.question import as_data
     from slipstick_measure.calibration.analysis import estimates
@@ -57,7 +78,10 @@ def calibrate(out: Path | None, known: Path | None, seconds: float, cores: str |
         check_new(out)
     before = None if known is None else compared(known, {})
     calibration = Calibration(numbers, seconds)
-    click.echo(f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s", err=True)
+    click.echo(
+        f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
+        err=True,
+    )
     timings, grains = calibration.timings(), calibration.grains()
     found = estimates(timings, clock())
     spec = machine_spec(found, timings, clock(), len(numbers), str(out or known))
@@ -68,26 +92,40 @@ def calibrate(out: Path | None, known: Path | None, seconds: float, cores: str |
     if as_json:
         values = {path: each._asdict() for path, each in found.items()}
         print_json(
-            {"values": as_data(values), "changes": as_data([each._asdict() for each in changes]), "grains": predicted}
+            {
+                "values": as_data(values),
+                "changes": as_data([each._asdict() for each in changes]),
+                "grains": predicted,
+            }
         )
     else:
         table = _values_table(found) if out is not None else _changes_table(changes)
         words = spec.words + ([] if before is None else [_verdict(changes)])
         words += [_judged(predicted)] + ([] if out is None else [f"The machine is in {out}."])
         grain_table = [_grains_table(predicted)] if predicted else []
-        click.echo(terminal_blocks([table, *grain_table, [each for each in words if each]]), nl=False)
+        click.echo(
+            terminal_blocks([table, *grain_table, [each for each in words if each]]), nl=False
+        )
     return NO_ANSWER if any(each.changed for each in changes) else DONE
 
 
 def _cores(text: str | None) -> list[int]:
-    known = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    known = (
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else list(range(os.cpu_count() or 1))
+    )
     if text is None:
         return known
     words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() and int(word[:9]) in known for word in words) or len(set(words)) < len(
-        words
-    ):
-        refuse("--cores", f"write different cores of {', '.join(map(str, known))}, such as {known[0]}; got {text!r}")
+    if not all(
+        word.isascii() and word.isdigit() and int(word[:9]) in known for word in words
+    ) or len(set(words)) < len(words):
+        refuse(
+            "--cores",
+            f"write different cores of {', '.join(map(str, known))}, such as {known[0]}; got"
+            f" {text!r}",
+        )
     return [int(word) for word in words]
 
 
@@ -102,7 +140,14 @@ def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[st
         time = solve("grain/unit", dict(each.given), machine=machine).values["time"].value
         measured = float(np.quantile(each.seconds, QUARTER))
         error = time / measured - 1
-        rows.append({"grain": dict(each.given), "measured": measured, "predicted": float(time), "error": float(error)})
+        rows.append(
+            {
+                "grain": dict(each.given),
+                "measured": measured,
+                "predicted": float(time),
+                "error": float(error),
+            }
+        )
     return rows
 
 
@@ -111,12 +156,19 @@ def _judged(predicted: Sequence[dict[str, Any]]) -> str:
         return ""
     error = statistics.median(abs(each["error"]) for each in predicted)
     verdict = "" if error <= GOAL else f", above the goal of {GOAL:.0%}: take its answers with care"
-    return f"{len(predicted)} grains that it is not made of are predicted with a median error of {error:.0%}{verdict}"
+    return (
+        f"{len(predicted)} grains that it is not made of are predicted with a median error of"
+        f" {error:.0%}{verdict}"
+    )
 
 
 def _verdict(changes: Sequence[HostChange]) -> str:
     changed = [each.path for each in changes if each.changed]
-    return f"changed: {', '.join(changed)}" if changed else "nothing has changed beyond intervals and 10 %"
+    return (
+        f"changed: {', '.join(changed)}"
+        if changed
+        else "nothing has changed beyond intervals and 10 %"
+    )
 
 
 def _values_table(found: Mapping[str, HostValue]) -> TextTable:
@@ -131,7 +183,10 @@ def _changes_table(changes: Sequence[HostChange]) -> TextTable:
 
     rows = []
     for each in changes:
-        then, now = (_shown(each.path, value) if value is not None else "-" for value in (each.then, each.now))
+        then, now = (
+            _shown(each.path, value) if value is not None else "-"
+            for value in (each.then, each.now)
+        )
         share = f"{each.now / each.then - 1:+.1%}" if each.now is not None and each.then else ""
         rows.append([each.path, then, now, share, "changed" if each.changed else ""])
     return TextTable(["value", "then", "now", "change", ""], rows, (1, 2, 3))
@@ -141,10 +196,16 @@ def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
     from slipstick.report.formatting import TextTable
 
     def words(grain: Mapping[str, Any]) -> str:
-        return ", ".join(f"{key} {value}" for key, value in grain.items() if value not in (0, "random"))
+        return ", ".join(
+            f"{key} {value}" for key, value in grain.items() if value not in (0, "random")
+        )
 
     rows = [
-        [words(each["grain"]), *(_shown("", each[key]) for key in ("measured", "predicted")), f"{each['error']:+.1%}"]
+        [
+            words(each["grain"]),
+            *(_shown("", each[key]) for key in ("measured", "predicted")),
+            f"{each['error']:+.1%}",
+        ]
         for each in predicted
     ]
     return TextTable(["grain", "measured", "predicted", "error"], rows, (1, 2, 3))

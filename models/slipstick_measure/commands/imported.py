@@ -11,17 +11,41 @@ from slipstick.cli.console import DONE, json_option, model_limit_option, print_j
 
 
 @click.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("-o", "--out", required=True, metavar="SPEC", type=click.Path(path_type=Path), help="Spec to write.")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    metavar="SPEC",
+    type=click.Path(path_type=Path),
+    help="Spec to write.",
+)
 @click.option(
     "--format",
     "format_",
     metavar="FORMAT",
-    help="osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jsim, jmva, lqn, pdq. [told from the content]",
+    help=(
+        "osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jsim, jmva, lqn, pdq. [told"
+        " from the content]"
+    ),
 )
-@click.option("--placement", metavar="PLACE", help="Of two processes that exchange messages: node, switch, network.")
-@click.option("--extends", metavar="MACHINE", help="Machine that has what a benchmark of its memory does not tell.")
-@click.option("--processors", type=click.IntRange(1), help="Processors or threads, where the file does not say.")
+@click.option(
+    "--placement",
+    metavar="PLACE",
+    help="Of two processes that exchange messages: node, switch, network.",
+)
+@click.option(
+    "--extends",
+    metavar="MACHINE",
+    help="Machine that has what a benchmark of its memory does not tell.",
+)
+@click.option(
+    "--processors",
+    type=click.IntRange(1),
+    help="Processors or threads, where the file does not say.",
+)
 @click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")
 @model_limit_option
 @json_option
@@ -35,10 +59,12 @@ def import_(
     unit: str | None,
     as_json: bool,
 ) -> int:
-    """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a queueing network.
+    """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a
+    queueing network.
 
-    FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together one network), STREAM, HPCG or
-    Intel MLC (values over a machine), perf stat (an activity), or a model of JMT (JMVA, JSIM), LQNS (LQNX, an activity) or PDQ.
+    FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together
+    one network), STREAM, HPCG or Intel MLC (values over a machine), perf stat (an activity), or a
+    model of JMT (JMVA, JSIM), LQNS (LQNX, an activity) or PDQ.
 
     \b
     Examples:

@@ -1,4 +1,6 @@
-"""The commands for measured data: what runs and traces say, models fitted to runs, and how such files are read."""
+"""The commands for measured data: what runs and traces say, models fitted to runs, and how such
+files are read.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,18 @@ if TYPE_CHECKING:
 
 
 _DATA_OPTIONS = (
-    click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)),
+    click.argument(
+        "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+    ),
     click.option(
         "--format",
         "format_",
         metavar="FORMAT",
-        help="csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, osu, imb, perftest, "
-        "netgauge, pop, profile, or of a trace: chrome, paraver, timehist, records, otf2. [told from the content]",
+        help=(
+            "csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, osu, imb, perftest,"
+            " netgauge, pop, profile, or of a trace: chrome, paraver, timehist, records, otf2."
+            " [told from the content]"
+        ),
     ),
     click.option(
         "--column",
@@ -49,15 +56,32 @@ _DATA_OPTIONS = (
     ),
     click.option("--unit", metavar="UNIT", help="Unit of times in files without units, such as s."),
     click.option(
-        "--processors", metavar="N,...", help="Processors of files that do not say, one for all or one a file."
+        "--processors",
+        metavar="N,...",
+        help="Processors of files that do not say, one for all or one a file.",
     ),
-    click.option("--time", "times", metavar="T,...", help="Elapsed time of such files, such as '3.2 s'."),
     click.option(
-        "--size", metavar="N", help="Size of the problem in such files; a fit takes the runs of this size only."
+        "--time", "times", metavar="T,...", help="Elapsed time of such files, such as '3.2 s'."
     ),
-    click.option("--statistic", metavar="NAME", default="median", help="Of repetitions: median, mean, min. [median]"),
-    click.option("--region", metavar="NAME", help="Part of the program to account for. [the whole]"),
-    click.option("--timer", metavar="T", help="Cost of the timer at each event, contained in the waits: '15 us'."),
+    click.option(
+        "--size",
+        metavar="N",
+        help="Size of the problem in such files; a fit takes the runs of this size only.",
+    ),
+    click.option(
+        "--statistic",
+        metavar="NAME",
+        default="median",
+        help="Of repetitions: median, mean, min. [median]",
+    ),
+    click.option(
+        "--region", metavar="NAME", help="Part of the program to account for. [the whole]"
+    ),
+    click.option(
+        "--timer",
+        metavar="T",
+        help="Cost of the timer at each event, contained in the waits: '15 us'.",
+    ),
     model_limit_option,
 )
 
@@ -66,12 +90,19 @@ _DATA_OPTIONS = (
 @with_options(_DATA_OPTIONS)
 @json_option
 def measured(
-    files: Sequence[Path], statistic: str, region: str | None, timer: str | None, as_json: bool, **told: Any
+    files: Sequence[Path],
+    statistic: str,
+    region: str | None,
+    timer: str | None,
+    as_json: bool,
+    **told: Any,
 ) -> int:
-    """Account for the time in measured runs: speed-up, processors lost by cause, assumptions checked.
+    """Account for the time in measured runs: speed-up, processors lost by cause, assumptions
+    checked.
 
-    FILE is a table (p, n, region, metric, unit, value, repetition), Extra-P text or JSON, a table of POP metrics, the
-    output of perf stat -x or perf lock contention, a profile in YAML, or a trace as `slipstick trace` reads it.
+    FILE is a table (p, n, region, metric, unit, value, repetition), Extra-P text or JSON, a table
+    of POP metrics, the output of perf stat -x or perf lock contention, a profile in YAML, or a
+    trace as `slipstick trace` reads it.
 
     \b
     Examples:
@@ -86,9 +117,16 @@ def measured(
 
     found = account(read_data(files, **told), statistic, region, _quantity("--timer", timer))
     if as_json:
-        print_json({"answers": list(map(answer_document, found.answers)), "notes": plain_problems(found.notes)})
+        print_json(
+            {
+                "answers": list(map(answer_document, found.answers)),
+                "notes": plain_problems(found.notes),
+            }
+        )
     else:
-        click.echo(measured_text(found.answers, found.title, found.source, found.statistic), nl=False)
+        click.echo(
+            measured_text(found.answers, found.title, found.source, found.statistic), nl=False
+        )
         click.echo(notes_text(found.notes), nl=False, err=True)
     return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
 
@@ -133,7 +171,10 @@ def _mapping(text: str) -> tuple[str, str]:
     ours, equals, theirs = text.partition("=")
     known = ("p", "n", "region", "metric", "unit", "value", "repetition", "processor")
     if not (equals and theirs and ours.strip() in known):
-        refuse("--column", f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(known)}; got {text!r}")
+        refuse(
+            "--column",
+            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(known)}; got {text!r}",
+        )
     return ours.strip(), theirs.strip()
 
 
@@ -162,20 +203,49 @@ def _quantity(option: str, word: str | None, dimension: str = "TIME") -> float |
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option(
-    "--format", "format_", metavar="FORMAT", help="chrome, paraver, timehist, records, otf2. [told from the content]"
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
-@click.option("--unit", metavar="UNIT", help="Unit of times in a table of records whose header has none, such as us.")
-@click.option("--only", metavar="TEXT", help="Take the processors whose names have this part. [all]")
-@click.option("--useful", metavar="NAME,...", default="", help="Activities that are useful work. [all but waits]")
-@click.option("--from", "first", metavar="T", help="Begin at this time, counted from the first event. [0 s]")
-@click.option("--to", "last", metavar="T", help="End at this time, counted likewise. [the last event]")
-@click.option("--window", metavar="T", help="Length of a window, such as '5 ms'. [a fortieth of the trace]")
-@click.option("--machine", metavar="M", help="Machine whose network the accesses go through, for contention.")
-@click.option("--view", type=click.Choice(VIEWS), default="utilization", help="What to draw. [utilization]")
 @click.option(
-    "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw a view into a .png or .svg file."
+    "--format",
+    "format_",
+    metavar="FORMAT",
+    help="chrome, paraver, timehist, records, otf2. [told from the content]",
+)
+@click.option(
+    "--unit",
+    metavar="UNIT",
+    help="Unit of times in a table of records whose header has none, such as us.",
+)
+@click.option(
+    "--only", metavar="TEXT", help="Take the processors whose names have this part. [all]"
+)
+@click.option(
+    "--useful",
+    metavar="NAME,...",
+    default="",
+    help="Activities that are useful work. [all but waits]",
+)
+@click.option(
+    "--from", "first", metavar="T", help="Begin at this time, counted from the first event. [0 s]"
+)
+@click.option(
+    "--to", "last", metavar="T", help="End at this time, counted likewise. [the last event]"
+)
+@click.option(
+    "--window", metavar="T", help="Length of a window, such as '5 ms'. [a fortieth of the trace]"
+)
+@click.option(
+    "--machine", metavar="M", help="Machine whose network the accesses go through, for contention."
+)
+@click.option(
+    "--view", type=click.Choice(VIEWS), default="utilization", help="What to draw. [utilization]"
+)
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw a view into a .png or .svg file.",
 )
 @model_limit_option
 @json_option
@@ -193,10 +263,12 @@ def trace(
     picture: Path | None,
     as_json: bool,
 ) -> int:
-    """Show traces: the account of time, accesses, concurrency, utilization and work by window, contention.
+    """Show traces: the account of time, accesses, concurrency, utilization and work by window,
+    contention.
 
-    FILE is Chrome trace JSON (also of `slipstick solve --timeline`), Paraver .prv, the output of perf sched timehist, a table
-    of records (time, processor, event, source, destination, count) in CSV or Parquet, or an OTF2 archive.
+    FILE is Chrome trace JSON (also of `slipstick solve --timeline`), Paraver .prv, the output of
+    perf sched timehist, a table of records (time, processor, event, source, destination, count) in
+    CSV or Parquet, or an OTF2 archive.
 
     \b
     Examples:
@@ -211,7 +283,9 @@ def trace(
     from slipstick_measure.traces.views import network_called, views_of
 
     network = network_called(machine, Library()) if machine else None
-    width, begin, end = (_quantity(*each) for each in (("--window", window), ("--from", first), ("--to", last)))
+    width, begin, end = (
+        _quantity(*each) for each in (("--window", window), ("--from", first), ("--to", last))
+    )
     shown = {}
     for file in files:
         found = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
@@ -220,16 +294,23 @@ def trace(
         from slipstick.report.write import write_picture
 
         if view == "contention" and not any(each.contention for each in shown.values()):
-            refuse("--view contention", "nothing waits in the trace; name --machine, whose network accesses go through")
+            refuse(
+                "--view contention",
+                "nothing waits in the trace; name --machine, whose network accesses go through",
+            )
 
-        write_picture(lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture)
+        write_picture(
+            lambda: draw_traces(shown, view, ", ".join(file.name for file in files)), picture
+        )
         click.echo(f"wrote {picture}", err=True)
     if as_json:
         print_json({"traces": as_data(shown)})
     else:
         for each in shown.values():
             click.echo(trace_text(each), nl=len(files) > 1)
-    click.echo(notes_text(note for each in shown.values() for note in each.notes), nl=False, err=True)
+    click.echo(
+        notes_text(note for each in shown.values() for note in each.notes), nl=False, err=True
+    )
     return NO_ANSWER if any(each.answer.failed for each in shown.values()) else DONE
 
 
@@ -240,18 +321,34 @@ _FIT_OPTIONS = (
         metavar="NAME,...",
         help="Families to fit, and at most one model: a name, or a file. [all families]",
     ),
-    click.option("--free", metavar="PATH[=LOW..HIGH],...", help="Parameters of the model that are free."),
-    click.option("--population", metavar="PATH", help="Number in the model that is the number of processors. [found]"),
-    click.option("--size-of", "size_path", metavar="PATH", help="Number in the model that is the size of the problem."),
+    click.option(
+        "--free", metavar="PATH[=LOW..HIGH],...", help="Parameters of the model that are free."
+    ),
+    click.option(
+        "--population",
+        metavar="PATH",
+        help="Number in the model that is the number of processors. [found]",
+    ),
+    click.option(
+        "--size-of",
+        "size_path",
+        metavar="PATH",
+        help="Number in the model that is the size of the problem.",
+    ),
     click.option(
         "--cycles",
         type=click.IntRange(1),
         help="Cycles of the model in the measured work. [its time is the measured one]",
     ),
     click.option(
-        "--with", "method", metavar="METHOD", help="Method that solves the model. [mean-value where anything waits]"
+        "--with",
+        "method",
+        metavar="METHOD",
+        help="Method that solves the model. [mean-value where anything waits]",
     ),
-    click.option("--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."),
+    click.option(
+        "--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."
+    ),
     click.option(
         "--efficiency",
         metavar="E",
@@ -259,24 +356,38 @@ _FIT_OPTIONS = (
         help="What the most processors keep, and the size needed gives. [75%]",
     ),
     click.option("--intervals", type=click.Choice(["bootstrap", "profile"]), help="[profile]"),
-    click.option("--seed", type=click.IntRange(0), default=1, help="Of the random streams of the bootstrap. [1]"),
     click.option(
-        "--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the fits into a .png or .svg file."
+        "--seed",
+        type=click.IntRange(0),
+        default=1,
+        help="Of the random streams of the bootstrap. [1]",
+    ),
+    click.option(
+        "--picture",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Draw the fits into a .png or .svg file.",
     ),
 )
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
-    "--out", "-o", default="profile.yaml", show_default=True, type=click.Path(dir_okay=False), help="Profile."
+    "--out",
+    "-o",
+    default="profile.yaml",
+    show_default=True,
+    type=click.Path(dir_okay=False),
+    help="Profile.",
 )
 @click.option("--title", default="", help="Title of the profile. [the command]")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def record(out: str, title: str, command: Sequence[str]) -> int:
-    """Run COMMAND, a Python program, and record where its threads and processes wait, for `slipstick measured`.
+    """Run COMMAND, a Python program, and record where its threads and processes wait, for
+    `slipstick measured`.
 
-    Locks, conditions, barriers, queues and joins of `threading`, `queue` and `multiprocessing` are timed, without a change in
-    the program. The status is that of the program.
+    Locks, conditions, barriers, queues and joins of `threading`, `queue` and `multiprocessing` are
+    timed, without a change in the program. The status is that of the program.
 
     \b
     Examples:
@@ -290,7 +401,11 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
     except FileNotFoundError as error:
         if error.filename != command[0]:
             raise
-        refuse("COMMAND", f"there is no program {command[0]!r}; write it as in a shell, such as: python program.py")
+        refuse(
+            "COMMAND",
+            f"there is no program {command[0]!r}; write it as in a shell, such as: python"
+            " program.py",
+        )
     except ValueError as error:
         refuse("COMMAND", str(error))
     click.echo(f"{out}: where it waited; slipstick measured {out} shows it", err=True)
@@ -315,14 +430,15 @@ def fit(
 ) -> int:
     """Fit models to measured times: how far the program scales, and how sure that is.
 
-    FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl, queue-1, queue-2,
-    phase-barrier, latency, power-log. A model of your own is fitted beside them, some of its parameters free.
+    FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl,
+    queue-1, queue-2, phase-barrier, latency, power-log. A model of your own is fitted beside them,
+    some of its parameters free.
 
     \b
     Examples:
-      slipstick fit timings.csv --at 64,128 --picture fits.png
-      slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
-      slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
+      slipstick fit timings.csv --at 64,128 --picture fits.png slipstick fit experiment.json --unit
+      s --model usl,queue-1 --at 64 slipstick fit cycles.csv --model lock-and-bus --free
+      parameters.work,parameters.critical=0.1ms..1s
     """
     from slipstick.report.write import write_picture
     from slipstick.results.question import as_data
@@ -333,9 +449,14 @@ def fit(
 
     unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
     if unused:
-        refuse("fit", "every repetition counts, as it was measured; leave out --statistic and --timer")
+        refuse(
+            "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
+        )
     p = [float(_whole(word, "--at") or 1) for word in _words(wanted)]
-    asked = {key: told.pop(key) for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")}
+    asked = {
+        key: told.pop(key)
+        for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")
+    }
     families = _families(**asked)
     runs = read_data(files, **told)
     size = _quantity("--size", told["size"], "COUNT")
@@ -390,10 +511,17 @@ def _families(
     own = [name for name in names if name not in FAMILIES]
     if not free:
         if population or size_path or cycles or method or changes:
-            refuse("--free", "say which parameters of the model are free, such as --free parameters.work")
+            refuse(
+                "--free",
+                "say which parameters of the model are free, such as --free parameters.work",
+            )
         return list(names) or None
     if len(own) != 1:
-        refuse("--model", f"name the one model whose parameters are free; got {', '.join(own) or 'families only'}")
+        refuse(
+            "--model",
+            "name the one model whose parameters are free; got"
+            f" {', '.join(own) or 'families only'}",
+        )
     library, settings = Library(), {"model": text_node(own[0], "--model"), **nodes_of(changes)}
     if method:
         settings["method"] = text_node(method, "--with")
@@ -401,4 +529,9 @@ def _families(
     processors = text_node(population, "--population") if population else None
     size = text_node(size_path, "--size-of") if size_path else None
     beside = [name for name in names if name in FAMILIES] or list(FAMILIES)
-    return [prepare_model(FitSettings(settings, free_paths, processors, size, cycles), library).family(), *beside]
+    return [
+        prepare_model(
+            FitSettings(settings, free_paths, processors, size, cycles), library
+        ).family(),
+        *beside,
+    ]

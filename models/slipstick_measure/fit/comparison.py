@@ -1,4 +1,6 @@
-"""Several families fitted to the same timings: the order in which the data prefer them, and the answers with intervals."""
+"""Several families fitted to the same timings: the order in which the data prefer them, and the
+answers with intervals.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from slipstick_measure.fit.least_squares import FittedFormula, fit
 from slipstick_measure.results import Curve, Fitting
 
 APART = 4.0
-"""Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6: 4 to 7 is less
-support, over 10 none)."""
+"""Models whose criteria differ by less are not told apart (Burnham and Anderson, 2002, section 2.6:
+4 to 7 is less support, over 10 none)."""
 
 STEPS = (2.0, 4.0)
 """Steps beyond the data that are tried inside them."""
@@ -35,7 +37,8 @@ class HeldOut:
     ----------
     step : largest number of processors measured over the largest that was kept [1]
     missed : relative error at the largest runs (root of the mean square) [1]
-    form : error of the mean logarithm there, beyond what scatter and uncertain parameters explain [1]
+    form : error of the mean logarithm there, beyond what scatter and uncertain parameters explain
+        [1]
     """
 
     step: float
@@ -52,7 +55,8 @@ class Candidate:
     family : what was fitted
     fitted : the fit
     behind : difference of its criterion from the best one [1]
-    tests : its predictions of the largest runs, by steps that ascend; none where too few are left to fit
+    tests : its predictions of the largest runs, by steps that ascend; none where too few are left
+        to fit
     """
 
     family: Family
@@ -71,11 +75,13 @@ class Candidate:
         return self.tests[0].missed if self.tests else None
 
     def test(self, step: float) -> HeldOut | None:
-        """Give the test at the smallest step that is as large; None where the data have none."""
+        """Return the test at the smallest step that is as large; None where the data have none."""
         return next((each for each in self.tests if each.step >= step * (1 - 1e-9)), None)
 
     def form_error(self, step: float) -> float | None:
-        """Give the error of the form at a multiple of the largest data: the largest of its tests, by the logarithm of the step."""
+        """Return the error of the form at a multiple of the largest data: the largest of its
+        tests, by the logarithm of the step.
+        """
         tests = [each for each in map(self.test, (*STEPS, step)) if each]
         if not tests:
             return None
@@ -112,27 +118,38 @@ class FitComparison:
 
     @property
     def reach(self) -> float:
-        """The largest number of processors that the data can test a prediction for; see `refusal`."""
+        """The largest number of processors that the data can test a prediction for; see
+        `refusal`.
+        """
         enough = self.best.fitted.timings.processors[len(self.best.fitted.theta) :]
-        return float(int(self.most * max(1.0, self.most / float(enough[0])))) if len(enough) else self.most
+        return (
+            float(int(self.most * max(1.0, self.most / float(enough[0]))))
+            if len(enough)
+            else self.most
+        )
 
     def refusal(self, p: float) -> str:
-        """Say why there is no prediction for a number of processors; nothing where there is one.
+        """Return why there is no prediction for a number of processors; nothing where there is one.
 
-        A step beyond the data is made only if the data can test one as large: the best family, fitted to the runs on most / step
-        processors and fewer, then predicts the largest runs. Families that agree on the data may differ beyond any bound.
+        A step beyond the data is made only if the data can test one as large: the best family,
+        fitted to the runs on most / step processors and fewer, then predicts the largest runs.
+        Families that agree on the data may differ beyond any bound.
         """
         step, best = p / self.most, self.best
         if step <= 1 or best.test(step):
             return ""
         return (
-            f"no prediction at p = {p:g}, {step:.3g} times the largest measured, {self.most:g}: to test {best.name} at such a step "
-            f"takes runs on {len(best.fitted.theta) + 1} numbers of processors, each more than once or on more numbers, and runs on "
-            f"{step:.3g} times the largest of these; measure on more than {self.most:g} processors, so that the step is smaller"
+            f"no prediction at p = {p:g}, {step:.3g} times the largest measured, {self.most:g}: to"
+            f" test {best.name} at such a step takes runs on {len(best.fitted.theta) + 1} numbers"
+            f" of processors, each more than once or on more numbers, and runs on {step:.3g} times"
+            f" the largest of these; measure on more than {self.most:g} processors, so that the"
+            " step is smaller"
         )
 
     def warning(self, p: float) -> str:
-        """Say how far a prediction is beyond the data, and what is known of its error; nothing within the data."""
+        """Return how far a prediction is beyond the data, and what is known of its error; nothing
+        within the data.
+        """
         if p <= self.most or self.refusal(p):
             return self.refusal(p)
         step = p / self.most
@@ -140,20 +157,24 @@ class FitComparison:
         least, largest = (100 * pick(each.missed for each in far) for pick in (min, max))
         between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
         return (
-            f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: the models left, fitted to the runs on up "
-            f"to {self.most / far[0].step:g}, miss those on {self.most:g} by {between}, which the interval holds; it does not hold "
-            "effects that begin beyond the data"
+            f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: the models"
+            f" left, fitted to the runs on up to {self.most / far[0].step:g}, miss those on"
+            f" {self.most:g} by {between}, which the interval holds; it does not hold effects that"
+            " begin beyond the data"
         )
 
     def predict(self, p: float, level: float) -> tuple[float, float]:
-        """Enclose the time on a number of processors by all families, each by the weight of its evidence [s].
+        """Enclose the time on a number of processors by all families, each by the weight of its
+        evidence [s].
 
-        The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind / 2) (Akaike's). The spread of
-        a family is that of its parameters (by slopes) and the error of its form (`HeldOut`). That error is known from one or two
-        tests, so that it counts as Student's with two degrees of freedom. A family that could not be tested is taken to be as wrong
-        as the worst of the others. Measured by ``benchmarks/fit_coverage.py``.
+        The logarithm of the time has a mixture of Student's distributions. Weights are exp(-behind
+        / 2) (Akaike's). The spread of a family is that of its parameters (by slopes) and the error
+        of its form (`HeldOut`). That error is known from one or two tests, so that it counts as
+        Student's with two degrees of freedom. A family that could not be tested is taken to be as
+        wrong as the worst of the others. Measured by ``benchmarks/fit_coverage.py``.
 
-        Source: Burnham and Anderson, Model Selection and Multimodel Inference, 2nd ed., 2002, chapter 4.
+        Source: Burnham and Anderson, Model Selection and Multimodel Inference, 2nd ed., 2002,
+        chapter 4.
 
         Parameters
         ----------
@@ -171,7 +192,9 @@ class FitComparison:
         weight = np.exp([-each.behind / 2 for each in chosen])
         centre = np.log([float(each.fitted.predict([p])[0]) for each in chosen])
         own = [_log_error(each.fitted, p) for each in chosen]
-        spread = np.hypot(own, [wider * (worst if each is None else each) for each in forms]) + 1e-12
+        spread = (
+            np.hypot(own, [wider * (worst if each is None else each) for each in forms]) + 1e-12
+        )
         freedom = np.array([each.fitted.freedom for each in chosen])
         if not np.isfinite(spread).all():
             return 0.0, float("inf")
@@ -187,30 +210,46 @@ class FitComparison:
 
         return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
 
-    def predictions(self, numbers: Sequence[float], level: float) -> dict[float, tuple[float, float]]:
-        """Enclose the times on those numbers of processors for which there is a prediction of finite error [s]."""
+    def predictions(
+        self, numbers: Sequence[float], level: float
+    ) -> dict[float, tuple[float, float]]:
+        """Enclose the times on those numbers of processors for which there is a prediction of
+        finite error [s].
+        """
         ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
         return {p: each for p, each in ends.items() if np.isfinite(each[1])}
 
     def disagreement(self, p: float) -> float:
-        """Give the disagreement of the rivals on p processors: largest over smallest prediction, minus 1."""
+        """Return the disagreement of the rivals on p processors: largest over smallest prediction,
+        minus 1.
+        """
         predicted = [float(each.fitted.predict([p])[0]) for each in self.rivals]
         return max(predicted) / min(predicted) - 1
 
     def verdict(self, p: Sequence[float] = ()) -> str:
-        """Say in words which families the data prefer, and which they cannot distinguish, at some numbers of processors."""
+        """Say in words which families the data prefer, and which they cannot distinguish, at
+        some numbers of processors.
+        """
         names, best = ", ".join(each.name for each in self.rivals), self.best
         if len(self.rivals) == 1:
             words = f"the data prefer {names}"
         else:
             words = f"the data cannot distinguish these: {names}"
-            words += "".join(f"; at p = {each:g} they differ by {100 * self.disagreement(each):.1f} %" for each in p)
+            words += "".join(
+                f"; at p = {each:g} they differ by {100 * self.disagreement(each):.1f} %"
+                for each in p
+            )
         if best.missed is None or best.missed <= 2 * best.fitted.scatter:
             return words
-        better = [each for each in self.candidates if each.missed is not None and each.missed < best.missed / 3]
+        better = [
+            each
+            for each in self.candidates
+            if each.missed is not None and each.missed < best.missed / 3
+        ]
         if better:
             words += (
-                f"; yet {better[0].name} predicts the largest runs from the others better, so trust neither far out"
+                f"; yet {better[0].name} predicts the largest runs from the others better, so trust"
+                " neither far out"
             )
         return words
 
@@ -218,7 +257,8 @@ class FitComparison:
 def compare(
     timings: Timings, families: Sequence[str | Family] | None = None, steps: Sequence[float] = STEPS
 ) -> FitComparison:
-    """Fit several families, order them by Akaike's criterion for few observations, and test each on the largest runs.
+    """Fit several families, order them by Akaike's criterion for few observations, and test each on
+    the largest runs.
 
     Parameters
     ----------
@@ -229,14 +269,18 @@ def compare(
     Raises
     ------
     UnknownNameError : there is no such family
-    NoAnswerError : all timings are on one number of processors, or no family can be fitted and judged
+    NoAnswerError : all timings are on one number of processors, or no family can be fitted and
+        judged
     """
     if len(timings.processors) == 1:
         count = f"{timings.p[0]:g} {'processor' if timings.p[0] == 1 else 'processors'}"
         raise NoAnswerError(
-            f"all timings are on {count}, which does not show how the time changes; measure on 2 or more"
+            f"all timings are on {count}, which does not show how the time changes; measure on 2 or"
+            " more"
         )
-    wanted = [family_called(each) if isinstance(each, str) else each for each in families or FAMILIES]
+    wanted = [
+        family_called(each) if isinstance(each, str) else each for each in families or FAMILIES
+    ]
     fits: list[tuple[Family, FittedFormula]] = []
     failed: dict[str, str] = {}
     for family in wanted:
@@ -250,18 +294,25 @@ def compare(
     fits.sort(key=lambda each: each[1].aicc)
     least = fits[0][1].aicc
     return FitComparison(
-        tuple(Candidate(family, each, each.aicc - least, _tests(family, each, steps)) for family, each in fits), failed
+        tuple(
+            Candidate(family, each, each.aicc - least, _tests(family, each, steps))
+            for family, each in fits
+        ),
+        failed,
     )
 
 
 def _judged(fitted: FittedFormula) -> FittedFormula:
-    """Refuse a fit to too few observations: Akaike's criterion needs two more than there are parameters, the scatter counted."""
+    """Refuse a fit to too few observations: Akaike's criterion needs two more than there are
+    parameters, the scatter counted.
+    """
     if np.isfinite(fitted.aicc):
         return fitted
     count = len(fitted.timings)
     more = len(fitted.theta) + fitted.formula.chosen_exponents + 3 - count
     raise NoAnswerError(
-        f"{count} observations are too few to judge {len(fitted.theta)} parameters by: add {more} or more"
+        f"{count} observations are too few to judge {len(fitted.theta)} parameters by: add {more}"
+        " or more"
     )
 
 
@@ -269,13 +320,19 @@ def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tup
     """Test a family at some steps, each on what is kept of the data."""
     timings = fitted.timings
     most = float(timings.p.max())
-    kept = {float(inside.max()) for step in steps if len(inside := timings.p[timings.p <= most / step * (1 + 1e-9)])}
+    kept = {
+        float(inside.max())
+        for step in steps
+        if len(inside := timings.p[timings.p <= most / step * (1 + 1e-9)])
+    }
     found = (_left_out(family, fitted, most, each) for each in sorted(kept, reverse=True))
     return tuple(each for each in found if each)
 
 
 def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -> HeldOut | None:
-    """Fit the family to the runs on few processors, and hold its prediction against the largest runs."""
+    """Fit the family to the runs on few processors, and hold its prediction against the largest
+    runs.
+    """
     timings = fitted.timings
     inside, largest = timings.select(timings.p <= kept), timings.select(timings.p == most)
     if len(inside.processors) <= len(fitted.theta):
@@ -293,7 +350,7 @@ def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -
 
 
 def _log_error(fitted: FittedFormula, p: float) -> float:
-    """Give the standard error of the logarithm of a predicted time."""
+    """Return the standard error of the logarithm of a predicted time."""
     time = fitted.time_at(p)
     return fitted.standard_error(lambda thetas: np.log(time(thetas)))
 
@@ -331,10 +388,15 @@ class IntervalSettings:
     @property
     def text(self) -> str:
         """What low and high mean."""
-        how = "the profile of the fit" if self.by == "profile" else f"{self.draws} fits to resampled timings"
+        how = (
+            "the profile of the fit"
+            if self.by == "profile"
+            else f"{self.draws} fits to resampled timings"
+        )
         return (
-            f"low and high enclose {100 * self.level:.0f} %: of parameters by {how}, if the formula is right; of times by all models, "
-            "each by the weight of its evidence and by what it misses of the largest runs when fitted without them"
+            f"low and high enclose {100 * self.level:.0f} %: of parameters by {how}, if the formula"
+            " is right; of times by all models, each by the weight of its evidence and by what it"
+            " misses of the largest runs when fitted without them"
         )
 
 
@@ -348,9 +410,10 @@ def fits(
 ) -> Fitting:
     """Fit families, and predict the time at some numbers of processors.
 
-    Families that the data do not exclude have intervals; the others have values to compare only. Those of times carry the doubt
-    about the family (`FitComparison.predict`). What the data cannot test has no prediction (`FitComparison.refusal`). Processors lost
-    are those at the largest number predicted for, or measured if none is.
+    Families that the data do not exclude have intervals; the others have values to compare only.
+    Those of times carry the doubt about the family (`FitComparison.predict`). What the data cannot
+    test has no prediction (`FitComparison.refusal`). Processors lost are those at the largest
+    number predicted for, or measured if none is.
 
     Parameters
     ----------
@@ -358,7 +421,8 @@ def fits(
     p : processors to predict for
     intervals : how confidence intervals are computed
     drawn : whether curves are wanted, to draw them
-    efficiency : that the largest number of processors keeps, and the size needed gives, above 0 and at most 1 [1]
+    efficiency : that the largest number of processors keeps, and the size needed gives, above 0 and
+        at most 1 [1]
 
     Raises
     ------
@@ -366,29 +430,44 @@ def fits(
     """
     intervals = intervals or IntervalSettings()
     most = float(timings.p.max())
-    found = compare(timings, families, sorted({*STEPS, *(each / most for each in p if each > most)}))
+    found = compare(
+        timings, families, sorted({*STEPS, *(each / most for each in p if each > most)})
+    )
     warnings = tuple(words for each in p if (words := found.warning(each)))
     between = found.predictions(p, intervals.level)
     warnings += tuple(
-        f"no prediction at p = {each:g}: the error of a fit is beyond all numbers; are the measured times right?"
+        f"no prediction at p = {each:g}: the error of a fit is beyond all numbers; are the measured"
+        " times right?"
         for each in p
         if each not in between and not found.refusal(each)
     )
-    answers = [_answer(each, intervals, efficiency, between, found.reach) for each in found.candidates]
+    answers = [
+        _answer(each, intervals, efficiency, between, found.reach) for each in found.candidates
+    ]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
     curves = _curves(found, min(max([2 * most, *p]), found.reach), intervals.level) if drawn else ()
     size = float(timings.n.max()) if timings.has_sizes else None
     data = timings.select(timings.n == timings.n.max())
     shown = data.p.tolist(), data.time.tolist()
-    return Fitting(tuple(answers), found.verdict(p), warnings, *shown, curves, size=size, efficiency=efficiency)
+    return Fitting(
+        tuple(answers), found.verdict(p), warnings, *shown, curves, size=size, efficiency=efficiency
+    )
 
 
 def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
-    """Follow every fit to a number of processors, and the best one's intervals as far as there are predictions."""
-    p, points = (np.unique(np.round(np.geomspace(1, last, count))).tolist() for count in (POINTS, SURE_POINTS))
+    """Follow every fit to a number of processors, and the best one's intervals as far as there
+    are predictions.
+    """
+    p, points = (
+        np.unique(np.round(np.geomspace(1, last, count))).tolist()
+        for count in (POINTS, SURE_POINTS)
+    )
     between = found.predictions(points, level)
     low, high = ([ends[side] for ends in between.values()] for side in (0, 1))
-    curves = [Curve(each.name, p, each.fitted.predict(p).tolist(), [], [], []) for each in found.candidates]
+    curves = [
+        Curve(each.name, p, each.fitted.predict(p).tolist(), [], [], [])
+        for each in found.candidates
+    ]
     return replace(curves[0], at=list(between), low=low, high=high), *curves[1:]
 
 
@@ -399,7 +478,9 @@ def _answer(
     between: Mapping[float, tuple[float, float]],
     reach: float,
 ) -> Answer:
-    """Give everything that is known of a fit: how sure it is only where the data do not exclude it."""
+    """Return everything that is known of a fit: how sure it is only where the data do not exclude
+    it.
+    """
     fitted, family, sure = candidate.fitted, candidate.family, None
     notes = [f"{family.title}: {fitted.formula.text} ({family.source})"]
     if candidate.behind < APART:
@@ -415,20 +496,33 @@ def _answer(
         values[each.name] = Value(fitted.parameters[each.name], each.unit, low, high)
     for p, (low, high) in between.items():
         (time,) = fitted.predict([p]).tolist()
-        values[f"time[{p:g}]"] = Value(time, "s", *((min(low, time), max(high, time)) if sure else ()))
+        values[f"time[{p:g}]"] = Value(
+            time, "s", *((min(low, time), max(high, time)) if sure else ())
+        )
     values |= {"behind": Value(candidate.behind, "1"), "scatter": Value(fitted.scatter, "1")}
     if candidate.missed is not None:
         values["missed"] = Value(candidate.missed, "1")
     values |= _limits(Extrapolation(fitted, reach=reach), efficiency)
     if fitted.timings.has_sizes:
-        values |= {f"size_needed[{p:g}]": _size_needed(fitted, p, efficiency, sure, intervals.level) for p in between}
+        values |= {
+            f"size_needed[{p:g}]": _size_needed(fitted, p, efficiency, sure, intervals.level)
+            for p in between
+        }
     at = max(between, default=float(fitted.timings.p.max()))
-    values |= {f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()}
-    return Answer(family.name, "fit", values=values, notes=tuple(notes), seed=intervals.seed, point={"p": at})
+    values |= {
+        f"processors_lost[{cause}]": Value(lost, "1") for cause, lost in fitted.lost(at).items()
+    }
+    return Answer(
+        family.name, "fit", values=values, notes=tuple(notes), seed=intervals.seed, point={"p": at}
+    )
 
 
-def _size_needed(fitted: FittedFormula, p: float, efficiency: float, sure: FitIntervals | None, level: float) -> Value:
-    """Give the size that some processors need; the high end is open where sizes as large as any may not be enough."""
+def _size_needed(
+    fitted: FittedFormula, p: float, efficiency: float, sure: FitIntervals | None, level: float
+) -> Value:
+    """Return the size that some processors need; the high end is open where sizes as large as any
+    may not be enough.
+    """
     found = size_needed(fitted, p, efficiency)
     if found is None or sure is None or found <= fitted.timings.n.min():
         return Value(found, "1")
@@ -443,7 +537,10 @@ def _limits(extrapolation: Extrapolation, efficiency: float) -> dict[str, Value]
         values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
     if extrapolation.time[0] > 0:  # a fit without work for one processor has no speed-up over it
         most, at = extrapolation.largest_speedup()
-        values |= {"largest_speedup": Value(most, "1"), "largest_speedup_processors": Value(at, "1")}
+        values |= {
+            "largest_speedup": Value(most, "1"),
+            "largest_speedup_processors": Value(at, "1"),
+        }
         values["efficient_processors"] = Value(extrapolation.largest_efficient(efficiency), "1")
     values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     return values

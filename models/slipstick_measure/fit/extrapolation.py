@@ -1,4 +1,6 @@
-"""How far a fitted model scales: fastest time, largest speed-up, efficient processors, and the size needed."""
+"""How far a fitted model scales: fastest time, largest speed-up, efficient processors, and the
+size needed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ LARGEST = 1e6
 """Multiples of the largest size measured up to which a size is sought."""
 
 CLOSE, APART = 256, 1.02
-"""Up to `CLOSE` every number of processors is evaluated; beyond, numbers apart by this ratio, and those between them near a result."""
+"""Up to `CLOSE` every number of processors is evaluated; beyond, numbers apart by this ratio,
+and those between them near a result.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,9 @@ class Extrapolation:
         last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
         last = last if self.reach is None else min(last, self.reach)
         far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
-        found: Array = np.unique([*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last])
+        found: Array = np.unique(
+            [*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last]
+        )
         return found
 
     @cached_property
@@ -46,12 +52,18 @@ class Extrapolation:
         return self.fitted.predict(self.p, self.n)
 
     def _speedup(self, p: Array, time: Array) -> Array:
-        """Give the speed-up over one processor, T(1) / T(p) for a shared work, else p T(1) / T(p)."""
+        """Return the speed-up over one processor, T(1) / T(p) for a shared work, else p T(1) /
+        T(p).
+        """
         found: Array = self.time[0] / time * (p if self.fitted.timings.weak_scaling else 1.0)
         return found
 
-    def _first(self, pick: Callable[[Array, Array], int | None], before: int, after: int) -> tuple[float, float] | None:
-        """Pick a number evaluated, then anew of all whole numbers near it: (processors, time); None where nothing is picked."""
+    def _first(
+        self, pick: Callable[[Array, Array], int | None], before: int, after: int
+    ) -> tuple[float, float] | None:
+        """Pick a number evaluated, then anew of all whole numbers near it: (processors, time);
+        None where nothing is picked.
+        """
         at = pick(self.p, self.time)
         if at is None:
             return None
@@ -62,10 +74,11 @@ class Extrapolation:
         return float(near[found]), float(times[found])
 
     def fastest(self) -> tuple[int, float] | None:
-        """Give the number of processors at which a shared work is done fastest, p_x, and the time there [s].
+        """Return the number of processors at which a shared work is done fastest, p_x, and the time
+        there [s].
 
-        None if the time still falls at the largest number evaluated (`TimeFormula.horizon`), or if every processor has a
-        work of its own, where more processors never shorten a cycle.
+        None if the time still falls at the largest number evaluated (`TimeFormula.horizon`), or if
+        every processor has a work of its own, where more processors never shorten a cycle.
         """
         time = self.time
         # A model that levels off is fastest at the end to the last digit; that is not a minimum.
@@ -75,9 +88,11 @@ class Extrapolation:
         return None if found is None else (int(found[0]), found[1])
 
     def largest_speedup(self) -> tuple[float, int]:
-        """Give the largest speed-up of the fit over one processor, and the number of processors there.
+        """Return the largest speed-up of the fit over one processor, and the number of processors
+        there.
 
-        If it still grows at the largest number evaluated (`TimeFormula.horizon`), it is the one there.
+        If it still grows at the largest number evaluated (`TimeFormula.horizon`), it is the one
+        there.
         """
 
         def largest(p: Array, time: Array) -> int:
@@ -90,10 +105,11 @@ class Extrapolation:
         return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
 
     def largest_efficient(self, efficiency: float) -> int:
-        """Give the largest number of processors up to which the efficiency stays at least as large.
+        """Return the largest number of processors up to which the efficiency stays at least as
+        large.
 
-        Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's own, with T(1) from the
-        fit.
+        Efficiency is T(1) / (p T(p)) for a shared work, T(1) / T(p) for one of each processor's
+        own, with T(1) from the fit.
 
         Parameters
         ----------
@@ -109,9 +125,11 @@ class Extrapolation:
 
 
 def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Array) -> Array:
-    """Give the smallest size of the problem at which p processors keep an efficiency, for each of some sets of parameters.
+    """Return the smallest size of the problem at which p processors keep an efficiency, for each of
+    some sets of parameters.
 
-    `LARGEST` times the largest measured where no size up to it is enough. Assumes that the efficiency grows with the size.
+    `LARGEST` times the largest measured where no size up to it is enough. Assumes that the
+    efficiency grows with the size.
 
     Parameters
     ----------
@@ -124,7 +142,9 @@ def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Arr
 
 
 def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | None:
-    """Give the size needed by the fit itself, as `sizes_needed`; None if the data have one size only, or if none is enough."""
+    """Return the size needed by the fit itself, as `sizes_needed`; None if the data have one size
+    only, or if none is enough.
+    """
     if not fitted.timings.has_sizes:
         return None
     found = _size_needed(fitted, p, efficiency, fitted.theta)
@@ -135,7 +155,9 @@ def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Arra
     from scipy.optimize import brentq
 
     def spare(log: float) -> float:
-        single, time = fitted.formula.times(theta[None], fitted.timings.points([1.0, p], float(np.exp(log))))[0]
+        single, time = fitted.formula.times(
+            theta[None], fitted.timings.points([1.0, p], float(np.exp(log)))
+        )[0]
         return float(single / time / (1.0 if fitted.timings.weak_scaling else p)) - efficiency
 
     least, most = float(fitted.timings.n.min()), LARGEST * float(fitted.timings.n.max())

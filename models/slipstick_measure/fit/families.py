@@ -1,10 +1,12 @@
-"""Families of models that are fitted: curves over the number of processors, and mechanisms with unknown demands.
+"""Families of models that are fitted: curves over the number of processors, and mechanisms with
+unknown demands.
 
-All describe one work. Shared by all processors (strong scaling), it takes p processors W(p) processor seconds, and the
-time is W(p) / p; if every processor has work of its own (weak scaling), the time is W(p) itself.
+All describe one work. Shared by all processors (strong scaling), it takes p processors W(p)
+processor seconds, and the time is W(p) / p; if every processor has work of its own (weak scaling),
+the time is W(p) itself.
 
-Curves are laws of speed-up, latencies, powers and logarithms, and the slowest of several processors. Mechanisms are
-closed queueing networks: work outside, stations with one server inside.
+Curves are laws of speed-up, latencies, powers and logarithms, and the slowest of several
+processors. Mechanisms are closed queueing networks: work outside, stations with one server inside.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _Formulas = Callable[[Timings], Iterator[TimeFormula]]
 
 
 def family_called(name: str) -> Family:
-    """Give a family by name.
+    """Return a family by name.
 
     Raises
     ------
@@ -50,15 +52,20 @@ def family_called(name: str) -> Family:
     return FAMILIES[name]
 
 
-def _family(name: str, title: str, source: str, sized: bool = False) -> Callable[[_Formulas], _Formulas]:
-    """Register the formulas of a family; unless they depend on the size (`sized`), it fits the timings of one size only."""
+def _family(
+    name: str, title: str, source: str, sized: bool = False
+) -> Callable[[_Formulas], _Formulas]:
+    """Register the formulas of a family; unless they depend on the size (`sized`), it fits the
+    timings of one size only.
+    """
 
     def register(formulas: _Formulas) -> _Formulas:
         def of(timings: Timings) -> list[TimeFormula]:
             if timings.has_sizes and not sized:
                 count = len(set(timings.n.tolist()))
                 raise NoAnswerError(
-                    f"the data have {count} sizes, and this family has no size; fit the runs of one size (--size)"
+                    f"the data have {count} sizes, and this family has no size; fit the runs of one"
+                    " size (--size)"
                 )
             return list(formulas(timings))
 
@@ -76,9 +83,16 @@ def _over(timings: Timings) -> str:
 
 
 def _by_law(
-    law: Law, name: str, text: str, parameters: tuple[FitParameter, ...], terms: list[Basis], causes: tuple[str, ...]
+    law: Law,
+    name: str,
+    text: str,
+    parameters: tuple[FitParameter, ...],
+    terms: list[Basis],
+    causes: tuple[str, ...],
 ) -> TimeFormula:
-    """Make a formula of a law of speed-up, whose work is a sum of terms; each parameter after the first costs its cause."""
+    """Make a formula of a law of speed-up, whose work is a sum of terms; each parameter after
+    the first costs its cause.
+    """
 
     def time(theta: Array, at: Timings) -> Array:
         single, *shape = theta
@@ -87,19 +101,27 @@ def _by_law(
         return found
 
     def lost(theta: Array, at: Timings) -> Lost:
-        with_more = [time(theta * (np.arange(len(theta)) <= last), at) for last in range(1, len(theta))]
+        with_more = [
+            time(theta * (np.arange(len(theta)) <= last), at) for last in range(1, len(theta))
+        ]
         steps = pairwise([theta[0] / shared(at), *with_more])
         return {cause: after - before for cause, (before, after) in zip(causes, steps, strict=True)}
 
     def starts(at: Timings) -> list[Array]:
-        found = nonnegative(np.column_stack([term(at) for term in terms]) / shared(at)[:, None], at.time)
+        found = nonnegative(
+            np.column_stack([term(at) for term in terms]) / shared(at)[:, None], at.time
+        )
         first = found[0] if found[0] > 0 else float(at.time[0])
         return [np.array([first, *(found[1:] / first)])]
 
     return TimeFormula(name, text, parameters, time, starts, lost=lost)
 
 
-_TERMS: list[Basis] = [lambda at: np.ones(len(at)), lambda at: at.p - 1, lambda at: at.p * (at.p - 1)]
+_TERMS: list[Basis] = [
+    lambda at: np.ones(len(at)),
+    lambda at: at.p - 1,
+    lambda at: at.p * (at.p - 1),
+]
 
 
 @_family("amdahl", "Amdahl's law", "Amdahl, AFIPS 1967")
@@ -115,11 +137,13 @@ def _usl(timings: Timings) -> Iterator[TimeFormula]:
     coherency = FitParameter("coherency", "1", "cost of keeping each pair of processors consistent")
     text = f"T = single (1 + contention (p - 1) + coherency p (p - 1)){_over(timings)}"
     parameters = (_SINGLE, contention, coherency)
-    yield _by_law(UNIVERSAL_SCALABILITY, "usl", text, parameters, _TERMS, ("contention", "coherency"))
+    yield _by_law(
+        UNIVERSAL_SCALABILITY, "usl", text, parameters, _TERMS, ("contention", "coherency")
+    )
 
 
 def cycle_times(outside: Array | float, demands: Array, populations: Array) -> Array:
-    """Give the mean time of a cycle for each population, N / X, exactly.
+    """Return the mean time of a cycle for each population, N / X, exactly.
 
     Parameters
     ----------
@@ -138,13 +162,19 @@ def _solved(outside: Array | float, demands: Array, populations: Array) -> Netwo
     service = demands if demands.ndim == 1 else demands[:, None, :]
     # A search may try demands so small that the throughput overflows: the cycle time is then 0.
     with np.errstate(over="ignore"):
-        return exact(network_arrays(service, population=populations[:, None], think=np.reshape(outside, (-1, 1))))
+        return exact(
+            network_arrays(
+                service, population=populations[:, None], think=np.reshape(outside, (-1, 1))
+            )
+        )
 
 
 def _closed_queue(stations: int) -> _Formulas:
-    """Give the formula of a network: its parameters are the time outside and each demand."""
+    """Yield the formula of a network: its parameters are the time outside and each demand."""
     names = ["service"] if stations == 1 else [f"service{each}" for each in range(1, stations + 1)]
-    demands = [FitParameter(name, "s", "service demand at a station with one server") for name in names]
+    demands = [
+        FitParameter(name, "s", "service demand at a station with one server") for name in names
+    ]
     parameters = (FitParameter("outside", "s", "time outside the stations"), *demands)
 
     def time(theta: Array, at: Timings) -> Array:
@@ -152,16 +182,21 @@ def _closed_queue(stations: int) -> _Formulas:
         return found
 
     def lost(theta: Array, at: Timings) -> Lost:
-        waits = (_solved(theta[0], theta[1:], at.p).residence[:, 0] - theta[1:]) / shared(at)[:, None]
+        waits = (_solved(theta[0], theta[1:], at.p).residence[:, 0] - theta[1:]) / shared(at)[
+            :, None
+        ]
         return {f"waiting for {name}": waits[:, each] for each, name in enumerate(names)}
 
     def starts(at: Timings) -> list[Array]:
         work = at.time * shared(at)
         least, growth = float(work.min()), float((work / at.p).min())
-        # The slope at the end is the largest demand if the station is saturated there; it is not larger.
+        # The slope at the end is the largest demand if the station is saturated there; it is not
+        # larger.
         guesses = [0.999 * growth, 0.5 * growth, 0.1 * growth]
         return [
-            np.array([max(least - guess, 0.05 * least), *(guess * 0.5**each for each in range(stations))])
+            np.array(
+                [max(least - guess, 0.05 * least), *(guess * 0.5**each for each in range(stations))]
+            )
             for guess in guesses
         ]
 
@@ -174,11 +209,13 @@ def _closed_queue(stations: int) -> _Formulas:
 
 for _stations, _word in (1, "one station"), (2, "two stations"):
     _title = f"a closed queue: work outside, {_word} inside"
-    _family(f"queue-{_stations}", _title, "Reiser, Lavenberg, J. ACM 27(2), 1980")(_closed_queue(_stations))
+    _family(f"queue-{_stations}", _title, "Reiser, Lavenberg, J. ACM 27(2), 1980")(
+        _closed_queue(_stations)
+    )
 
 
 def largest_of(counts: Array) -> Array:
-    r"""Give the expected largest of N independent standard normal numbers, for each N.
+    r"""Return the expected largest of N independent standard normal numbers, for each N.
 
     ::
 
@@ -204,9 +241,15 @@ def _largest(count: float) -> float:
     return float(np.trapezoid(1 - ndtr(x) ** count - ndtr(-x) ** count, x))
 
 
-@_family("phase-barrier", "phases of random work between barriers", "David, Nagaraja, Order Statistics, 2003")
+@_family(
+    "phase-barrier",
+    "phases of random work between barriers",
+    "David, Nagaraja, Order Statistics, 2003",
+)
 def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
-    """Give phases of random work, each until the slowest processor is done, and a barrier with a cost per doubling."""
+    """Yield phases of random work, each until the slowest processor is done, and a barrier with a
+    cost per doubling.
+    """
     weak = timings.weak_scaling
 
     def spread(at: Timings) -> Array:
@@ -214,11 +257,21 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
 
     yield linear(
         "phase-barrier",
-        f"T = work{_over(timings)} + spread largest(p){'' if weak else ' / sqrt(p)'} + step log2(p)",
+        f"T = work{_over(timings)} + spread largest(p){'' if weak else ' / sqrt(p)'} + step"
+        " log2(p)",
         [
-            (FitParameter("work", "s", "mean work between two barriers"), lambda at: 1 / shared(at)),
-            (FitParameter("spread", "s", "standard deviation of the work between two barriers"), spread),
-            (FitParameter("step", "s", "cost of the barrier per doubling of processors"), lambda at: np.log2(at.p)),
+            (
+                FitParameter("work", "s", "mean work between two barriers"),
+                lambda at: 1 / shared(at),
+            ),
+            (
+                FitParameter("spread", "s", "standard deviation of the work between two barriers"),
+                spread,
+            ),
+            (
+                FitParameter("step", "s", "cost of the barrier per doubling of processors"),
+                lambda at: np.log2(at.p),
+            ),
         ],
         lost={"spread": "waiting for the slowest", "step": "barrier"},
     )
@@ -236,7 +289,9 @@ _LOGS = (0, 1, 2)
     sized=True,
 )
 def _latency(timings: Timings) -> Iterator[TimeFormula]:
-    """Scale-Graph, equation 3: T = W t_c / N + L(W, N), with L a constant and one term in powers and logarithms."""
+    """Scale-Graph, equation 3: T = W t_c / N + L(W, N), with L a constant and one term in powers
+    and logarithms.
+    """
     if timings.weak_scaling and not timings.has_sizes:
         raise NoAnswerError("for one size and weak scaling, latency is the same as power-log")
     sizes = [Fraction(0), Fraction(1, 2), Fraction(1)] if timings.has_sizes else [Fraction(0)]
@@ -247,7 +302,13 @@ def _latency(timings: Timings) -> Iterator[TimeFormula]:
         parameter = FitParameter("latency", "s", "factor of the average latency")
         text = f"T = work n{_over(timings)} + latency {words}".rstrip()
         terms = [useful, (parameter, _power(power, log, size))]
-        yield linear("latency", text, terms, chosen_exponents=2 + timings.has_sizes, lost={"latency": "latency"})
+        yield linear(
+            "latency",
+            text,
+            terms,
+            chosen_exponents=2 + timings.has_sizes,
+            lost={"latency": "latency"},
+        )
 
 
 @_family(
@@ -256,8 +317,13 @@ def _latency(timings: Timings) -> Iterator[TimeFormula]:
     "Calotoiu et al., SC 2013 (the normal form of Extra-P)",
 )
 def _power_log(timings: Timings) -> Iterator[TimeFormula]:
-    """Give one power of p times one power of its logarithm, falling powers only where the work is shared."""
-    constant: tuple[FitParameter, Basis] = (FitParameter("constant", "s", "part that does not depend on p"), _TERMS[0])
+    """Yield one power of p times one power of its logarithm, falling powers only where the work
+    is shared.
+    """
+    constant: tuple[FitParameter, Basis] = (
+        FitParameter("constant", "s", "part that does not depend on p"),
+        _TERMS[0],
+    )
     yield linear("power-log", "T = constant", [constant])
     falling = [] if timings.weak_scaling else [-power for power in _POWERS if 0 < power <= 1]
     for power, log in product([*falling, *_POWERS], _LOGS):

@@ -13,7 +13,12 @@ from typing import NamedTuple
 from slipstick.errors import ModelError, NoAnswerError, Problem
 from slipstick.late import Array, NDArray, np
 from slipstick_measure.account import regions_of, superlinear
-from slipstick_measure.measurements import Measurement, Measurements, reduce_repetitions, unknown_metrics
+from slipstick_measure.measurements import (
+    Measurement,
+    Measurements,
+    reduce_repetitions,
+    unknown_metrics,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +30,8 @@ class Timings:
     p : processors, (M,)
     n : size of the problem, (M,); ones where the data have none [1]
     time : observed, (M,) [s]
-    weak_scaling : every processor has work of its own, so that the time is that of a cycle; else all share one work
-        (strong scaling)
+    weak_scaling : every processor has work of its own, so that the time is that of a cycle; else
+        all share one work (strong scaling)
     """
 
     p: Array
@@ -39,7 +44,7 @@ class Timings:
 
     @property
     def has_sizes(self) -> bool:
-        """Say whether the size varies."""
+        """Return whether the size varies."""
         return len(np.unique(self.n)) > 1
 
     @property
@@ -49,15 +54,15 @@ class Timings:
         return found
 
     def select(self, mask: NDArray[np.bool_]) -> Timings:
-        """Give some of the observations."""
+        """Return some of the observations."""
         return Timings(self.p[mask], self.n[mask], self.time[mask], self.weak_scaling)
 
     def with_time(self, time: Array) -> Timings:
-        """Give the same points with other times."""
+        """Return the same points with other times."""
         return Timings(self.p, self.n, time, self.weak_scaling)
 
     def points(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
-        """Give points to predict at; their times have no meaning.
+        """Return points to predict at; their times have no meaning.
 
         Parameters
         ----------
@@ -76,14 +81,21 @@ class Observations(NamedTuple):
     runs: Sequence[Measurement]
 
     def timings(self) -> Timings:
-        """Give the times: those measured, or of a throughput X those of a cycle, p / X."""
+        """Return the times: those measured, or of a throughput X those of a cycle, p / X."""
         p = np.array([run.p for run in self.runs], dtype=float)
         n = np.array([1.0 if run.n is None else run.n for run in self.runs])
         value = np.array([run.value for run in self.runs])
-        return Timings(p, n, p / value if self.metric == "throughput" else value, weak_scaling=self.metric != "time")
+        return Timings(
+            p,
+            n,
+            p / value if self.metric == "throughput" else value,
+            weak_scaling=self.metric != "time",
+        )
 
 
-def observations_of(runs: Measurements, region: str | None = None, size: float | None = None) -> Observations:
+def observations_of(
+    runs: Measurements, region: str | None = None, size: float | None = None
+) -> Observations:
     """Take the values to fit from a table: elapsed times, or cycle times, or throughputs.
 
     Parameters
@@ -104,23 +116,36 @@ def observations_of(runs: Measurements, region: str | None = None, size: float |
     whole = regions_of(reduce_repetitions(runs)[0], region).whole
     kinds: dict[str, list[Measurement]] = {}
     for run in runs.records:
-        if run.metric in ("time", "cycle", "throughput") and run.region == whole and run.processor is None:
+        if (
+            run.metric in ("time", "cycle", "throughput")
+            and run.region == whole
+            and run.processor is None
+        ):
             kinds.setdefault(run.metric, []).append(run)
     if len(kinds) != 1:
-        words = ", ".join(sorted(kinds, key=["time", "cycle", "throughput"].index)) or "none of them"
-        raise ModelError(f"a fit needs times, cycles or throughputs, one of the three; there are {words}")
+        words = (
+            ", ".join(sorted(kinds, key=["time", "cycle", "throughput"].index)) or "none of them"
+        )
+        raise ModelError(
+            f"a fit needs times, cycles or throughputs, one of the three; there are {words}"
+        )
     ((metric, every),) = kinds.items()
     observed = [run for run in every if size is None or run.n == size]
     if not observed:
-        known = ", ".join(f"{each:g}" for each in sorted({run.n for run in every if run.n is not None}))
-        raise ModelError(f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}")
+        known = ", ".join(
+            f"{each:g}" for each in sorted({run.n for run in every if run.n is not None})
+        )
+        raise ModelError(
+            f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}"
+        )
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
     return Observations(metric, observed)
 
 
 def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]:
-    """Collect the notes on a table before it is fitted: of reading, repetitions, metrics, superlinear speed-up.
+    """Collect the notes on a table before it is fitted: of reading, repetitions, metrics,
+    superlinear speed-up.
 
     Parameters
     ----------
@@ -161,10 +186,12 @@ class TimeFormula:
     text : the formula in plain text
     parameters : its free parameters
     time : from parameters, (k,) or (k, M), and timings, the times at their points [s]
-    starts : from timings, parameters to begin a search at; several where there may be several minima
+    starts : from timings, parameters to begin a search at; several where there may be several
+        minima
     chosen_exponents : exponents chosen by looking at the data, which count as parameters
     horizon : multiples of the largest number of processors measured up to which limits are sought
-    lost : from parameters and timings, the lost times by cause; nothing where the formula has no causes
+    lost : from parameters and timings, the lost times by cause; nothing where the formula has no
+        causes
     """
 
     family: str
@@ -184,7 +211,9 @@ class TimeFormula:
     @property
     def limits(self) -> tuple[Array, Array]:
         """The smallest and the largest values of the parameters, (k,) each."""
-        least, most = ([getattr(each, end) for each in self.parameters] for end in ("lower", "upper"))
+        least, most = (
+            [getattr(each, end) for each in self.parameters] for end in ("lower", "upper")
+        )
         return np.array(least), np.array(most)
 
     def times(self, thetas: Array, timings: Timings) -> Array:
@@ -203,8 +232,12 @@ class TimeFormula:
         distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
         count, points = len(thetas), distinct.shape[1]
         p, n = (np.tile(each, count) for each in distinct)
-        found = self.time(np.repeat(thetas.T, points, axis=1), Timings(p, n, p, timings.weak_scaling))
-        return np.broadcast_to(found, (count * points,)).reshape(count, points)[:, where.reshape(-1)]
+        found = self.time(
+            np.repeat(thetas.T, points, axis=1), Timings(p, n, p, timings.weak_scaling)
+        )
+        return np.broadcast_to(found, (count * points,)).reshape(count, points)[
+            :, where.reshape(-1)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +251,7 @@ class Family:
 
 
 def shared(timings: Timings) -> Array:
-    """Give the divisor that turns processor seconds into a time."""
+    """Return the divisor that turns processor seconds into a time."""
     return np.ones(len(timings)) if timings.weak_scaling else timings.p
 
 
@@ -254,24 +287,34 @@ def linear(
 
     def losses(theta: Array, timings: Timings) -> Lost:
         named, causes = zip(terms, theta, strict=True), lost or {}
-        return {causes[each.name]: value * basis(timings) for (each, basis), value in named if each.name in causes}
+        return {
+            causes[each.name]: value * basis(timings)
+            for (each, basis), value in named
+            if each.name in causes
+        }
 
-    return TimeFormula(family, text, tuple(each for each, _ in terms), time, starts, chosen_exponents, lost=losses)
+    return TimeFormula(
+        family, text, tuple(each for each, _ in terms), time, starts, chosen_exponents, lost=losses
+    )
 
 
 def nonnegative(columns: Array, time: Array) -> Array:
-    """Give nonnegative coefficients that minimize the squared relative errors.
+    """Return nonnegative coefficients that minimize the squared relative errors.
 
     Raises
     ------
-    NoAnswerError : a term is too large for a number, as a power of a very large number of processors is
+    NoAnswerError : a term is too large for a number, as a power of a very large number of
+        processors is
     """
     from scipy.optimize import nnls
 
     with np.errstate(all="ignore"):
         scaled = columns / time[:, None]
     if not np.isfinite(scaled).all():
-        raise NoAnswerError("a term of the formula is too large beside these times to be fitted; check times and sizes")
+        raise NoAnswerError(
+            "a term of the formula is too large beside these times to be fitted; check times and"
+            " sizes"
+        )
     # Columns differ by many powers of ten; equal lengths keep the search well conditioned.
     lengths = np.linalg.norm(scaled, axis=0)
     lengths[lengths == 0] = 1.0

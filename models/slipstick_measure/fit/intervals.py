@@ -11,7 +11,13 @@ from functools import partial
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
-from slipstick_measure.fit.least_squares import FittedFormula, ParameterFunction, fit_formula, minimized, squares_of
+from slipstick_measure.fit.least_squares import (
+    FittedFormula,
+    ParameterFunction,
+    fit_formula,
+    minimized,
+    squares_of,
+)
 
 DRAW_TOLERANCE, PROFILE_TOLERANCE = 1e-7, 1e-8
 """Tolerances of the fit to a draw, far below its scatter, and of the fits of a profile."""
@@ -49,12 +55,14 @@ class FitIntervals:
     between: Callable[[ParameterFunction, float, float], Interval]
 
     def parameters(self, level: float = 0.95) -> dict[str, Interval]:
-        """Give an interval for each parameter."""
+        """Return an interval for each parameter."""
         names = self.fitted.formula.names
-        return {name: self.between(partial(_parameter, at), level, 0.0) for at, name in enumerate(names)}
+        return {
+            name: self.between(partial(_parameter, at), level, 0.0) for at, name in enumerate(names)
+        }
 
     def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
-        """Give an interval for a positive function of sets of parameters, (D, k) to (D,)."""
+        """Return an interval for a positive function of sets of parameters, (D, k) to (D,)."""
         found = self.between(lambda thetas: np.log(value(thetas)), level, -np.inf)
         return Interval(*(float(np.exp(each)) for each in (found.value, found.low, found.high)))
 
@@ -68,16 +76,18 @@ def _check_freedom(fitted: FittedFormula) -> None:
     if fitted.freedom < 1:
         count = len(fitted.residuals)
         raise NoAnswerError(
-            f"{count} observations leave none over to estimate the scatter from; measure {1 - fitted.freedom} more"
+            f"{count} observations leave none over to estimate the scatter from; measure"
+            f" {1 - fitted.freedom} more"
         )
 
 
 def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals:
     """Fit again to the fitted times with resampled residuals: the bootstrap of residuals.
 
-    Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes closer to its data
-    than the truth does. The stream of random numbers is named by the family, so that another family's draws do not
-    change with it. Approximate: it assumes that the formula is right and the scatter the same everywhere.
+    Residuals are those of the fit, centred and made larger by sqrt(M / (M - k)), for a fit comes
+    closer to its data than the truth does. The stream of random numbers is named by the family, so
+    that another family's draws do not change with it. Approximate: it assumes that the formula is
+    right and the scatter the same everywhere.
 
     Parameters
     ----------
@@ -93,7 +103,9 @@ def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals
     """
     _check_freedom(fitted)
     random = np.random.default_rng([seed, *f"fit/{fitted.formula.family}".encode()])
-    residuals = (fitted.residuals - fitted.residuals.mean()) * np.sqrt(len(fitted.residuals) / fitted.freedom)
+    residuals = (fitted.residuals - fitted.residuals.mean()) * np.sqrt(
+        len(fitted.residuals) / fitted.freedom
+    )
     times = fitted.formula.time(fitted.theta, fitted.timings)
     thetas = [fitted.theta]
     for _ in range(draws):
@@ -102,41 +114,51 @@ def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals
     return FitIntervals(fitted, partial(_quantiles, np.array(thetas), fitted.freedom))
 
 
-def _quantiles(thetas: Array, freedom: int, value: ParameterFunction, level: float, least: float) -> Interval:
-    """Take quantiles, widened from the normal to Student's t distribution, for the scatter itself is estimated."""
+def _quantiles(
+    thetas: Array, freedom: int, value: ParameterFunction, level: float, least: float
+) -> Interval:
+    """Take quantiles, widened from the normal to Student's t distribution, for the scatter
+    itself is estimated.
+    """
     from scipy.stats import norm, t
 
     best, *draws = value(thetas).tolist()
     wider = float(t.ppf((1 + level) / 2, freedom) / norm.ppf((1 + level) / 2))
     # Quantiles at i / (B + 1): the wanted part lies between the i-th and the (B + 1 - i)-th draw.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], method="weibull")
-    return Interval(best, max(least, best - wider * (best - float(low))), best + wider * (float(high) - best))
+    return Interval(
+        best, max(least, best - wider * (best - float(low))), best + wider * (float(high) - best)
+    )
 
 
 def profile(fitted: FittedFormula) -> FitIntervals:
     r"""Make a fit ready to give intervals by profile.
 
-    A value g, a parameter or the logarithm of a predicted time, lies between the least and the largest for which some
-    parameters fit with
+    A value g, a parameter or the logarithm of a predicted time, lies between the least and the
+    largest for which some parameters fit with
 
     ::
 
         RSS <= RSS_best (1 + t^2 / (M - k))        t: quantile of Student's distribution with M - k degrees
 
-    Unlike the bootstrap it takes no random numbers and few fits; like it, it takes the form for true and the scatter
-    for normal and the same everywhere. Exact for linear formulas, else approximate.
+    Unlike the bootstrap it takes no random numbers and few fits; like it, it takes the form for
+    true and the scatter for normal and the same everywhere. Exact for linear formulas, else
+    approximate.
 
     Raises
     ------
     NoAnswerError : no observation is left over to estimate the scatter from
 
-    Source: Bates and Watts, Nonlinear Regression Analysis and its Applications, 1988, section 6.1.2.
+    Source: Bates and Watts, Nonlinear Regression Analysis and its Applications, 1988, section
+    6.1.2.
     """
     _check_freedom(fitted)
     return FitIntervals(fitted, partial(_profiled, fitted))
 
 
-def _profiled(fitted: FittedFormula, value: ParameterFunction, level: float, least: float) -> Interval:
+def _profiled(
+    fitted: FittedFormula, value: ParameterFunction, level: float, least: float
+) -> Interval:
     from scipy.stats import t
 
     best = float(value(fitted.theta[None])[0])
@@ -150,16 +172,21 @@ def _profiled(fitted: FittedFormula, value: ParameterFunction, level: float, lea
     return Interval(best, min(low, best), max(high, best))
 
 
-def _pushed(fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float) -> float:
+def _pushed(
+    fitted: FittedFormula, value: ParameterFunction, best: float, error: float, far: float
+) -> float:
     """Force a value to one side until the fit is as bad as the interval allows.
 
-    Every fit with one more residual, the distance of the value from its target, is the best fit with the value at which
-    it ends. So it lies on the profile for any weight of that residual.
+    Every fit with one more residual, the distance of the value from its target, is the best fit
+    with the value at which it ends. So it lies on the profile for any weight of that residual.
     """
     formula, timings = fitted.formula, fitted.timings
     stiff = fitted.scatter / (STIFF * abs(error))
     reached, aim, theta = best, best + far * error, fitted.theta
-    inside, outside = (best, 0.0), (np.nan, np.nan)  # where it was pushed to, and how far off the fit then was
+    inside, outside = (
+        (best, 0.0),
+        (np.nan, np.nan),
+    )  # where it was pushed to, and how far off the fit then was
     for _ in range(PUSHES):
         push = partial(_push, value, stiff, aim)
         pushed = minimized(formula, theta, timings, PROFILE_TOLERANCE, push)
@@ -185,8 +212,12 @@ def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> 
 
 
 def _next(other: tuple[float, float], inside: tuple[float, float], far: float) -> float:
-    """Give the next target by a secant: between two points around the limit, or beyond two points before it."""
+    """Return the next target by a secant: between two points around the limit, or beyond two
+    points before it.
+    """
     (there, off), (here, near) = other, inside
     if off <= far:  # behind
-        return here + (here - there) * (min((far - near) / (near - off), 3.0) if near > off else 1.0)
+        return here + (here - there) * (
+            min((far - near) / (near - off), 3.0) if near > off else 1.0
+        )
     return here + (there - here) * min(max((far - near) / (off - near), 0.1), 0.9)

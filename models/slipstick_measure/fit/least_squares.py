@@ -37,7 +37,9 @@ class FittedFormula:
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom: observations less parameters; chosen exponents count as parameters."""
+        """Degrees of freedom: observations less parameters; chosen exponents count as
+        parameters.
+        """
         return len(self.residuals) - len(self.theta) - self.formula.chosen_exponents
 
     @property
@@ -52,7 +54,8 @@ class FittedFormula:
 
     @property
     def aicc(self) -> float:
-        r"""Akaike's criterion with the correction for few observations; infinite where there are too few.
+        r"""Akaike's criterion with the correction for few observations; infinite where there are
+        too few.
 
         ``M ln(RSS / M) + 2 k M / (M - k - 1)``, k counting the scatter and the chosen exponents.
         Source: Hurvich and Tsai, Biometrika 76(2), 1989.
@@ -70,7 +73,7 @@ class FittedFormula:
         return dict(zip(self.formula.names, self.theta.tolist(), strict=True))
 
     def predict(self, p: Sequence[float] | Array, n: float | None = None) -> Array:
-        """Give the time for each number of processors [s].
+        """Return the time for each number of processors [s].
 
         Parameters
         ----------
@@ -80,12 +83,16 @@ class FittedFormula:
         return self.formula.time(self.theta, self.timings.points(p, n))
 
     def time_at(self, p: float) -> ParameterFunction:
-        """Give the time on p processors as a function of sets of parameters, for the largest size measured [s]."""
+        """Return the time on p processors as a function of sets of parameters, for the largest
+        size measured [s].
+        """
         at = self.timings.points([p])
         return lambda thetas: np.asarray(self.formula.times(thetas, at)[:, 0])
 
     def standard_error(self, value: ParameterFunction) -> float:
-        """Give the standard error of a value by the slopes at the best fit; infinite where they are beyond all numbers."""
+        """Return the standard error of a value by the slopes at the best fit; infinite where they
+        are beyond all numbers.
+        """
         theta = self.theta
         scale = np.maximum(np.abs(theta), 1e-3 * np.abs(theta).max())
         step = np.where(theta + 1e-6 * scale > self.formula.limits[1], -1e-6, 1e-6)
@@ -99,18 +106,24 @@ class FittedFormula:
         return float(self.scatter * np.sqrt(max(rise @ covariance @ rise, 0.0)))
 
     def lost(self, p: float, n: float | None = None) -> dict[str, float]:
-        """Give the processors lost at a number of them, by cause, the largest loss first; `p` and `n` as for `predict`."""
+        """Return the processors lost at a number of them, by cause, the largest loss first; `p`
+        and `n` as for `predict`.
+        """
         at = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, at)[0])
-        lost = {cause: p * float(each[0]) / time for cause, each in self.formula.lost(self.theta, at).items()}
+        lost = {
+            cause: p * float(each[0]) / time
+            for cause, each in self.formula.lost(self.theta, at).items()
+        }
         return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
 
 def fit(family: Family, timings: Timings) -> FittedFormula:
     """Fit a family: its formula with the least sum of squares of log(observed / fitted).
 
-    Noise in timings is relative, so logarithms are compared: a run of an hour counts as much as one of a second. Every repetition
-    is an observation, so points that were measured more often weigh more.
+    Noise in timings is relative, so logarithms are compared: a run of an hour counts as much as one
+    of a second. Every repetition is an observation, so points that were measured more often weigh
+    more.
 
     Raises
     ------
@@ -126,19 +139,26 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     if not formulas:
         least = min(len(formula.parameters) for formula in every)
         raise NoAnswerError(
-            f"{least} parameters need times on as many numbers of processors; there are {count}, so measure on {least - count} more"
+            f"{least} parameters need times on as many numbers of processors; there are {count}, so"
+            f" measure on {least - count} more"
         )
     begun = [
         (squares_of(formula, start, timings), formula, start)
         for formula in formulas
         for start in formula.starts(timings)
     ]
-    # Of many formulas, all sums of terms, the best start decides: it is already the minimum but for the logarithm.
+    # Of many formulas, all sums of terms, the best start decides: it is already the minimum but for
+    # the logarithm.
     tried = begun if len(formulas) == 1 else [min(begun, key=lambda each: each[0])]
-    return min((fit_formula(formula, timings, start) for _, formula, start in tried), key=lambda each: each.squares)
+    return min(
+        (fit_formula(formula, timings, start) for _, formula, start in tried),
+        key=lambda each: each.squares,
+    )
 
 
-def fit_formula(formula: TimeFormula, timings: Timings, start: Array, within: float = 1e-12) -> FittedFormula:
+def fit_formula(
+    formula: TimeFormula, timings: Timings, start: Array, within: float = 1e-12
+) -> FittedFormula:
     """Fit one formula from a start.
 
     Parameters
@@ -147,14 +167,15 @@ def fit_formula(formula: TimeFormula, timings: Timings, start: Array, within: fl
     within : relative change of parameters and squares at which the search ends [1]
     """
     found = minimized(formula, start, timings, within)
-    # A search stops just before a limit: where the times show no difference, the parameter is at its lower limit.
+    # A search stops just before a limit: where the times show no difference, the parameter is at
+    # its lower limit.
     least, _ = formula.limits
     theta = np.where(_without_effect(formula, found, least - found, timings), least, found)
     return FittedFormula(formula, theta, timings, _residuals(formula, theta[None], timings)[0])
 
 
 def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
-    """Give the sum of the squared relative errors for some parameters."""
+    """Return the sum of the squared relative errors for some parameters."""
     (found,) = _residuals(formula, theta[None], timings)
     return float(found @ found)
 
@@ -180,12 +201,14 @@ def minimized(
     within: float = 1e-12,
     more: Callable[[Array], Array] = lambda thetas: np.empty((len(thetas), 0)),
 ) -> Array:
-    """Minimize the squared residuals from a start, within the limits; the result is never worse than the start.
+    """Minimize the squared residuals from a start, within the limits; the result is never worse
+    than the start.
 
     Parameters
     ----------
     formula, start, timings, within : as for `fit_formula`
-    more : from sets of parameters, (D, k), residuals to minimize beside those of the timings, (D, any)
+    more : from sets of parameters, (D, k), residuals to minimize beside those of the timings, (D,
+        any)
     """
     from scipy.optimize import least_squares
 
@@ -195,7 +218,9 @@ def minimized(
     matters = 1e-3 * np.maximum(start.max(), TINY)
     scale = np.where(start > 0, start, matters)
     # An earlier search may leave a parameter just off its limit, which is not a scale.
-    scale = np.where(_without_effect(formula, inside, scale, timings), np.maximum(scale, matters), scale)
+    scale = np.where(
+        _without_effect(formula, inside, scale, timings), np.maximum(scale, matters), scale
+    )
     room = 1e-9 * np.minimum(scale, most - least)
     begin = np.clip(inside, least + room, np.minimum(most, np.maximum(inside, scale)) - room)
 

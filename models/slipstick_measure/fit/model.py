@@ -1,7 +1,8 @@
 """A model of slipstick as a family: some of its parameters free, the rest as they are.
 
-Why this shape: a method compiles a model into a form that takes arrays, so that all points of the data, and all
-differences of the parameters, are one call. Closed form, mean value and the methods of networks serve alike.
+Why this shape: a method compiles a model into a form that takes arrays, so that all points of the
+data, and all differences of the parameters, are one call. Closed form, mean value and the methods
+of networks serve alike.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from slipstick.vocabulary import SIMULATION
 from slipstick_measure.fit.formula import Family, FitParameter, Lost, TimeFormula, Timings
 
 HORIZON = 16.0
-"""Multiples of the largest number measured that a model is asked for, where each number costs more than a formula."""
+"""Multiples of the largest number measured that a model is asked for, where each number costs
+more than a formula.
+"""
 
 MOST_GUESSED = 4
 """Free parameters up to which a start is sought among tenths and tens of all of them together."""
@@ -44,7 +47,8 @@ class FitSettings:
     free : the free parameters
     population : path of what is the number of processors; found where there is only one candidate
     size : path of what is the size of the problem; none if the data have none
-    cycles : how many cycles the measured, shared work has; None if the model's time is the measured time
+    cycles : how many cycles the measured, shared work has; None if the model's time is the measured
+        time
     """
 
     settings: Settings
@@ -90,10 +94,18 @@ class PreparedModel:
         self._check(timings)
         says = f"cycle of {self.built.name}" if self._class else f"time of {self.built.name}"
         says = says if self.asked.cycles is None else f"{self.asked.cycles:g} {says} / p"
-        text = f"T = {says}, with {self.population} = p" + (f", {self.size} = n" if self.size else "")
+        text = f"T = {says}, with {self.population} = p" + (
+            f", {self.size} = n" if self.size else ""
+        )
         return [
             TimeFormula(
-                self.built.name, text, self.parameters, self._time, self._starts, horizon=HORIZON, lost=self._lost
+                self.built.name,
+                text,
+                self.parameters,
+                self._time,
+                self._starts,
+                horizon=HORIZON,
+                lost=self._lost,
             )
         ]
 
@@ -104,22 +116,32 @@ class PreparedModel:
     @cached_property
     def _class(self) -> str:
         """The closed class of a network whose population is the number of processors."""
-        return self.population.split(".")[1] if isinstance(self.built.model, QueueingNetwork) else ""
+        return (
+            self.population.split(".")[1] if isinstance(self.built.model, QueueingNetwork) else ""
+        )
 
     def _check(self, timings: Timings) -> None:
         """Refuse data that the model cannot be held against."""
         name, cycles = self.built.name, self.asked.cycles
         if timings.weak_scaling and cycles is not None:
             raise NoAnswerError(
-                "the data are times of a cycle, so the number of cycles (cycles) says nothing; leave it out"
+                "the data are times of a cycle, so the number of cycles (cycles) says nothing;"
+                " leave it out"
             )
         if self._class and not timings.weak_scaling and cycles is None:
-            raise NoAnswerError(f"the data are times of a whole work; say how many cycles of {name} it has (cycles)")
+            raise NoAnswerError(
+                f"the data are times of a whole work; say how many cycles of {name} it has (cycles)"
+            )
         self.check_quantity()
         if timings.has_sizes and not self.size:
-            raise NoAnswerError(f"the data have several sizes; say which number of {name} is the size (size)")
+            raise NoAnswerError(
+                f"the data have several sizes; say which number of {name} is the size (size)"
+            )
         if self.size and (timings.n == 1).all():
-            why = f"the data have no sizes, so {self.size} would be 1; give them a column size, or leave size out"
+            why = (
+                f"the data have no sizes, so {self.size} would be 1; give them a column size, or"
+                " leave size out"
+            )
             raise NoAnswerError(why)
 
     def check_quantity(self) -> None:
@@ -127,14 +149,18 @@ class PreparedModel:
         shape, method = self.built.sample, self.built.options.method
         first = first_quantity(shape.model, method)
         if not self._class and shape.names(method)[first] != str(TIME):
-            why = f"{self.built.name} gives a {first}, not a time, so no time can be held against it"
+            why = (
+                f"{self.built.name} gives a {first}, not a time, so no time can be held against it"
+            )
             raise NoAnswerError(why)
 
     def _time(self, theta: Array, at: Timings) -> Array:
-        """Give the times [s]; NaN where the model has no answer."""
+        """Return the times [s]; NaN where the model has no answer."""
         if self._class:
             name = f"throughput[{self._class}]"
-            (throughput,) = self._ask(theta, at, lambda form, values: {name: _columns(form, values)[name]}).values()
+            (throughput,) = self._ask(
+                theta, at, lambda form, values: {name: _columns(form, values)[name]}
+            ).values()
             cycle = at.p / throughput
         else:
             cycle = self._ask(theta, at, lambda form, values: {"time": form.times(values)})["time"]
@@ -142,11 +168,17 @@ class PreparedModel:
         return found
 
     def _lost(self, theta: Array, at: Timings) -> Lost:
-        """Book what is lost: what the account does not call useful, or the waits at the stations."""
+        """Book what is lost: what the account does not call useful, or the waits at the
+        stations.
+        """
         columns, factor = self._ask(theta, at, _columns), self._factor(at)
         if self._class:
             visit = f"time_per_visit[{self._class},"
-            stations = [name.removeprefix(visit).removesuffix("]") for name in columns if name.startswith(visit)]
+            stations = [
+                name.removeprefix(visit).removesuffix("]")
+                for name in columns
+                if name.startswith(visit)
+            ]
             return {f"waiting for {name}": factor * self._waits(columns, name) for name in stations}
         system = self.built.model
         useful = system.useful if isinstance(system, Model) else ()
@@ -155,7 +187,11 @@ class PreparedModel:
 
     def _waits(self, columns: Mapping[str, Array], station: str) -> Array:
         at = f"[{self._class},{station}]"
-        found: Array = columns[f"residence_time{at}"] * columns[f"waiting_time{at}"] / columns[f"time_per_visit{at}"]
+        found: Array = (
+            columns[f"residence_time{at}"]
+            * columns[f"waiting_time{at}"]
+            / columns[f"time_per_visit{at}"]
+        )
         return found
 
     def _factor(self, at: Timings) -> Array:
@@ -163,21 +199,32 @@ class PreparedModel:
         return np.ones(len(at)) if cycles is None else cycles / at.p
 
     def _starts(self, at: Timings) -> Sequence[Array]:
-        """Begin at the model's own values, those brought to the size of the data, and tenths and tens of them."""
+        """Begin at the model's own values, those brought to the size of the data, and tenths and
+        tens of them.
+        """
         parameters = self.parameters
         own = np.array([value or 1e-2 for value in self.start])
-        powers = np.array([self.built.entries[each.name].given.dimension.time_power for each in parameters])
+        powers = np.array(
+            [self.built.entries[each.name].given.dimension.time_power for each in parameters]
+        )
         base = TimeFormula("", "", parameters, self._time, lambda _: ())
         ratio = np.median(at.time / base.time(own, at))
         near = own * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
         steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED else [1.0]
-        guesses = np.array([own, *(near * np.array(each) for each in product(steps, repeat=len(parameters)))])
+        guesses = np.array(
+            [own, *(near * np.array(each) for each in product(steps, repeat=len(parameters)))]
+        )
         guesses = np.clip(guesses, *base.limits)
         times = base.times(guesses, at)
         if not np.isfinite(times).all(axis=1).any():
             alone = {each.name: value for each, value in zip(parameters, own, strict=True)}
-            failed = self._compiled.points({**alone, self.population: float(at.p[0])}).answer(0).failed
-            raise NoAnswerError(f"{self.built.name} has no time at the points of the data: {failed or 'not a number'}")
+            failed = (
+                self._compiled.points({**alone, self.population: float(at.p[0])}).answer(0).failed
+            )
+            raise NoAnswerError(
+                f"{self.built.name} has no time at the points of the data:"
+                f" {failed or 'not a number'}"
+            )
         with np.errstate(all="ignore"):
             squares = (np.log(at.time / times) ** 2).sum(axis=1)
         order = np.argsort(np.where(np.isfinite(squares), squares, np.inf), kind="stable")
@@ -186,7 +233,10 @@ class PreparedModel:
     def _ask(self, theta: Array, at: Timings, ask: _Asked) -> dict[str, Array]:
         """Ask the compiled model; one for each number of processors where that shapes the model."""
         count = len(at)
-        values = {each.name: np.broadcast_to(value, count) for each, value in zip(self.parameters, theta, strict=True)}
+        values = {
+            each.name: np.broadcast_to(value, count)
+            for each, value in zip(self.parameters, theta, strict=True)
+        }
         if self.size:
             values[self.size] = at.n
         if self.population in self._compiled.parameters:
@@ -196,7 +246,9 @@ class PreparedModel:
             forms = [(self._form_at(float(p)), at.p == p) for p in np.unique(at.p)]
         found: dict[str, Array] = {}
         for form, here in forms:
-            part = ask(form, {path: each[here] for path, each in values.items() if path in form.parameters})
+            part = ask(
+                form, {path: each[here] for path, each in values.items() if path in form.parameters}
+            )
             for name, column in part.items():
                 found.setdefault(name, np.zeros(count))[here] = column
         return found
@@ -208,7 +260,9 @@ class PreparedModel:
     def _form_at(self, p: float) -> CompiledModel:
         if p not in self._forms:
             node = from_plain(int(p), Mark(f"p = {p:g}", 1, 1))
-            self._forms[p] = _compiled(build(resolve({**self.asked.settings, self.population: node}, self.library)))
+            self._forms[p] = _compiled(
+                build(resolve({**self.asked.settings, self.population: node}, self.library))
+            )
         return self._forms[p]
 
 
@@ -220,7 +274,9 @@ def _columns(form: CompiledModel, values: Mapping[str, Array]) -> Mapping[str, A
 
 
 def _compiled(built: BuiltModel) -> CompiledModel:
-    return form_of(built.model, built.parameters, built.options.method, built.options.simulation, smooth=True)
+    return form_of(
+        built.model, built.parameters, built.options.method, built.options.simulation, smooth=True
+    )
 
 
 def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
@@ -239,7 +295,8 @@ def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
     built = build(inputs)
     if built.options.method == SIMULATION:
         raise _wrong(
-            asked.settings["method"], "a fit needs a smooth model; simulated times jump, so take another method"
+            asked.settings["method"],
+            "a fit needs a smooth model; simulated times jump, so take another method",
         )
     problems: list[Problem] = []
     parameters: dict[str, FitParameter] = {}
@@ -253,10 +310,15 @@ def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    population = _path(asked.population, inputs, built) if asked.population else _population(built, asked)
+    population = (
+        _path(asked.population, inputs, built) if asked.population else _population(built, asked)
+    )
     size = _path(asked.size, inputs, built) if asked.size else ""
     for path in {population, size} & parameters.keys():
-        raise _wrong(asked.free[list(parameters).index(path)], f"{path} comes from the data, so it cannot be free")
+        raise _wrong(
+            asked.free[list(parameters).index(path)],
+            f"{path} comes from the data, so it cannot be free",
+        )
     return PreparedModel(built, tuple(parameters.values()), population, size, asked, library)
 
 
@@ -270,13 +332,19 @@ def _parameter(written: Scalar, inputs: Inputs, built: BuiltModel) -> FitParamet
     if equals and not dots:
         raise _wrong(written, f"write {path}=low..high, such as {path}={given}..; got {text!r}")
     try:
-        least, most = (to_base(each, given.dimension) if each.strip() else None for each in (low, high))
+        least, most = (
+            to_base(each, given.dimension) if each.strip() else None for each in (low, high)
+        )
     except UnitError as error:
         raise _wrong(written, str(error)) from None
-    parameter = FitParameter(path, str(given.dimension), meaning, inf if most is None else most, least or 0.0)
+    parameter = FitParameter(
+        path, str(given.dimension), meaning, inf if most is None else most, least or 0.0
+    )
     if not 0 <= parameter.lower < parameter.upper:
         between = f"from {low.strip() or 0} to {high.strip()}"
-        raise _wrong(written, f"{path} is free {between}: no room; the first must be less, and not negative")
+        raise _wrong(
+            written, f"{path} is free {between}: no room; the first must be less, and not negative"
+        )
     return parameter
 
 
@@ -290,13 +358,25 @@ def _path(written: Scalar, inputs: Inputs, built: BuiltModel) -> str:
 
 def _population(built: BuiltModel, asked: FitSettings) -> str:
     """Find the one number of the model that can be the number of processors."""
-    closed = [path for path in built.parameters if path.startswith("classes.") and path.endswith(".population")]
-    found = [path for path in ("population.processors", "processors") if path in built.parameters] or closed
+    closed = [
+        path
+        for path in built.parameters
+        if path.startswith("classes.") and path.endswith(".population")
+    ]
+    found = [
+        path for path in ("population.processors", "processors") if path in built.parameters
+    ] or closed
     if len(found) == 1:
         return found[0]
-    mark = asked.settings["model"] if "model" in asked.settings else next(iter(asked.settings.values()))
+    mark = (
+        asked.settings["model"]
+        if "model" in asked.settings
+        else next(iter(asked.settings.values()))
+    )
     several = f"; there are {', '.join(found)}" if found else ""
-    raise _wrong(mark, f"say which number of {built.name} is the number of processors (population){several}")
+    raise _wrong(
+        mark, f"say which number of {built.name} is the number of processors (population){several}"
+    )
 
 
 def _wrong(node: Node, message: str) -> SpecError:

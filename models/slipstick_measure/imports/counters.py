@@ -1,4 +1,6 @@
-"""An activity from the counters of `perf stat`: the work of a run as cycles, parted where stalls were counted."""
+"""An activity from the counters of `perf stat`: the work of a run as cycles, parted where stalls
+were counted.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ _COUNTS = ("cycles", "instructions", "stalled-cycles-backend", "stalled-cycles-f
 
 
 def counters_spec(reading: Reading) -> ImportedSpec:
-    """Make an activity of one run: instructions times cycles of one, at the clock that cycles over busy time give.
+    """Make an activity of one run: instructions times cycles of one, at the clock that cycles over
+    busy time give.
 
-    Backend stalls, where they were counted, are a step of their own, booked to memory. That every stall waits for memory is an
-    assumption, and that processors share the work evenly is another.
+    Backend stalls, where they were counted, are a step of their own, booked to memory. That every
+    stall waits for memory is an assumption, and that processors share the work evenly is another.
 
     Raises
     ------
@@ -27,7 +30,9 @@ def counters_spec(reading: Reading) -> ImportedSpec:
 
     cycles, instructions = counts["cycles"][1], counts["instructions"][1]
     stalls = min(counts.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
-    each = quantity((cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction"))
+    each = quantity(
+        (cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction")
+    )
     over = source("cycles", f", over task-clock {busy.text}, line {busy.line}")
     parameters = {
         "instructions": quantity(instructions, "", source("instructions")),
@@ -40,7 +45,9 @@ def counters_spec(reading: Reading) -> ImportedSpec:
     if stalls:
         waits = source("stalled-cycles-backend", ": taken to wait for memory")
         parameters["stalls"] = quantity(stalls, "", waits, True)
-        cycle.append({"name": "stall", "delay": "stalls / clock / processors", "component": "memory"})
+        cycle.append(
+            {"name": "stall", "delay": "stalls / clock / processors", "component": "memory"}
+        )
     told = {
         "source": "measured",
         "sources": {"measured": f"perf stat output {reading.name}"},
@@ -49,28 +56,44 @@ def counters_spec(reading: Reading) -> ImportedSpec:
         "useful": ["busy"],
         "cycle": cycle,
     }
-    spec = ImportedSpec("activity", f"A run counted by perf stat, {reading.name}", reading.file, told)
-    spec.say("the work is taken to be shared evenly by the processors, and waits between them are not in it")
+    spec = ImportedSpec(
+        "activity", f"A run counted by perf stat, {reading.name}", reading.file, told
+    )
+    spec.say(
+        "the work is taken to be shared evenly by the processors, and waits between them are not"
+        " in it"
+    )
     return spec
 
 
 def _counted(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measurement]:
-    """Read the counts of events, each with its line, and the busy time; refuse a file without what is needed."""
+    """Read the counts of events, each with its line, and the busy time; refuse a file without
+    what is needed.
+    """
     p = reading.hints.processors
     if p is None:
-        reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
+        reading.refuse(
+            1,
+            "",
+            "perf stat does not say how many processors the run had; name them with --processors",
+        )
     found: dict[str, tuple[int, float]] = {}
     for each in event_counts(reading):
         event = each.event.split(":")[0].removeprefix("cpu-")
         if event in _COUNTS and (count := reading.number(each.line, event, each.value)) is not None:
             found[event] = each.line, count
         elif event == "task-clock":
-            reading.add(each.line, Coordinates(p), "busy", each.value, UNITS.get(each.unit, each.unit))
+            reading.add(
+                each.line, Coordinates(p), "busy", each.value, UNITS.get(each.unit, each.unit)
+            )
     if reading.problems:
         reading.finished()
     missing = [name for name in _COUNTS[:2] if not found.get(name, (0, 0.0))[1] > 0]
     missing += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
     if missing:
-        why = f"there is no count of {', '.join(missing)}; run perf stat -e task-clock,cycles,instructions"
+        why = (
+            f"there is no count of {', '.join(missing)}; run perf stat -e"
+            " task-clock,cycles,instructions"
+        )
         reading.refuse(1, "", why)
     return found, reading.runs[0]

@@ -23,7 +23,9 @@ from slipstick_measure.readers.reading import Reading, open_file
 
 
 class ImportFormat(NamedTuple):
-    """A format: whether a file is of it, and the spec that it makes, perhaps on a machine to extend."""
+    """A format: whether a file is of it, and the spec that it makes, perhaps on a machine to
+    extend.
+    """
 
     recognize: Callable[[Reading], bool]
     make: Callable[[Reading, str | None], ImportedSpec]
@@ -42,14 +44,19 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         "mlc": ImportFormat(_has("^Measuring (idle latencies|Loaded Latencies)"), mlc_spec),
         "perf-stat": ImportFormat(perf.is_perf_stat, lambda reading, base: counters_spec(reading)),
         "jsim": ImportFormat(_has(r"<sim\b"), lambda reading, base: jsim_spec(reading)),
-        "jmva": ImportFormat(_has(r"<(listation|ldstation)\b"), lambda reading, base: jmva_spec(reading)),
+        "jmva": ImportFormat(
+            _has(r"<(listation|ldstation)\b"), lambda reading, base: jmva_spec(reading)
+        ),
         "lqn": ImportFormat(_has(r"<lqn-model\b"), lambda reading, base: lqn_spec(reading)),
         "pdq": ImportFormat(
-            _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("), lambda reading, base: pdq_spec(reading)
+            _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("),
+            lambda reading, base: pdq_spec(reading),
         ),
     },
 )
-"""Formats that make a spec of one file; beside them, those of `messages` make a network of one or several."""
+"""Formats that make a spec of one file; beside them, those of `messages` make a network of one
+or several.
+"""
 
 
 def import_spec(
@@ -78,13 +85,18 @@ def import_spec(
     if format is not None and format not in known:
         raise UnknownNameError("format to import", format, known)
     found = [
-        (reading, format or _name_of(reading)) for reading in (open_file(path, hints or Hints()) for path in paths)
+        (reading, format or _name_of(reading))
+        for reading in (open_file(path, hints or Hints()) for path in paths)
     ]
     for reading, name in found:
         if not name:
-            reading.refuse(1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}")
+            reading.refuse(
+                1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}"
+            )
         if name in IMPORTS and len(found) > 1:
-            reading.refuse(1, "", f"one file of {name} makes a spec; import the others by themselves")
+            reading.refuse(
+                1, "", f"one file of {name} makes a spec; import the others by themselves"
+            )
     (reading, name), *_ = found
     if name in IMPORTS:
         return IMPORTS[name].make(reading, base)
@@ -98,5 +110,7 @@ def import_spec(
 
 
 def _name_of(reading: Reading) -> str:
-    recognize = {name: each.recognize for formats in (_MESSAGES, IMPORTS) for name, each in formats.items()}
+    recognize = {
+        name: each.recognize for formats in (_MESSAGES, IMPORTS) for name, each in formats.items()
+    }
     return next((name for name, is_of in recognize.items() if is_of(reading)), "")

@@ -1,4 +1,6 @@
-"""Specs made from files of other tools: every value with its source, and what is a convention marked as assumed."""
+"""Specs made from files of other tools: every value with its source, and what is a convention
+marked as assumed.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,13 @@ class ImportedSpec:
         """
         import yaml
 
-        lines = [f"# Made by slipstick {self.made} {self.file}.", *(f"# {each}" for each in self.words)]
-        body = yaml.dump(self.document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110)
+        lines = [
+            f"# Made by slipstick {self.made} {self.file}.",
+            *(f"# {each}" for each in self.words),
+        ]
+        body = yaml.dump(
+            self.document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110
+        )
         text = "\n".join(" ".join(line.split("\n")) for line in lines) + "\n" + body
         library = Library()
         read = read_text(text, f"{self.file}, as {self.kind}")
@@ -75,7 +82,9 @@ class ImportedSpec:
 
 
 def check_new(out: Path) -> None:
-    """Refuse a spec to write that is no YAML, is there already, or cannot be written where it is to be; raises SpecError."""
+    """Refuse a spec to write that is no YAML, is there already, or cannot be written where it is
+    to be; raises SpecError.
+    """
     why = ""
     if out.suffix not in (".yaml", ".yml"):
         why = "name a file that ends in .yaml"
@@ -88,7 +97,7 @@ def check_new(out: Path) -> None:
 
 
 def _dumper() -> Any:
-    """Give a writer of YAML that writes a quantity, and a list, on one line."""
+    """Return a writer of YAML that writes a quantity, and a list, on one line."""
     import yaml
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # at C speed where it is built
@@ -97,15 +106,23 @@ def _dumper() -> Any:
 
     def table(dumper: Any, data: dict[str, Any]) -> Any:
         flat = bool(data) and not any(isinstance(each, (dict, list)) for each in data.values())
-        short = flat and ("value" in data or sum(len(f"{key}: {each}, ") for key, each in data.items()) < 90)
-        return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=short and len(data) < 12)
+        short = flat and (
+            "value" in data or sum(len(f"{key}: {each}, ") for key, each in data.items()) < 90
+        )
+        return dumper.represent_mapping(
+            "tag:yaml.org,2002:map", data.items(), flow_style=short and len(data) < 12
+        )
 
     Dumper.add_representer(dict, table)
     return Dumper
 
 
-def quantity(value: float, unit: str, source: str, assumed: bool = False, *ends: float) -> dict[str, Any]:
-    """Give a quantity with its source, to six digits; `assumed` marks what is a convention or a guess, `ends` its interval."""
+def quantity(
+    value: float, unit: str, source: str, assumed: bool = False, *ends: float
+) -> dict[str, Any]:
+    """Return a quantity with its source, to six digits; `assumed` marks what is a convention or a
+    guess, `ends` its interval.
+    """
     written, *rest = (f"{each:.6g} {unit}".strip().removesuffix(" 1") for each in (value, *ends))
     between = dict(zip(("low", "high"), rest, strict=False))
     return {"value": written, **between, "source": source, **({"assumed": True} if assumed else {})}

@@ -1,8 +1,9 @@
 """Queueing networks from models of JSIM, the simulator of JMT: files .jsimg, .jsim and .xml.
 
-Classes become chains with routes. Nodes where nothing takes time (sources, routers, loggers, switches of classes) are passed
-through: a route leads from one service to the next with the probability of all ways between. What a network does not have is
-refused where it changes which customer is served when, and left out by name otherwise.
+Classes become chains with routes. Nodes where nothing takes time (sources, routers, loggers,
+switches of classes) are passed through: a route leads from one service to the next with the
+probability of all ways between. What a network does not have is refused where it changes which
+customer is served when, and left out by name otherwise.
 
 Format: SIMmodeldefinition.xsd of JMT, and models that JMT wrote.
 """
@@ -53,10 +54,19 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
     "Erlang": (("alpha", "r"), lambda rate, phases: (phases / rate, 1 / phases)),
     "HyperExp": (("p", "lambda1", "lambda2"), _hyperexponential),
     "Deterministic": (("t",), lambda time: (time, 0.0)),
-    "Uniform": (("min", "max"), lambda low, high: ((low + high) / 2, ((high - low) / (low + high)) ** 2 / 3)),
+    "Uniform": (
+        ("min", "max"),
+        lambda low, high: ((low + high) / 2, ((high - low) / (low + high)) ** 2 / 3),
+    ),
     "GammaDistr": (("alpha", "beta"), lambda shape, size: (shape * size, 1 / shape)),
-    "Lognormal": (("mu", "sigma"), lambda mu, sigma: (math.exp(mu + sigma**2 / 2), math.expm1(sigma**2))),
-    "Pareto": (("alpha", "k"), lambda shape, least: (shape * least / (shape - 1), 1 / (shape * (shape - 2)))),
+    "Lognormal": (
+        ("mu", "sigma"),
+        lambda mu, sigma: (math.exp(mu + sigma**2 / 2), math.expm1(sigma**2)),
+    ),
+    "Pareto": (
+        ("alpha", "k"),
+        lambda shape, least: (shape * least / (shape - 1), 1 / (shape * (shape - 2))),
+    ),
 }
 """Of each distribution its numbers, and its mean and squared coefficient of variation."""
 
@@ -79,13 +89,18 @@ class _Jsim:
         self.model.reading.refuse(element.line, element.tag, why)
 
     def section(self, node: str, *kinds: str) -> XmlElement | None:
-        """Give the first section of a node of some kinds."""
-        return next((each for each in self.nodes[node].every("section") if each.get("className") in kinds), None)
+        """Return the first section of a node of some kinds."""
+        return next(
+            (each for each in self.nodes[node].every("section") if each.get("className") in kinds),
+            None,
+        )
 
     def by_class(self, section: XmlElement | None, parameter: str) -> dict[str, XmlElement]:
-        """Give what a parameter of a section says of each class; where no class is named their order holds.
+        """Return what a parameter of a section says of each class; where no class is named their
+        order holds.
 
-        JSIM goes by the kind of a parameter: the times of a server that is shared stand under another name in some files.
+        JSIM goes by the kind of a parameter: the times of a server that is shared stand under
+        another name in some files.
         """
         found: dict[str, XmlElement] = {}
         for told in section.children if section else ():
@@ -100,7 +115,7 @@ class _Jsim:
         return {name: each for name, each in found.items() if name in self.classes}
 
     def number(self, element: XmlElement, name: str, least: float = 0.0) -> float | None:
-        """Give the number of a parameter by its name; None where it is not there."""
+        """Return the number of a parameter by its name; None where it is not there."""
         for each in element.every("parameter", "subParameter"):
             if each.get("name") == name:
                 value = next(each.every("value"), each)
@@ -108,8 +123,12 @@ class _Jsim:
         return None
 
     def moments(self, told: XmlElement, whose: str) -> tuple[float, float] | None:
-        """Give mean and scv of a time; None where a class has none, a mean of 0 where it takes no time."""
-        paths = [each.get("classPath").rpartition(".")[2] for each in (told, *told.every("subParameter"))]
+        """Return mean and scv of a time; None where a class has none, a mean of 0 where it takes
+        no time.
+        """
+        paths = [
+            each.get("classPath").rpartition(".")[2] for each in (told, *told.every("subParameter"))
+        ]
         if paths[0] == "ZeroServiceTimeStrategy":
             return 0.0, 0.0
         if paths[0] == "DisabledServiceTimeStrategy" or len(paths) == 1:
@@ -117,7 +136,9 @@ class _Jsim:
         kind = paths[1]
         if paths[0] != "ServiceTimeStrategy" or kind not in _DISTRIBUTIONS:
             self.refuse(
-                told, f"the time of {whose} is a {short(kind)} by a {short(paths[0])}; a network has no such time"
+                told,
+                f"the time of {whose} is a {short(kind)} by a {short(paths[0])}; a network has no"
+                " such time",
             )
         names, moments = _DISTRIBUTIONS[kind]
         numbers = [self.number(told, name, -1e9 if name == "mu" else 0.0) for name in names]
@@ -126,7 +147,10 @@ class _Jsim:
         except (ArithmeticError, TypeError):
             mean = scv = math.nan
         if not (0 < mean < math.inf and 0 <= scv < math.inf):
-            self.refuse(told, f"the {kind} of {whose} needs {', '.join(names)} that give a mean and a variance")
+            self.refuse(
+                told,
+                f"the {kind} of {whose} needs {', '.join(names)} that give a mean and a variance",
+            )
         if kind in _TWO_MOMENTS:
             self.left_out[f"all but mean and variance of the {kind} times of {whose}"] = told.line
         return mean, scv
@@ -136,7 +160,9 @@ class _Jsim:
         root = self.model.root
         sims = list(root.every("sim"))
         inside = sims[0] if sims else root
-        self.classes = {each.get("name"): each for each in inside.children if each.tag == "userClass"}
+        self.classes = {
+            each.get("name"): each for each in inside.children if each.tag == "userClass"
+        }
         self.nodes = {each.get("name"): each for each in inside.children if each.tag == "node"}
         for node, element in self.nodes.items():
             for section in element.every("section"):
@@ -150,7 +176,9 @@ class _Jsim:
                     "Scaler",
                 ):
                     self.refuse(
-                        section, f"{short(node)} is a {section.get('className')}, which a network does not have"
+                        section,
+                        f"{short(node)} is a {section.get('className')}, which a network does not"
+                        " have",
                     )
             server = self.section(node, *_SERVERS)
             for name, told in self.by_class(server, "ServiceStrategy").items():
@@ -169,7 +197,7 @@ class _Jsim:
             self.left_out[f"the region {short(each.get('name'))} and its limits"] = each.line
 
     def _ways(self, name: str, node: str, targets: list[str]) -> Iterator[tuple[Place, float]]:
-        """Give where a class goes from a node, as another class if it switches there."""
+        """Yield where a class goes from a node, as another class if it switches there."""
         router = self.by_class(self.section(node, "Router"), "RoutingStrategy").get(name)
         kind = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
         closed = self.classes[name].get("type") == "closed"
@@ -185,30 +213,43 @@ class _Jsim:
                     last = to
                 elif entry.get("name") == "probability" and (share := self.number_of(entry)) > 0:
                     if not last:
-                        self.refuse(entry, "a probability stands before the name of its node; write stationName first")
+                        self.refuse(
+                            entry,
+                            "a probability stands before the name of its node; write stationName"
+                            " first",
+                        )
                     shares[last] = shares.get(last, 0.0) + share
         elif router and kind == "RoundRobinStrategy" and len(there) > 1:
             self.left_out[f"that {name} leave {node} in turn, not at random"] = router.line
         elif router and kind not in ("RandomStrategy", "RoundRobinStrategy") and len(there) > 1:
-            self.refuse(router, f"{short(name)} leave {short(node)} by {short(kind)}, which a network does not have")
+            self.refuse(
+                router,
+                f"{short(name)} leave {short(node)} by {short(kind)}, which a network does not"
+                " have",
+            )
         total = math.fsum(shares.values())
         if router and shares and not math.isclose(total, 1.0, rel_tol=1e-6):
             self.refuse(
-                router, f"the probabilities of {short(name)} to leave {short(node)} add up to {total:g}, not to 1"
+                router,
+                f"the probabilities of {short(name)} to leave {short(node)} add up to {total:g},"
+                " not to 1",
             )
         switch = self.by_class(self.section(node, "ClassSwitch"), "matrix").get(name)
         row = {name: 1.0} if switch is None else self._row(switch, name, node)
         for other, changes in row.items():
             for to, share in shares.items():
-                yield (SINK if self.section(to, "JobSink") else (other, to)), changes * share / total
+                yield (
+                    (SINK if self.section(to, "JobSink") else (other, to)),
+                    changes * share / total,
+                )
 
     def number_of(self, element: XmlElement) -> float:
-        """Give the number of a parameter itself."""
+        """Return the number of a parameter itself."""
         value = next(element.every("value"), element)
         return self.model.number(value, value.text.strip())
 
     def _row(self, switch: XmlElement, name: str, node: str) -> dict[str, float]:
-        """Give what a class becomes at a switch, with the probability of each."""
+        """Return what a class becomes at a switch, with the probability of each."""
         row, named, order = dict[str, float](), "", iter(self.classes)
         for each in switch.children:
             if each.tag == "refClass":
@@ -218,20 +259,34 @@ class _Jsim:
                 if other in self.classes and (share := self.number_of(each)) > 0:
                     row[other] = share
         if not math.isclose(total := math.fsum(row.values()), 1.0, rel_tol=1e-6):
-            self.refuse(switch, f"{short(name)} change at {short(node)} with probabilities of {total:g} in all, not 1")
+            self.refuse(
+                switch,
+                f"{short(name)} change at {short(node)} with probabilities of {total:g} in all,"
+                " not 1",
+            )
         return row
 
     def following(self, place: Place, passed: int = 0) -> dict[Place, float]:
-        """Give the services that follow on a place, past nodes where nothing takes time."""
+        """Return the services that follow on a place, past nodes where nothing takes time."""
         found: dict[Place, float] = {}
         if passed > MOST_PASSED:
-            self.refuse(self.nodes[place[1]], f"{short(place[0])} go round {short(place[1])} without any service")
+            self.refuse(
+                self.nodes[place[1]],
+                f"{short(place[0])} go round {short(place[1])} without any service",
+            )
         for to, share in self.ways[place]:
             if to == SINK or to in self.times:
                 found[to] = found.get(to, 0.0) + share
                 continue
-            if self.section(to[1], *_SERVERS) and self.section(to[1], *_TUNNELS) is None and not self._no_time(to):
-                self.refuse(self.nodes[to[1]], f"{short(to[0])} come to {short(to[1])}, which has no service for them")
+            if (
+                self.section(to[1], *_SERVERS)
+                and self.section(to[1], *_TUNNELS) is None
+                and not self._no_time(to)
+            ):
+                self.refuse(
+                    self.nodes[to[1]],
+                    f"{short(to[0])} come to {short(to[1])}, which has no service for them",
+                )
             for last, part in self.following(to, passed + 1).items():
                 found[last] = found.get(last, 0.0) + share * part
         return found
@@ -242,16 +297,23 @@ class _Jsim:
         return told is not None and told.get("classPath").endswith("ZeroServiceTimeStrategy")
 
     def part(self, stream: str, members: list[str], shared: list[str]) -> None:
-        """Make classes for the customers of a stream that become of classes of other streams, with their services and ways."""
+        """Make classes for the customers of a stream that become of classes of other streams,
+        with their services and ways.
+        """
         new = {name: f"{name} of {stream}" for name in shared}
         for name, title in new.items():
             told = self.classes[name]
-            self.classes[title] = XmlElement(told.tag, {**told.attributes, "name": title}, told.line)
+            self.classes[title] = XmlElement(
+                told.tag, {**told.attributes, "name": title}, told.line
+            )
             self.made_of[title] = name
-            self.times |= {(title, node): time for (other, node), time in self.times.items() if other == name}
+            self.times |= {
+                (title, node): time for (other, node), time in self.times.items() if other == name
+            }
         for name, node in product(members, self.nodes):
             ways = [
-                (to if to == SINK else (new.get(to[0], to[0]), to[1]), share) for to, share in self.ways[name, node]
+                (to if to == SINK else (new.get(to[0], to[0]), to[1]), share)
+                for to, share in self.ways[name, node]
             ]
             self.ways[new.get(name, name), node] = ways
 
@@ -268,7 +330,9 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     jsim.read()
     chains, routing, reached = dict[str, Any](), list[dict[str, Any]](), dict[Place, None]()
     taken: set[str] = set()
-    streams = [name for name, element in jsim.classes.items() if _arrivals(jsim, element) is not None]
+    streams = [
+        name for name, element in jsim.classes.items() if _arrivals(jsim, element) is not None
+    ]
     for name, element in sorted(jsim.classes.items(), key=lambda each: each[0] not in streams):
         if name in taken:
             continue
@@ -282,7 +346,9 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
             members = list(dict.fromkeys(each[0] for each in places))
         if taken & set(members):
             jsim.refuse(
-                element, f"{short(name)} come into classes of other customers; a network has one stream for each"
+                element,
+                f"{short(name)} come into classes of other customers; a network has one stream for"
+                " each",
             )
         others = [each for each in members if each != name]
         taken |= {name, *members}
@@ -299,10 +365,17 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
                 way = "out" if to == SINK else _named(jsim, to)
                 part = share / math.fsum(ways.values())
                 routing.append({"from": _named(jsim, place), "to": way, "probability": part})
-    spec = jsim.model.spec(f"JSIM model {reading.name}", {}, _stations(jsim, reached), chains=chains, routing=routing)
-    spec.say("a cycle of a closed class begins at its reference station, whose time is part of the response time")
+    spec = jsim.model.spec(
+        f"JSIM model {reading.name}", {}, _stations(jsim, reached), chains=chains, routing=routing
+    )
+    spec.say(
+        "a cycle of a closed class begins at its reference station, whose time is part of the"
+        " response time"
+    )
     if jsim.left_out:
-        listed = ", ".join(f"{what} (line {line})" for what, line in list(jsim.left_out.items())[:12])
+        listed = ", ".join(
+            f"{what} (line {line})" for what, line in list(jsim.left_out.items())[:12]
+        )
         spec.say(f"left out: {listed}")
     return spec
 
@@ -312,7 +385,9 @@ def _named(jsim: _Jsim, place: Place) -> list[str]:
 
 
 def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
-    """Give the first service of a class: of a closed one that at its reference station, if it has any there."""
+    """Return the first service of a class: of a closed one that at its reference station, if it
+    has any there.
+    """
     home = element.get("referenceSource")
     if home not in jsim.nodes:
         jsim.refuse(element, f"there is no node {short(home)} where {short(name)} begin")
@@ -334,10 +409,13 @@ def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
         place = todo.pop()
         ways = jsim.following(place)
         if not ways:
-            jsim.refuse(jsim.nodes[place[1]], f"no way leads {short(place[0])} on from {short(place[1])}")
+            jsim.refuse(
+                jsim.nodes[place[1]], f"no way leads {short(place[0])} on from {short(place[1])}"
+            )
         if SINK in ways and jsim.classes[place[0]].get("type") == "closed":
             jsim.refuse(
-                jsim.nodes[place[1]], f"{short(place[0])} is closed and leaves; its customers stay in a network"
+                jsim.nodes[place[1]],
+                f"{short(place[0])} is closed and leaves; its customers stay in a network",
             )
         new = [each for each in ways if each != SINK and each not in found]
         found.update(dict.fromkeys(new))
@@ -346,30 +424,43 @@ def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
 
 
 def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
-    """Give the population or the arrivals of classes that change into each other."""
+    """Return the population or the arrivals of classes that change into each other."""
     elements = [jsim.classes[each] for each in names]
     kinds = {each.get("type") for each in elements}
     if kinds == {"closed"}:
-        return {"population": round(sum(jsim.model.number(each, each.get("customers") or "0") for each in elements))}
+        return {
+            "population": round(
+                sum(jsim.model.number(each, each.get("customers") or "0") for each in elements)
+            )
+        }
     streams = [(each, told) for each in elements if (told := _arrivals(jsim, each)) is not None]
     if kinds != {"open"} or len(streams) != 1:
-        jsim.refuse(elements[0], f"{short(', '.join(names))} are of {len(streams)} streams that change into each other")
+        jsim.refuse(
+            elements[0],
+            f"{short(', '.join(names))} are of {len(streams)} streams that change into each other",
+        )
     return streams[0][1]
 
 
 def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
-    """Give the stream of an open class; None where no source sends it."""
+    """Return the stream of an open class; None where no source sends it."""
     name, home = element.get("name"), element.get("referenceSource")
     told = (
-        jsim.by_class(jsim.section(home, "RandomSource"), "ServiceStrategy").get(name) if home in jsim.nodes else None
+        jsim.by_class(jsim.section(home, "RandomSource"), "ServiceStrategy").get(name)
+        if home in jsim.nodes
+        else None
     )
     if told is None:
         return None
     second, where = jsim.model.second, f"{jsim.model.reading.name}:{told.line}"
     if any(each.get("classPath").endswith(".MMPP2") for each in told.every("subParameter")):
-        quiet, burst, begins, ends = (jsim.number(told, each) for each in ("lambda0", "lambda1", "sigma0", "sigma1"))
+        quiet, burst, begins, ends = (
+            jsim.number(told, each) for each in ("lambda0", "lambda1", "sigma0", "sigma1")
+        )
         if quiet is None or burst is None or not begins or not ends:
-            jsim.refuse(told, "an MMPP2 needs lambda0, lambda1, sigma0 and sigma1, the last two above 0")
+            jsim.refuse(
+                told, "an MMPP2 needs lambda0, lambda1, sigma0 and sigma1, the last two above 0"
+            )
         assert begins
         assert ends
         return {
@@ -386,9 +477,12 @@ def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
 
 
 def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
-    """Give the stations that customers reach."""
+    """Return the stations that customers reach."""
     stations: dict[str, Any] = {}
-    most = max((jsim.model.number(each, each.get("priority") or "0") for each in jsim.classes.values()), default=0.0)
+    most = max(
+        (jsim.model.number(each, each.get("priority") or "0") for each in jsim.classes.values()),
+        default=0.0,
+    )
     for node, element in jsim.nodes.items():
         visitors = [name for name in jsim.classes if (name, node) in reached]
         server, queue = jsim.section(node, *_SERVERS), jsim.section(node, "Queue")
@@ -403,12 +497,18 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
         if servers and servers > 1:
             station["servers"] = round(servers)
         times = {name: jsim.times[name, node] for name in visitors}
-        station["service"] = {named[name]: jsim.model.time(element, mean) for name, (mean, _) in times.items()}
-        if uneven := {named[name]: float(f"{scv:.9g}") for name, (_, scv) in times.items() if scv != 1}:
+        station["service"] = {
+            named[name]: jsim.model.time(element, mean) for name, (mean, _) in times.items()
+        }
+        if uneven := {
+            named[name]: float(f"{scv:.9g}") for name, (_, scv) in times.items() if scv != 1
+        }:
             station["scv"] = uneven
         if kind.startswith("priority"):
             ranks = {
-                name: jsim.model.number(jsim.classes[name], jsim.classes[name].get("priority") or "0")
+                name: jsim.model.number(
+                    jsim.classes[name], jsim.classes[name].get("priority") or "0"
+                )
                 for name in visitors
             }
             station["priority"] = {named[name]: round(most - rank) for name, rank in ranks.items()}
@@ -425,30 +525,41 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
 
 
 def _order(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]) -> str:
-    """Give the discipline of a queue in front of servers."""
+    """Return the discipline of a queue in front of servers."""
     told = jsim.by_class(queue, "QueuePutStrategy")
-    orders = {told[name].get("classPath").rpartition(".")[2]: told[name] for name in visitors if name in told}
+    orders = {
+        told[name].get("classPath").rpartition(".")[2]: told[name]
+        for name in visitors
+        if name in told
+    }
     for order, element in orders.items():
         if order not in _ORDERS or len(orders) > 1:
             jsim.refuse(
                 element,
-                f"customers queue at {short(node)} by {short(', '.join(orders))}, which a network does not have",
+                f"customers queue at {short(node)} by {short(', '.join(orders))}, which a network"
+                " does not have",
             )
     return _ORDERS[next(iter(orders))] if orders else "fcfs"
 
 
-def _capacity(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]) -> dict[str, Any]:
-    """Give the capacity of a station, and what becomes of customers that find it full."""
+def _capacity(
+    jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]
+) -> dict[str, Any]:
+    """Return the capacity of a station, and what becomes of customers that find it full."""
     size = jsim.number(queue, "size", -1.0) if queue else None
     if size is None or size < 1:
         return {}
     told = jsim.by_class(queue, "dropStrategies")
-    rules = {next(told[name].every("value"), told[name]).text.strip() for name in visitors if name in told} or {"drop"}
+    rules = {
+        next(told[name].every("value"), told[name]).text.strip()
+        for name in visitors
+        if name in told
+    } or {"drop"}
     rule = next(iter(rules))
     if len(rules) > 1 or rule not in _BLOCKING:
-        jsim.left_out[f"the capacity of {node}, whose full queue has the rule {', '.join(sorted(rules))[:80]}"] = (
-            queue.line if queue else 1
-        )
+        jsim.left_out[
+            f"the capacity of {node}, whose full queue has the rule {', '.join(sorted(rules))[:80]}"
+        ] = queue.line if queue else 1
         return {}
     blocking = {} if rule == "drop" else {"blocking": _BLOCKING[rule]}
     return {"capacity": round(size), **blocking}

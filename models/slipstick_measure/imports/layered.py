@@ -1,7 +1,9 @@
-"""Layered activities from models of the layered queueing solver (LQNX): a caller holds its thread while it waits for a reply.
+"""Layered activities from models of the layered queueing solver (LQNX): a caller holds its thread
+while it waits for a reply.
 
-Each reference task becomes processors that repeat a cycle, each other task permits, one for each of its threads, held around
-its entry at every place that calls it, and each processor a station, or a delay where it has infinite servers.
+Each reference task becomes processors that repeat a cycle, each other task permits, one for each of
+its threads, held around its entry at every place that calls it, and each processor a station, or a
+delay where it has infinite servers.
 
 Source: lqn.xsd, version 5; Franks et al., IEEE TSE 35(2), 2009, 148-161 (what the elements mean).
 """
@@ -18,23 +20,30 @@ from slipstick_measure.readers.reading import Reading
 MOST_ITEMS = 2000
 """Steps of the cycles together: an entry is written out at every place that calls it."""
 
-_REFUSED = {"semaphore": "a semaphore", "rwlock": "a reader-writer lock", "burst": "a source of bursts"}
+_REFUSED = {
+    "semaphore": "a semaphore",
+    "rwlock": "a reader-writer lock",
+    "burst": "a source of bursts",
+}
 """Schedulings of tasks that stand for something else than threads."""
 
 Items = list[dict[str, Any]]
 
 
 def lqn_spec(reading: Reading) -> ImportedSpec:
-    """Read a layered queueing network as an activity; a demand is cut into slices before, between and after calls, as there.
+    """Read a layered queueing network as an activity; a demand is cut into slices before, between
+    and after calls, as there.
 
-    What an activity cannot express is taken otherwise and named: a second phase is part of the reply, priorities and other
-    disciplines of processors are first come first served, numbers of calls vary less than geometric ones, requests without
-    reply and copies are left out. Against printed results by simulation: throughput 2.5 to 5.6 % high where calls are made in
-    two branches of a fork (45-activities), 21 % low where second phases are most of the work (90-A01).
+    What an activity cannot express is taken otherwise and named: a second phase is part of the
+    reply, priorities and other disciplines of processors are first come first served, numbers of
+    calls vary less than geometric ones, requests without reply and copies are left out. Against
+    printed results by simulation: throughput 2.5 to 5.6 % high where calls are made in two branches
+    of a fork (45-activities), 21 % low where second phases are most of the work (90-A01).
 
     Raises
     ------
-    SpecError : no such XML, a number that is none, calls in a circle, activities that are no nesting, or no callers
+    SpecError : no such XML, a number that is none, calls in a circle, activities that are no
+        nesting, or no callers
     """
     return LayeredModel(reading).activity()
 
@@ -56,18 +65,29 @@ class LayeredModel(ToolModel):
                     self._entries[entry.get("name")] = entry, task, processor
 
     def activity(self) -> ImportedSpec:
-        """Give the activity: one cycle, or a group of processors for each of several reference tasks."""
+        """Return the activity: one cycle, or a group of processors for each of several reference
+        tasks.
+        """
         sources = [each for each in self._entries.values() if each[1].get("scheduling") == "ref"]
         groups = {each[1].get("name"): self._group(*each) for each in sources}
         arrivals = [each for each in self._entries.values() if each[0].get("open-arrival-rate")]
         if not groups and len(arrivals) == 1:
             name, task, _ = (each.get("name") for each in arrivals[0])
-            rate = self.number(arrivals[0][0], arrivals[0][0].get("open-arrival-rate"), 1e-12) / self.second
-            population = {"arrivals": quantity(rate, "/s", f"{self.reading.name}:{arrivals[0][0].line}")}
+            rate = (
+                self.number(arrivals[0][0], arrivals[0][0].get("open-arrival-rate"), 1e-12)
+                / self.second
+            )
+            population = {
+                "arrivals": quantity(rate, "/s", f"{self.reading.name}:{arrivals[0][0].line}")
+            }
             told: dict[str, Any] = {"population": population}
             groups = {task: {"cycle": self._call(name, ())}}
         elif not groups:
-            self.reading.refuse(1, "", "there is no reference task that calls others, nor one entry with open arrivals")
+            self.reading.refuse(
+                1,
+                "",
+                "there is no reference task that calls others, nor one entry with open arrivals",
+            )
         else:
             told = {"population": {"processors": next(iter(groups.values()))["processors"]}}
             for entry, _, _ in arrivals:
@@ -76,21 +96,41 @@ class LayeredModel(ToolModel):
             self.reading.refuse(1, "", "a cycle without any time has no throughput")
         if len(groups) == 1:
             cycle = next(iter(groups.values()))["cycle"]
-            told |= {"useful": sorted(_components(cycle) - {"think"}), "resources": self._resources, "cycle": cycle}
+            told |= {
+                "useful": sorted(_components(cycle) - {"think"}),
+                "resources": self._resources,
+                "cycle": cycle,
+            }
         else:
-            useful = set().union(*(_components(group["cycle"]) for group in groups.values())) - {"think"}
-            named = {self.name(XmlElement("task", {"name": name}, 1)): group for name, group in groups.items()}
+            useful = set().union(*(_components(group["cycle"]) for group in groups.values())) - {
+                "think"
+            }
+            named = {
+                self.name(XmlElement("task", {"name": name}, 1)): group
+                for name, group in groups.items()
+            }
             told = {"useful": sorted(useful), "resources": self._resources}
             told["groups"] = {name.replace("-", "_"): group for name, group in named.items()}
-        return self._said(ImportedSpec("activity", f"Layered model {self.reading.name}", self.reading.file, told))
+        return self._said(
+            ImportedSpec("activity", f"Layered model {self.reading.name}", self.reading.file, told)
+        )
 
     def _said(self, spec: ImportedSpec) -> ImportedSpec:
         _number(spec.document)
-        spec.document = {"activity": 1, "title": spec.title, "source": f"model {self.reading.name}", **spec.document}
+        spec.document = {
+            "activity": 1,
+            "title": spec.title,
+            "source": f"model {self.reading.name}",
+            **spec.document,
+        }
         if self.reading.hints.unit is None:
-            spec.say("times are taken as seconds, for the model has no unit; say another with --unit")
+            spec.say(
+                "times are taken as seconds, for the model has no unit; say another with --unit"
+            )
         if self._left_out:
-            listed = ", ".join(f"{what} (line {line})" for what, line in list(self._left_out.items())[:12])
+            listed = ", ".join(
+                f"{what} (line {line})" for what, line in list(self._left_out.items())[:12]
+            )
             spec.say(f"taken otherwise or left out: {listed}")
         return spec
 
@@ -100,23 +140,36 @@ class LayeredModel(ToolModel):
     def _check_task(self, task: XmlElement) -> None:
         kind, name = task.get("scheduling"), task.get("name")
         if kind in _REFUSED:
-            self.reading.refuse(task.line, "task", f"{name[:60]} is {_REFUSED[kind]}; write it as an activity by hand")
+            self.reading.refuse(
+                task.line,
+                "task",
+                f"{name[:60]} is {_REFUSED[kind]}; write it as an activity by hand",
+            )
         if kind in ("hol", "pri", "poll") or task.get("priority") not in ("", "0"):
             self._leave_out(f"priorities at {name[:60]}", task)
         if task.get("replication") not in ("", "1"):
             self._leave_out(f"copies of {name[:60]}", task)
 
     def _group(self, entry: XmlElement, task: XmlElement, processor: XmlElement) -> dict[str, Any]:
-        """Give the processors of a reference task: they think, and go through its entry without holding a thread."""
+        """Return the processors of a reference task: they think, and go through its entry without
+        holding a thread.
+        """
         cycle: Items = []
         think = self.number(task, task.get("think-time") or "0")
         if think:
-            cycle.append({"name": "think", "delay": self.time(task, think), "scv": 1, "component": "think"})
+            cycle.append(
+                {"name": "think", "delay": self.time(task, think), "scv": 1, "component": "think"}
+            )
         many = round(self.number(task, task.get("multiplicity") or "1", 1.0))
-        return {"processors": many, "cycle": cycle + self._body(entry, task, processor, (entry.get("name"),))}
+        return {
+            "processors": many,
+            "cycle": cycle + self._body(entry, task, processor, (entry.get("name"),)),
+        }
 
     def _call(self, name: str, open_: tuple[str, ...]) -> Items:
-        """Give the items of one call of an entry: its body while a thread is held, then what it is forwarded to."""
+        """Return the items of one call of an entry: its body while a thread is held, then what it
+        is forwarded to.
+        """
         entry, task, processor = self._entries[name]
         if name in open_ or len(open_) > MOST_DEPTH:
             way = ", ".join(each[:60] for each in open_[:5])
@@ -133,28 +186,47 @@ class LayeredModel(ToolModel):
             items += [{"repeat": share, "body": after}] if after and share < 1 else after
         return items
 
-    def _body(self, entry: XmlElement, task: XmlElement, processor: XmlElement, open_: tuple[str, ...]) -> Items:
-        """Give the items of an entry: its phases in order, or its activities from the one that is bound to it."""
-        phases = [each for part in entry.every("entry-phase-activities") for each in part.every("activity")]
+    def _body(
+        self, entry: XmlElement, task: XmlElement, processor: XmlElement, open_: tuple[str, ...]
+    ) -> Items:
+        """Return the items of an entry: its phases in order, or its activities from the one that
+        is bound to it.
+        """
+        phases = [
+            each
+            for part in entry.every("entry-phase-activities")
+            for each in part.every("activity")
+        ]
         if phases:
             for each in phases:
                 if each.get("phase") not in ("", "1") and task.get("scheduling") != "ref":
                     self._leave_out(
-                        f"that phase {each.get('phase')[:9]}, {each.get('name')[:60]}, goes on after the reply", each
+                        f"that phase {each.get('phase')[:9]}, {each.get('name')[:60]}, goes on"
+                        " after the reply",
+                        each,
                     )
             phases.sort(key=lambda each: each.get("phase") or "1")
             return [item for each in phases for item in self._slices(each, task, processor, open_)]
         graph = _Graph(self, task, lambda each: self._slices(each, task, processor, open_))
         return graph.from_entry(entry)
 
-    def _slices(self, activity: XmlElement, task: XmlElement, processor: XmlElement, open_: tuple[str, ...]) -> Items:
-        """Cut the demand of an activity into equal slices, one more than there are calls, and put the calls between them."""
-        calls = [(self.number(each, each.get("calls-mean") or "1"), each) for each in activity.every("synch-call")]
+    def _slices(
+        self, activity: XmlElement, task: XmlElement, processor: XmlElement, open_: tuple[str, ...]
+    ) -> Items:
+        """Cut the demand of an activity into equal slices, one more than there are calls, and
+        put the calls between them.
+        """
+        calls = [
+            (self.number(each, each.get("calls-mean") or "1"), each)
+            for each in activity.every("synch-call")
+        ]
         for each in activity.every("asynch-call"):
             self._leave_out(f"requests without reply of {activity.get('name')[:60]}", each)
         if activity.get("call-order").upper() != "DETERMINISTIC" and any(many for many, _ in calls):
             self._leave_out(
-                "that numbers of calls are geometric, not a whole number and the chance of one more", activity
+                "that numbers of calls are geometric, not a whole number and the chance of one"
+                " more",
+                activity,
             )
         demand = self.number(activity, activity.get("host-demand-mean") or "0")
         speed = self.number(processor, processor.get("speed-factor") or "1", 1e-12)
@@ -175,8 +247,15 @@ class LayeredModel(ToolModel):
             )
         return found + step
 
-    def _step(self, activity: XmlElement, task: XmlElement, processor: XmlElement, time: float, slices: float) -> Items:
-        """Give one slice of the demand of an activity; nothing where it has none."""
+    def _step(
+        self,
+        activity: XmlElement,
+        task: XmlElement,
+        processor: XmlElement,
+        time: float,
+        slices: float,
+    ) -> Items:
+        """Return one slice of the demand of an activity; nothing where it has none."""
         if time <= 0:
             return []
         scv = self.number(activity, activity.get("host-demand-cvsq") or "1")
@@ -188,7 +267,7 @@ class LayeredModel(ToolModel):
         return [{"name": name, **what, **labels}]
 
     def _station(self, processor: XmlElement) -> str:
-        """Give the station of a processor; nothing where it is a delay."""
+        """Return the station of a processor; nothing where it is a delay."""
         servers, kind = self._multiplicity(processor), processor.get("scheduling") or "fcfs"
         if not servers:
             return ""
@@ -201,9 +280,16 @@ class LayeredModel(ToolModel):
         return name
 
     def _multiplicity(self, element: XmlElement) -> int:
-        """Give the servers of a processor, or the threads of a task; 0 where there are as many as are asked for."""
+        """Return the servers of a processor, or the threads of a task; 0 where there are as many
+        as are asked for.
+        """
         many = element.get("multiplicity") or "1"
-        if element.get("scheduling") == "inf" or many.lower() in ("inf", "infinite", "@infinity", "*"):
+        if element.get("scheduling") == "inf" or many.lower() in (
+            "inf",
+            "infinite",
+            "@infinity",
+            "*",
+        ):
             return 0
         return round(self.number(element, many, 1.0))
 
@@ -217,11 +303,18 @@ class LayeredModel(ToolModel):
 
 
 class _Graph:
-    """The activities of a task, told by what comes after what, as a nesting of sequences, choices, forks and loops."""
+    """The activities of a task, told by what comes after what, as a nesting of sequences,
+    choices, forks and loops.
+    """
 
     def __init__(self, model: LayeredModel, task: XmlElement, items_of: Any) -> None:
         self._model, self._task, self._items_of = model, task, items_of
-        parts = [each for part in task.children if part.tag == "task-activities" for each in part.children]
+        parts = [
+            each
+            for part in task.children
+            if part.tag == "task-activities"
+            for each in part.children
+        ]
         self._activities = {each.get("name"): each for each in parts if each.tag == "activity"}
         self._after: dict[str, tuple[XmlElement, XmlElement]] = {}
         for precedence in parts:
@@ -231,8 +324,14 @@ class _Graph:
                 self._after[each.get("name")] = befores[0], afters[0]
 
     def from_entry(self, entry: XmlElement) -> Items:
-        """Give the items from the activity that is bound to an entry; nothing where there is none."""
-        first = [each for each in self._activities.values() if each.get("bound-to-entry") == entry.get("name")]
+        """Return the items from the activity that is bound to an entry; nothing where there is
+        none.
+        """
+        first = [
+            each
+            for each in self._activities.values()
+            if each.get("bound-to-entry") == entry.get("name")
+        ]
         items, join = self._from(first[0].get("name"), 0) if first else ([], None)
         if join is not None:
             self._refuse(join)
@@ -241,11 +340,13 @@ class _Graph:
     def _refuse(self, element: XmlElement) -> Any:
         name = self._task.get("name")[:60]
         self._model.reading.refuse(
-            element.line, element.tag, f"the activities of {name} are no nesting of sequences, choices, forks and loops"
+            element.line,
+            element.tag,
+            f"the activities of {name} are no nesting of sequences, choices, forks and loops",
         )
 
     def _from(self, name: str, depth: int) -> tuple[Items, XmlElement | None]:
-        """Give the items from an activity on, and the join at which they stop."""
+        """Return the items from an activity on, and the join at which they stop."""
         items: Items = []
         while True:
             if name not in self._activities or depth > MOST_DEPTH or len(items) > MOST_ITEMS:
@@ -275,18 +376,26 @@ class _Graph:
             branches = [self._from(each.get("name"), depth + 1) for each in targets]
             join = self._joined([end for _, end in branches], after)
             items += self._branches(after, targets, [inside for inside, _ in branches])
-            onward = join and next(after for before, after in self._after.values() if before is join)
+            onward = join and next(
+                after for before, after in self._after.values() if before is join
+            )
             if not onward:
                 return items, None
             name = next((each.get("name") for each in onward.every("activity")), "")
 
     def _joined(self, ends: list[XmlElement | None], after: XmlElement) -> XmlElement | None:
-        """Give the join of all branches: of a fork they all arrive there; of a choice they may end, with a reply, instead."""
+        """Return the join of all branches: of a fork they all arrive there; of a choice they may
+        end, with a reply, instead.
+        """
         joins = {id(each): each for each in ends}
         wanted = {"post-AND": "pre-AND", "post-OR": "pre-OR"}.get(after.tag)
         found = [each for each in joins.values() if each is not None]
         mixed = len(joins) > 1
-        if wanted is None or mixed or any(each.tag != wanted or each.get("quorum") not in ("", "0") for each in found):
+        if (
+            wanted is None
+            or mixed
+            or any(each.tag != wanted or each.get("quorum") not in ("", "0") for each in found)
+        ):
             self._refuse(found[0] if found else after)
         return found[0] if found else None
 
@@ -296,13 +405,15 @@ class _Graph:
             return [{"fork": inside}] if inside else []
         shares = [self._model.number(each, each.get("prob") or "0") for each in targets]
         if abs(sum(shares) - 1) > 1e-6:
-            self._model.reading.refuse(after.line, after.tag, f"the probabilities add up to {sum(shares):g}, not to 1")
+            self._model.reading.refuse(
+                after.line, after.tag, f"the probabilities add up to {sum(shares):g}, not to 1"
+            )
         shares[-1] = 1 - sum(shares[:-1])
         return [{"choose": [{"p": p, "do": do} for p, do in zip(shares, inside, strict=True)]}]
 
 
 def _tables(tree: Any) -> Iterator[dict[str, Any]]:
-    """Give every table of plain data, from the outside in."""
+    """Yield every table of plain data, from the outside in."""
     if isinstance(tree, dict):
         yield tree
     for each in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
@@ -310,12 +421,14 @@ def _tables(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _components(items: Items) -> set[str]:
-    """Give the components that steps are booked to."""
+    """Return the components that steps are booked to."""
     return {each["component"] for each in _tables(items) if "component" in each}
 
 
 def _number(document: dict[str, Any]) -> None:
-    """Give each step a name of its own, for an entry is written out wherever it is called; the first keeps its name."""
+    """Give each step a name of its own, for an entry is written out wherever it is called; the
+    first keeps its name.
+    """
     taken: set[str] = set()
     for each in _tables(document):
         if "component" in each and "name" in each:

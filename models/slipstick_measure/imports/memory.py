@@ -1,10 +1,12 @@
 """Machines' memory and processors from benchmarks: STREAM, HPCG, Intel's memory latency checker.
 
-What the output tells is laid over a machine of the catalogue, or of a file, that the new spec extends. STREAM and HPCG give
-each processor its part of what all reached together. Of the memory latency checker, a module answers a line of 64 B in the
-time that the largest rate leaves each module for it, and the rest of the idle latency is the way there and back.
+What the output tells is laid over a machine of the catalogue, or of a file, that the new spec
+extends. STREAM and HPCG give each processor its part of what all reached together. Of the memory
+latency checker, a module answers a line of 64 B in the time that the largest rate leaves each
+module for it, and the rest of the idle latency is the way there and back.
 
-Formats: STREAM 5.10; HPCG 3.x, the results file; Intel Memory Latency Checker 3.x, whose rates are in 10^6 B/s.
+Formats: STREAM 5.10; HPCG 3.x, the results file; Intel Memory Latency Checker 3.x, whose rates are
+in 10^6 B/s.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _LINE = 64
 
 
 def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Give each processor its part of the rate of the triad, of several runs that of the largest.
+    """Return each processor its part of the rate of the triad, of several runs that of the largest.
 
     Raises
     ------
@@ -37,13 +39,19 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     for line, text in enumerate(reading.lines, 1):
         if match := _THREADS.match(text):
             threads = reading.processors(line, "threads", match[1])
-        elif (match := _KERNEL.fullmatch(text)) and (rate := reading.number(line, match[1], match[2])) is not None:
+        elif (match := _KERNEL.fullmatch(text)) and (
+            rate := reading.number(line, match[1], match[2])
+        ) is not None:
             if not runs or match[1] in runs[-1]:
                 runs.append({})
                 threads_of.append(threads)
             runs[-1][match[1]] = line, rate
     if (reading.hints.processors or threads) is None:
-        reading.refuse(1, "", "this STREAM ran without OpenMP, so it says no threads; tell them: --processors N")
+        reading.refuse(
+            1,
+            "",
+            "this STREAM ran without OpenMP, so it says no threads; tell them: --processors N",
+        )
     if reading.problems:
         raise SpecError(reading.problems)
     told = [(run["Triad"][1], at) for at, run in enumerate(runs) if "Triad" in run]
@@ -53,18 +61,25 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
     rates, used = runs[taken], threads_of[taken] or threads or 1
     source = f"STREAM triad, {rate:g} MB/s of {used} threads, {reading.name}:{rates['Triad'][0]}"
     spec = _machine(reading, "STREAM", base)
-    spec.document["processors"] = {"count": quantity(used, "", f"threads of the run, {reading.name}", True)}
+    spec.document["processors"] = {
+        "count": quantity(used, "", f"threads of the run, {reading.name}", True)
+    }
     spec.document["memory"] = {"bandwidth": quantity(rate / used / 1e3, "GB/s", source)}
     others = [f"{name}, {each:g} MB/s" for name, (_, each) in rates.items() if name != "Triad"]
     spec.say(f"left out: the rates of {', '.join(others)}")
     if len(runs) > 1:
-        lines = ", ".join(str(run["Triad"][0]) for run in runs if "Triad" in run and run is not rates)
-        spec.say(f"{len(runs)} runs; the one of the largest triad is taken, those of lines {lines} are left out")
+        lines = ", ".join(
+            str(run["Triad"][0]) for run in runs if "Triad" in run and run is not rates
+        )
+        spec.say(
+            f"{len(runs)} runs; the one of the largest triad is taken, those of lines {lines} are"
+            " left out"
+        )
     return spec
 
 
 def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Give each process its part of the rating and of the observed bandwidth.
+    """Return each process its part of the rating and of the observed bandwidth.
 
     Raises
     ------
@@ -75,25 +90,40 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
         key, equals, value = text.partition("=")
         name = next((name for name, begin in _HPCG.items() if key.strip().startswith(begin)), None)
         if equals and name and name in found:
-            reading.refuse(line, name, f"stands in line {found[name][0]} already; give the results of one run")
+            reading.refuse(
+                line, name, f"stands in line {found[name][0]} already; give the results of one run"
+            )
         if equals and name and (number := reading.number(line, name, value)) is not None:
             found[name] = line, number
-    if missing := [name for name in ("processes", "rating") if not found.get(name, (0, 0.0))[1] > 0]:
-        reading.refuse(1, missing[0], f"there is no number of {missing[0]}; is this the whole results file?")
-    processes = reading.processors(found["processes"][0], "processes", f"{found['processes'][1]:g}") or 1
+    if missing := [
+        name for name in ("processes", "rating") if not found.get(name, (0, 0.0))[1] > 0
+    ]:
+        reading.refuse(
+            1, missing[0], f"there is no number of {missing[0]}; is this the whole results file?"
+        )
+    processes = (
+        reading.processors(found["processes"][0], "processes", f"{found['processes'][1]:g}") or 1
+    )
     threads = max(1.0, found.get("threads", (0, 1.0))[1])
 
     def part(name: str, scale: float, unit: str) -> dict[str, Any]:
         line, value = found[name]
-        source = f"HPCG, {value:g} G of {processes:g} processes of {threads:g} threads, {reading.name}:{line}"
+        source = (
+            f"HPCG, {value:g} G of {processes:g} processes of {threads:g} threads,"
+            f" {reading.name}:{line}"
+        )
         return quantity(value * scale / processes / threads, unit, source)
 
     spec = _machine(reading, "HPCG", base)
-    count = quantity(processes * threads, "", f"processes times threads of the run, {reading.name}", True)
+    count = quantity(
+        processes * threads, "", f"processes times threads of the run, {reading.name}", True
+    )
     spec.document["processors"] = {"count": count, "flops": part("rating", 1e9, "/s")}
     if found.get("bandwidth", (0, 0.0))[1] > 0:
         spec.document["memory"] = {"bandwidth": part("bandwidth", 1.0, "GB/s")}
-    spec.say("the rate of arithmetic is that of HPCG, which memory limits; dense arithmetic is faster")
+    spec.say(
+        "the rate of arithmetic is that of HPCG, which memory limits; dense arithmetic is faster"
+    )
     return spec
 
 
@@ -106,9 +136,11 @@ _HPCG = {
 
 
 def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
-    """Find a module's time and the way to it from the matrix of idle latencies and the loaded latencies.
+    """Find a module's time and the way to it from the matrix of idle latencies and the loaded
+    latencies.
 
-    The curve is held against that of one queue of constant service, the waits of M/D/1 at the rate of each row.
+    The curve is held against that of one queue of constant service, the waits of M/D/1 at the rate
+    of each row.
 
     Raises
     ------
@@ -118,7 +150,12 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     for line, text in enumerate(reading.lines, 1):
         section = text if text.startswith("Measuring") else section
         words = text.split()
-        if "idle latencies" in section and len(words) > 1 and words[0].isdigit() and "Numa" not in text:
+        if (
+            "idle latencies" in section
+            and len(words) > 1
+            and words[0].isdigit()
+            and "Numa" not in text
+        ):
             row = [reading.number(line, "idle latency", word) for word in words[1:]]
             matrix += [(line, [each for each in row if each is not None])] if "." in text else []
         elif "Loaded Latencies" in section and len(words) == 3 and words[0].isdigit():
@@ -126,13 +163,25 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
             loaded += [(line, delay, rate)] if delay is not None and rate is not None else []
     if reading.problems:
         reading.finished()
-    if not matrix or not all(each and min(each) > 0 for _, each in matrix) or not any(rate > 0 for *_, rate in loaded):
-        reading.refuse(1, "", "a matrix of idle latencies and loaded latencies are needed; run mlc without options")
+    if (
+        not matrix
+        or not all(each and min(each) > 0 for _, each in matrix)
+        or not any(rate > 0 for *_, rate in loaded)
+    ):
+        reading.refuse(
+            1,
+            "",
+            "a matrix of idle latencies and loaded latencies are needed; run mlc without options",
+        )
     spec = _machine(reading, "Intel Memory Latency Checker", base)
     tree = Library().load("machine", spec.document["extends"])
     known = validate(spec_model("machine", tree), tree)
     if not isinstance(known, SharedMemorySpec) or known.interconnect.kind != "crossbar":
-        reading.refuse(1, "", f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server")
+        reading.refuse(
+            1,
+            "",
+            f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
+        )
     line, local = min(((line, min(row)) for line, row in matrix), key=lambda each: each[1])
     at, _, most = max(loaded, key=lambda each: each[2])
     modules = known.memory.modules.value
@@ -140,21 +189,33 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     way = max(0.0, local - access) / 2
     spec.document["memory"] = {
         "access": quantity(
-            access, "ns", f"{modules:g} modules share {most:g} MB/s, {place}, a line of {_LINE} B at a time", True
+            access,
+            "ns",
+            f"{modules:g} modules share {most:g} MB/s, {place}, a line of {_LINE} B at a time",
+            True,
         )
     }
-    half = f"half of the idle latency {local:g} ns, {reading.name}:{line}, less the module's {access:.3g} ns"
+    half = (
+        f"half of the idle latency {local:g} ns, {reading.name}:{line}, less the module's"
+        f" {access:.3g} ns"
+    )
     spec.document["interconnect"] = {"kind": "crossbar", "hop": quantity(way, "ns", half, True)}
     spec.head = ["rate", "measured", "one queue", "error"]
     for _, delay, rate in sorted(loaded, key=lambda each: each[2]):
         if 0 < (load := rate / most) < 1 and delay > 0:
             queue = 2 * way + access * (1 + load / (2 * (1 - load)))
-            cells = [f"{rate:g} MB/s", f"{delay:g} ns", f"{queue:.4g} ns", f"{100 * (queue / delay - 1):+.1f} %"]
+            cells = [
+                f"{rate:g} MB/s",
+                f"{delay:g} ns",
+                f"{queue:.4g} ns",
+                f"{100 * (queue / delay - 1):+.1f} %",
+            ]
             spec.rows.append(cells)
     remote = [each for _, row in matrix for each in row if each > local * 1.05]
     if remote:
         spec.say(
-            f"left out: latencies of other nodes, {min(remote):g} to {max(remote):g} ns; a crossbar has one way for all"
+            f"left out: latencies of other nodes, {min(remote):g} to {max(remote):g} ns; a crossbar"
+            " has one way for all"
         )
     return spec
 
@@ -163,6 +224,15 @@ def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
     if reading.problems:
         reading.finished()
     if base is None:
-        reading.refuse(1, "", "this tells a part of a machine only; name the machine that has the rest: --extends NAME")
-    told = {"extends": base, "source": "measured", "sources": {"measured": f"{tool} output {reading.name}"}}
+        reading.refuse(
+            1,
+            "",
+            "this tells a part of a machine only; name the machine that has the rest: --extends"
+            " NAME",
+        )
+    told = {
+        "extends": base,
+        "source": "measured",
+        "sources": {"measured": f"{tool} output {reading.name}"},
+    }
     return ImportedSpec("machine", f"{base}, with values of {tool}", reading.file, told)

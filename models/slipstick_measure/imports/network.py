@@ -1,9 +1,11 @@
-"""A network's cost table from benchmarks of messages: lines in the size, between the jumps that the times show.
+"""A network's cost table from benchmarks of messages: lines in the size, between the jumps that the
+times show.
 
-A message of s bytes takes F + G s in a range of sizes; ranges differ where the protocol changes, as from eager to rendezvous.
-What a benchmark measures is the whole way from send to receive. So the parts that a table of costs has are shared by
-convention, and marked as assumed: the wire takes the least G of all ranges, or the measured rate where that is faster; the
-rest, F included, is protocol time, half at the sender and half at the receiver; adapters and switches are inside F.
+A message of s bytes takes F + G s in a range of sizes; ranges differ where the protocol changes, as
+from eager to rendezvous. What a benchmark measures is the whole way from send to receive. So the
+parts that a table of costs has are shared by convention, and marked as assumed: the wire takes the
+least G of all ranges, or the measured rate where that is faster; the rest, F included, is protocol
+time, half at the sender and half at the receiver; adapters and switches are inside F.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from slipstick_measure.measurements import Measurement, Measurements
 from slipstick_measure.readers.messages import BETWEEN_TWO
 
 MOST_RANGES, LEAST_POINTS = 4, 3
-"""Ranges that are looked for, and sizes that each needs: two give its line, a third shows whether it is one."""
+"""Ranges that are looked for, and sizes that each needs: two give its line, a third shows
+whether it is one.
+"""
 
 RESOLUTION = 2e-3
 """Relative error below which no line fits better than another: tools print three or four digits."""
 
 
 class MessageRange(NamedTuple):
-    """Sizes whose times lie on one line: the first and the last of them by number, F [s] and G [s/B]."""
+    """Sizes whose times lie on one line: the first and the last of them by number, F [s] and G
+    [s/B].
+    """
 
     first: int
     last: int
@@ -37,18 +43,21 @@ class MessageRange(NamedTuple):
 
 
 def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
-    r"""Part sizes into ranges, each with a line of nonnegative F and G, by least squares of relative errors.
+    r"""Part sizes into ranges, each with a line of nonnegative F and G, by least squares of
+    relative errors.
 
-    Every division into at most `MOST_RANGES` ranges is compared, by dynamic programming over their ends; the number of ranges
-    is that of the least criterion of Akaike for few observations, ``M ln(RSS / M) + 2 k M / (M - k - 1)``, with F, G and the
-    end of each range and the scatter counted in k.
+    Every division into at most `MOST_RANGES` ranges is compared, by dynamic programming over their
+    ends; the number of ranges is that of the least criterion of Akaike for few observations, ``M
+    ln(RSS / M) + 2 k M / (M - k - 1)``, with F, G and the end of each range and the scatter counted
+    in k.
 
     Parameters
     ----------
     sizes : ascending [B], (M,)
     times : of a message of each size [s], (M,)
 
-    Source: Bellman, Communications of the ACM 4(6), 1961, 284 (division into lines); Hurvich and Tsai, Biometrika 76(2), 1989.
+    Source: Bellman, Communications of the ACM 4(6), 1961, 284 (division into lines); Hurvich and
+    Tsai, Biometrika 76(2), 1989.
 
     >>> sizes = 2.0 ** np.arange(3, 20)
     >>> times = np.where(sizes <= 4096, 1e-6 + 1e-9 * sizes, 3e-6 + 1e-10 * sizes)
@@ -57,35 +66,57 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
     """
     count = len(sizes)
     squares, fixed, per_byte = _lines(sizes, times)
-    # The best division of the first sizes, by its number of ranges: the sum of squares, and the ranges.
+    # The best division of the first sizes, by its number of ranges: the sum of squares, and the
+    # ranges.
     best: list[list[tuple[float, list[MessageRange]] | None]] = [[(0.0, []), *[None] * count]]
     for ranges in range(MOST_RANGES):
         best.append([None] * (count + 1))
         for last in range(LEAST_POINTS - 1, count):
             before = [(first, best[ranges][first]) for first in range(last - LEAST_POINTS + 2)]
-            parts = [(each[0] + squares[first, last], first, each[1]) for first, each in before if each is not None]
+            parts = [
+                (each[0] + squares[first, last], first, each[1])
+                for first, each in before
+                if each is not None
+            ]
             if parts:
                 least, first, found = min(parts, key=lambda part: part[0])
-                line = MessageRange(first, last, float(fixed[first, last]), float(per_byte[first, last]))
+                line = MessageRange(
+                    first, last, float(fixed[first, last]), float(per_byte[first, last])
+                )
                 best[-1][last + 1] = least, [*found, line]
     whole = [(each[count], ranges) for ranges, each in enumerate(best)]
-    judged = [(_criterion(count, each[0], 3 * ranges), each[1]) for each, ranges in whole if each and ranges]
+    judged = [
+        (_criterion(count, each[0], 3 * ranges), each[1])
+        for each, ranges in whole
+        if each and ranges
+    ]
     return min(judged, key=lambda each: each[0])[1]
 
 
 def _criterion(count: int, squares: float, k: int) -> float:
     if count <= k + 1:
         return np.inf if k > 3 else 0.0  # one range needs no judgement
-    return float(count * np.log(max(squares / count, RESOLUTION**2)) + 2 * k * count / (count - k - 1))
+    return float(
+        count * np.log(max(squares / count, RESOLUTION**2)) + 2 * k * count / (count - k - 1)
+    )
 
 
 def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
-    """Fit a line to each run of sizes, by its first and its last: the sum of squared relative errors, F and G, (M, M) each."""
+    """Fit a line to each run of sizes, by its first and its last: the sum of squared relative
+    errors, F and G, (M, M) each.
+    """
     one, size = 1 / times, sizes / times
-    sums = (np.append(0.0, np.cumsum(each)) for each in (one * one, one * size, size * size, one, size))
+    sums = (
+        np.append(0.0, np.cumsum(each)) for each in (one * one, one * size, size * size, one, size)
+    )
     ff, fg, gg, f, g = (each[None, 1:] - each[:-1, None] for each in sums)
-    with np.errstate(all="ignore"):  # where the last comes before the first, and where all sizes are 0
-        fixed, per_byte = (f * gg - g * fg) / (ff * gg - fg**2), (g * ff - f * fg) / (ff * gg - fg**2)
+    with np.errstate(
+        all="ignore"
+    ):  # where the last comes before the first, and where all sizes are 0
+        fixed, per_byte = (
+            (f * gg - g * fg) / (ff * gg - fg**2),
+            (g * ff - f * fg) / (ff * gg - fg**2),
+        )
         flat, steep = ~(per_byte >= 0), fixed < 0
         fixed, per_byte = np.where(flat, f / ff, fixed), np.where(flat, 0.0, per_byte)
         fixed, per_byte = np.where(steep, 0.0, fixed), np.where(steep, g / gg, per_byte)
@@ -103,7 +134,8 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
 
     Raises
     ------
-    SpecError : no latencies of messages between two processes, of several benchmarks, or of too few sizes
+    SpecError : no latencies of messages between two processes, of several benchmarks, or of too few
+        sizes
     """
     records = [run for table in tables for run in table.records]
     two = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
@@ -111,19 +143,33 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     where = records[0]
     if not known:
         alone = any(run.metric == "bandwidth" for run in two)
-        way = "give the file of its latencies as well" if alone else "a collective is read by measured and fit"
+        way = (
+            "give the file of its latencies as well"
+            if alone
+            else "a collective is read by measured and fit"
+        )
         why = f"there is no latency of messages between two processes; {way}"
         raise SpecError([where.problem(why, "")])
     if len(names := list(dict.fromkeys(run.region for run in known))) > 1:
-        raise SpecError([known[0].problem(f"latencies of several benchmarks, {', '.join(names)}; give one", "")])
+        raise SpecError(
+            [known[0].problem(f"latencies of several benchmarks, {', '.join(names)}; give one", "")]
+        )
     if zero := next((run for run in known if not run.value > 0), None):
         raise SpecError([zero.problem("is 0; a message takes some time")])
     sizes = np.unique([run.n or 0.0 for run in known])
     if len(sizes) < LEAST_POINTS:
-        raise SpecError([known[0].problem(f"{len(sizes)} sizes; a line needs {LEAST_POINTS} or more", "")])
-    times = np.array([np.median([run.value for run in known if (run.n or 0.0) == size]) for size in sizes])
+        raise SpecError(
+            [known[0].problem(f"{len(sizes)} sizes; a line needs {LEAST_POINTS} or more", "")]
+        )
+    times = np.array(
+        [np.median([run.value for run in known if (run.n or 0.0) == size]) for size in sizes]
+    )
     ranges = message_ranges(sizes, times)
-    rates = [run for run in two if run.metric == "bandwidth" and "bi" not in run.region.casefold() and run.value > 0]
+    rates = [
+        run
+        for run in two
+        if run.metric == "bandwidth" and "bi" not in run.region.casefold() and run.value > 0
+    ]
     spec = ImportedSpec("network", _title(tables), known[0].file)
     numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
     titles = _PROTOCOLS[_is_verb(known[0])] if len(ranges) == 2 else numbered
@@ -134,8 +180,14 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     spec.document |= {
         "source": "measured",
         "sources": {
-            "measured": f"{'; '.join(table.source for table in tables)}; the processes were placed: {PLACEMENTS[placement]}",
-            "halves": "half of what a line fitted to the latencies has, for the sender and the receiver each",
+            "measured": (
+                f"{'; '.join(table.source for table in tables)}; the processes were placed:"
+                f" {PLACEMENTS[placement]}"
+            ),
+            "halves": (
+                "half of what a line fitted to the latencies has, for the sender and the receiver"
+                " each"
+            ),
             "inside": "inside the protocol time, for a latency holds all parts of the way",
         },
         "protocol": {
@@ -145,7 +197,10 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
                 for at, (each, name) in enumerate(zip(ranges, titles, strict=True))
             ),
         },
-        "wire": {"per_byte": quantity(wire * 1e9, "ns/B", source, True), "added": quantity(0, "B", "inside", True)},
+        "wire": {
+            "per_byte": quantity(wire * 1e9, "ns/B", source, True),
+            "added": quantity(0, "B", "inside", True),
+        },
         "adapter": quantity(0, "us", "inside", True),
         "switch": quantity(0, "us", "inside", True),
         "medium": "switched",
@@ -166,7 +221,9 @@ def _is_verb(run: Measurement) -> bool:
     return re.match("(RDMA_)?(Send|Write|Read)", run.region, re.IGNORECASE) is not None
 
 
-def _cost(each: MessageRange, name: str, at: int, sizes: Array, wire: float, count: int) -> tuple[str, dict[str, Any]]:
+def _cost(
+    each: MessageRange, name: str, at: int, sizes: Array, wire: float, count: int
+) -> tuple[str, dict[str, Any]]:
     fixed = quantity(each.fixed / 2 * 1e6, "us", "halves", True)
     per_byte = quantity(max(0.0, each.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
@@ -178,10 +235,16 @@ def _cost(each: MessageRange, name: str, at: int, sizes: Array, wire: float, cou
 
 
 def _show(
-    spec: ImportedSpec, known: Sequence[Measurement], ranges: Sequence[MessageRange], sizes: Array, times: Array
+    spec: ImportedSpec,
+    known: Sequence[Measurement],
+    ranges: Sequence[MessageRange],
+    sizes: Array,
+    times: Array,
 ) -> None:
     """Say how the lines fit, where they jump, and what they do not hold."""
-    fitted = np.concatenate([each.fixed + each.per_byte * sizes[each.first : each.last + 1] for each in ranges])
+    fitted = np.concatenate(
+        [each.fixed + each.per_byte * sizes[each.first : each.last + 1] for each in ranges]
+    )
     errors = fitted / times - 1
     spec.head = ["size", "measured", "fitted", "error"]
     spec.rows = [
@@ -197,6 +260,9 @@ def _show(
             else "a range of sizes ends"
         )
         fixed = f"{before.fixed * 1e6:.3g} us before, {after.fixed * 1e6:.3g} us after"
-        spec.say(f"{limit} between {sizes[before.last]:.0f} B and {sizes[after.first]:.0f} B; fixed part {fixed}")
+        spec.say(
+            f"{limit} between {sizes[before.last]:.0f} B and {sizes[after.first]:.0f} B; fixed part"
+            f" {fixed}"
+        )
     if len(known) > len(sizes):
         spec.say(f"{len(known)} times of {len(sizes)} sizes; the median of each is taken")

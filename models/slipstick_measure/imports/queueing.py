@@ -1,7 +1,7 @@
 """Queueing networks from models of other tools: JMVA of JMT, and programs that call PDQ.
 
-XML is read by expat without document types, so without entities, and every element keeps its line. What a queueing network
-does not have is left out by name.
+XML is read by expat without document types, so without entities, and every element keeps its line.
+What a queueing network does not have is left out by name.
 
 Formats: JMT's JMTmodel.xsd; the functions of Pretty Damn Quick, version 6.
 """
@@ -38,14 +38,14 @@ class XmlElement:
     children: list[XmlElement] = field(default_factory=list)
 
     def every(self, *tags: str) -> Iterator[XmlElement]:
-        """Give the elements inside, at any depth, in order."""
+        """Yield the elements inside, at any depth, in order."""
         for child in self.children:
             if child.tag in tags:
                 yield child
             yield from child.every(*tags)
 
     def get(self, name: str) -> str:
-        """Give an attribute; nothing where it is not there."""
+        """Return an attribute; nothing where it is not there."""
         return self.attributes.get(name, "").strip()
 
 
@@ -72,7 +72,11 @@ class ToolModel:
 
         def begin(tag: str, attributes: dict[str, str]) -> None:
             if len(stack) > MOST_DEPTH:
-                reading.refuse(parser.CurrentLineNumber, "", f"more than {MOST_DEPTH} elements inside one another")
+                reading.refuse(
+                    parser.CurrentLineNumber,
+                    "",
+                    f"more than {MOST_DEPTH} elements inside one another",
+                )
             stack.append(XmlElement(tag, attributes, parser.CurrentLineNumber))
             stack[-2].children.append(stack[-1])
 
@@ -81,7 +85,9 @@ class ToolModel:
 
         def refuse(*_: object) -> NoReturn:
             reading.refuse(
-                parser.CurrentLineNumber, "", "a document type or an entity does not stand in a model; take it out"
+                parser.CurrentLineNumber,
+                "",
+                "a document type or an entity does not stand in a model; take it out",
             )
 
         parser.StartElementHandler, parser.CharacterDataHandler = begin, text
@@ -91,7 +97,11 @@ class ToolModel:
         try:
             parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", reading.text), True)
         except expat.ExpatError as error:
-            reading.refuse(error.lineno, "", f"this is no XML: {expat.ErrorString(error.code)}; is the file cut off?")
+            reading.refuse(
+                error.lineno,
+                "",
+                f"this is no XML: {expat.ErrorString(error.code)}; is the file cut off?",
+            )
 
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
         """Read a number of at least so much; refuse what is none."""
@@ -99,22 +109,28 @@ class ToolModel:
         if value is None:
             raise SpecError(self.reading.problems)
         if value < least:
-            self.reading.refuse(element.line, element.tag, f"{short(text.strip())} is no number of at least {least:g}")
+            self.reading.refuse(
+                element.line,
+                element.tag,
+                f"{short(text.strip())} is no number of at least {least:g}",
+            )
         return value
 
     def time(self, element: XmlElement, value: float, what: str = "") -> dict[str, Any]:
-        """Give a time with its place; the tools have no units."""
+        """Return a time with its place; the tools have no units."""
         assumed = self.reading.hints.unit is None
         words = f"{self.reading.name}:{element.line}{what}, in {self.unit}"
         return quantity(value * self.second, "s", words, assumed)
 
     def name(self, element: XmlElement, key: str = "name") -> str:
-        """Give a name as specs write it, the same for the same; refuse an element without one."""
+        """Return a name as specs write it, the same for the same; refuse an element without one."""
         written = element.get(key)
         plain = re.sub(r"([^A-Za-z0-9_]|-)+", "-", written).strip("-")
         if not plain:
             self.reading.refuse(
-                element.line, element.tag, f"an element {element.tag} needs a {key} of letters and digits"
+                element.line,
+                element.tag,
+                f"an element {element.tag} needs a {key} of letters and digits",
             )
         plain = plain if plain[0].isalpha() else f"n-{plain}"
         taken = {spec for name, spec in self.names.items() if name != written}
@@ -122,15 +138,21 @@ class ToolModel:
             plain += "-2"
         return self.names.setdefault(written, plain[:60])
 
-    def spec(self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object) -> ImportedSpec:
-        """Give the spec, of classes or of `more`, its chains and routes; refuse a model without classes or stations."""
+    def spec(
+        self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object
+    ) -> ImportedSpec:
+        """Return the spec, of classes or of `more`, its chains and routes; refuse a model without
+        classes or stations.
+        """
         if not (classes or more) or not stations:
             self.reading.refuse(1, "", "there is no class of customers, or no station, in it")
         customers = {"classes": classes} if classes else {}
         told = {"source": f"model {self.reading.name}", **customers, "stations": stations, **more}
         found = ImportedSpec("queueing-network", title, self.reading.file, told)
         if self.reading.hints.unit is None:
-            found.say("times are taken as seconds, for the model has no unit; say another with --unit")
+            found.say(
+                "times are taken as seconds, for the model has no unit; say another with --unit"
+            )
         for written, name in self.names.items():
             if written != name:
                 found.say(f"{short(written)} is called {name}")
@@ -138,7 +160,8 @@ class ToolModel:
 
 
 def jmva_spec(reading: Reading) -> ImportedSpec:
-    """Read a model of JMVA: classes, stations of one rate or of rates that depend on the load, and delays.
+    """Read a model of JMVA: classes, stations of one rate or of rates that depend on the load, and
+    delays.
 
     Raises
     ------
@@ -153,17 +176,29 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
             left_out.append(f"priority {short(each.get('priority'))} (line {each.line})")
         if each.tag == "openclass":
             rate = model.number(each, each.get("rate")) / model.second
-            classes[model.name(each)] = {"arrivals": quantity(rate, "/s", f"{reading.name}:{each.line}")}
+            classes[model.name(each)] = {
+                "arrivals": quantity(rate, "/s", f"{reading.name}:{each.line}")
+            }
         else:
-            classes[model.name(each)] = {"population": round(model.number(each, each.get("population")))}
+            classes[model.name(each)] = {
+                "population": round(model.number(each, each.get("population")))
+            }
             if each.get("thinktime"):
-                classes[model.name(each)]["think_time"] = model.time(each, model.number(each, each.get("thinktime")))
+                classes[model.name(each)]["think_time"] = model.time(
+                    each, model.number(each, each.get("thinktime"))
+                )
     stations: dict[str, Any] = {}
     for each in model.root.every("listation", "ldstation", "delaystation"):
         station: dict[str, Any] = {"discipline": "is" if each.tag == "delaystation" else "ps"}
-        visits, rates, service = _by_class(model, each, "visit", classes), list[list[float]](), dict[str, Any]()
+        visits, rates, service = (
+            _by_class(model, each, "visit", classes),
+            list[list[float]](),
+            dict[str, Any](),
+        )
         for name, (element, text) in _by_class(model, each, "servicetime", classes).items():
-            times = [model.number(element, part) for part in text.split(";") if part.strip()] or [0.0]
+            times = [model.number(element, part) for part in text.split(";") if part.strip()] or [
+                0.0
+            ]
             if times[0] > 0 and model.number(*visits.get(name, (element, "1"))) > 0:
                 service[name] = model.time(element, times[0])
                 rates.append([times[0] / time if time else 0.0 for time in times])
@@ -177,19 +212,28 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
                 reading.refuse(
                     each.line,
                     each.tag,
-                    f"{model.name(each)} has other rates for each class, or times of 0; rates are of a station",
+                    f"{model.name(each)} has other rates for each class, or times of 0; rates are"
+                    " of a station",
                 )
             station["rates"] = [round(rate, 9) for rate in rates[0]]
         if not service:
             left_out.append(f"{model.name(each)}, where no class takes time (line {each.line})")
         stations[model.name(each)] = station
-    left_out += [f"{each.tag} (line {each.line})" for each in model.root.every("whatIf", "solutions", "algParams")]
+    left_out += [
+        f"{each.tag} (line {each.line})"
+        for each in model.root.every("whatIf", "solutions", "algParams")
+    ]
     spec = model.spec(
-        f"JMVA model {reading.name}", classes, {name: each for name, each in stations.items() if each["service"]}
+        f"JMVA model {reading.name}",
+        classes,
+        {name: each for name, each in stations.items() if each["service"]},
     )
     spec.say("the discipline is taken as ps, which has the product form that JMVA computes")
     if references := [each for each in model.root.every("Class") if each.get("refStation")]:
-        spec.say(f"left out: reference stations of {len(references)} classes; a cycle is one visit where visits are 1")
+        spec.say(
+            f"left out: reference stations of {len(references)} classes; a cycle is one visit where"
+            " visits are 1"
+        )
     if left_out:
         spec.say(f"left out: {', '.join(left_out[:9])}")
     return spec
@@ -208,7 +252,8 @@ _PDQ_QUEUES = ("FCFS", "PSHR", "LCFS")
 
 
 def pdq_spec(reading: Reading) -> ImportedSpec:
-    """Read the calls of PDQ in a program, in any language, with what is assigned to a name once and for all.
+    """Read the calls of PDQ in a program, in any language, with what is assigned to a name once and
+    for all.
 
     Raises
     ------
@@ -232,7 +277,11 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
             servers, name, kind, queue = words if len(words) == 4 else ["1", *words]
             delays = queue == "ISRV" or kind == "DLY"
             if not delays and (kind != "CEN" or queue not in _PDQ_QUEUES):
-                reading.refuse(call.line, call.tag, f"a network has no station {short(kind)} with {short(queue)}")
+                reading.refuse(
+                    call.line,
+                    call.tag,
+                    f"a network has no station {short(kind)} with {short(queue)}",
+                )
             queued = {"discipline": "ps", "servers": round(model.number(call, servers, 1.0))}
             stations[_pdq_name(model, call, name)] = {"discipline": "is"} if delays else queued
         else:
@@ -241,49 +290,74 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
                 if word not in known:
                     reading.refuse(call.line, call.tag, f"{short(word)} is not created before")
             parts = [model.number(call, each) for each in words[2:]]
-            stations[station].setdefault("demand", {})[customer] = model.time(call, math.prod(parts))
+            stations[station].setdefault("demand", {})[customer] = model.time(
+                call, math.prod(parts)
+            )
     spec = model.spec(
-        f"PDQ model {reading.name}", classes, {name: each for name, each in stations.items() if "demand" in each}
+        f"PDQ model {reading.name}",
+        classes,
+        {name: each for name, each in stations.items() if "demand" in each},
     )
-    spec.say("the discipline of queues is taken as ps, which has the product form that PDQ computes")
-    spec.say("names of numbers are taken as assigned, in whatever branch, and quotients as of real numbers")
+    spec.say(
+        "the discipline of queues is taken as ps, which has the product form that PDQ computes"
+    )
+    spec.say(
+        "names of numbers are taken as assigned, in whatever branch, and quotients as of real"
+        " numbers"
+    )
     return spec
 
 
 def _pdq_calls(model: ToolModel) -> Iterator[tuple[XmlElement, list[str]]]:
-    """Give the calls that make a model, each with its arguments."""
-    text = re.sub(r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), model.reading.text)
+    """Yield the calls that make a model, each with its arguments."""
+    text = re.sub(
+        r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), model.reading.text
+    )
     text = re.sub(r"(?m)(#|//).*$", "", text)
     known = _assigned_once(text)
-    for call in re.finditer(r"\b(?:PDQ_)?((?:Create|Set)[A-Za-z]+)\s*\(((?:[^()]|\([^()]*\))*)\)", text):
+    for call in re.finditer(
+        r"\b(?:PDQ_)?((?:Create|Set)[A-Za-z]+)\s*\(((?:[^()]|\([^()]*\))*)\)", text
+    ):
         element = XmlElement(call[1], {}, text.count("\n", 0, call.start()) + 1)
-        plain = (re.sub(r"^(pdq(\.|::)|\$)", "", each.strip()) for each in re.split(r",(?![^()]*\))", call[2]))
+        plain = (
+            re.sub(r"^(pdq(\.|::)|\$)", "", each.strip())
+            for each in re.split(r",(?![^()]*\))", call[2])
+        )
         found = [(each, _computed(each, known)) for each in plain]
         words = [repr(value.value) if isinstance(value, Number) else each for each, value in found]
         wanted = _PDQ_ARGUMENTS.get(call[1])
         if wanted and len(words) == wanted:
             yield element, words
         elif wanted or call[1].startswith("Create"):
-            asked = f"it has {wanted} arguments; here are {len(words)}" if wanted else "a network has nothing like it"
+            asked = (
+                f"it has {wanted} arguments; here are {len(words)}"
+                if wanted
+                else "a network has nothing like it"
+            )
             model.reading.refuse(element.line, call[1], asked)
 
 
 _ASSIGNED = (
-    r"(?m)^[ \t]*(?:(?:const|static|float|double|int|my)[ \t]+)*\$?([A-Za-z_]\w*)[ \t]*(?:=(?!=)|<-)[ \t]*([^\n;=]+)"
+    r"(?m)^[ \t]*(?:(?:const|static|float|double|int|my)[ \t]+)*\$?([A-Za-z_]\w*)["
+    r" \t]*(?:=(?!=)|<-)[ \t]*([^\n;=]+)"
 )
 """Of a number to a name, in Python, C, Perl and R."""
 _CHANGED = r"\$?(\w+)\s*(?:[-+*/%]=|\+\+|--)|\bfor\b\W*(\w+)|\b(\w+)\[.*\]\s*="
 
 
 def _assigned_once(text: str) -> dict[str, Number]:
-    """Give the names that a program assigns one number, or one formula of such before, and does not change."""
+    """Return the names that a program assigns one number, or one formula of such before, and does
+    not change.
+    """
     assigned = re.findall(_ASSIGNED, text)
     changed = {name for found in re.findall(_CHANGED, text) for name in found}
     texts: dict[str, str] = {}
     changed |= {name for name, formula in assigned if texts.setdefault(name, formula) != formula}
     known: dict[str, Number] = {}
     for name, formula in assigned:
-        if name not in changed and isinstance(found := _computed(formula.replace("$", "").strip(), known), Number):
+        if name not in changed and isinstance(
+            found := _computed(formula.replace("$", "").strip(), known), Number
+        ):
             known[name] = found
     return known
 
@@ -298,7 +372,9 @@ def _pdq_name(model: ToolModel, call: XmlElement, word: str) -> str:
     quoted = re.fullmatch(r"([\"'])(.*)\1", word)
     if quoted is None:
         model.reading.refuse(
-            call.line, call.tag, f"write a name in quotes, not {short(word)}, which is computed elsewhere"
+            call.line,
+            call.tag,
+            f"write a name in quotes, not {short(word)}, which is computed elsewhere",
         )
     return model.name(XmlElement(call.tag, {"name": quoted[2]}, call.line))
 
@@ -306,14 +382,20 @@ def _pdq_name(model: ToolModel, call: XmlElement, word: str) -> str:
 def _by_class(
     model: ToolModel, station: XmlElement, tag: str, classes: dict[str, Any]
 ) -> dict[str, tuple[XmlElement, str]]:
-    """Give the elements of a station by class, each with its text; refuse a class that is not there."""
+    """Return the elements of a station by class, each with its text; refuse a class that is not
+    there.
+    """
     found: dict[str, tuple[XmlElement, str]] = {}
-    inside = station.every(tag, f"{tag}s")  # times that depend on the load are in elements of the second name
+    inside = station.every(
+        tag, f"{tag}s"
+    )  # times that depend on the load are in elements of the second name
     for each in (one for one in inside if one.tag == tag or one.get("customerclass")):
         name = model.name(each, "customerclass")
         if name not in classes:
             model.reading.refuse(
-                each.line, tag, f"there is no class {short(name)}; there are {', '.join(classes)[:200]}"
+                each.line,
+                tag,
+                f"there is no class {short(name)}; there are {', '.join(classes)[:200]}",
             )
         found[name] = each, each.text
     return found

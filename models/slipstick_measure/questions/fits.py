@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from slipstick.errors import ModelError, NoAnswerError, Problem, SpecError, UnknownNameError, did_you_mean
+from slipstick.errors import (
+    ModelError,
+    NoAnswerError,
+    Problem,
+    SpecError,
+    UnknownNameError,
+    did_you_mean,
+)
 from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import QuestionResult
@@ -41,14 +48,16 @@ class FitsResult(QuestionResult):
 
     title: ClassVar[str] = "Fits"
     reading: ClassVar[str] = (
-        "Behind: how far Akaike's criterion, corrected for few observations, is behind the best; under 4 the data do not "
-        "tell models apart. Misses the largest: relative error at the largest runs when fitted without them. Every number is by "
-        "a fit, and none is exact."
+        "Behind: how far Akaike's criterion, corrected for few observations, is behind the best;"
+        " under 4 the data do not tell models apart. Misses the largest: relative error at the"
+        " largest runs when fitted without them. Every number is by a fit, and none is exact."
     )
     fits: Mapping[str, Fitting]
 
     def sentences(self) -> list[str]:
-        """Say what each fit limits, which size the largest number of processors needs, and what the data prefer."""
+        """Return what each fit limits, which size the largest number of processors needs, and what
+        the data prefer.
+        """
         found = {name: needed(each) for name, each in self.fits.items()}
         parts = {
             name: [lines[0], *[each for each in lines if "needs n = " in each][-1:], lines[-1]]
@@ -57,11 +66,11 @@ class FitsResult(QuestionResult):
         return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in parts.items()]
 
     def doubt(self) -> str:
-        """Give the first warning."""
+        """Return the first warning."""
         return next((words for each in self.fits.values() for words in each.warnings), "")
 
     def parts(self) -> Iterator[str]:
-        """Give all fits beside one another, then each."""
+        """Yield all fits beside one another, then each."""
         if len(self.fits) > 1:
             yield _overview(self.fits)
         for name, each in self.fits.items():
@@ -69,10 +78,16 @@ class FitsResult(QuestionResult):
             yield from markdown_blocks(fit_blocks(each))
 
     def files(self) -> dict[str, list[dict[str, Any]]]:
-        """Give every value of every model, with its interval where there is one."""
+        """Return every value of every model, with its interval where there is one."""
         rows: list[dict[str, Any]] = [
             {"fit": name, "model": answer.model, "value": value, "unit": each.unit}
-            | {"is": each.value, "low": each.low, "high": each.high, "method": answer.method, "exact": "no"}
+            | {
+                "is": each.value,
+                "low": each.low,
+                "high": each.high,
+                "method": answer.method,
+                "exact": "no",
+            }
             for name, found in self.fits.items()
             for answer in found.answers
             for value, each in answer.values.items()
@@ -104,7 +119,9 @@ class _ReadFit:
         processors = [float(each) for each in self.spec.at]
         intervals = IntervalSettings(self.spec.intervals)
         timings, truth = self.times()
-        found = fits(timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value)
+        found = fits(
+            timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value
+        )
         found = replace(found, source=self.source, truth=truth)
         return found if self.base is None else _with_base(found, self.base.built.name)
 
@@ -122,7 +139,9 @@ def read(asked: Mapping[str, FitSpec], study: StudyContext) -> Question:
     for name, spec in asked.items():
         place = ("fits", name)
         try:
-            families: list[str | Family] = [family_called(each) for each in spec.families or FAMILIES]
+            families: list[str | Family] = [
+                family_called(each) for each in spec.families or FAMILIES
+            ]
         except UnknownNameError as error:
             raise study.refusal((*place, "families"), str(error)) from None
         if spec.made is None:
@@ -152,7 +171,9 @@ def _drawn(asked: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
     """Name the fits that pictures show; refuse a picture of another."""
     pictures = list(study.pictures(FitsPictureSpec))
     problems = [
-        study.problem((*place, "fit"), f"there is no fit {each.fit!r}{did_you_mean(each.fit, list(asked))}")
+        study.problem(
+            (*place, "fit"), f"there is no fit {each.fit!r}{did_you_mean(each.fit, list(asked))}"
+        )
         for place, each in pictures
         if each.fit not in asked
     ]
@@ -170,7 +191,8 @@ def _with_base(found: Fitting, base: str) -> Fitting:
     if behind < APART:
         return replace(found, laid=base)
     why = (
-        f"the base, {base}, is {behind:.1f} behind {found.answers[0].model}: the data do not support what its cases say"
+        f"the base, {base}, is {behind:.1f} behind {found.answers[0].model}: the data do not"
+        " support what its cases say"
     )
     return replace(found, laid=base, warnings=(*found.warnings, why))
 
@@ -186,7 +208,9 @@ def _laid(base: PreparedModel, done: Fitting, source: str) -> dict[str, Node]:
     return laid
 
 
-def _measured(runs: Measurements, spec: FitSpec, place: Place, study: StudyContext) -> Callable[[], _Times]:
+def _measured(
+    runs: Measurements, spec: FitSpec, place: Place, study: StudyContext
+) -> Callable[[], _Times]:
     try:
         observed = observations_of(runs, spec.region, spec.of_size)
         return lambda: (observed.timings(), {})
@@ -202,14 +226,21 @@ def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
     free = [_scalar(study, (*place, "free", index)) for index in range(len(spec.free))]
     population = _scalar(study, (*place, "population")) if spec.population else None
     size = _scalar(study, (*place, "size")) if spec.size else None
-    return prepare_model(FitSettings(study.base, free, population, size, spec.cycles), study.library)
+    return prepare_model(
+        FitSettings(study.base, free, population, size, spec.cycles), study.library
+    )
 
 
-def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) -> Callable[[], _Times]:
-    """Make up timings: those of a case, with relative noise from a named stream; checked here, made when they are fitted."""
+def _made(
+    spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext
+) -> Callable[[], _Times]:
+    """Make up timings: those of a case, with relative noise from a named stream; checked here,
+    made when they are fitted.
+    """
     population = _scalar(study, (*place, "made", "population")) if spec.population else None
     model = prepare_model(
-        FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1), study.library
+        FitSettings(study.cases[spec.case], [], population, None, None if spec.cycles else 1),
+        study.library,
     )
     try:
         model.check_quantity()
@@ -224,7 +255,9 @@ def _made(spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext) 
         noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
         far = np.array(wanted, dtype=float)
         truth = (
-            formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0] if wanted else far
+            formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0]
+            if wanted
+            else far
         )
         times = formula.times(model.start[None], points)[0] * noise
         return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
@@ -244,11 +277,19 @@ def _overview(found: Mapping[str, Fitting]) -> str:
     for name, each in found.items():
         best, *others = [answer for answer in each.answers if not answer.failed]
         rivals = [answer.model for answer in others if (answer["behind"] or 0.0) < APART]
-        far = next((value for value in reversed(list(best.values)) if value.startswith("time[")), "")
+        far = next(
+            (value for value in reversed(list(best.values)) if value.startswith("time[")), ""
+        )
         told = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
         true = each.truth.get(float(far[5:-1])) if far else None
         missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
         rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, told, missed])
     known = any(each.truth for each in found.values())
-    head = ["fit", "preferred", "not told apart from it", "predicted", *(["misses the truth by"] if known else [])]
+    head = [
+        "fit",
+        "preferred",
+        "not told apart from it",
+        "predicted",
+        *(["misses the truth by"] if known else []),
+    ]
     return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])

@@ -23,33 +23,46 @@ from slipstick_measure.specs import MeasuredSpec
 
 @dataclass(frozen=True, slots=True)
 class MeasuredResult(QuestionResult):
-    """Where the processors of measured runs go: answers for each number of processors, by question."""
+    """Where the processors of measured runs go: answers for each number of processors, by
+    question.
+    """
 
     title: ClassVar[str] = "Measured runs"
     leading_columns: ClassVar[bool] = True
     measured: Mapping[str, Sequence[Answer]]
 
     def sentences(self) -> list[str]:
-        """Say where most is lost."""
-        nothing = "less than a twentieth of a processor is lost to any one cause, or the data do not say it"
-        return [f"{name}: {most_lost(answers) or nothing}".rstrip(".") for name, answers in self.measured.items()]
+        """Return where most is lost."""
+        nothing = (
+            "less than a twentieth of a processor is lost to any one cause, or the data do not"
+            " say it"
+        )
+        return [
+            f"{name}: {most_lost(answers) or nothing}".rstrip(".")
+            for name, answers in self.measured.items()
+        ]
 
     def parts(self) -> Iterator[ResultTable]:
-        """Give a row for each number of processors, question by question."""
+        """Yield a row for each number of processors, question by question."""
         for name, answers in self.measured.items():
             yield replace(measured_table(f"measured/{name}", answers), title=f"### {escape(name)}")
 
     def answers(self) -> list[Answer]:
-        """Give none: they stand under `measured` by their question."""
+        """Return none: they stand under `measured` by their question."""
         return []
 
     def named_answers(self) -> dict[str, Answer]:
         """Name the answer for each number of processors NAME-PROCESSORS."""
-        return {f"{name}-{each.point['p']:g}": each for name, answers in self.measured.items() for each in answers}
+        return {
+            f"{name}-{each.point['p']:g}": each
+            for name, answers in self.measured.items()
+            for each in answers
+        }
 
 
 def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
-    """Account for the measured runs of a study; this is done as they are read, for it shows whether the data make sense.
+    """Account for the measured runs of a study; this is done as they are read, for it shows whether
+    the data make sense.
 
     Raises
     ------
@@ -73,8 +86,11 @@ def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     )
 
 
-def runs_of(data: str, place: Place, study: StudyContext, hints: Hints | None = None) -> Measurements:
-    """Read measured runs: a profile or a table of the catalogue, or a file beside the study; hints say what it does not.
+def runs_of(
+    data: str, place: Place, study: StudyContext, hints: Hints | None = None
+) -> Measurements:
+    """Read measured runs: a profile or a table of the catalogue, or a file beside the study; hints
+    say what it does not.
 
     Raises
     ------
@@ -85,6 +101,8 @@ def runs_of(data: str, place: Place, study: StudyContext, hints: Hints | None = 
         study.library.load("profile", data, mark, "data")
         return read_runs(find("profile", data))
     path = study.library.beside(table_called(data) or data, mark)
-    found = read_runs(path, hints)  # refuses a file that is too large, before it is read again for its hash
+    found = read_runs(
+        path, hints
+    )  # refuses a file that is too large, before it is read again for its hash
     study.library.keep_hash(path)
     return found

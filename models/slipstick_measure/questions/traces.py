@@ -44,24 +44,30 @@ class TracesResult(QuestionResult):
     traces: Mapping[str, TraceViews]
 
     def sentences(self) -> list[str]:
-        """Say where the processors of each trace go."""
+        """Return where the processors of each trace go."""
         return [f"{name}: {trace_sentence(each)}" for name, each in self.traces.items()]
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Give the account and the views of each trace."""
+        """Yield the account and the views of each trace."""
         for name, each in self.traces.items():
             small = [
                 value
                 for value in each.answer.values
                 if value.startswith(LOST) and abs(each.answer[value] or 0) < LITTLE
             ]
-            values = {key: value for key, value in each.answer.values.items() if not key.startswith("accesses[")}
+            values = {
+                key: value
+                for key, value in each.answer.values.items()
+                if not key.startswith("accesses[")
+            }
             account = replace(each.answer, values=values)  # the matrix is a file of its own
-            yield replace(measured_table(f"trace/{name}", [account], small), title=f"### {escape(name)}")
+            yield replace(
+                measured_table(f"trace/{name}", [account], small), title=f"### {escape(name)}"
+            )
             yield from trace_parts(each)
 
     def answers(self) -> list[Answer]:
-        """Give none: they stand under `traces` by their names."""
+        """Return none: they stand under `traces` by their names."""
         return []
 
     def named_answers(self) -> dict[str, Answer]:
@@ -69,7 +75,7 @@ class TracesResult(QuestionResult):
         return {name: each.answer for name, each in self.traces.items()}
 
     def files(self) -> dict[str, list[dict[str, object]]]:
-        """Give the access matrices, but what is 0."""
+        """Return the access matrices, but what is 0."""
         rows = [
             {"trace": name, "processor": processor, "object": place, "accesses": float(count)}
             for name, each in self.traces.items()
@@ -81,18 +87,24 @@ class TracesResult(QuestionResult):
 
     def draw(self, spec: TracePictureSpec, order: Mapping[str, int]) -> Any:
         """Draw a view of some traces, one below the other."""
-        return draw_traces({name: self.traces[name] for name in spec.traces}, spec.view, spec.title, order)
+        return draw_traces(
+            {name: self.traces[name] for name in spec.traces}, spec.view, spec.title, order
+        )
 
 
 def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> Question:
-    """Read the traces of a study, or simulate them, and make their views, which show whether the data make sense.
+    """Read the traces of a study, or simulate them, and make their views, which show whether the
+    data make sense.
 
     Raises
     ------
     SpecError : a file is missing or wrong, or does not have what is asked for
     """
     problems = [
-        study.problem((*place, "traces", index), f"there is no trace {name!r}{did_you_mean(name, list(asked))}")
+        study.problem(
+            (*place, "traces", index),
+            f"there is no trace {name!r}{did_you_mean(name, list(asked))}",
+        )
         for place, picture in study.pictures(TracePictureSpec)
         for index, name in enumerate(picture.traces)
         if name not in asked
@@ -111,7 +123,9 @@ def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> Question:
 
 @dataclass
 class _AskedTrace:
-    """A trace that a study asks for, by its place in it; it is shown, and a run is simulated, when its views are looked at."""
+    """A trace that a study asks for, by its place in it; it is shown, and a run is simulated,
+    when its views are looked at.
+    """
 
     spec: TraceSpec
     place: Place
@@ -120,7 +134,8 @@ class _AskedTrace:
     """Names of the values by parts; None where only a run can tell."""
 
     def check(self) -> None:
-        """Refuse a machine that is not there, a file without what is asked for, and a case that cannot be traced.
+        """Refuse a machine that is not there, a file without what is asked for, and a case that
+        cannot be traced.
 
         Whether a run has the part that is asked for only the run can tell.
         """
@@ -141,18 +156,33 @@ class _AskedTrace:
         """What the trace shows."""
         return self._shown(self._trace(), views_of)
 
-    def _shown(self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]) -> ShownT:
+    def _shown(
+        self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
+    ) -> ShownT:
         """Show the part of a trace that is asked for."""
         asked = self.spec
-        key = next((key for key in ("useful", "only", "machine", "window", "first") if getattr(asked, key)), "data")
-        first, last, width = (each.value if each else None for each in (asked.first, asked.to, asked.window))
+        key = next(
+            (
+                key
+                for key in ("useful", "only", "machine", "window", "first")
+                if getattr(asked, key)
+            ),
+            "data",
+        )
+        first, last, width = (
+            each.value if each else None for each in (asked.first, asked.to, asked.window)
+        )
         try:
-            return show(trace.chosen(asked.only, asked.useful, first or 0.0, last), width, self.network())
+            return show(
+                trace.chosen(asked.only, asked.useful, first or 0.0, last), width, self.network()
+            )
         except (ModelError, UnknownNameError) as error:
-            raise self.study.refusal((*self.place, "from" if key == "first" else key), str(error)) from None
+            raise self.study.refusal(
+                (*self.place, "from" if key == "first" else key), str(error)
+            ) from None
 
     def network(self) -> SwitchedNetwork | None:
-        """Give the network of the machine that contention is counted on, if one is named."""
+        """Return the network of the machine that contention is counted on, if one is named."""
         if self.spec.machine is None:
             return None
         mark = self.study.written((*self.place, "machine")).mark
@@ -164,7 +194,10 @@ class _AskedTrace:
             del self._read  # its columns, which are booked in place
             return replace(read.booked(), file=Path(read.outline.file).name)
         try:
-            return trace_of(self._built(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED), self.spec.case)
+            return trace_of(
+                self._built(self.spec.case).timeline(self.spec.cycles, MOST_FOLLOWED),
+                self.spec.case,
+            )
         except ModelError as error:
             raise self.study.refusal((*self.place, "case"), str(error)) from None
 
@@ -181,7 +214,9 @@ class _AskedTrace:
 
 
 class _TraceNames(Mapping[str, str]):
-    """The values of a trace, with their units; a check, which books and simulates nothing, goes by what they can be."""
+    """The values of a trace, with their units; a check, which books and simulates nothing, goes
+    by what they can be.
+    """
 
     def __init__(self, trace: _AskedTrace) -> None:
         self.trace = trace

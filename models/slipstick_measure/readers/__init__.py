@@ -1,4 +1,6 @@
-"""Readers of files with measurements: one module for each tool, registered in `slipstick_measure.formats`.
+"""Readers of files with measurements: one module for each tool, registered in
+`slipstick_measure.formats`.
 
-`reading` holds what they share: lines with numbers, numbers and units, problems and notes by line, JSON.
+`reading` holds what they share: lines with numbers, numbers and units, problems and notes by line,
+JSON.
 """

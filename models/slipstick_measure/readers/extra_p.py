@@ -1,7 +1,7 @@
 """Extra-P: the text format, and two JSON formats, one document or a line for each measurement.
 
-The text format lists parameters and points once, then the data of each region and metric, point by point. No format has
-units, so the unit of times is given beside the file.
+The text format lists parameters and points once, then the data of each region and metric, point by
+point. No format has units, so the unit of times is given beside the file.
 
 Format: extra-p/extrap, docs/file-formats.md.
 """
@@ -15,14 +15,21 @@ from typing import Any
 
 from slipstick.errors import did_you_mean, short
 from slipstick_measure.measurements import Measurements
-from slipstick_measure.readers.reading import COLUMNS, Coordinates, FileFormat, JsonNumber, Reading, parse_json
+from slipstick_measure.readers.reading import (
+    COLUMNS,
+    Coordinates,
+    FileFormat,
+    JsonNumber,
+    Reading,
+    parse_json,
+)
 
 SECTIONS = ("PARAMETER", "POINTS", "REGION", "METRIC", "DATA")
 _POINT = re.compile(r"\(([^()]*)\)")
 
 
 def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
-    """Give the positions of the processors and the size in a point.
+    """Return the positions of the processors and the size in a point.
 
     `Hints.columns` decides, else the usual names; a single parameter is the processors.
     """
@@ -35,29 +42,56 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
         if at is not None:
             found[ours] = at
         elif wanted:
-            reading.wrong(line, "", f"there is no parameter {wanted!r}{did_you_mean(wanted, names)}")
+            reading.wrong(
+                line, "", f"there is no parameter {wanted!r}{did_you_mean(wanted, names)}"
+            )
     if "p" not in found and len(names) == 1 and not found:
         found["p"] = 0
         if names[0].casefold() not in ("p", *COLUMNS["p"]):
-            reading.odd(line, names[0], "the only parameter is taken as the processors; say else with --column n=NAME")
+            reading.odd(
+                line,
+                names[0],
+                "the only parameter is taken as the processors; say else with --column n=NAME",
+            )
     if "p" not in found and reading.hints.processors is None:
         listed = ", ".join(names)
-        reading.refuse(line, "", f"which parameter is the processors? there are {listed}; name it with --column p=NAME")
+        reading.refuse(
+            line,
+            "",
+            f"which parameter is the processors? there are {listed}; name it with --column p=NAME",
+        )
     for at, name in enumerate(names):
         if at not in found.values():
-            reading.odd(line, name, "this parameter is neither the processors nor the size; it is left out")
+            reading.odd(
+                line, name, "this parameter is neither the processors nor the size; it is left out"
+            )
     return found
 
 
-def _point(reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]) -> Coordinates | None:
+def _point(
+    reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]
+) -> Coordinates | None:
     """Read a point; None, and a problem, if it is not one."""
-    p = reading.processors(line, "p", coordinates[found["p"]]) if "p" in found else reading.hints.processors
+    p = (
+        reading.processors(line, "p", coordinates[found["p"]])
+        if "p" in found
+        else reading.hints.processors
+    )
     n = reading.size(line, "n", coordinates[found["n"]]) if "n" in found else reading.hints.size
     return None if p is None or ("n" in found and n is None) else Coordinates(p, n)
 
 
-def _add(reading: Reading, line: int, where: Coordinates | None, path: str, metric: str, values: Sequence[str]) -> None:
-    """Add the repetitions of a value, numbered where there are several; nothing where the point is none."""
+def _add(
+    reading: Reading,
+    line: int,
+    where: Coordinates | None,
+    path: str,
+    metric: str,
+    values: Sequence[str],
+) -> None:
+    """Add the repetitions of a value, numbered where there are several; nothing where the point
+    is none.
+    """
     for number, value in enumerate(values, 1) if where is not None else ():
         assert where is not None
         at = where._replace(region=path, repetition=number if len(values) > 1 else None)
@@ -101,7 +135,9 @@ def _read_extra_p(reading: Reading) -> Measurements:
             case "DATA":
                 _read_data(reading, line, now, rest.split())
             case _:
-                reading.wrong(line, "", f"{short(section)} is no section; there are {', '.join(SECTIONS)}")
+                reading.wrong(
+                    line, "", f"{short(section)} is no section; there are {', '.join(SECTIONS)}"
+                )
     _end_data(reading, now)
     return reading.finished()
 
@@ -114,8 +150,14 @@ def _read_points(reading: Reading, line: int, now: _TextState, rest: str) -> Non
     for group in _POINT.findall(rest) if count > 1 or "(" in rest else rest.split():
         coordinates = group.replace(",", " ").split()
         if len(coordinates) != count:
-            reading.wrong(line, "POINTS", f"a point has {count} coordinates, one a parameter; got ({group.strip()})")
-        now.points.append(_point(reading, line, now.roles, coordinates) if len(coordinates) == count else None)
+            reading.wrong(
+                line,
+                "POINTS",
+                f"a point has {count} coordinates, one a parameter; got ({group.strip()})",
+            )
+        now.points.append(
+            _point(reading, line, now.roles, coordinates) if len(coordinates) == count else None
+        )
 
 
 def _read_data(reading: Reading, line: int, now: _TextState, words: Sequence[str]) -> None:
@@ -125,7 +167,14 @@ def _read_data(reading: Reading, line: int, now: _TextState, words: Sequence[str
     now.begun = now.begun or line
     if not words:
         reading.wrong(line, "DATA", "there is no value; write at least one a point")
-    _add(reading, line, now.points[at] if at < len(now.points) else None, now.region, now.metric, words)
+    _add(
+        reading,
+        line,
+        now.points[at] if at < len(now.points) else None,
+        now.region,
+        now.metric,
+        words,
+    )
 
 
 def _end_data(reading: Reading, now: _TextState) -> None:
@@ -133,7 +182,9 @@ def _end_data(reading: Reading, now: _TextState) -> None:
     promised = f"line {now.points_line} promises {len(now.points)}"
     if now.data is not None and now.data != len(now.points):
         what = f"{now.region or 'the whole'}, {now.metric}"
-        reading.wrong(now.begun, "DATA", f"{now.data} DATA lines for {what}, where {promised} points")
+        reading.wrong(
+            now.begun, "DATA", f"{now.data} DATA lines for {what}, where {promised} points"
+        )
     elif now.data is None and now.begun and now.points and now.region:
         # The next section may only name the metric, or the region, of the data to come.
         later = next((text.split()[0] for line, text in reading.content if line > now.begun), "")
@@ -149,14 +200,23 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
     """Read one document: parameters, then values by call path, metric and point."""
     document: Any = parse_json(reading, reading.text)
     match document:
-        case {"parameters": [*names], "measurements": {}} if all(isinstance(name, str) for name in names):
+        case {"parameters": [*names], "measurements": {}} if all(
+            isinstance(name, str) for name in names
+        ):
             paths = document["measurements"]
         case {"callpaths": _, "coordinates": _}:
             reading.refuse(
-                1, "", "this is Extra-P's older JSON with numbered parts; write it anew with a current Extra-P"
+                1,
+                "",
+                "this is Extra-P's older JSON with numbered parts; write it anew with a current"
+                " Extra-P",
             )
         case _:
-            reading.refuse(1, "", "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'")
+            reading.refuse(
+                1,
+                "",
+                "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'",
+            )
     found = _roles(reading, 1, names)
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for path, metrics in paths.items():
@@ -164,8 +224,14 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
             reading.refuse(1, path, "the measurements of a call path are lists of points by metric")
         for metric, points in metrics.items():
             if not isinstance(points, list):
-                reading.refuse(1, path, "the points of a metric are a list of objects with 'point' and 'values'")
-            lines = [_read_json_point(reading, found, len(names), path, metric, each) for each in points]
+                reading.refuse(
+                    1,
+                    path,
+                    "the points of a metric are a list of objects with 'point' and 'values'",
+                )
+            lines = [
+                _read_json_point(reading, found, len(names), path, metric, each) for each in points
+            ]
             counts[path, metric] = (len(lines), lines[0] if lines else 1)
     most = max((count for count, _ in counts.values()), default=0)
     for (path, metric), (count, line) in counts.items():
@@ -174,16 +240,22 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
     return reading.finished()
 
 
-def _read_json_point(reading: Reading, found: dict[str, int], count: int, path: str, metric: str, each: Any) -> int:
+def _read_json_point(
+    reading: Reading, found: dict[str, int], count: int, path: str, metric: str, each: Any
+) -> int:
     """Read the values of one point, and give its line."""
     line = next((one.line for one in _numbers(each)), 1)
     inside = each if isinstance(each, dict) else {}
     coordinates: Any = inside.get("point")
     values: Any = inside.get("values")
     if not (_are_numbers(coordinates) and _are_numbers(values)):
-        reading.refuse(line, path, "a point is an object with 'point' and 'values', both lists of numbers")
+        reading.refuse(
+            line, path, "a point is an object with 'point' and 'values', both lists of numbers"
+        )
     if len(coordinates) != count:
-        reading.wrong(line, path, f"a point has {count} coordinates, one a parameter; got {len(coordinates)}")
+        reading.wrong(
+            line, path, f"a point has {count} coordinates, one a parameter; got {len(coordinates)}"
+        )
     elif not values:
         reading.wrong(line, path, "the list of values is empty; measure the point, or leave it out")
     else:
@@ -208,7 +280,9 @@ def _is_extra_p_lines(reading: Reading) -> bool:
 
 
 def _read_extra_p_lines(reading: Reading) -> Measurements:
-    """Read JSON lines: an object on each, with the parameters and the value or values of one measurement."""
+    """Read JSON lines: an object on each, with the parameters and the value or values of one
+    measurement.
+    """
     found: dict[tuple[str, ...], dict[str, int]] = {}
     for line, text in reading.content:
         each: Any = parse_json(reading, text, line)
@@ -219,10 +293,14 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
         values = each["value"] if isinstance(each["value"], list) else [each["value"]]
         names, texts = tuple(given), list(given.values())
         path, metric = each.get("callpath", ""), each.get("metric", "time")
-        if any(isinstance(each, JsonNumber) or not isinstance(each, str) for each in (path, metric)):
+        if any(
+            isinstance(each, JsonNumber) or not isinstance(each, str) for each in (path, metric)
+        ):
             reading.wrong(line, "", "'callpath' and 'metric' are texts")
         elif not values or not _are_numbers([*values, *texts]):
-            reading.wrong(line, "value", "values and parameters are numbers, and there is at least one value")
+            reading.wrong(
+                line, "value", "values and parameters are numbers, and there is at least one value"
+            )
         else:
             if names not in found:
                 found[names] = _roles(reading, line, names)

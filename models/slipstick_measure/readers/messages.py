@@ -1,13 +1,16 @@
 """Benchmarks of messages: OSU micro-benchmarks, Intel MPI Benchmarks, perftest and netgauge.
 
-A row is the time of one message, or of one operation of all processes, by its size in bytes; a benchmark is a region. What
-the tools print as a rate is kept as `bandwidth`. The time is that from send to receive: OSU and PingPong halve the round
-trip themselves, netgauge's round trip is halved here; of perftest's columns it is the typical one, a median, of others the
-mean. Rates are in 10^6 B/s, of perftest in 2^20 B/s whether it heads them MB/sec or, later, MiB/sec, and in 10^9 bit/s with
---report_gbits. OSU and netgauge do not print the number of processes: two exchange messages, for a collective it is told.
+A row is the time of one message, or of one operation of all processes, by its size in bytes; a
+benchmark is a region. What the tools print as a rate is kept as `bandwidth`. The time is that from
+send to receive: OSU and PingPong halve the round trip themselves, netgauge's round trip is halved
+here; of perftest's columns it is the typical one, a median, of others the mean. Rates are in 10^6
+B/s, of perftest in 2^20 B/s whether it heads them MB/sec or, later, MiB/sec, and in 10^9 bit/s with
+--report_gbits. OSU and netgauge do not print the number of processes: two exchange messages, for a
+collective it is told.
 
-Formats: OSU micro-benchmarks 5 to 7; IMB-MPI1 of Intel MPI Benchmarks 2018 to 2021; perftest's latency and bandwidth
-tests (linux-rdma/perftest, src/perftest_resources.c: bytes a second over 0x100000, or over 125000000); netgauge's LogGP module.
+Formats: OSU micro-benchmarks 5 to 7; IMB-MPI1 of Intel MPI Benchmarks 2018 to 2021; perftest's
+latency and bandwidth tests (linux-rdma/perftest, src/perftest_resources.c: bytes a second over
+0x100000, or over 125000000); netgauge's LogGP module.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from slipstick_measure.measurements import Measurements
 from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
 
 BETWEEN_TWO = re.compile(
-    r"(MPI(-\w+)? )?(Multi )?(Bi-?Directional )?(Latency|Bandwidth)|PingPong|PingPing|netgauge|(RDMA_)?(Send|Write|Read).*",
+    r"(MPI(-\w+)? )?(Multi )?(Bi-?Directional"
+    r" )?(Latency|Bandwidth)|PingPong|PingPing|netgauge|(RDMA_)?(Send|Write|Read).*",
     re.IGNORECASE,
 )
 """Benchmarks of messages between two processes; all others are operations of all of them."""
@@ -35,7 +39,9 @@ _SIZES = ("size", "#bytes", "# size", "s")
 
 
 class _Tool(NamedTuple):
-    """How a tool's output is told from others: a pattern of the title of a benchmark, with its name."""
+    """How a tool's output is told from others: a pattern of the title of a benchmark, with its
+    name.
+    """
 
     name: str
     title: re.Pattern[str]
@@ -44,7 +50,10 @@ class _Tool(NamedTuple):
 _TOOLS = (
     _Tool("osu", re.compile(r"#\s*OSU\s+(?P<name>.*?)(?:\s+Test)?(?:\s+v[0-9.a-z-]+)?\s*")),
     _Tool("imb", re.compile(r"#\s*Benchmarking\s+(?P<name>\S+)\s*")),
-    _Tool("perftest", re.compile(r"\s*(?P<name>(?:RDMA_)?(?:Send|Write|Read)(?: \w+)* (?:Latency|BW)) Test\s*")),
+    _Tool(
+        "perftest",
+        re.compile(r"\s*(?P<name>(?:RDMA_)?(?:Send|Write|Read)(?: \w+)* (?:Latency|BW)) Test\s*"),
+    ),
     _Tool("netgauge", re.compile(r"(?P<name>[^0-9]*\bPRTT\(1,0,s\).*)")),
 )
 
@@ -67,7 +76,9 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
         elif name and (words := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", words[0]):
             _read_row(reading, tool, line, name, columns, processes)
     found = reading.finished()
-    return replace(found, title=", ".join(dict.fromkeys(titles)), source=f"{tool.name} output {reading.name}")
+    return replace(
+        found, title=", ".join(dict.fromkeys(titles)), source=f"{tool.name} output {reading.name}"
+    )
 
 
 def _columns(text: str) -> list[str]:
@@ -78,15 +89,24 @@ def _columns(text: str) -> list[str]:
     return [each.casefold() for each in wide if each]
 
 
-def _read_row(reading: Reading, tool: _Tool, line: int, name: str, columns: list[str], processes: int | None) -> None:
+def _read_row(
+    reading: Reading, tool: _Tool, line: int, name: str, columns: list[str], processes: int | None
+) -> None:
     words = reading.lines[line - 1].split()
     if len(words) != len(columns):
-        why = f"{short(' '.join(words))} has {len(words)} values, the heading before it {len(columns)} columns"
+        why = (
+            f"{short(' '.join(words))} has {len(words)} values, the heading before it"
+            f" {len(columns)} columns"
+        )
         reading.wrong(line, name, why)
         return
     p = 2 if BETWEEN_TWO.fullmatch(name) else processes
     if p is None:
-        reading.refuse(line, name, "this is an operation of all processes; say how many there were: --processors N")
+        reading.refuse(
+            line,
+            name,
+            "this is an operation of all processes; say how many there were: --processors N",
+        )
     size = 0.0
     if columns[0] in _SIZES:
         found = reading.number(line, "size", words[0])
@@ -95,9 +115,18 @@ def _read_row(reading: Reading, tool: _Tool, line: int, name: str, columns: list
             return
         size = found
     for metric, kinds in (("time", _TIMES), ("bandwidth", _RATES)):
-        at = next((at for kind in kinds for at, column in enumerate(columns) if column.startswith(kind)), None)
+        at = next(
+            (at for kind in kinds for at, column in enumerate(columns) if column.startswith(kind)),
+            None,
+        )
         if at is not None:
-            rate = "Gbit/s" if "[gb/sec]" in columns[at] else "MiB/s" if tool.name == "perftest" else "MB/s"
+            rate = (
+                "Gbit/s"
+                if "[gb/sec]" in columns[at]
+                else "MiB/s"
+                if tool.name == "perftest"
+                else "MB/s"
+            )
             unit = "us" if metric == "time" else rate
             value = words[at]
             if tool.name == "netgauge" and reading.number(line, metric, value) is not None:
@@ -107,4 +136,6 @@ def _read_row(reading: Reading, tool: _Tool, line: int, name: str, columns: list
     reading.wrong(line, name, f"{short(', '.join(columns))} has no column of a time or a bandwidth")
 
 
-FORMATS = tuple(FileFormat(tool.name, partial(_is_of, tool), partial(_read, tool)) for tool in _TOOLS)
+FORMATS = tuple(
+    FileFormat(tool.name, partial(_is_of, tool), partial(_read, tool)) for tool in _TOOLS
+)

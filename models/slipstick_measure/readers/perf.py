@@ -1,15 +1,16 @@
 """perf stat (its table, ``-x SEP`` and ``-j``) and perf lock contention (a table, or ``-x SEP``).
 
-A file describes one run. perf stat prints how long the processors were busy (``task-clock``); the elapsed time is the
-event ``duration_time`` if it was counted, else busy time over the processors used, which perf prints beside it. The
-number of processors is given beside the file.
+A file describes one run. perf stat prints how long the processors were busy (``task-clock``); the
+elapsed time is the event ``duration_time`` if it was counted, else busy time over the processors
+used, which perf prints beside it. The number of processors is given beside the file.
 
-perf lock contention prints the waits for each lock by caller, added up over all threads, and neither the elapsed time
-nor the number of processors; both are given beside the file. It measures locks of the kernel; a contended lock of a
-program shows as callers in futex. It does not measure how long locks are held.
+perf lock contention prints the waits for each lock by caller, added up over all threads, and
+neither the elapsed time nor the number of processors; both are given beside the file. It measures
+locks of the kernel; a contended lock of a program shows as callers in futex. It does not measure
+how long locks are held.
 
-Format: perf stat as printed by perf 6.1, where ``-r`` adds a column with the variation after the event; perf lock as
-printed by perf 6.1 and, with ``-x``, perf 6.8.
+Format: perf stat as printed by perf 6.1, where ``-r`` adds a column with the variation after the
+event; perf lock as printed by perf 6.1 and, with ``-x``, perf 6.8.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from typing import NamedTuple
 
 from slipstick.errors import short
 from slipstick_measure.measurements import Measurement, Measurements
-from slipstick_measure.readers.reading import Coordinates, FileFormat, JsonNumber, Reading, parse_json
+from slipstick_measure.readers.reading import (
+    Coordinates,
+    FileFormat,
+    JsonNumber,
+    Reading,
+    parse_json,
+)
 
 _HEADER = re.compile(r"#?\s*(?:output:)?\s*contended\b.*\btotal wait\b")
 _REPORT = re.compile(r"\s*Name\s+acquired\s+contended\b")
@@ -37,10 +44,17 @@ def _read_perf_lock(reading: Reading) -> Measurements:
     hints = reading.hints
     if hints.processors is None or hints.time is None:
         reading.refuse(
-            1, "", "perf lock says neither processors nor elapsed time; tell them: --processors 8 --time '3.2 s'"
+            1,
+            "",
+            "perf lock says neither processors nor elapsed time; tell them: --processors 8 --time"
+            " '3.2 s'",
         )
     if any(_REPORT.match(line) for line in reading.lines):
-        reading.refuse(1, "", "this is perf lock report; print perf lock contention instead, which says what waited")
+        reading.refuse(
+            1,
+            "",
+            "this is perf lock report; print perf lock contention instead, which says what waited",
+        )
     where = Coordinates(hints.processors, hints.size)
     reading.add(1, where, "time", repr(hints.time), "s")
     inside = False
@@ -50,12 +64,21 @@ def _read_perf_lock(reading: Reading) -> Measurements:
         elif inside and text.strip() and not text.startswith(("=", "#")):
             _read_waits(reading, line, where, text)
     if not inside:
-        reading.refuse(1, "", "there is no head of a table, 'contended  total wait  max wait  avg wait  type  caller'")
+        reading.refuse(
+            1,
+            "",
+            "there is no head of a table, 'contended  total wait  max wait  avg wait  type "
+            " caller'",
+        )
     # Lines of one caller are several locks, or several ways to the same one.
     found: dict[tuple[str, str], Measurement] = {}
     for run in reading.runs:
         key = run.region, run.metric
-        found[key] = replace(found[key], value=found[key].value + run.value, text="") if key in found else run
+        found[key] = (
+            replace(found[key], value=found[key].value + run.value, text="")
+            if key in found
+            else run
+        )
     reading.runs = list(found.values())
     return reading.finished()
 
@@ -68,8 +91,12 @@ def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> N
     else:
         fields = [each.strip() for each in re.split("[,;|\t]", text, maxsplit=_WITH_SEPARATOR - 1)]
         if len(fields) != _WITH_SEPARATOR:
-            if not re.match(r"\s+0x[0-9a-f]+\s+\S", text):  # a line of a call stack, printed with -v
-                reading.wrong(line, "", f"{short(text.strip())} is not a line of perf lock contention")
+            if not re.match(
+                r"\s+0x[0-9a-f]+\s+\S", text
+            ):  # a line of a call stack, printed with -v
+                reading.wrong(
+                    line, "", f"{short(text.strip())} is not a line of perf lock contention"
+                )
             return
         count, total, unit, name = fields[0], fields[1], "ns", fields[5]
     at = where._replace(region=name)
@@ -80,10 +107,14 @@ def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> N
 UNITS = {"msec": "ms", "usec": "us", "nsec": "ns", "sec": "s"}
 """perf's spelling of units, and ours."""
 
-_FIRST = re.compile(r"\s*(?:[-+0-9.]+|<not (?:supported|counted)>)\s*([,;|\t:])(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]")
+_FIRST = re.compile(
+    r"\s*(?:[-+0-9.]+|<not"
+    r" (?:supported|counted)>)\s*([,;|\t:])(?:[^0-9,;|\t:][^,;|\t:]*)?\1[A-Za-z_]"
+)
 _TABLE = "Performance counter stats for"
 _IN_TABLE = re.compile(
-    r"\s*([0-9][0-9,.]*|<not (?:supported|counted)>) +(?:(msec|ns) )?([A-Za-z][\w:./=-]*)(?: +#.*|\s+\(.*)?\s*$"
+    r"\s*([0-9][0-9,.]*|<not (?:supported|counted)>) +(?:(msec|ns) )?([A-Za-z][\w:./=-]*)(?:"
+    r" +#.*|\s+\(.*)?\s*$"
 )
 _ELAPSED = re.compile(r"\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed")
 _EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}
@@ -102,7 +133,9 @@ class EventCount(NamedTuple):
 
 
 def is_perf_stat(reading: Reading) -> bool:
-    """Say whether the first line counts an event, or the head of perf's table for people is there."""
+    """Return whether the first line counts an event, or the head of perf's table for people is
+    there.
+    """
     first = reading.content[0][1] if reading.content else ""
     return (
         _TABLE in reading.text
@@ -112,18 +145,24 @@ def is_perf_stat(reading: Reading) -> bool:
 
 
 def event_counts(reading: Reading) -> list[EventCount]:
-    """Read the events of one run, as separated values, JSON lines or a table; those that perf could not count are noted."""
+    """Read the events of one run, as separated values, JSON lines or a table; those that perf
+    could not count are noted.
+    """
     found: dict[str, EventCount] = {}
     missing: list[EventCount] = []
     for line, text in reading.content:
         if _TABLE in reading.text:
             each = _counted_in_table(line, text)
         else:
-            each = (_counted_json if text.lstrip().startswith("{") else _counted)(reading, line, text)
+            each = (_counted_json if text.lstrip().startswith("{") else _counted)(
+                reading, line, text
+            )
         if each is None:
             continue
         if each.event in found:
-            reading.wrong(line, each.event, f"is in line {found[each.event].line} already; one run a file")
+            reading.wrong(
+                line, each.event, f"is in line {found[each.event].line} already; one run a file"
+            )
         found.setdefault(each.event, each)
         missing += [each] if each.value.startswith("<not") else []
     if missing:
@@ -134,12 +173,20 @@ def event_counts(reading: Reading) -> list[EventCount]:
 
 def _read_perf_stat(reading: Reading) -> Measurements:
     if reading.hints.processors is None:
-        reading.refuse(1, "", "perf stat does not say how many processors the run had; name them with --processors")
+        reading.refuse(
+            1,
+            "",
+            "perf stat does not say how many processors the run had; name them with --processors",
+        )
     where = Coordinates(reading.hints.processors, reading.hints.size)
     counted = event_counts(reading)
     for each in counted:
         if each.event == "cpu-clock":
-            reading.wrong(each.line, each.event, "counts every processor of the machine, idle ones too; run without -a")
+            reading.wrong(
+                each.line,
+                each.event,
+                "counts every processor of the machine, idle ones too; run without -a",
+            )
         else:
             unit = UNITS.get(each.unit, each.unit) or "1"
             reading.add(each.line, where, _EVENTS.get(each.event, each.event), each.value, unit)
@@ -154,14 +201,24 @@ def _add_elapsed(reading: Reading, where: Coordinates, counted: list[EventCount]
         reading.add(1, where, "time", repr(reading.hints.time), "s")
         return
     for each in counted:
-        if each.event == "task-clock" and each.ratio_unit == "CPUs utilized" and not reading.problems:
+        if (
+            each.event == "task-clock"
+            and each.ratio_unit == "CPUs utilized"
+            and not reading.problems
+        ):
             used, busy = reading.number(each.line, each.event, each.ratio), float(each.value)
             if used:
-                reading.add(each.line, where, "time", repr(busy / used), UNITS.get(each.unit, each.unit))
-                digits = "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
+                reading.add(
+                    each.line, where, "time", repr(busy / used), UNITS.get(each.unit, each.unit)
+                )
+                digits = (
+                    "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
+                )
                 reading.odd(each.line, each.event, f"{digits}; ask perf for -e duration_time")
                 return
-    reading.odd(1, "", "no elapsed time in it; ask perf for -e duration_time, or tell it with --time")
+    reading.odd(
+        1, "", "no elapsed time in it; ask perf for -e duration_time, or tell it with --time"
+    )
 
 
 def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
@@ -169,12 +226,17 @@ def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
     if match is None:
         layout = "value, unit, event, run time, percent, metric, metric unit"
         reading.wrong(
-            line, "", f"{short(text.strip())} is not as perf stat -x writes it: {layout}; run without -I and -A"
+            line,
+            "",
+            f"{short(text.strip())} is not as perf stat -x writes it: {layout}; run without -I"
+            " and -A",
         )
         return None
     fields = [each.strip() for each in text.split(match[1])]
     if not _SHORTEST <= len(fields) <= _LONGEST:
-        reading.wrong(line, "", f"{len(fields)} fields, where perf stat -x writes {_SHORTEST} to {_LONGEST}")
+        reading.wrong(
+            line, "", f"{len(fields)} fields, where perf stat -x writes {_SHORTEST} to {_LONGEST}"
+        )
         return None
     value, unit, event, *rest = fields
     rest = rest[1:] if rest and rest[0].endswith("%") else rest
@@ -183,20 +245,31 @@ def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
 
 
 def _counted_in_table(line: int, text: str) -> EventCount | None:
-    """Read a line of the table that perf prints for people; its other lines say nothing of an event."""
+    """Read a line of the table that perf prints for people; its other lines say nothing of an
+    event.
+    """
     if elapsed := _ELAPSED.match(text):
         return EventCount(line, "duration_time", elapsed[1], "sec", "", "")
     found = _IN_TABLE.match(text)
-    return EventCount(line, found[3], found[1].replace(",", ""), found[2] or "", "", "") if found else None
+    return (
+        EventCount(line, found[3], found[1].replace(",", ""), found[2] or "", "", "")
+        if found
+        else None
+    )
 
 
 def _counted_json(reading: Reading, line: int, text: str) -> EventCount | None:
     match parse_json(reading, text, line):
         case {"counter-value": str(value), "unit": str(unit), "event": str(event), **rest}:
-            ratio, ratio_unit = rest.get("metric-value", JsonNumber("")), rest.get("metric-unit", "")
+            ratio, ratio_unit = (
+                rest.get("metric-value", JsonNumber("")),
+                rest.get("metric-unit", ""),
+            )
             if isinstance(ratio, str) and isinstance(ratio_unit, str):
                 return EventCount(line, event, value, unit, ratio, ratio_unit)
-    reading.wrong(line, "", "a line of perf stat -j has the texts 'counter-value', 'unit' and 'event'")
+    reading.wrong(
+        line, "", "a line of perf stat -j has the texts 'counter-value', 'unit' and 'event'"
+    )
     return None
 
 

@@ -1,4 +1,5 @@
-"""Tables of the POP metrics: those of modelfactors, with metrics as rows and in percent, and PyPOP's, with runs as rows.
+"""Tables of the POP metrics: those of modelfactors, with metrics as rows and in percent, and
+PyPOP's, with runs as rows.
 
 Names and definitions: POP Centre of Excellence, Standard Metrics for Performance Audits; formats:
 bsc-performance-tools (modelfactors.csv) and numericalalgorithmsgroup/pypop.
@@ -45,7 +46,7 @@ class MetricCell(NamedTuple):
 
 
 def _is_pop(reading: Reading) -> bool:
-    """Say whether a label at the left or in the first line is a POP efficiency."""
+    """Return whether a label at the left or in the first line is a POP efficiency."""
     rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
     labels = [row[0] for row in rows] + (rows[0] if rows else [])
     return any(_label(label)[0] in EFFICIENCIES for label in labels)
@@ -54,8 +55,8 @@ def _is_pop(reading: Reading) -> bool:
 def _read_pop(reading: Reading) -> Measurements:
     """Read a table of POP metrics, whichever way it lies.
 
-    Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in its label or told
-    beside the file.
+    Efficiencies above 2 make it a table in percent. A row of run times counts if it has a unit, in
+    its label or told beside the file.
     """
     rows = _rows(reading)
     if any(row and _label(row[0])[0] in EFFICIENCIES for _, row in rows):
@@ -66,15 +67,21 @@ def _read_pop(reading: Reading) -> Measurements:
     shares = [
         (cell, value)
         for cell in cells
-        if cell.metric in EFFICIENCIES and cell.text and (value := reading.number(cell.line, cell.metric, cell.text))
+        if cell.metric in EFFICIENCIES
+        and cell.text
+        and (value := reading.number(cell.line, cell.metric, cell.text))
     ]
-    percent = any(value > PERCENT_ABOVE for cell, value in shares if cell.metric == "parallel_efficiency") or (
-        sum(value > PERCENT_ABOVE for _, value in shares) * 2 > len(shares)
-    )
+    percent = any(
+        value > PERCENT_ABOVE for cell, value in shares if cell.metric == "parallel_efficiency"
+    ) or (sum(value > PERCENT_ABOVE for _, value in shares) * 2 > len(shares))
     for cell, value in shares:
         if (value > PERCENT_ABOVE) != percent:
             scale = "percent" if percent else "fractions"
-            reading.wrong(cell.line, cell.metric, f"{cell.text.strip()} stands among {scale}; write all on one scale")
+            reading.wrong(
+                cell.line,
+                cell.metric,
+                f"{cell.text.strip()} stands among {scale}; write all on one scale",
+            )
     if reading.problems:
         reading.finished()
     for cell in cells:
@@ -83,7 +90,9 @@ def _read_pop(reading: Reading) -> Measurements:
         if cell.metric in EFFICIENCIES:
             reading.add(cell.line, where[cell.run], cell.metric, cell.text, "%" if percent else "1")
         elif cell.metric == "time" and cell.unit is None and reading.hints.unit is None:
-            reading.odd(cell.line, "time", "run times without a unit are left out; tell it with --unit")
+            reading.odd(
+                cell.line, "time", "run times without a unit are left out; tell it with --unit"
+            )
         elif cell.metric == "time":
             unit = None if cell.unit is None else _UNITS.get(cell.unit, cell.unit)
             reading.add(cell.line, where[cell.run], "time", cell.text, unit)
@@ -91,7 +100,9 @@ def _read_pop(reading: Reading) -> Measurements:
 
 
 def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
-    """Split the lines; modelfactors writes raw values, times in microseconds, into lines behind #."""
+    """Split the lines; modelfactors writes raw values, times in microseconds, into lines behind
+    #.
+    """
     found = []
     plain = next((text for _, text in reading.content), "")
     delimiter = max(";,\t", key=plain.count)
@@ -101,7 +112,9 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
         try:
             row = next(csv.reader([text.lstrip("# \t")], delimiter=delimiter, strict=True), [])
         except csv.Error as error:
-            reading.refuse(line, "", f"this is no line of a table of metrics: {error}; check the quotes")
+            reading.refuse(
+                line, "", f"this is no line of a table of metrics: {error}; check the quotes"
+            )
         if not text.lstrip().startswith("#"):
             found.append((line, row))
         elif row and _label(row[0])[0] == "time":
@@ -110,7 +123,7 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
 
 
 def _label(text: str) -> tuple[str, str | None]:
-    """Give our name for a label, and the unit in it."""
+    """Return our name for a label, and the unit in it."""
     match = _LABEL.fullmatch(text.strip(" -\t\"'"))
     name = (match["name"] if match else text).casefold().removeprefix("mpi ").strip()
     return NAMES.get(name, ""), match["unit"] if match else None
@@ -121,12 +134,18 @@ def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[lis
     (_, head), *others = rows
     for line, texts in others:
         if len(texts) != len(head):
-            reading.wrong(line, "", f"{len(texts)} values, where the first line has {len(head)} columns")
+            reading.wrong(
+                line, "", f"{len(texts)} values, where the first line has {len(head)} columns"
+            )
     names = [text.strip().casefold() for text in head]
     # Processes times threads; the processes alone would be too few.
     too_few = "number of processes" if "total threads" in names else None
     whole = [(line, texts) for line, texts in rows if len(texts) == len(head)]
-    return [[(line, texts[at]) for line, texts in whole] for at, name in enumerate(names) if name != too_few]
+    return [
+        [(line, texts[at]) for line, texts in whole]
+        for at, name in enumerate(names)
+        if name != too_few
+    ]
 
 
 def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
@@ -145,7 +164,9 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
         seen[metric] = line
         width = width or len(texts)
         if len(texts) != width:
-            reading.wrong(line, label.strip(), f"{len(texts)} values, where the first row has {width}")
+            reading.wrong(
+                line, label.strip(), f"{len(texts)} values, where the first row has {width}"
+            )
         found += [MetricCell(at, run, metric, unit, text) for run, (at, text) in enumerate(texts)]
     if named := [label for _, label in left_out if label]:
         reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(named)}")
@@ -153,7 +174,7 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
 
 
 def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
-    """Give the processors of each run."""
+    """Return the processors of each run."""
     found: dict[int, Coordinates] = {}
     for cell in cells:
         if cell.metric == "p":

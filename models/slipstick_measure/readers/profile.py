@@ -25,7 +25,11 @@ def _read_profile(reading: Reading) -> Measurements:
         reading.refuse(1, "", "a profile is a spec; give its file a name that ends in .yaml")
     tree = Library().load("profile", reading.file)
     spec = validate(ProfileSpec, tree)
-    records = [record for at, run in enumerate(spec.runs) for record in _records(reading.file, tree, at, run)]
+    records = [
+        record
+        for at, run in enumerate(spec.runs)
+        for record in _records(reading.file, tree, at, run)
+    ]
     return Measurements(
         tuple(records),
         timer=spec.timer.value if spec.timer else None,
@@ -40,14 +44,30 @@ def _records(file: str, tree: Table, at: int, run: RunSpec) -> Iterator[Measurem
     p = int(run.processors.value)
     n = run.size.value if run.size else None
 
-    def made(where: tuple[str | int, ...], metric: str, given: Given, processor: int | None = None) -> Measurement:
+    def made(
+        where: tuple[str | int, ...], metric: str, given: Given, processor: int | None = None
+    ) -> Measurement:
         line = value_mark(tree, ("runs", at, *where)).line
         region = str(where[-1]) if metric in ("wait", "events") else ""
         unit = str(METRICS[metric].dimension)
-        return Measurement(p, n, region, metric, unit, given.value, run.repetition, file, line, processor, given.text)
+        return Measurement(
+            p,
+            n,
+            region,
+            metric,
+            unit,
+            given.value,
+            run.repetition,
+            file,
+            line,
+            processor,
+            given.text,
+        )
 
     yield made(("time",), "time", run.time)
-    parts: list[tuple[tuple[str | int, ...], RunSpec | ProcessorSpec, int | None]] = [((), run, None)]
+    parts: list[tuple[tuple[str | int, ...], RunSpec | ProcessorSpec, int | None]] = [
+        ((), run, None)
+    ]
     parts += [(("each", index), each, index + 1) for index, each in enumerate(run.each)]
     for where, by, processor in parts:
         if by.busy:

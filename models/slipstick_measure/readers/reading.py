@@ -76,7 +76,9 @@ class Reading:
     def content(self) -> list[tuple[int, str]]:
         """The lines with content, with their numbers from 1; comments begin with #."""
         return [
-            (at, line) for at, line in enumerate(self.lines, 1) if line.strip() and not line.lstrip().startswith("#")
+            (at, line)
+            for at, line in enumerate(self.lines, 1)
+            if line.strip() and not line.lstrip().startswith("#")
         ]
 
     def wrong(self, line: int, what: str, message: str) -> None:
@@ -95,7 +97,7 @@ class Reading:
         self.notes.append(Problem(self.file, line, 1, what, message))
 
     def finished(self) -> Measurements:
-        """Give the measurements.
+        """Return the measurements.
 
         Raises
         ------
@@ -113,11 +115,19 @@ class Reading:
         if NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
             return value
         if _NOT_FINITE.fullmatch(bare) or NUMBER.fullmatch(bare):
-            self.wrong(line, what, f"{short(bare)} is not a finite number; leave the run out, or measure it again")
+            self.wrong(
+                line,
+                what,
+                f"{short(bare)} is not a finite number; leave the run out, or measure it again",
+            )
         elif not bare:
             self.wrong(line, what, "there is no value; write one, or leave the whole line out")
         elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", bare):
-            self.wrong(line, what, f"{short(bare)} has a ','; write 1.5 for one and a half, 1000 for a thousand")
+            self.wrong(
+                line,
+                what,
+                f"{short(bare)} has a ','; write 1.5 for one and a half, 1000 for a thousand",
+            )
         else:
             self.wrong(line, what, f"{short(bare)} is not a number")
         return None
@@ -134,7 +144,11 @@ class Reading:
         """Read a number of processors; None, and a problem, if it is not one."""
         value = self.number(line, what, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
-            self.wrong(line, what, f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}")
+            self.wrong(
+                line,
+                what,
+                f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}",
+            )
             return None
         return None if value is None else int(value)
 
@@ -160,7 +174,9 @@ class Reading:
         name = metric_name(metric)
         for word in (where.region, name):
             if len(word) > LONGEST_NAME:
-                self.refuse(line, "", f"{short(word)} is a name of more than {LONGEST_NAME} characters")
+                self.refuse(
+                    line, "", f"{short(word)} is a name of more than {LONGEST_NAME} characters"
+                )
         known = METRICS.get(name)
         value = self.number(line, name, text)
         found = self._scale(line, name, unit, known.dimension if known else None)
@@ -183,12 +199,16 @@ class Reading:
     def _scale(
         self, line: int, metric: str, unit: str | None, wanted: Dimension | None
     ) -> tuple[Fraction, Dimension] | None:
-        """Give the factor to base units and the dimension; None, and a problem at its first line, where there is none."""
+        """Return the factor to base units and the dimension; None, and a problem at its first
+        line, where there is none.
+        """
         if unit is None and wanted in (None, COUNT):
             return Fraction(1), COUNT
         written = unit if unit is not None else self.hints.unit
         if written is None:
-            found: tuple[Fraction, Dimension] | str = "there is no unit; write one, as in 'time [s]', or give --unit s"
+            found: tuple[Fraction, Dimension] | str = (
+                "there is no unit; write one, as in 'time [s]', or give --unit s"
+            )
         elif written not in self._scales:
             try:
                 found = self._scales[written] = scale(written.strip() or "1")
@@ -225,7 +245,8 @@ class FileFormat:
 
 
 def metric_name(text: str) -> str:
-    """Give the standard spelling of a metric's name: lower case, ``_`` between words, a known name where there is one.
+    """Return the standard spelling of a metric's name: lower case, ``_`` between words, a known
+    name where there is one.
 
     >>> metric_name("Elapsed time"), metric_name("L3 misses")
     ('time', 'l3_misses')
@@ -247,7 +268,11 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
         reading.refuse(1, "", "the file is empty; a measurement may have failed to write it")
     if odd := _CONTROL.search(text):
         line = len(_LINE_END.split(text[: odd.start()]))
-        reading.refuse(line, "", f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?")
+        reading.refuse(
+            line,
+            "",
+            f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?",
+        )
     return reading
 
 
@@ -263,7 +288,9 @@ def split_unit(cell: str) -> tuple[str, str | None]:
     (('time', 'ms'), ('time', 's'), ('p', None))
     """
     match = _UNIT.fullmatch(cell.strip())
-    return (match["name"] if match else cell).strip().casefold(), match["unit"].strip() if match else None
+    return (match["name"] if match else cell).strip().casefold(), (
+        match["unit"].strip() if match else None
+    )
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9][-+0-9.eE]*|NaN|-?Infinity)', re.DOTALL)
@@ -291,7 +318,13 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
     """
     # The parser meets numbers in the order of the text, and so does the pattern.
     ends = [match.start() for match in re.finditer("\n", text)]
-    lines = iter([first + bisect_right(ends, match.start()) for match in _TOKEN.finditer(text) if match[1] is not None])
+    lines = iter(
+        [
+            first + bisect_right(ends, match.start())
+            for match in _TOKEN.finditer(text)
+            if match[1] is not None
+        ]
+    )
 
     def number(written: str) -> JsonNumber:
         made = JsonNumber(written)
@@ -302,20 +335,45 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
         made: dict[str, Any] = {}
         for key, value in pairs:
             if key in made:
-                reading.refuse(first, key[:60], "this key stands twice in one object; its values would hide each other")
+                reading.refuse(
+                    first,
+                    key[:60],
+                    "this key stands twice in one object; its values would hide each other",
+                )
             made[key] = value
         return made
 
     try:
-        return json.loads(text, parse_float=number, parse_int=number, parse_constant=number, object_pairs_hook=table)
+        return json.loads(
+            text,
+            parse_float=number,
+            parse_int=number,
+            parse_constant=number,
+            object_pairs_hook=table,
+        )
     except json.JSONDecodeError as error:
-        reading.refuse(first + error.lineno - 1, "", f"this is no JSON: {error.msg}, at character {error.colno}")
+        reading.refuse(
+            first + error.lineno - 1,
+            "",
+            f"this is no JSON: {error.msg}, at character {error.colno}",
+        )
     except RecursionError:
         reading.refuse(first, "", "this is nested too deeply to be a table of measurements")
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "p": ("procs", "processors", "processes", "nprocs", "ranks", "threads", "cores", "workers", "nodes", "hosts"),
+    "p": (
+        "procs",
+        "processors",
+        "processes",
+        "nprocs",
+        "ranks",
+        "threads",
+        "cores",
+        "workers",
+        "nodes",
+        "hosts",
+    ),
     "n": ("size", "problem_size"),
     "region": ("callpath", "cause", "function", "phase"),
     "metric": (),

@@ -25,8 +25,12 @@ _WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)
 
 _A_SECOND = re.compile(r"([a-z][a-z_ ]*?) ?(?:/ ?s|per second)")
 _GUESSED, _MEANT = ("nodes", "hosts"), {"p": "p, the processors", "n": "n, the size"}
-_COUNTED = re.compile(r"(?:#|(?:number|num|no|nr|n|total|mpi|omp|openmp)[ _](?:of[ _])?)[ _]*(?P<name>[a-z]\w*)")
-_TIMED = re.compile(r"(?P<name>[a-z_ ]+?)[ _](?:in[ _])?(?P<unit>ns|us|ms|s|secs?|seconds?|min|minutes?|h|hours?)")
+_COUNTED = re.compile(
+    r"(?:#|(?:number|num|no|nr|n|total|mpi|omp|openmp)[ _](?:of[ _])?)[ _]*(?P<name>[a-z]\w*)"
+)
+_TIMED = re.compile(
+    r"(?P<name>[a-z_ ]+?)[ _](?:in[ _])?(?P<unit>ns|us|ms|s|secs?|seconds?|min|minutes?|h|hours?)"
+)
 _LONG_UNITS = {"se": "s", "mi": "min", "ho": "h"}
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
 
@@ -50,7 +54,9 @@ class Header:
 
 
 class TableHeading(NamedTuple):
-    """A table as text: the line of its heading, the heading, and what parts its cells; blanks are one space."""
+    """A table as text: the line of its heading, the heading, and what parts its cells; blanks
+    are one space.
+    """
 
     line: int
     heading: str
@@ -58,7 +64,9 @@ class TableHeading(NamedTuple):
 
 
 def _table(reading: Reading) -> TableHeading:
-    """Find the heading: the first line, or the comment before it where the first line has numbers alone."""
+    """Find the heading: the first line, or the comment before it where the first line has
+    numbers alone.
+    """
     line, text = reading.content[0]
     delimiter = delimiter_of(text)
     if delimiter not in text and len(text.split()) > 1:
@@ -68,7 +76,9 @@ def _table(reading: Reading) -> TableHeading:
         above = re.sub(r"^\s*#\s?", "", reading.lines[line - 2])
         line, text = line - 1, above if reading.lines[line - 2].lstrip().startswith("#") else ""
     # In a table of blanks a unit belongs to the name before it.
-    return TableHeading(line, re.sub(r"\s+(?=[\[(])", "", text).strip() if delimiter == " " else text, delimiter)
+    return TableHeading(
+        line, re.sub(r"\s+(?=[\[(])", "", text).strip() if delimiter == " " else text, delimiter
+    )
 
 
 def _cells(table: TableHeading) -> list[str]:
@@ -76,17 +86,26 @@ def _cells(table: TableHeading) -> list[str]:
 
 
 def _is_tidy(reading: Reading) -> bool:
-    """Say whether the first line names columns, one of them the processors."""
+    """Return whether the first line names columns, one of them the processors."""
     if not reading.content:
         return False
     table = _table(reading)
     names = [column_name(cell)[0] for cell in _cells(table)]
     mapped = {ours: theirs.casefold() for ours, theirs in reading.hints.columns.items()}
     known = {"p", *COLUMNS["p"], mapped.get("p", "p")}
-    values = {"value", "metric", *METRICS, *(other for each in METRICS.values() for other in each.others)}
-    if table.delimiter == " " and {len(line.split()) for _, line in reading.content[1:50]} != {len(names)}:
+    values = {
+        "value",
+        "metric",
+        *METRICS,
+        *(other for each in METRICS.values() for other in each.others),
+    }
+    if table.delimiter == " " and {len(line.split()) for _, line in reading.content[1:50]} != {
+        len(names)
+    }:
         return False  # prose
-    return bool(known & set(names)) or (len(names) > 1 and bool(values & {metric_name(name) for name in names}))
+    return bool(known & set(names)) or (
+        len(names) > 1 and bool(values & {metric_name(name) for name in names})
+    )
 
 
 def column_name(cell: str) -> tuple[str, str | None]:
@@ -109,11 +128,12 @@ def column_name(cell: str) -> tuple[str, str | None]:
 def _read_tidy(reading: Reading) -> Measurements:
     """Read a table with a header line.
 
-    Columns are ``p, n, region, metric, unit, value, repetition``, in any order, of which only p and a value are
-    needed. The value stands in column ``value``, with its metric and unit in columns of those names; or each metric
-    has a column of its own, with the unit in its name: ``time [s]``. `Hints.columns` tells other names. Values go
-    by ``,``, ``;``, tab or ``|``, whichever the header has, else by blanks. Where they do not go by commas, ``1,5`` is one
-    and a half, unless all such numbers might be thousands.
+    Columns are ``p, n, region, metric, unit, value, repetition``, in any order, of which only p and
+    a value are needed. The value stands in column ``value``, with its metric and unit in columns of
+    those names; or each metric has a column of its own, with the unit in its name: ``time [s]``.
+    `Hints.columns` tells other names. Values go by ``,``, ``;``, tab or ``|``, whichever the header
+    has, else by blanks. Where they do not go by commas, ``1,5`` is one and a half, unless all such
+    numbers might be thousands.
     """
     table = _table(reading)
     start = table.line
@@ -121,7 +141,10 @@ def _read_tidy(reading: Reading) -> Measurements:
     rest = reading.lines[start:]
     kept = [
         table.heading,
-        *("" if line.lstrip().startswith("#") or not line.strip() else line.strip(" ") for line in rest),
+        *(
+            "" if line.lstrip().startswith("#") or not line.strip() else line.strip(" ")
+            for line in rest
+        ),
     ]
     blank = table.delimiter == " "
     texts = (f"{line}\n" for line in kept)
@@ -135,17 +158,24 @@ def _read_tidy(reading: Reading) -> Measurements:
             if cells and header is None:
                 header = _header(reading, line, cells)
             elif cells and header is not None:
-                _read_row(reading, line, header, [each.replace(",", ".") for each in cells] if commas else cells)
+                _read_row(
+                    reading,
+                    line,
+                    header,
+                    [each.replace(",", ".") for each in cells] if commas else cells,
+                )
     except csv.Error as error:
         reading.refuse(line + 1, "", f"this is no line of a table: {error}; check the quotes")
     return reading.finished()
 
 
 def _decimal_commas(reading: Reading, table: TableHeading) -> bool:
-    """Tell whether commas stand for decimal points; noted."""
+    """Return whether commas stand for decimal points; noted."""
     if table.delimiter == ",":
         return False
-    cells = [(at, cell.strip()) for at, line in reading.content for cell in line.split(table.delimiter)]
+    cells = [
+        (at, cell.strip()) for at, line in reading.content for cell in line.split(table.delimiter)
+    ]
     found = [(at, cell) for at, cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     thousands = all(re.fullmatch(r"[-+]?[1-9][0-9]{0,2},[0-9]{3}", cell) for _, cell in found)
     if thousands or any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for _, cell in cells):
@@ -162,7 +192,11 @@ def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
     for index, cell in enumerate(cells):
         name, unit = column_name(cell)
         if (events := _A_SECOND.fullmatch(name)) and name not in mapped:
-            reading.odd(line, cell.strip(), f"is taken as throughput, {events[1]} of all processors in a second")
+            reading.odd(
+                line,
+                cell.strip(),
+                f"is taken as throughput, {events[1]} of all processors in a second",
+            )
             name, unit = "throughput", unit or "1/s"
         elif (name in _GUESSED or name != split_unit(cell)[0]) and name not in mapped:
             meant = known.get(name, "") or f"{metric_name(name)} in {unit}"
@@ -172,7 +206,11 @@ def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
         ours = mapped.get(cell.strip().casefold()) or known.get(name)
         if ours is not None and ours in COLUMNS and ours != "value":
             if ours in place:
-                reading.wrong(line, cell.strip(), f"is column {ours}, and so is {cells[place[ours]].strip()}; keep one")
+                reading.wrong(
+                    line,
+                    cell.strip(),
+                    f"is column {ours}, and so is {cells[place[ours]].strip()}; keep one",
+                )
             place.setdefault(ours, index)
         elif ours == "value":
             values[index] = (None, unit)
@@ -180,18 +218,32 @@ def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
             values[index] = (ours or metric_name(name), unit)
         else:
             words = did_you_mean(name, [*COLUMNS, *METRICS]) if name else ""
-            reading.odd(line, cell.strip(), f"this column is left out{words if 'did you mean' in words else ''}")
+            reading.odd(
+                line,
+                cell.strip(),
+                f"this column is left out{words if 'did you mean' in words else ''}",
+            )
     names = [cell.strip() for cell in cells]
     for ours, theirs in reading.hints.columns.items():
         if theirs.strip().casefold() not in {name.casefold() for name in names}:
-            reading.wrong(line, "", f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, names)}")
+            reading.wrong(
+                line, "", f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, names)}"
+            )
     if "p" not in place and reading.hints.processors is None:
-        reading.wrong(line, "", "there is no column p, the processors; name it with --column p=NAME")
+        reading.wrong(
+            line, "", "there is no column p, the processors; name it with --column p=NAME"
+        )
     if not values:
         wanted = "'value', or one such as 'time [s]'"
-        reading.wrong(line, "", f"there is no column with values: {wanted}; name one with --column value=NAME")
+        reading.wrong(
+            line, "", f"there is no column with values: {wanted}; name one with --column value=NAME"
+        )
     if "metric" in place and [metric for metric, _ in values.values()] not in ([], [None]):
-        reading.wrong(line, "metric", "values stand in column value if there is a column metric; keep one of the two")
+        reading.wrong(
+            line,
+            "metric",
+            "values stand in column value if there is a column metric; keep one of the two",
+        )
     if reading.problems:
         reading.finished()
     return Header(place, values, names)
@@ -200,13 +252,18 @@ def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
 def _read_row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> None:
     if len(cells) != len(header.names):
         counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
-        reading.wrong(line, "", f"{counts}, where the header promises {len(header.names)}; check the delimiter")
+        reading.wrong(
+            line,
+            "",
+            f"{counts}, where the header promises {len(header.names)}; check the delimiter",
+        )
         return
     cell = {name: cells[index].strip() for name, index in header.place.items()}
     p = reading.processors(line, "p", cell["p"]) if "p" in cell else reading.hints.processors
     n = reading.size(line, "n", cell["n"]) if cell.get("n") else reading.hints.size
     repetition, own = (
-        reading.whole(line, name, cell[name]) if cell.get(name) else None for name in ("repetition", "processor")
+        reading.whole(line, name, cell[name]) if cell.get(name) else None
+        for name in ("repetition", "processor")
     )
     if p is None or (cell.get("repetition") and repetition is None):
         return
@@ -222,18 +279,28 @@ def _read_row(reading: Reading, line: int, header: Header, cells: Sequence[str])
             continue  # a metric that was not measured in this run
         name = column or cell.get("metric") or "time"
         if unit and unit not in (before := header.units.setdefault(metric_name(name), [unit])):
-            reading.odd(line, name, f"is in {unit} here and in {before[0]} before; each is taken as it says")
+            reading.odd(
+                line, name, f"is in {unit} here and in {before[0]} before; each is taken as it says"
+            )
             before.append(unit)
-        reading.add(line, where, name, *_value(reading, line, name, cells[index], unit or in_header))
+        reading.add(
+            line, where, name, *_value(reading, line, name, cells[index], unit or in_header)
+        )
 
 
-def _value(reading: Reading, line: int, name: str, text: str, unit: str | None) -> tuple[str, str | None]:
-    """Part a value such as ``100 s`` from the unit in its cell, which is to be the only one, or the same."""
+def _value(
+    reading: Reading, line: int, name: str, text: str, unit: str | None
+) -> tuple[str, str | None]:
+    """Part a value such as ``100 s`` from the unit in its cell, which is to be the only one, or
+    the same.
+    """
     match = _WITH_UNIT.fullmatch(text.strip())
     if match is None:
         return text, unit
     if unit is not None and unit != match["unit"]:
-        reading.wrong(line, name, f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two")
+        reading.wrong(
+            line, name, f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two"
+        )
     return match["number"], unit or match["unit"]
 
 

@@ -1,4 +1,6 @@
-"""Models fitted to measured times: what to believe first, then what to expect; for pages and for the terminal."""
+"""Models fitted to measured times: what to believe first, then what to expect; for pages and for
+the terminal.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def fits_text(found: Fitting) -> str:
 
 
 def fit_blocks(found: Fitting) -> Iterator[TextBlock]:
-    """Tell of fits: what a person needs first, all families beside one another, and those that the data leave.
+    """Tell of fits: what a person needs first, all families beside one another, and those that the
+    data leave.
 
     Parameters
     ----------
@@ -54,7 +57,8 @@ def fit_blocks(found: Fitting) -> Iterator[TextBlock]:
             told = {name: each for name, each in answer.values.items() if name.startswith(_TIME)}
             told = {**fitted_values(answer), **told}
             rows = [
-                [name, amount(value), between(value) if value.low is not None else ""] for name, value in told.items()
+                [name, amount(value), between(value) if value.low is not None else ""]
+                for name, value in told.items()
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
@@ -63,7 +67,8 @@ def fit_blocks(found: Fitting) -> Iterator[TextBlock]:
 
 
 def needed(found: Fitting) -> list[str]:
-    """Say what a person needs first, of the model that the data prefer: how far, what limits, what is lost, the rest.
+    """Return what a person needs first, of the model that the data prefer: how far, what limits,
+    what is lost, the rest.
 
     Parameters
     ----------
@@ -73,15 +78,23 @@ def needed(found: Fitting) -> list[str]:
     lost = {name: value for name, value in best.values.items() if name.startswith(LOST)}
     lines = [f"By {best.model}: {_limits(best, found.efficiency)}"]
     if lost:
-        (cause, most) = next(iter(lost.items()))
+        cause, most = next(iter(lost.items()))
         at = best.point["p"]
-        lines.append(f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of {at:g} processors at p = {at:g}.")
+        lines.append(
+            f"Most is lost to {cause[len(LOST) : -1]}: {most.value:.3g} of {at:g} processors at p ="
+            f" {at:g}."
+        )
     for name, value in best.values.items():
         if name.startswith("time["):
             words = f", between {between(value, 'and')}" if value.low is not None else ""
             lines.append(f"At p = {name[5:-1]}: {amount(value)}{words}.")
         if name.startswith(_SIZE):
-            lines.append(_size(value, f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}"))
+            lines.append(
+                _size(
+                    value,
+                    f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}",
+                )
+            )
     return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
 
 
@@ -97,10 +110,18 @@ def _size(needed: Value, goal: str) -> str:
 
 
 def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTable:
-    """Put all families beside one another, and how far each is from what is known of made-up data."""
+    """Put all families beside one another, and how far each is from what is known of made-up
+    data.
+    """
     times = [name for name in answers[0].values if name.startswith(_TIME)]
     known = {name: truth[float(name[5:-1])] for name in times if truth}
-    head = ["model", "behind", "scatter", "misses the largest", *(f"p = {name[5:-1]}" for name in times)]
+    head = [
+        "model",
+        "behind",
+        "scatter",
+        "misses the largest",
+        *(f"p = {name[5:-1]}" for name in times),
+    ]
     head += [f"misses p = {name[5:-1]}" for name in known]
     rows = [
         [
@@ -117,7 +138,7 @@ def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTa
 
 
 def fitted_values(answer: Answer) -> dict[str, Value]:
-    """Give the parameters of a fit, without what follows from them.
+    """Return the parameters of a fit, without what follows from them.
 
     Parameters
     ----------
@@ -125,7 +146,9 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     """
     following = (LOST, _SIZE, _TIME)
     return {
-        name: each for name, each in answer.values.items() if name not in _MEASURES and not name.startswith(following)
+        name: each
+        for name, each in answer.values.items()
+        if name not in _MEASURES and not name.startswith(following)
     }
 
 
@@ -145,7 +168,10 @@ def _limits(answer: Answer, efficient: float) -> str:
         return "The fit has no work for one processor, so no speed-up over it."
     at = number("largest_speedup_processors")
     rises = "still rises, to" if at == number("most_processors") else "is at most"
-    words = f"Efficiency is at least {percent(efficient)} up to {place(number('efficient_processors'))}."
+    words = (
+        f"Efficiency is at least {percent(efficient)} up to"
+        f" {place(number('efficient_processors'))}."
+    )
     words += f" Speed-up {rises} {plain(number('largest_speedup'), 3)}, at {place(at)}."
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])
@@ -154,7 +180,7 @@ def _limits(answer: Answer, efficient: float) -> str:
 
 
 def has_interval(answer: Answer) -> bool:
-    """Say whether the data leave a fit, so that its values have intervals."""
+    """Return whether the data leave a fit, so that its values have intervals."""
     return any(value.low is not None for value in answer.values.values())
 
 
@@ -179,12 +205,24 @@ def draw_fits(found: Fitting, title: str) -> Figure:
         if curve.low:
             axes.fill_between(curve.at, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
     axes.plot(
-        found.p, found.time, linestyle="", marker="o", color=STROKES[0][0], markersize=4, label="measured", zorder=5
+        found.p,
+        found.time,
+        linestyle="",
+        marker="o",
+        color=STROKES[0][0],
+        markersize=4,
+        label="measured",
+        zorder=5,
     )
     axes.set_xscale("log", base=2)
-    logarithmic(axes.yaxis, np.array([*found.time, *(time for curve in found.curves for time in curve.time)]))
+    logarithmic(
+        axes.yaxis,
+        np.array([*found.time, *(time for curve in found.curves for time in curve.time)]),
+    )
     last = max([max(found.p), *(max(curve.p) for curve in found.curves)])
-    axes.axvspan(max(found.p), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the data")
+    axes.axvspan(
+        max(found.p), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the data"
+    )
     ticks = [2.0**power for power in range(int(last).bit_length()) if 2.0**power <= last]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last)

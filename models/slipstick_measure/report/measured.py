@@ -1,4 +1,6 @@
-"""Measured runs: where the processors went, for each number of them; for pages and for the terminal."""
+"""Measured runs: where the processors went, for each number of them; for pages and for the
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +66,16 @@ def measured_table(name: str, answers: Sequence[Answer], hidden: Sequence[str] =
     """
     columns = [
         ResultColumn("case", [None] * len(answers), on_page=False),
-        ResultColumn("p", [each.point["p"] for each in answers], "1", written=as_number, place=True),
-        ResultColumn("n", [each.point.get("n") for each in answers], "1", written=_size, place=True),
+        ResultColumn(
+            "p", [each.point["p"] for each in answers], "1", written=as_number, place=True
+        ),
+        ResultColumn(
+            "n", [each.point.get("n") for each in answers], "1", written=_size, place=True
+        ),
     ]
-    for value, unit in {value: each.unit for answer in answers for value, each in answer.values.items()}.items():
+    for value, unit in {
+        value: each.unit for answer in answers for value, each in answer.values.items()
+    }.items():
         cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
         lost = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
         columns.append(
@@ -92,8 +100,11 @@ def _written(value: float | None, unit: str, ends: Ends) -> str:
     return bracketed(*(amount(Value(finite(each), unit)) or NOTHING for each in (value, *ends)))
 
 
-def measured_text(answers: Sequence[Answer], title: str = "", source: str = "", statistic: str = "median") -> str:
-    """Write what measured runs say: times and speed-up, processors lost by cause, and the check of assumptions.
+def measured_text(
+    answers: Sequence[Answer], title: str = "", source: str = "", statistic: str = "median"
+) -> str:
+    """Write what measured runs say: times and speed-up, processors lost by cause, and the check of
+    assumptions.
 
     Parameters
     ----------
@@ -103,7 +114,11 @@ def measured_text(answers: Sequence[Answer], title: str = "", source: str = "", 
     """
     head = [wrapped(title)] if title else []
     head += [wrapped(f"source: {source}", INDENT)] if source else []
-    failed = [f"p = {answer.point['p']:g}: no answer: {answer.failed}" for answer in answers if answer.failed]
+    failed = [
+        f"p = {answer.point['p']:g}: no answer: {answer.failed}"
+        for answer in answers
+        if answer.failed
+    ]
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     parts = [
         "\n".join(head),
@@ -123,27 +138,38 @@ def notes_text(notes: Iterable[Problem]) -> str:
 
 
 def _times(answers: Sequence[Answer], statistic: str) -> str:
-    """Write times and what follows from them; the least and the largest of repetitions stand in brackets."""
+    """Write times and what follows from them; the least and the largest of repetitions stand in
+    brackets.
+    """
     solved = [each for each in answers if not each.failed]
     if not solved:
         return ""
     spread = any("time" in each.values and each.values["time"].low is not None for each in solved)
-    lead = f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the least and the largest\n\n"
+    lead = (
+        f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the"
+        " least and the largest\n\n"
+    )
     table = measured_table("", solved, (LOST, "one_processor"))
     head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
     kept = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
     cells = [[row[at] for at in kept] for row in rows]
-    return (lead if spread else "") + plain_table([head[at] for at in kept], cells, range(len(kept)))
+    return (lead if spread else "") + plain_table(
+        [head[at] for at in kept], cells, range(len(kept))
+    )
 
 
 def _lost(answers: Sequence[Answer]) -> str:
-    """Write processors lost, a row for each cause, those that matter most first; of many points as many as fit."""
+    """Write processors lost, a row for each cause, those that matter most first; of many points
+    as many as fit.
+    """
     told = [answer for answer in answers if _causes(answer)]
     most: dict[str, float] = {}
     for answer in told:
         for cause, lost in _causes(answer).items():
             most[cause] = max(most.get(cause, 0.0), abs(lost))
-    ranked = sorted((cause for cause in most if most[cause] > _NOTHING), key=lambda cause: -most[cause])
+    ranked = sorted(
+        (cause for cause in most if most[cause] > _NOTHING), key=lambda cause: -most[cause]
+    )
     if not ranked:
         return ""
     shown = [cause for cause in ranked if most[cause] > _LITTLE][:_MOST_CAUSES] or ranked[:1]
@@ -156,7 +182,9 @@ def _lost(answers: Sequence[Answer]) -> str:
     rows = [["useful", *("" if each is None else f"{each:.4g}" for each in speedups)]]
     rows += [[_cut(cause), *(fraction(book.get(cause)) for book in books)] for cause in shown]
     if others:
-        rows.append(["others", *(fraction(sum(book.get(cause, 0.0) for cause in others)) for book in books)])
+        rows.append(
+            ["others", *(fraction(sum(book.get(cause, 0.0) for cause in others)) for book in books)]
+        )
     head = ["processors", *(f"p = {_place(answer)}" for answer in told)]
     parts = ["where the processors go", plain_table(head, rows, range(1, len(head)))]
     if others:
@@ -170,7 +198,8 @@ def _cut(name: str) -> str:
 
 
 def most_lost(answers: Sequence[Answer]) -> str:
-    """Say in a sentence where most is lost at the largest number of processors; nothing where little is.
+    """Say in a sentence where most is lost at the largest number of processors; nothing where
+    little is.
 
     Parameters
     ----------
@@ -184,29 +213,50 @@ def most_lost(answers: Sequence[Answer]) -> str:
     if lost <= _LITTLE:
         return ""
     if cause == "lost":
-        return f"With p = {_place(answer)}, {fraction(lost)} processors are lost; the data do not say to what."
-    return f"With p = {_place(answer)}, {fraction(lost)} processors go to {_cut(cause)}, more than to anything else."
+        return (
+            f"With p = {_place(answer)}, {fraction(lost)} processors are lost; the data do not say"
+            " to what."
+        )
+    return (
+        f"With p = {_place(answer)}, {fraction(lost)} processors go to {_cut(cause)}, more than to"
+        " anything else."
+    )
 
 
 def _checked(answers: Sequence[Answer]) -> str:
-    """Hold N T_N - W_N against the time on one processor, which says whether the assumptions hold."""
+    """Hold N T_N - W_N against the time on one processor, which says whether the assumptions
+    hold.
+    """
     told = [answer for answer in answers if "one_processor_drift" in answer.values]
     if not told:
         return ""
     drifts = [answer["one_processor_drift"] or 0.0 for answer in told]
     rows = [
-        [f"{answer.point['p']:g}", amount(answer.values["one_processor_estimate"]), percent(drift, 2, signed=True)]
+        [
+            f"{answer.point['p']:g}",
+            amount(answer.values["one_processor_estimate"]),
+            percent(drift, 2, signed=True),
+        ]
         for answer, drift in zip(told, drifts, strict=True)
     ]
     table = plain_table(["p", "N T_N - W_N", "against T_1"], rows, range(3))
     worst = max(drifts, key=abs)
     if abs(worst) <= 0.05:
-        words = "the same work is done with N processors as with one, and little is lost that was not measured"
+        words = (
+            "the same work is done with N processors as with one, and little is lost that was not"
+            " measured"
+        )
     elif worst > 0:
-        words = "more work is done with N processors than with one, or something is lost that was not measured"
+        words = (
+            "more work is done with N processors than with one, or something is lost that was not"
+            " measured"
+        )
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
-    one, sentence = amount(told[0].values["one_processor_time"]), f"Within {percent(abs(worst), 2)}: {words}."
+    one, sentence = (
+        amount(told[0].values["one_processor_time"]),
+        f"Within {percent(abs(worst), 2)}: {words}.",
+    )
     return f"the assumptions: T_1 = {one} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 

@@ -1,4 +1,6 @@
-"""Traces: their account of time, and their views as tables and pictures; for pages and for the terminal."""
+"""Traces: their account of time, and their views as tables and pictures; for pages and for the
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST, _MOST_COLUMNS = 12, 7
-"""Rows and columns of a table; the rest is added up. `document` and the further tables hold everything."""
+"""Rows and columns of a table; the rest is added up. `document` and the further tables hold
+everything.
+"""
 
 _MOST_LOST = 4  # causes that the sentence on a trace names
 LITTLE = 0.005
@@ -54,7 +58,7 @@ def trace_text(views: TraceViews) -> str:
 
 
 def trace_sentence(views: TraceViews) -> str:
-    """Say how long a trace is, how many processors it has, and where they go.
+    """Return how long a trace is, how many processors it has, and where they go.
 
     Parameters
     ----------
@@ -64,10 +68,16 @@ def trace_sentence(views: TraceViews) -> str:
     words = f"{answer.point['p']:g} processors for {amount(answer.values['time'])}"
     if not answer.account:
         return words
-    lost = {name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)}
+    lost = {
+        name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
+    }
     most = sorted(((each, name) for name, each in lost.items() if each > LITTLE), reverse=True)
     told = ", ".join(f"{plain(each, 3)} to {_short(name)}" for each, name in most[:_MOST_LOST])
-    told += f", {plain(rest, 3)} to others" if (rest := sum(each for each, _ in most[_MOST_LOST:])) else ""
+    told += (
+        f", {plain(rest, 3)} to others"
+        if (rest := sum(each for each, _ in most[_MOST_LOST:]))
+        else ""
+    )
     return (
         f"{words}, on average {plain(answer['concurrency'] or 0.0)} of them at useful work, "
         f"at most {answer['largest_concurrency']:g}; processors lost: {told or 'none'}"
@@ -75,7 +85,7 @@ def trace_sentence(views: TraceViews) -> str:
 
 
 def trace_parts(views: TraceViews) -> Iterator[str]:
-    """Give the notes and tables of a trace in Markdown.
+    """Yield the notes and tables of a trace in Markdown.
 
     Parameters
     ----------
@@ -94,15 +104,25 @@ def _tables(views: TraceViews) -> Iterator[TextBlock]:
 
 
 def _matrix_table(views: TraceViews) -> _HeadAndRows:
-    """Write the matrix with sums; of many rows and columns, those with the most accesses, and the others together."""
+    """Write the matrix with sums; of many rows and columns, those with the most accesses, and
+    the others together.
+    """
     used = np.flatnonzero(views.matrix.any(axis=0))
-    rows, columns = _most(views.matrix.sum(axis=1)), _most(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS)
-    counts, right = _folded(views.matrix[:, used], rows), [_short(views.objects[used[each]]) for each in columns]
+    rows, columns = (
+        _most(views.matrix.sum(axis=1)),
+        _most(views.matrix[:, used].sum(axis=0), _MOST_COLUMNS),
+    )
+    counts, right = (
+        _folded(views.matrix[:, used], rows),
+        [_short(views.objects[used[each]]) for each in columns],
+    )
     counts = _folded(counts.T, columns).T
     down = [_short(views.processors[each]) for each in rows]
     down += [_OTHERS] * (len(counts) - len(down))
     right += [_OTHERS] * (counts.shape[1] - len(right))
-    table = [[name, *map(_count, row), _count(row.sum())] for name, row in zip(down, counts, strict=True)]
+    table = [
+        [name, *map(_count, row), _count(row.sum())] for name, row in zip(down, counts, strict=True)
+    ]
     table.append(["all", *map(_count, counts.sum(axis=0)), _count(counts.sum())])
     return ["processor", *right, "all"], table
 
@@ -144,15 +164,22 @@ def _levels(views: TraceViews) -> _HeadAndRows:
 
 
 def _windows(views: TraceViews) -> _HeadAndRows:
-    """Write utilization, work by activity and contention for each window; of many windows, some together."""
+    """Write utilization, work by activity and contention for each window; of many windows, some
+    together.
+    """
     count = len(views.edges) - 1
     starts = np.arange(0, count, -(-count // _MOST))
     length = np.add.reduceat(np.diff(views.edges), starts) * len(views.processors)
     shown = sorted(views.work, key=lambda name: -views.work[name].sum())[:4]
     busy = np.add.reduceat(views.utilization.sum(axis=0) * np.diff(views.edges), starts)
-    columns = {name: (np.add.reduceat(views.work[name], starts) / length).round(9) for name in shown}
+    columns = {
+        name: (np.add.reduceat(views.work[name], starts) / length).round(9) for name in shown
+    }
     unit = "1" if views.conflicts else "s"
-    contended = {f"contention: {name}": np.add.reduceat(each, starts) for name, each in [*views.contention.items()][:4]}
+    contended = {
+        f"contention: {name}": np.add.reduceat(each, starts)
+        for name, each in [*views.contention.items()][:4]
+    }
     rows = [
         [
             quantity(float(views.edges[start]), "s"),
@@ -165,7 +192,9 @@ def _windows(views: TraceViews) -> _HeadAndRows:
     return ["from", "useful", *map(_short, columns), *contended], rows
 
 
-def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str, order: Mapping[str, int] = NO_ORDER) -> Figure:
+def draw_traces(
+    traces: Mapping[str, TraceViews], view: str, title: str, order: Mapping[str, int] = NO_ORDER
+) -> Figure:
     """Draw a view of one or several traces, one below the other.
 
     Parameters
@@ -178,13 +207,21 @@ def draw_traces(traces: Mapping[str, TraceViews], view: str, title: str, order: 
     rows = max(len(each.processors) for each in traces.values())
     tall = min(5.0, 1.6 + 0.14 * rows) if view in ("matrix", "utilization") else 2.1
     figure = sheet(9.0, 0.6 + tall * len(traces))
-    drawers = {"matrix": _draw_matrix, "utilization": _draw_utilization, "concurrency": _draw_concurrency}
+    drawers = {
+        "matrix": _draw_matrix,
+        "utilization": _draw_utilization,
+        "concurrency": _draw_concurrency,
+    }
     parts: dict[str, float] = {}
     for views in traces.values():
         for label, each in views.work.items():
-            parts[label] = max(parts.get(label, 0.0), float(each.sum()) / views.edges[-1] / len(views.processors))
+            parts[label] = max(
+                parts.get(label, 0.0), float(each.sum()) / views.edges[-1] / len(views.processors)
+            )
     shown = sorted(parts, key=lambda label: -parts[label])[:_MOST_BANDS]
-    for axes, (name, views) in zip(figure.subplots(len(traces), 1, squeeze=False)[:, 0], traces.items(), strict=True):
+    for axes, (name, views) in zip(
+        figure.subplots(len(traces), 1, squeeze=False)[:, 0], traces.items(), strict=True
+    ):
         if view in drawers:
             drawers[view](axes, views)
         elif view == "work":
@@ -202,15 +239,24 @@ def _time_axis(axes: Axes, views: TraceViews) -> float:
 
 
 def _shaded(
-    axes: Axes, x: Sequence[float] | Array, names: Sequence[str], values: Array, label: str, **how: Any
+    axes: Axes,
+    x: Sequence[float] | Array,
+    names: Sequence[str],
+    values: Array,
+    label: str,
+    **how: Any,
 ) -> None:
     drawn = values[:_MOST_DRAWN]
     axes.grid(visible=False)
-    image = axes.pcolormesh(x, np.arange(len(drawn) + 1) - 0.5, drawn, cmap="cividis", rasterized=True, **how)
+    image = axes.pcolormesh(
+        x, np.arange(len(drawn) + 1) - 0.5, drawn, cmap="cividis", rasterized=True, **how
+    )
     axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
     axes.set_ylim(len(drawn) - 0.5, -0.5)
     every = -(-len(drawn) // 16)
-    axes.set_yticks(range(0, len(drawn), every), [_short(each) for each in names[: len(drawn) : every]])
+    axes.set_yticks(
+        range(0, len(drawn), every), [_short(each) for each in names[: len(drawn) : every]]
+    )
     axes.set_ylabel("processor")
 
 
@@ -230,24 +276,45 @@ def _draw_matrix(axes: Axes, views: TraceViews) -> None:
 
 def _draw_utilization(axes: Axes, views: TraceViews) -> None:
     factor = _time_axis(axes, views)
-    _shaded(axes, views.edges / factor, views.processors, views.utilization, "useful part", vmin=0, vmax=1)
+    _shaded(
+        axes,
+        views.edges / factor,
+        views.processors,
+        views.utilization,
+        "useful part",
+        vmin=0,
+        vmax=1,
+    )
 
 
 def _draw_concurrency(axes: Axes, views: TraceViews) -> None:
     factor = _time_axis(axes, views)
-    axes.stairs(views.utilization.sum(axis=0), views.edges / factor, color=STROKES[0][0], baseline=None)
+    axes.stairs(
+        views.utilization.sum(axis=0), views.edges / factor, color=STROKES[0][0], baseline=None
+    )
     mean = views.answer["concurrency"] or 0.0
-    axes.axhline(mean, color=STROKES[2][0], linestyle="--", label=f"on average {mean:.3g} of {len(views.processors)}")
+    axes.axhline(
+        mean,
+        color=STROKES[2][0],
+        linestyle="--",
+        label=f"on average {mean:.3g} of {len(views.processors)}",
+    )
     axes.set_ylim(0, len(views.processors) * 1.02)
     axes.set_ylabel("at useful work")
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
 
 
-def _draw_work(axes: Axes, views: TraceViews, shown: Sequence[str], order: Mapping[str, int]) -> None:
-    """Draw bands of activities one over the other, in the same colours for every trace; those not shown together."""
+def _draw_work(
+    axes: Axes, views: TraceViews, shown: Sequence[str], order: Mapping[str, int]
+) -> None:
+    """Draw bands of activities one over the other, in the same colours for every trace; those
+    not shown together.
+    """
     factor, none = _time_axis(axes, views), np.zeros(len(views.edges) - 1)
     parts = {name: views.work.get(name, none) for name in shown}
-    parts[_OTHERS] = np.sum([none, *(each for name, each in views.work.items() if name not in shown)], axis=0)
+    parts[_OTHERS] = np.sum(
+        [none, *(each for name, each in views.work.items() if name not in shown)], axis=0
+    )
     base = none
     used = {order[name] for name in shown if name in order}
     free = (place for place in count() if place not in used)
@@ -256,7 +323,9 @@ def _draw_work(axes: Axes, views: TraceViews, shown: Sequence[str], order: Mappi
         top = base + each / np.diff(views.edges)
         if each.any():
             look = filled(fills[name])
-            axes.stairs(top, views.edges / factor, baseline=base, fill=True, label=_short(name), **look)
+            axes.stairs(
+                top, views.edges / factor, baseline=base, fill=True, label=_short(name), **look
+            )
         base = top
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)
     axes.set_ylim(bottom=0)
@@ -267,10 +336,23 @@ def _draw_contention(axes: Axes, views: TraceViews) -> None:
     factor = _time_axis(axes, views)
     for (colour, _, dashes), (name, each) in zip(STROKES, views.contention.items(), strict=False):
         shown = each if views.conflicts else each / np.diff(views.edges)
-        axes.stairs(shown, views.edges / factor, color=colour, linestyle=dashes, label=_short(name), baseline=None)
+        axes.stairs(
+            shown,
+            views.edges / factor,
+            color=colour,
+            linestyle=dashes,
+            label=_short(name),
+            baseline=None,
+        )
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
     axes.set_ylabel("conflicts" if views.conflicts else "waiting")
     if views.contention:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), fontsize=8)
     else:
-        axes.text(0.5, 0.5, "the trace says nothing of waiting requests", transform=axes.transAxes, ha="center")
+        axes.text(
+            0.5,
+            0.5,
+            "the trace says nothing of waiting requests",
+            transform=axes.transAxes,
+            ha="center",
+        )

@@ -1,10 +1,13 @@
-"""Chrome trace JSON, as browsers, Perfetto, viztracer, PyTorch and `slipstick solve --timeline` write it; packed or not.
+"""Chrome trace JSON, as browsers, Perfetto, viztracer, PyTorch and `slipstick solve --timeline`
+write it; packed or not.
 
-A thread is a processor; of slipstick's own time lines, whose threads are branches, a process is. Spans are complete
-events (X) and pairs of B and E; arrows between processors (s, f) are accesses of the one where an arrow ends by the one
-where it begins. The text is parsed piece by piece, so that its size does not matter for the memory.
+A thread is a processor; of slipstick's own time lines, whose threads are branches, a process is.
+Spans are complete events (X) and pairs of B and E; arrows between processors (s, f) are accesses of
+the one where an arrow ends by the one where it begins. The text is parsed piece by piece, so that
+its size does not matter for the memory.
 
-Format: the Trace Event Format, whose times are microseconds; Chrome's own importer adds a missing bracket at the end.
+Format: the Trace Event Format, whose times are microseconds; Chrome's own importer adds a missing
+bracket at the end.
 """
 
 from __future__ import annotations
@@ -20,7 +23,14 @@ from typing import Any
 
 from slipstick.errors import short
 from slipstick.limits import limit, too_many
-from slipstick_measure.traces.trace import ADVICE, BUSY, ReadTrace, TraceColumns, of_members, processor_names
+from slipstick_measure.traces.trace import (
+    ADVICE,
+    BUSY,
+    ReadTrace,
+    TraceColumns,
+    of_members,
+    processor_names,
+)
 
 MOST_VALUE = 64 * 1024 * 1024
 """Characters of one event, or of one value beside the events."""
@@ -43,7 +53,9 @@ class _JsonPieces:
         self.scan = decoder.scan_once  # a third faster than raw_decode, which only words its errors
 
     def more(self) -> bool:
-        """Read on, as much again as is left, so that long values are tried few times; say whether there was more."""
+        """Read on, as much again as is left, so that long values are tried few times; say
+        whether there was more.
+        """
         left = self.text[self.at :]
         read: list[str] = []
         while sum(map(len, read)) <= len(left) and (piece := next(self.pieces, "")):
@@ -52,7 +64,7 @@ class _JsonPieces:
         return bool(read)
 
     def sign(self) -> str:
-        """Give the next sign that is no space, without taking it; nothing at the end."""
+        """Return the next sign that is no space, without taking it; nothing at the end."""
         while True:
             while self.at < len(self.text):
                 if self.text[self.at] not in _SPACE:
@@ -79,7 +91,9 @@ class _JsonPieces:
                     raise (EOFError if cut else ValueError) from error
 
     def entries(self) -> Iterator[str]:
-        """Take the keys of an object, each up to its colon; `closed` says whether its brace was there."""
+        """Take the keys of an object, each up to its colon; `closed` says whether its brace was
+        there.
+        """
         while (sign := self.sign()) not in ("}", ""):
             self.at += 1
             if sign in ",{":
@@ -109,7 +123,9 @@ class _JsonPieces:
                 return
 
     def _several(self) -> list[Any]:
-        """Take values up to a place that looks like the end of one, all at once; none where it is inside a value."""
+        """Take values up to a place that looks like the end of one, all at once; none where it
+        is inside a value.
+        """
         cut = self.text.rfind("},", self.at, self.at + SEVERAL) + 1
         if cut <= self.tried:
             return []
@@ -148,18 +164,25 @@ class ChromeReader:
                     self.found.refuse(too_many("events", "events", ADVICE))
                 take(event, count)
             if text.closed and text.sign():
-                self.found.odd(f"what follows the events is not read, near {short(text.text[text.at :][:40])}")
+                self.found.odd(
+                    f"what follows the events is not read, near {short(text.text[text.at :][:40])}"
+                )
         except EOFError:
-            self.found.refuse(f"the file ends, or is damaged, inside a value after {count:,} events")
+            self.found.refuse(
+                f"the file ends, or is damaged, inside a value after {count:,} events"
+            )
         except TypeError:
             self.found.refuse(f"the pid or tid of event {count:,} is no number and no text")
         except RecursionError:
             self.found.refuse(f"the value after event {count:,} is nested too deeply")
         except ValueError:
-            self.found.refuse(f"this is no JSON after {count:,} events, near {short(text.text[text.at :][:40])}")
+            self.found.refuse(
+                f"this is no JSON after {count:,} events, near {short(text.text[text.at :][:40])}"
+            )
         if not text.closed:
             self.found.odd(
-                f"the last bracket is missing, after {count:,} events; what wrote them may have been stopped"
+                f"the last bracket is missing, after {count:,} events; what wrote them may have"
+                " been stopped"
             )
         self._pair()
         return self._finished()
@@ -173,14 +196,22 @@ class ChromeReader:
                 yield from text.items()
             elif key == "otherData":
                 match text.take():
-                    case {"writer": "slipstick", "useful": [*useful], "until": int() | float() as until}:
+                    case {
+                        "writer": "slipstick",
+                        "useful": [*useful],
+                        "until": int() | float() as until,
+                    }:
                         self.own, self.useful = True, [str(each) for each in useful]
                         self.until = self.found.number(until, "end (until)")
             else:
                 text.take()
 
     def _take(self, event: Any, count: int) -> None:
-        phase = event.get("ph") if isinstance(event, dict) else self.found.refuse(f"event {count:,} is no object")
+        phase = (
+            event.get("ph")
+            if isinstance(event, dict)
+            else self.found.refuse(f"event {count:,} is no object")
+        )
         if phase == "X":
             lane, time = self._place(event, count)
             length = event.get("dur", 0.0)
@@ -200,13 +231,19 @@ class ChromeReader:
             self._name(event)
         elif phase == "C" and self.own:
             match event:
-                case {"name": str(name), "ts": ts, "args": {"present": int(present), "busy": int(busy)}}:
-                    self.levels.setdefault(name, []).append((self.found.number(ts, "time (ts)"), present, busy))
+                case {
+                    "name": str(name),
+                    "ts": ts,
+                    "args": {"present": int(present), "busy": int(busy)},
+                }:
+                    self.levels.setdefault(name, []).append(
+                        (self.found.number(ts, "time (ts)"), present, busy)
+                    )
         else:
             self.left_out[str(phase)] += 1
 
     def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
-        """Give the number of the thread, and the time; a time in quotes is read as well."""
+        """Return the number of the thread, and the time; a time in quotes is read as well."""
         found, time = self.found, event.get("ts")
         if type(time) is not float:
             time = found.number(time, f"time (ts) of event {count:,}")
@@ -228,7 +265,9 @@ class ChromeReader:
                 self.names[str(pid), str(tid)] = name
 
     def _pair(self) -> None:
-        """Pair the beginnings and ends of spans, thread by thread in the order of time; of equal times, of the file."""
+        """Pair the beginnings and ends of spans, thread by thread in the order of time; of equal
+        times, of the file.
+        """
         stacks: list[list[int]] = [[] for _ in self.found.lanes]
         time, alone = self.edge_time, 0
         self.found.least("time", time)  # NaN has no place in an order
@@ -259,12 +298,16 @@ class ChromeReader:
         if broken:
             found.odd(f"{broken:,} arrows have no beginning or no end; left out")
         if self.left_out:
-            kinds = ", ".join(f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items())
+            kinds = ", ".join(
+                f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
+            )
             found.odd(f"events that are no spans of a thread are left out: {kinds}")
         return found.finished(names)
 
     def _processors(self) -> list[str]:
-        """Name the threads: as the file does, with the process where there are several; the numbers where names repeat."""
+        """Name the threads: as the file does, with the process where there are several; the
+        numbers where names repeat.
+        """
         keys = [key for key in self.found.lanes if isinstance(key, tuple)]
         return processor_names(
             [
@@ -280,7 +323,7 @@ class ChromeReader:
 
 
 def is_chrome(head: str) -> bool:
-    """Say whether this is the beginning of a trace."""
+    """Return whether this is the beginning of a trace."""
     begins = head.lstrip("\ufeff \t\r\n")
     return '"traceEvents"' in head if begins[:1] == "{" else begins[:1] == "[" and '"ph"' in head
 

@@ -1,10 +1,13 @@
-"""OTF2 archives, read by OTF2's own library: locations are processors, regions are spans, messages and remote accesses are accesses.
+"""OTF2 archives, read by OTF2's own library: locations are processors, regions are spans, messages
+and remote accesses are accesses.
 
-Score-P gives the threads of all processes the same names, so a processor is named by its process as well where there are
-several. A message names its receiver by the rank in a communicator; the object of the access is the processor of that rank.
-A region whose role is to communicate or to wait for others is no useful work, whatever its name.
+Score-P gives the threads of all processes the same names, so a processor is named by its process as
+well where there are several. A message names its receiver by the rank in a communicator; the object
+of the access is the processor of that rank. A region whose role is to communicate or to wait for
+others is no useful work, whatever its name.
 
-Format: Open Trace Format 2, whose events bear ticks of one clock; what else it records is left out, and noted.
+Format: Open Trace Format 2, whose events bear ticks of one clock; what else it records is left out,
+and noted.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ _WAITS = {
     "ORDERED",
     "ATOMIC",
 }
-"""Roles of regions in which a thread waits or communicates; what is done inside a critical region has a role of its own."""
+"""Roles of regions in which a thread waits or communicates; what is done inside a critical
+region has a role of its own.
+"""
 
 _ALL_CALLS = {"MPI", "SHMEM", "GASPI", "MEASUREMENT_SYSTEM"}
 """Paradigms of which no call is useful work."""
@@ -62,7 +67,9 @@ def read_otf2(path: Path | str) -> ReadTrace:
             reader = _ArchiveReader(found, archive.definitions)
             reader.read(archive.events)
     except (codes.Error, unsound.Error, OSError, RuntimeError) as error:
-        found.refuse(f"this is no OTF2 archive, or it is damaged: {short((said or [str(error)])[0])}")
+        found.refuse(
+            f"this is no OTF2 archive, or it is damaged: {short((said or [str(error)])[0])}"
+        )
     if said:
         found.odd(f"the library of OTF2 says of the archive: {short(said[0])}")
     return reader.finished()
@@ -70,10 +77,11 @@ def read_otf2(path: Path | str) -> ReadTrace:
 
 @contextmanager
 def _kept(said: list[str]) -> Iterator[None]:
-    """Keep what the library prints on standard error, from C and from Python, from the user; the first of it is in `said`.
+    """Keep what the library prints on standard error, from C and from Python, from the user; the
+    first of it is in `said`.
 
-    The library prints each problem with the line of its source, or with a traceback. While it reads, what other threads print
-    there is kept as well.
+    The library prints each problem with the line of its source, or with a traceback. While it
+    reads, what other threads print there is kept as well.
     """
     with TemporaryFile() as file, redirect_stderr(io.StringIO()) as printed:
         try:
@@ -95,12 +103,20 @@ def _kept(said: list[str]) -> Iterator[None]:
 
 
 class _Thread:
-    """A location: whether a processor and which, once it has an event; the spans it is inside of; how many events were read."""
+    """A location: whether a processor and which, once it has an event; the spans it is inside
+    of; how many events were read.
+    """
 
     __slots__ = ("count", "executes", "inside", "lane", "name")
 
     def __init__(self, name: str, executes: bool) -> None:
-        self.name, self.executes, self.lane, self.inside, self.count = name, executes, -1, list[int](), 0
+        self.name, self.executes, self.lane, self.inside, self.count = (
+            name,
+            executes,
+            -1,
+            list[int](),
+            0,
+        )
 
 
 class _ArchiveReader:
@@ -111,12 +127,18 @@ class _ArchiveReader:
         processes = list(dict.fromkeys(each.group for each in locations))
         names = processor_names(
             [
-                (each.group, str(each.group.name), str(each.name), f"{processes.index(each.group)}/{at}")
+                (
+                    each.group,
+                    str(each.group.name),
+                    str(each.name),
+                    f"{processes.index(each.group)}/{at}",
+                )
                 for at, each in enumerate(locations)
             ]
         )
         self.threads = {
-            each: _Thread(name, _word(each.type) != "METRIC") for each, name in zip(locations, names, strict=True)
+            each: _Thread(name, _word(each.type) != "METRIC")
+            for each, name in zip(locations, names, strict=True)
         }
         self.labels: dict[Any, int] = {}
         self.lost = {_FLUSH}
@@ -129,7 +151,9 @@ class _ArchiveReader:
         for count, (location, event) in enumerate(events):
             if count >= most:
                 self.found.refuse(too_many("events", "events", ADVICE))
-            first = event.time if first is None else first  # subtracted before floating point, which ticks may exceed
+            first = (
+                event.time if first is None else first
+            )  # subtracted before floating point, which ticks may exceed
             time = event.time - first
             thread = threads[location]
             thread.count += 1
@@ -137,15 +161,17 @@ class _ArchiveReader:
                 self._take(thread, event, time)
             else:
                 self.left_out[type(event).__name__] += 1
-        self.found.close_open([each for thread in threads.values() for each in thread.inside], time, self.alone)
+        self.found.close_open(
+            [each for thread in threads.values() for each in thread.inside], time, self.alone
+        )
         if self.left_out:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.left_out.items())
             self.found.odd(f"left out, for regions hold the time: {kinds}")
         for location, thread in threads.items():
             if thread.count < location.number_of_events < _UNKNOWN:
                 self.found.refuse(
-                    f"{short(thread.name)} has {thread.count:,} events, of {location.number_of_events:,} that are promised; "
-                    "is a file cut or missing?"
+                    f"{short(thread.name)} has {thread.count:,} events, of"
+                    f" {location.number_of_events:,} that are promised; is a file cut or missing?"
                 )
 
     def _take(self, thread: _Thread, event: Any, time: int) -> None:
@@ -154,7 +180,10 @@ class _ArchiveReader:
             thread.lane = found.named(found.lanes, thread.name)
         region: Any = getattr(event, "region", "")
         if region is None:
-            found.refuse(f"{short(thread.name)} enters or leaves a region that is not defined; is the archive damaged?")
+            found.refuse(
+                f"{short(thread.name)} enters or leaves a region that is not defined; is the"
+                " archive damaged?"
+            )
         if kind == "Enter":
             label = self.labels[region] if region in self.labels else self._label(region)
             thread.inside.append(found.begin(thread.lane, label, time))
@@ -170,14 +199,21 @@ class _ArchiveReader:
         elif kind in _REMOTE:
             found.access(thread.lane, self._receiver(event.win, event.remote), time)
         elif kind == "BufferFlush":
-            found.span(thread.lane, found.named(found.labels, _FLUSH), time, time + event.stop_time - event.time)
+            found.span(
+                thread.lane,
+                found.named(found.labels, _FLUSH),
+                time,
+                time + event.stop_time - event.time,
+            )
         else:
             self.left_out[kind] += 1
 
     def finished(self) -> ReadTrace:
-        """Give what was read."""
+        """Return what was read."""
         useful = [
-            label for label in self.found.labels if label not in self.lost and label.partition(":")[0] not in LOST
+            label
+            for label in self.found.labels
+            if label not in self.lost and label.partition(":")[0] not in LOST
         ]
         return self.found.finished([str(each) for each in self.found.lanes], useful=useful)
 
@@ -190,12 +226,17 @@ class _ArchiveReader:
     def _receiver(self, communicator: Any, rank: int) -> str:
         try:
             return self.threads[communicator.location(rank)].name
-        except (AttributeError, LookupError):  # of another communicator, or without the locations of its ranks
+        except (
+            AttributeError,
+            LookupError,
+        ):  # of another communicator, or without the locations of its ranks
             return f"rank {rank}"
 
 
 def _word(value: Any) -> str:
-    """Give the name of a value of an enumeration of the library; nothing for one that a newer version added."""
+    """Return the name of a value of an enumeration of the library; nothing for one that a newer
+    version added.
+    """
     try:
         return str(value).rpartition(".")[2]
     except LookupError:

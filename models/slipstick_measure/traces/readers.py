@@ -1,7 +1,9 @@
-"""Traces as text and tables: Paraver, perf sched timehist, records of events; formats told by their beginning.
+"""Traces as text and tables: Paraver, perf sched timehist, records of events; formats told by their
+beginning.
 
-Formats: paraver-kernel (``.prv`` with its ``.pcf``); perf sched timehist as printed by perf 6.1; the record of MIN-Graph
-(processor, event, source, destination, and counts in the place of single accesses) as a table.
+Formats: paraver-kernel (``.prv`` with its ``.pcf``); perf sched timehist as printed by perf 6.1;
+the record of MIN-Graph (processor, event, source, destination, and counts in the place of single
+accesses) as a table.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
 
     Parameters
     ----------
-    path, bound, advice : as for `slipstick.schema.text.file_text`; the limit holds for what is unpacked as well
+    path, bound, advice : as for `slipstick.schema.text.file_text`; the limit holds for what is
+        unpacked as well
     size : of a piece [B]
 
     Raises
@@ -59,7 +62,8 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
                 text = decode(data, final=not data)
             except (EOFError, zlib.error):
                 raise start.error(
-                    f"the packed file ends or is damaged after {read:,} bytes; unpack what is left of it"
+                    f"the packed file ends or is damaged after {read:,} bytes; unpack what is left"
+                    " of it"
                 ) from None
             except UnicodeDecodeError as error:
                 odd = error.object[error.start]
@@ -73,12 +77,16 @@ def text_pieces(path: Path | str, bound: str, advice: str, size: int = 1 << 20) 
             yield text
 
 
-def read_trace(path: Path | str, format: str | None = None, unit: str | None = None) -> ProgramTrace:
+def read_trace(
+    path: Path | str, format: str | None = None, unit: str | None = None
+) -> ProgramTrace:
     """Read a trace and book its time; see `checked_trace`."""
     return checked_trace(path, format, unit).booked()
 
 
-def checked_trace(path: Path | str, format: str | None = None, unit: str | None = None) -> ReadTrace:
+def checked_trace(
+    path: Path | str, format: str | None = None, unit: str | None = None
+) -> ReadTrace:
     """Read a trace, and check it.
 
     Parameters
@@ -95,11 +103,16 @@ def checked_trace(path: Path | str, format: str | None = None, unit: str | None 
     """
     name = format or trace_format(path)
     if name is None:
-        head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "")  # a file that cannot be read is refused for that
+        head = next(
+            text_pieces(path, BYTES, ADVICE, _HEAD), ""
+        )  # a file that cannot be read is refused for that
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
         known = ", ".join(TRACE_FORMATS)
-        _refuse(path, f"this is no trace, or cannot be told to be one; name it with --format, one of {known}")
+        _refuse(
+            path,
+            f"this is no trace, or cannot be told to be one; name it with --format, one of {known}",
+        )
     if name not in TRACE_FORMATS:
         raise UnknownNameError("format of traces", name, list(TRACE_FORMATS))
     return TRACE_FORMATS[name].read(path, unit)
@@ -120,7 +133,9 @@ def _check_bytes(path: Path | str, *others: Path) -> None:
 
 
 def trace_format(path: Path | str) -> str | None:
-    """Tell the format of a trace by the beginning of the file, or by the ending of its name; None if it is no trace."""
+    """Tell the format of a trace by the beginning of the file, or by the ending of its name;
+    None if it is no trace.
+    """
     if (suffix := Path(path).suffix) in _BINARY:
         return _BINARY[suffix]
     try:
@@ -131,7 +146,9 @@ def trace_format(path: Path | str) -> str | None:
 
 
 def _first(head: str) -> str:
-    return next((line for line in head.splitlines() if line.strip() and not line.startswith("# ")), "")
+    return next(
+        (line for line in head.splitlines() if line.strip() and not line.startswith("# ")), ""
+    )
 
 
 def _is_records(head: str) -> bool:
@@ -143,7 +160,7 @@ def _is_timehist(head: str) -> bool:
 
 
 def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
-    """Give the lines of a file with their numbers, however large it is."""
+    """Yield the lines of a file with their numbers, however large it is."""
     number, most, pieces = 0, limit("events"), text_pieces(path, BYTES, ADVICE)
     rest = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
@@ -155,10 +172,19 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip("\r")
 
 
-# Paraver: states (1) are spans of a thread, messages (3) are accesses of the receiver by the sender, counted once.
+# Paraver: states (1) are spans of a thread, messages (3) are accesses of the receiver by the
+# sender, counted once.
 
 _HEADER = re.compile(r"#paraver \([^)]*\):(?P<end>[0-9]+)(?P<unit>_[a-z]+)?:.*", re.IGNORECASE)
-_STATES = ("Idle", "Running", "Not created", "Waiting a message", "Blocking Send", "Synchronization", "Test/Probe")
+_STATES = (
+    "Idle",
+    "Running",
+    "Not created",
+    "Waiting a message",
+    "Blocking Send",
+    "Synchronization",
+    "Test/Probe",
+)
 _RUNNING = 1
 _TEXT_BLOCK = re.compile(r"^STATES\s*\n(?P<rows>(?:\s*[0-9]+\s+\S.*\n?)*)", re.MULTILINE)
 _LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
@@ -169,7 +195,9 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     lines = _lines(path)
     header = _HEADER.fullmatch(next(lines)[1])
     if header is None:
-        found.refuse("the first line of a Paraver trace is '#Paraver (date):end time:nodes:applications'")
+        found.refuse(
+            "the first line of a Paraver trace is '#Paraver (date):end time:nodes:applications'"
+        )
     found.scale = {"_ns": 1e-9, "_us": 1e-6, None: 1e-6}.get(header["unit"], 0.0) or found.refuse(
         f"times are in {header['unit']}; Paraver writes _ns, or microseconds without a unit"
     )
@@ -181,7 +209,9 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             if kind == "1" and len(fields) == 7:
                 _, application, task, thread, begin, end, state = map(int, fields)
                 if fields[6] not in states:
-                    states[fields[6]] = found.named(found.labels, names.get(state, f"state {state}"))
+                    states[fields[6]] = found.named(
+                        found.labels, names.get(state, f"state {state}")
+                    )
                 lane = found.named(found.lanes, (application, task, thread))
                 found.span(lane, states[fields[6]], begin, end)
             elif kind == "3" and len(fields) == 14:
@@ -192,7 +222,10 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             elif kind in _LEFT_OUT:
                 left_out[kind] += 1
             elif line.strip() and not line.startswith("#"):
-                found.refuse(f"{short(line)} is no record of a Paraver trace; is the file cut or damaged?", number)
+                found.refuse(
+                    f"{short(line)} is no record of a Paraver trace; is the file cut or damaged?",
+                    number,
+                )
         except (ValueError, OverflowError):
             found.refuse(f"{short(line)} has a field that is no number in range", number)
     if left_out:
@@ -201,7 +234,9 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
     useful = [label for label in found.labels if label == names[_RUNNING]]
     until = float(header["end"])
     late = found.end and max(found.end) > until
-    return found.finished([_thread(key) for key in found.lanes], None, useful, "unknown", None if late else until)
+    return found.finished(
+        [_thread(key) for key in found.lanes], None, useful, "unknown", None if late else until
+    )
 
 
 def _thread(key: object) -> str:
@@ -210,10 +245,14 @@ def _thread(key: object) -> str:
 
 
 def _state_names(path: Path | str) -> dict[int, str]:
-    """Read the names of states from the file beside the trace; the standard ones if there is none."""
+    """Read the names of states from the file beside the trace; the standard ones if there is
+    none.
+    """
     names = dict(enumerate(_STATES))
     beside = Path(path).with_suffix(".pcf")
-    for block in _TEXT_BLOCK.finditer(file_text(beside, "data_bytes", ADVICE)) if beside.is_file() else ():
+    for block in (
+        _TEXT_BLOCK.finditer(file_text(beside, "data_bytes", ADVICE)) if beside.is_file() else ()
+    ):
         for row in block["rows"].splitlines():
             code, _, name = row.strip().partition(" ")
             if code.isdigit() and name.strip():
@@ -221,22 +260,28 @@ def _state_names(path: Path | str) -> dict[int, str]:
     return names
 
 
-# perf sched timehist: a task is a processor of the account; a row ends a time of waiting, of delay and of running.
+# perf sched timehist: a task is a processor of the account; a row ends a time of waiting, of delay
+# and of running.
 
 _RULER = re.compile(r"\s*-{9,} -{6,} .*---")
 _NUMBER = r"[0-9]{1,15}\.[0-9]{3}"  # perf writes three digits, so that a number that is cut is none
 _TASK_ROW = re.compile(  # of linear time: nothing is tried again with less
-    rf"\s*+({_NUMBER}[0-9]{{3}}) ++\[[0-9]++\] ++(\S++(?: {{1,3}}\S++)*?) ++({_NUMBER}) ++({_NUMBER}) ++({_NUMBER})(?: ++(.*+))?"
+    rf"\s*+({_NUMBER}[0-9]{{3}}) ++\[[0-9]++\] ++(\S++(?: {{1,3}}\S++)*?) ++({_NUMBER})"
+    rf" ++({_NUMBER}) ++({_NUMBER})(?: ++(.*+))?"
 )
 _PREEMPTED = "R"
 
 
 def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
     found, others, header, visual = TraceColumns(path, resolution=3e-6), array("q"), "", slice(0, 0)
-    running, delayed, waited = (found.named(found.labels, each) for each in (BUSY, "wait:processor", "wait"))
+    running, delayed, waited = (
+        found.named(found.labels, each) for each in (BUSY, "wait:processor", "wait")
+    )
     for number, line in _lines(path):
         row = (
-            _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :] if visual.stop else line) if header else None
+            _TASK_ROW.fullmatch(line[: visual.start] + line[visual.stop :] if visual.stop else line)
+            if header
+            else None
         )
         if row is None:
             if "sch delay" in line:
@@ -256,34 +301,49 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
         began = end - run / 1000
         ready = began - delay / 1000
         left = ready - (wait - delay) / 1000
-        for label, start, until in (away, left, ready), (delayed, ready, began), (running, began, end):
+        for label, start, until in (
+            (away, left, ready),
+            (delayed, ready, began),
+            (running, began, end),
+        ):
             if until > start >= 0.0:
                 found.span(lane, label, start, until)
             elif until > 0.0 > start:
                 found.span(lane, label, 0.0, until)
     if others:
-        found.odd(f"{len(others):,} lines are no rows of switches, and left out; the first is line {others[0]}")
+        found.odd(
+            f"{len(others):,} lines are no rows of switches, and left out; the first is line"
+            f" {others[0]}"
+        )
     if others and not found.lanes:
         found.refuse(
-            f"none of {len(others):,} lines is a row of a switch; is this the output of perf sched timehist?", others[0]
+            f"none of {len(others):,} lines is a row of a switch; is this the output of perf sched"
+            " timehist?",
+            others[0],
         )
     return found.finished([str(each) for each in found.lanes], None, [BUSY], "unknown")
 
 
-# Records: a processor is busy from create to end; enter and leave name what it does in between; accesses go to nodes.
+# Records: a processor is busy from create to end; enter and leave name what it does in between;
+# accesses go to nodes.
 
 _RECORD = ("time", "processor", "event", "source", "destination", "count")
 _EVENTS = ("create", "end", "enter", "leave", "access", "send", "receive")
 
 
 def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -> ReadTrace:
-    """Read records, and once more by their times where those of a processor are not in order: its ends are told apart by it."""
+    """Read records, and once more by their times where those of a processor are not in order:
+    its ends are told apart by it.
+    """
     found, received = TraceColumns(path), 0
     rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(found)
     names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
     place = {name: at for at, (name, _) in enumerate(names) if name in _RECORD}
     if len(place) < len(names) or not set(_RECORD[:3]) <= place.keys():
-        found.refuse(f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are needed")
+        found.refuse(
+            f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are"
+            " needed"
+        )
     found.scale = _scale(found, names[place["time"]][1] or unit)
     stacks: list[list[int]] = []
     order = [place.get(name, len(names)) for name in _RECORD]
@@ -291,11 +351,19 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
     if reordered:
         found.odd("the lines are not in the order of their times; they are read in that order")
         rows = iter(
-            sorted(rows, key=lambda row: found.number(row[1][time_at], "time", row[0]) if len(row[1]) > time_at else 0)
+            sorted(
+                rows,
+                key=lambda row: (
+                    found.number(row[1][time_at], "time", row[0]) if len(row[1]) > time_at else 0
+                ),
+            )
         )
     for number, cells in rows:
         if len(cells) != len(names):
-            found.refuse(f"{len(cells)} values, where the header promises {len(names)}; is the line cut?", number)
+            found.refuse(
+                f"{len(cells)} values, where the header promises {len(names)}; is the line cut?",
+                number,
+            )
         when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
         time, lane = found.number(when, "time", number), found.named(found.lanes, str(processor))
         if time < 0:
@@ -319,7 +387,10 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
             stacks[lane].append(found.begin(lane, found.named(found.labels, name), time))
         elif ends:
             if not stacks[lane]:
-                why = f"processor {short(str(processor))} ends what it has not begun; is a line missing?"
+                why = (
+                    f"processor {short(str(processor))} ends what it has not begun; is a line"
+                    " missing?"
+                )
                 found.refuse(why, number)
             if event == "leave" and destination:
                 found.check_inside(str(destination), stacks[lane][-1], number)
@@ -335,7 +406,9 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
 
 def _scale(found: TraceColumns, unit: str | None) -> float:
     if unit is None:
-        found.refuse("times have no unit; write one, as in 'time [us]', or give --unit us", what="time")
+        found.refuse(
+            "times have no unit; write one, as in 'time [us]', or give --unit us", what="time"
+        )
     try:
         factor, dimension = scale(unit)
     except UnitError as error:
@@ -354,7 +427,11 @@ def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
         try:
             yield (
                 at,
-                next(csv.reader([line], delimiter=delimiter, strict=True)) if '"' in line else line.split(delimiter),
+                (
+                    next(csv.reader([line], delimiter=delimiter, strict=True))
+                    if '"' in line
+                    else line.split(delimiter)
+                ),
             )
         except csv.Error as error:
             found.refuse(f"this is no line of a table: {error}; check the quotes", at)
@@ -363,7 +440,9 @@ def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
     polars, most = need("polars", "reading Parquet", "frames"), int(limit("events"))
     try:
-        with opened(path, Mark(shown_name(path), 1, 1), BYTES, ADVICE):  # refused as any other file is
+        with opened(
+            path, Mark(shown_name(path), 1, 1), BYTES, ADVICE
+        ):  # refused as any other file is
             pass
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()
@@ -383,7 +462,9 @@ def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:
 
 
 class TraceFormat(NamedTuple):
-    """A format of traces: whether a file that begins so is of it, and its reader of a file, and of a unit for times without one."""
+    """A format of traces: whether a file that begins so is of it, and its reader of a file, and
+    of a unit for times without one.
+    """
 
     recognize: Callable[[str], bool]
     read: Callable[[Path | str, str | None], ReadTrace]
@@ -395,8 +476,12 @@ _BINARY = {".otf2": "otf2", ".parquet": "records"}
 TRACE_FORMATS: Mapping[str, TraceFormat] = Registry(
     "slipstick.trace_formats",
     {
-        "chrome": TraceFormat(is_chrome, lambda path, _: read_chrome(path, text_pieces(path, BYTES, ADVICE))),
-        "paraver": TraceFormat(lambda head: _first(head)[:8].casefold() == "#paraver", _read_paraver),
+        "chrome": TraceFormat(
+            is_chrome, lambda path, _: read_chrome(path, text_pieces(path, BYTES, ADVICE))
+        ),
+        "paraver": TraceFormat(
+            lambda head: _first(head)[:8].casefold() == "#paraver", _read_paraver
+        ),
         "timehist": TraceFormat(_is_timehist, _read_timehist),
         "records": TraceFormat(_is_records, _read_records),
         "otf2": TraceFormat(lambda head: False, _read_otf2),

@@ -1,4 +1,6 @@
-"""A trace in columns: the spans of each processor, each instant booked once, and its accesses to objects."""
+"""A trace in columns: the spans of each processor, each instant booked once, and its accesses to
+objects.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ Indices: TypeAlias = "NDArray[np.integer[Any]]"
 MOST_NAMES = 100_000
 LONGEST_NAME = 1000
 MOST_SECONDS = 1e11
-"""The latest time that is read [s], some three thousand years; a later one is damage, or in another unit."""
+"""The latest time that is read [s], some three thousand years; a later one is damage, or in
+another unit.
+"""
 
 MOST_COUNTED = 1e15
 """Accesses that are counted exactly in floating point."""
@@ -35,7 +39,9 @@ MOST_COUNTED = 1e15
 ADVICE = "cut the trace, or count accesses per period"
 BUSY = "busy"
 LOST = ("wait", "lock", "entry", "task", "barrier", "idle", "unknown")
-"""First words of the names under which an account books lost time; what bears another name is useful by default."""
+"""First words of the names under which an account books lost time; what bears another name is
+useful by default.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +54,10 @@ class TraceSpans:
     end: Array
 
     def select(self, which: Any) -> TraceSpans:
-        """Give some of them, by a mask or by indices."""
-        return TraceSpans(self.processor[which], self.label[which], self.start[which], self.end[which])
+        """Return some of them, by a mask or by indices."""
+        return TraceSpans(
+            self.processor[which], self.label[which], self.start[which], self.end[which]
+        )
 
     def arrange(self, order: Indices) -> None:
         """Put them in another order, in place, for there may be many."""
@@ -67,8 +75,10 @@ class Accesses:
     count: Array
 
     def select(self, which: Any) -> Accesses:
-        """Give some of them, by a mask or by indices."""
-        return Accesses(self.processor[which], self.target[which], self.time[which], self.count[which])
+        """Return some of them, by a mask or by indices."""
+        return Accesses(
+            self.processor[which], self.target[which], self.time[which], self.count[which]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,11 @@ class TraceOutline:
     waiting: Collection[str]
 
     def chosen(
-        self, only: str | None = None, useful: Sequence[str] = (), first: float = 0.0, last: float | None = None
+        self,
+        only: str | None = None,
+        useful: Sequence[str] = (),
+        first: float = 0.0,
+        last: float | None = None,
     ) -> Self:
         """Keep a part of the time and of the processors, and take other activities for useful work.
 
@@ -114,11 +128,15 @@ class TraceOutline:
             raise UnknownNameError("activity in the trace", odd, self.labels)
         end = self.end if last is None else min(last, self.end)
         if not 0 <= first < end:
-            raise ModelError(f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s")
+            raise ModelError(
+                f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s"
+            )
         processors = tuple(name for name in self.processors if (only or "") in name)
         if not processors:
             raise UnknownNameError("processor in the trace", only or "", self.processors)
-        return replace(self, processors=processors, useful=tuple(useful) or self.useful, end=end - first)
+        return replace(
+            self, processors=processors, useful=tuple(useful) or self.useful, end=end - first
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,29 +162,45 @@ class ProgramTrace(TraceOutline):
         useful = np.array([label in self.useful for label in self.labels], dtype=bool)
         spans = self.spans.select(useful[self.spans.label])
         new = (spans.processor[1:] != spans.processor[:-1]) | (spans.start[1:] != spans.end[:-1])
-        first, last = np.append(True, new)[: len(spans.start)], np.append(new, True)[: len(spans.start)]
+        first, last = (
+            np.append(True, new)[: len(spans.start)],
+            np.append(new, True)[: len(spans.start)],
+        )
         return replace(spans.select(first), end=spans.end[last])
 
     def chosen(
-        self, only: str | None = None, useful: Sequence[str] = (), first: float = 0.0, last: float | None = None
+        self,
+        only: str | None = None,
+        useful: Sequence[str] = (),
+        first: float = 0.0,
+        last: float | None = None,
     ) -> Self:
         """Keep a part, as of any outline, with its events."""
         found = TraceOutline.chosen(self, only, useful, first, last)
         if first or last is not None:
             found = found._from(first)
-        return found if only is None else found._of(np.array([only in name for name in self.processors], dtype=bool))
+        return (
+            found
+            if only is None
+            else found._of(np.array([only in name for name in self.processors], dtype=bool))
+        )
 
     def _from(self, first: float) -> Self:
         spans, used = self.spans, self.accesses
         spans = replace(
-            spans, start=np.maximum(spans.start, first) - first, end=np.minimum(spans.end - first, self.end)
+            spans,
+            start=np.maximum(spans.start, first) - first,
+            end=np.minimum(spans.end - first, self.end),
         )
         used = replace(used, time=used.time - first)
         return replace(
             self,
             spans=spans.select(spans.end > spans.start),
             accesses=used.select((used.time >= 0) & (used.time < self.end)),
-            waiting={name: (np.maximum(times - first, 0.0), each) for name, (times, each) in self.waiting.items()},
+            waiting={
+                name: (np.maximum(times - first, 0.0), each)
+                for name, (times, each) in self.waiting.items()
+            },
         )
 
     def _of(self, kept: NDArray[np.bool_]) -> Self:
@@ -179,7 +213,9 @@ class ProgramTrace(TraceOutline):
         )
 
     def measurements(self) -> Measurements:
-        """Give the account as a profile would: elapsed time, useful time of each processor, waits by cause, their number."""
+        """Return the account as a profile would: elapsed time, useful time of each processor,
+        waits by cause, their number.
+        """
         spans, worked, count = self.spans, self.busy, len(self.processors)
         length = spans.end - spans.start
         found = [self._measured("time", self.end)]
@@ -189,21 +225,29 @@ class ProgramTrace(TraceOutline):
         waits = np.bincount(spans.label, length, len(self.labels))
         events = np.bincount(spans.label, minlength=len(self.labels))
         found += [self._measured("busy", each, "", at + 1) for at, each in enumerate(busy)]
-        lost = [at for at, label in enumerate(self.labels) if label not in self.useful and events[at]]
+        lost = [
+            at for at, label in enumerate(self.labels) if label not in self.useful and events[at]
+        ]
         found += [self._measured("wait", waits[at], self.labels[at]) for at in lost]
         found += [self._measured("events", events[at], self.labels[at]) for at in lost]
         if self.rest != "idle" and self.rest not in self.labels:
-            found.append(self._measured("wait", max(0.0, count * self.end - float(length.sum())), self.rest))
+            found.append(
+                self._measured("wait", max(0.0, count * self.end - float(length.sum())), self.rest)
+            )
         return Measurements(tuple(found), self.notes)
 
-    def _measured(self, metric: str, value: float, region: str = "", processor: int | None = None) -> Measurement:
+    def _measured(
+        self, metric: str, value: float, region: str = "", processor: int | None = None
+    ) -> Measurement:
         unit, written = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
         at = (None, self.file, 1, processor, written)
         return Measurement(len(self.processors), None, region, metric, unit, float(value), *at)
 
 
 class ReadTrace(NamedTuple):
-    """A trace that is read and checked: its outline, and what books its events, once, for it does so in place."""
+    """A trace that is read and checked: its outline, and what books its events, once, for it
+    does so in place.
+    """
 
     outline: TraceOutline
     booked: Callable[[], ProgramTrace]
@@ -218,7 +262,8 @@ class TraceColumns:
     path : the file
     scale : seconds of one unit of the file's times
     resolution : of these times, within which spans may overlap [s]
-    lanes : numbers of what has spans of its own, by any key; `finished` is told which processor each belongs to
+    lanes : numbers of what has spans of its own, by any key; `finished` is told which processor
+        each belongs to
     """
 
     path: Path | str
@@ -256,9 +301,12 @@ class TraceColumns:
         return found
 
     def named(self, names: dict[Any, int], name: Hashable) -> int:
-        """Give the number of a name; a new one is the next."""
+        """Return the number of a name; a new one is the next."""
         if name not in names and (len(names) >= MOST_NAMES or len(str(name)) > LONGEST_NAME):
-            self.refuse(f"{short(str(name))} is one name too many, or too long; at most {MOST_NAMES:,} are read")
+            self.refuse(
+                f"{short(str(name))} is one name too many, or too long; at most {MOST_NAMES:,} are"
+                " read"
+            )
         return names.setdefault(name, len(names))
 
     def span(self, lane: int, label: int, start: float, end: float) -> None:
@@ -269,7 +317,9 @@ class TraceColumns:
         self.end.append(end)
 
     def begin(self, lane: int, label: int, time: float) -> int:
-        """Add a span whose end is not known, and give its number, for `end`; one begun later is inside of it, also at equal times."""
+        """Add a span whose end is not known, and give its number, for `end`; one begun later is
+        inside of it, also at equal times.
+        """
         self.span(lane, label, time, time)
         return len(self.start) - 1
 
@@ -283,7 +333,8 @@ class TraceColumns:
         """Let what has not ended last to the end; note it, and how many ends begin nowhere."""
         if begun or alone:
             self.odd(
-                f"{len(begun):,} spans have no end, and are taken to last to the end of the trace; {alone:,} ends begin nowhere"
+                f"{len(begun):,} spans have no end, and are taken to last to the end of the trace;"
+                f" {alone:,} ends begin nowhere"
             )
         for each in begun:
             self.end[each] = last
@@ -306,7 +357,8 @@ class TraceColumns:
     ) -> ReadTrace:
         """Check the whole, and let each instant of a processor be booked once.
 
-        It is booked to the span that began last, of branches side by side to the one that ends last.
+        It is booked to the span that began last, of branches side by side to the one that ends
+        last.
 
         Parameters
         ----------
@@ -314,11 +366,13 @@ class TraceColumns:
         processors : of each lane; a lane is a processor if None
         useful : labels of useful work; all but those that `LOST` begins if None
         rest, waiting : as for `ProgramTrace`
-        until : where the trace ends, in units of the file; where the last span or access does if None
+        until : where the trace ends, in units of the file; where the last span or access does if
+            None
 
         Raises
         ------
-        SpecError : nothing in it, a time that is negative or too late, a span that ends before it begins
+        SpecError : nothing in it, a time that is negative or too late, a span that ends before it
+            begins
         """
         first, last = self._extent(until)
         whole = (last - first) * self.scale
@@ -337,10 +391,12 @@ class TraceColumns:
             rest,
             waiting or {},
         )
-        return ReadTrace(outline, partial(self._booked, outline, names, processors, first, until is not None))
+        return ReadTrace(
+            outline, partial(self._booked, outline, names, processors, first, until is not None)
+        )
 
     def least(self, what: str, column: array[float]) -> float:
-        """Give the least number of a column; refuse those that are negative or not finite."""
+        """Return the least number of a column; refuse those that are negative or not finite."""
         least = min(column, default=inf)
         if not (least >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
             odd = next((each for each in column if not 0 <= each < inf), None)
@@ -349,15 +405,20 @@ class TraceColumns:
         return least
 
     def _extent(self, until: float | None) -> tuple[float, float]:
-        """Give the first time and the last one, or where the trace ends; refuse what is out of order or range. A check loads no NumPy for it."""
+        """Return the first time and the last one, or where the trace ends; refuse what is out of
+        order or range. A check loads no NumPy for it.
+        """
         if not (self.start or self.time):
-            self.refuse("there is no event of a processor in it; the program may have failed to write it")
+            self.refuse(
+                "there is no event of a processor in it; the program may have failed to write it"
+            )
         if not all(map(le, self.start, self.end)):
             at = indexOf(map(le, self.start, self.end), False)
             start, end = self.start[at], self.end[at]
             if end < start:
                 self.refuse(
-                    f"a span of {end - start:g} is negative: from {start:g} to {end:g}, span {at + 1:,} of the file",
+                    f"a span of {end - start:g} is negative: from {start:g} to {end:g}, span"
+                    f" {at + 1:,} of the file",
                     what="time",
                 )
             self.least("time", self.end)  # one of the two is no number
@@ -368,11 +429,19 @@ class TraceColumns:
         if (latest := max(last, end) * self.scale) > MOST_SECONDS:
             self.refuse(f"a time of {latest:g} s is out of range; is its unit right?", what="time")
         if (count := sum(self.count)) > MOST_COUNTED:
-            self.refuse(f"{count:g} accesses are out of range; at most {MOST_COUNTED:g} are counted", what="count")
+            self.refuse(
+                f"{count:g} accesses are out of range; at most {MOST_COUNTED:g} are counted",
+                what="count",
+            )
         return first, end
 
     def _booked(
-        self, outline: TraceOutline, names: Sequence[str], processors: Sequence[int] | None, first: float, cut: bool
+        self,
+        outline: TraceOutline,
+        names: Sequence[str],
+        processors: Sequence[int] | None,
+        first: float,
+        cut: bool,
     ) -> ProgramTrace:
         lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
         user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
@@ -380,21 +449,35 @@ class TraceColumns:
         for each in (start, end, time):  # in place, for there may be many
             each -= first
             each *= self.scale
-        belongs = np.argsort(_natural(names)).astype(np.intc)[slice(None) if processors is None else list(processors)]
+        belongs = np.argsort(_natural(names)).astype(np.intc)[
+            slice(None) if processors is None else list(processors)
+        ]
         spans = TraceSpans(lane, label, start, end)
         if cut:
             spans = replace(spans, end=np.minimum(end, outline.end)).select(start < outline.end)
         booked = self._booked_spans(spans, belongs, resolution)
         if len(user):
-            accesses = Accesses(belongs[user], np.argsort(_natural(tuple(self.objects)))[target], time, count)
+            accesses = Accesses(
+                belongs[user], np.argsort(_natural(tuple(self.objects)))[target], time, count
+            )
         else:  # each span is one to what it names
-            own = booked if booked.start is start else replace(spans, processor=belongs[spans.processor])
-            accesses = Accesses(own.processor, own.label, own.start, np.broadcast_to(1.0, len(own.start)))
+            own = (
+                booked
+                if booked.start is start
+                else replace(spans, processor=belongs[spans.processor])
+            )
+            accesses = Accesses(
+                own.processor, own.label, own.start, np.broadcast_to(1.0, len(own.start))
+            )
         known: dict[str, Any] = {name: getattr(outline, name) for name in TraceOutline.__slots__}
-        known["waiting"] = {name: tuple(map(np.array, each)) for name, each in known["waiting"].items()}
+        known["waiting"] = {
+            name: tuple(map(np.array, each)) for name, each in known["waiting"].items()
+        }
         return ProgramTrace(**known, spans=booked, accesses=accesses, notes=tuple(self.notes))
 
-    def _booked_spans(self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float) -> TraceSpans:
+    def _booked_spans(
+        self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float
+    ) -> TraceSpans:
         """Book each instant of a lane once, then each of a processor."""
         lasting = spans.end > spans.start
         spans = _in_order(
@@ -402,7 +485,10 @@ class TraceColumns:
         )  # there may be many, so no copy without need
         spans, crossing = _innermost(spans, resolution)
         if crossing:
-            self.odd(f"{crossing:,} spans of one processor overlap, neither inside the other; the later one is booked")
+            self.odd(
+                f"{crossing:,} spans of one processor overlap, neither inside the other; the later"
+                " one is booked"
+            )
         moved = TraceSpans(belongs[spans.processor], spans.label, spans.start, spans.end)
         if len(np.unique(belongs)) == len(belongs):
             return moved
@@ -410,7 +496,8 @@ class TraceColumns:
 
 
 def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[str]:
-    """Name threads by their own names, with that of the process where there are several, and by numbers where these repeat.
+    """Name threads by their own names, with that of the process where there are several, and by
+    numbers where these repeat.
 
     Parameters
     ----------
@@ -420,14 +507,18 @@ def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[s
     found = [f"{process}/{thread}" if several else thread for _, process, thread, _ in threads]
     count = Counter(found)
     return [
-        f"{name} ({numbers})" if count[name] > 1 else name for name, (*_, numbers) in zip(found, threads, strict=True)
+        f"{name} ({numbers})" if count[name] > 1 else name
+        for name, (*_, numbers) in zip(found, threads, strict=True)
     ]
 
 
 def _natural(names: Sequence[str]) -> list[int]:
     """Sort names, numbers in them by their value; give the indices."""
     parts = [
-        [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split("([0-9]{1,18})", name)]
+        [
+            (not part.isdecimal(), int(part) if part.isdecimal() else 0, part)
+            for part in re.split("([0-9]{1,18})", name)
+        ]
         for name in names
     ]
     return sorted(range(len(names)), key=parts.__getitem__)
@@ -441,13 +532,18 @@ def _as_array(column: Any) -> Any:
 def _in_order(spans: TraceSpans) -> TraceSpans:
     """Sort by processor and start, in place; of spans that begin together, the longer one first.
 
-    Traces are mostly in the order of time, and to sort them by processor is enough, which takes a third of the time.
+    Traces are mostly in the order of time, and to sort them by processor is enough, which takes a
+    third of the time.
     """
     key, start, end = spans.processor, spans.start, spans.end
     if (key[1:] < key[:-1]).any():
-        spans.arrange(np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable"))
+        spans.arrange(
+            np.argsort(key.astype(np.uint16) if key.max() < 1 << 16 else key, kind="stable")
+        )
     same = key[1:] == key[:-1]
-    if (same & ((start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1])))).any():
+    if (
+        same & ((start[1:] < start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] > end[:-1])))
+    ).any():
         np.negative(end, out=end)
         order = np.lexsort((end, start, key))
         np.negative(end, out=end)
@@ -456,15 +552,21 @@ def _in_order(spans: TraceSpans) -> TraceSpans:
 
 
 def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
-    """Book each instant to the span that began last, and count the spans that overlap without one inside the other."""
-    over = (spans.processor[1:] == spans.processor[:-1]) & (spans.start[1:] < spans.end[:-1] - resolution)
+    """Book each instant to the span that began last, and count the spans that overlap without
+    one inside the other.
+    """
+    over = (spans.processor[1:] == spans.processor[:-1]) & (
+        spans.start[1:] < spans.end[:-1] - resolution
+    )
     nested = set(np.unique(spans.processor[:-1][over]).tolist())
     if not nested:
         return spans, 0
     crossing, columns = 0, [list[Any](), [], [], []]
     processors, firsts = np.unique(spans.processor, return_index=True)
     ends = np.append(firsts[1:], len(spans.start))
-    for processor, first, end_ in zip(processors.tolist(), firsts.tolist(), ends.tolist(), strict=True):
+    for processor, first, end_ in zip(
+        processors.tolist(), firsts.tolist(), ends.tolist(), strict=True
+    ):
         own = spans.select(slice(first, end_))
         if processor in nested:
             label, start, end, wrong = _top_of_stack(own, resolution)
@@ -480,8 +582,12 @@ def _innermost(spans: TraceSpans, resolution: float) -> tuple[TraceSpans, int]:
     return TraceSpans(*joined), crossing
 
 
-def _top_of_stack(spans: TraceSpans, resolution: float) -> tuple[array[int], array[float], array[float], int]:
-    """Follow the spans of one processor, in order; give what is on top of the stack, piece by piece."""
+def _top_of_stack(
+    spans: TraceSpans, resolution: float
+) -> tuple[array[int], array[float], array[float], int]:
+    """Follow the spans of one processor, in order; give what is on top of the stack, piece by
+    piece.
+    """
     labels, starts, ends, crossing = array("i"), array("d"), array("d"), 0
     stack: list[tuple[float, int]] = []
     reached = 0.0
@@ -492,7 +598,9 @@ def _top_of_stack(spans: TraceSpans, resolution: float) -> tuple[array[int], arr
         ends.append(until)
 
     columns = (spans.start.tolist(), spans.end.tolist(), spans.label.tolist())
-    for start, end, label in chain(zip(*columns, strict=True), [(inf, inf, -1)]):  # the last one empties the stack
+    for start, end, label in chain(
+        zip(*columns, strict=True), [(inf, inf, -1)]
+    ):  # the last one empties the stack
         while stack and stack[-1][0] <= start + resolution:
             until, top = stack.pop()
             if until > reached:
@@ -508,16 +616,19 @@ def _top_of_stack(spans: TraceSpans, resolution: float) -> tuple[array[int], arr
 
 
 def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> TraceSpans:
-    """Of branches that a processor executes side by side, keep the one that ends last; others fill what it leaves open.
+    """Of branches that a processor executes side by side, keep the one that ends last; others fill
+    what it leaves open.
 
-    Branches belong together from a time at which none runs to the next one. So it is for a fork, which the branch that ends
-    last ends, and whose other branches the account does not hold.
+    Branches belong together from a time at which none runs to the next one. So it is for a fork,
+    which the branch that ends last ends, and whose other branches the account does not hold.
     """
     columns = (spans.processor, spans.start, spans.end, spans.label, lane)
     kept: list[tuple[int, float, float, int]] = []
     together: list[tuple[float, float, int, int]] = []
     owner, reached = -1, 0.0
-    for processor, start, end, label, branch in sorted(zip(*(each.tolist() for each in columns), strict=True)):
+    for processor, start, end, label, branch in sorted(
+        zip(*(each.tolist() for each in columns), strict=True)
+    ):
         if processor != owner or start >= reached - resolution:
             kept += [(owner, *each) for each in _one_after_other(together)]
             together, reached = [], 0.0
@@ -528,8 +639,12 @@ def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> Tr
     return TraceSpans(processors, labels, starts, ends)
 
 
-def _one_after_other(together: Sequence[tuple[float, float, int, int]]) -> list[tuple[float, float, int]]:
-    """Lay the branches of a fork one over the other, the one that ends last on top: start, end, label of each piece."""
+def _one_after_other(
+    together: Sequence[tuple[float, float, int, int]],
+) -> list[tuple[float, float, int]]:
+    """Lay the branches of a fork one over the other, the one that ends last on top: start, end,
+    label of each piece.
+    """
     last: dict[int, float] = {}
     for _, end, _, branch in together:
         last[branch] = max(last.get(branch, 0.0), end)
@@ -538,16 +653,25 @@ def _one_after_other(together: Sequence[tuple[float, float, int, int]]) -> list[
     for branch in sorted(last, key=lambda each: -last[each]):
         for start, end, label, own in together:
             if own == branch:
-                found += [(max(start, a), min(end, b), label) for a, b in free if start < b and a < end]
-                free = [part for a, b in free for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
+                found += [
+                    (max(start, a), min(end, b), label) for a, b in free if start < b and a < end
+                ]
+                free = [
+                    part
+                    for a, b in free
+                    for part in ((a, min(b, start)), (max(a, end), b))
+                    if part[0] < part[1]
+                ]
     return found
 
 
 def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
-    """Take the timeline of a simulated run as a trace, as far as it holds all that every processor did.
+    """Take the timeline of a simulated run as a trace, as far as it holds all that every processor
+    did.
 
-    Its accesses are the requests to stations, such as memory modules and the words of locks, and the times in monitors of
-    pools, each at its start; where there are none, each span is an access to what it is booked to.
+    Its accesses are the requests to stations, such as memory modules and the words of locks, and
+    the times in monitors of pools, each at its start; where there are none, each span is an access
+    to what it is booked to.
 
     Parameters
     ----------
@@ -568,7 +692,10 @@ def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
 
 
 def of_members(
-    found: TraceColumns, useful: Collection[str], until: float, levels: Mapping[str, Sequence[tuple[float, int, int]]]
+    found: TraceColumns,
+    useful: Collection[str],
+    until: float,
+    levels: Mapping[str, Sequence[tuple[float, int, int]]],
 ) -> ReadTrace:
     """Finish the trace of a simulated run, whose lanes are (member, branch).
 
@@ -588,4 +715,6 @@ def of_members(
             [float(here - busy) for _, here, busy in changes],
         )
     belongs = list(map(members.index, owners))
-    return found.finished([f"processor {each}" for each in members], belongs, useful, until=until, waiting=waiting)
+    return found.finished(
+        [f"processor {each}" for each in members], belongs, useful, until=until, waiting=waiting
+    )

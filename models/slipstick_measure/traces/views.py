@@ -1,4 +1,6 @@
-"""Views of a trace: access matrix, concurrency, utilization and work by window, contention in a network of switches."""
+"""Views of a trace: access matrix, concurrency, utilization and work by window, contention in a
+network of switches.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ WINDOWS = 40
 MOST_WINDOWS = 10_000
 _PIECE, _INSTANT = 1 << 20, 1e-9
 NAMED = 4096
-"""Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only the sums are."""
+"""Cells of a matrix that are values by name, ``accesses[processor 3,memory-2]``; of more, only
+the sums are.
+"""
 
 _BOOKED = ("busy", "idle", "imbalance", "communication")
 """What the account of a trace books beside activities."""
@@ -52,7 +56,9 @@ class SwitchedNetwork:
     slot: float
 
     def outputs(self, source: Any, target: Any) -> Mapping[str, Any]:
-        """Give the output that each request needs at each stage, and the module; see `slipstick.model.machine.omega_outputs`."""
+        """Return the output that each request needs at each stage, and the module; see
+        `slipstick.model.machine.omega_outputs`.
+        """
         return omega_outputs(self.radix, self.stages, source, target)
 
     @property
@@ -62,10 +68,11 @@ class SwitchedNetwork:
 
 
 def network_called(reference: str, library: Library, mark: Mark | None = None) -> SwitchedNetwork:
-    """Give the network of a machine; a bus, a ring or a crossbar is one without stages: modules contend only.
+    """Return the network of a machine; a bus, a ring or a crossbar is one without stages: modules
+    contend only.
 
-    A circuit is held from the request to the reply, so for two ways through all stages, the data and the module; a packet occupies
-    an output for its data.
+    A circuit is held from the request to the reply, so for two ways through all stages, the data
+    and the module; a packet occupies an output for its data.
 
     Parameters
     ----------
@@ -94,7 +101,8 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
 def conflicts(
     network: SwitchedNetwork, source: Indices, target: Indices, time: Array, count: Array
 ) -> dict[str, tuple[Array, Array]]:
-    """Count the requests beyond the first that want the same output in the same slot of time, for each stage.
+    """Count the requests beyond the first that want the same output in the same slot of time, for
+    each stage.
 
     Parameters
     ----------
@@ -117,8 +125,11 @@ def conflicts(
     return found
 
 
-def by_window(spans: TraceSpans, key: Indices, keys: int, edges: Array, weight: Array | None = None) -> Array:
-    """Add up the time of spans in each window, by a key: (keys, windows) [s]. What lies in several windows is parted exactly.
+def by_window(
+    spans: TraceSpans, key: Indices, keys: int, edges: Array, weight: Array | None = None
+) -> Array:
+    """Add up the time of spans in each window, by a key: (keys, windows) [s]. What lies in several
+    windows is parted exactly.
 
     Parameters
     ----------
@@ -139,12 +150,16 @@ def by_window(spans: TraceSpans, key: Indices, keys: int, edges: Array, weight: 
             each = np.broadcast_to(sign, len(at)) if weight is None else sign * weight[piece]
             # The rest of its own window, and the whole of each later one.
             found += np.bincount(cell, each * (edges[place + 1] - at), found.size).reshape(keys, -1)
-            found += np.cumsum(np.bincount(cell + 1, each * width, found.size).reshape(keys, -1), axis=1)
-    return np.where(found[:, :count] > 1e-12 * width, found[:, :count], 0.0)  # what cancels leaves the last digits
+            found += np.cumsum(
+                np.bincount(cell + 1, each * width, found.size).reshape(keys, -1), axis=1
+            )
+    return np.where(
+        found[:, :count] > 1e-12 * width, found[:, :count], 0.0
+    )  # what cancels leaves the last digits
 
 
 def concurrency(trace: ProgramTrace) -> tuple[Array, Indices]:
-    """Give how many processors are at useful work from each time on: (times [s], numbers)."""
+    """Return how many processors are at useful work from each time on: (times [s], numbers)."""
     busy = trace.busy
     starts, ends = np.sort(busy.start), np.sort(busy.end)
     del busy
@@ -156,7 +171,9 @@ def matrix(trace: ProgramTrace) -> Array:
     """Count the accesses of each processor to each object: (processors, objects)."""
     rows, columns = len(trace.processors), len(trace.objects)
     key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
-    found: Array = np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
+    found: Array = (
+        np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
+    )
     return found
 
 
@@ -172,14 +189,17 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
         match = re.search(r"[0-9]{1,9}$", name)
         if match is None or (ports is not None and int(match[0]) >= ports):
             raise ModelError(
-                f"{name[:60]!r} is no number of a processor or module of the machine, which are 0 to {(ports or 1e9) - 1:g}"
+                f"{name[:60]!r} is no number of a processor or module of the machine, which are 0"
+                f" to {(ports or 1e9) - 1:g}"
             )
         found.append(int(match[0]))
     return found
 
 
-def check_views(trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None) -> int:
-    """Give the number of windows of the views that `views_of` makes.
+def check_views(
+    trace: TraceOutline, width: float | None = None, network: SwitchedNetwork | None = None
+) -> int:
+    """Return the number of windows of the views that `views_of` makes.
 
     Raises
     ------
@@ -191,15 +211,19 @@ def check_views(trace: TraceOutline, width: float | None = None, network: Switch
     rows, columns = len(trace.processors), len(trace.objects)
     if rows * columns > MOST_CELLS:
         raise ModelError(
-            f"{rows:,} processors and {columns:,} objects are too many for a matrix; choose some with --only"
+            f"{rows:,} processors and {columns:,} objects are too many for a matrix; choose some"
+            " with --only"
         )
     if network is not None:
         numbers_of((*trace.processors, *trace.objects), network.ports)
     return windows
 
 
-def value_names(trace: TraceOutline, width: float | None, network: SwitchedNetwork | None) -> frozenset[str]:
-    """Name all values by parts that the views of a trace can have; a part without an event may lack some.
+def value_names(
+    trace: TraceOutline, width: float | None, network: SwitchedNetwork | None
+) -> frozenset[str]:
+    """Name all values by parts that the views of a trace can have; a part without an event may lack
+    some.
 
     Raises
     ------
@@ -208,22 +232,31 @@ def value_names(trace: TraceOutline, width: float | None, network: SwitchedNetwo
     check_views(trace, width, network)
     causes = (*trace.labels, trace.rest, *_BOOKED)
     contended = trace.waiting if network is None else network.outputs(0, 0)
-    parts = {"account": causes, "processors_lost": causes, "accesses": _access_names(trace), "contention": contended}
+    parts = {
+        "account": causes,
+        "processors_lost": causes,
+        "accesses": _access_names(trace),
+        "contention": contended,
+    }
     return frozenset(f"{kind}[{name}]" for kind, names in parts.items() for name in names)
 
 
-def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedNetwork | None = None) -> TraceViews:
+def views_of(
+    trace: ProgramTrace, width: float | None = None, network: SwitchedNetwork | None = None
+) -> TraceViews:
     """Make all views of a trace, its account, and values of both.
 
     Parameters
     ----------
     trace : what was traced
     width : of a window [s]; a fortieth of the trace if None
-    network : of the machine, for contention; if None, what waits at resources, where the trace says it
+    network : of the machine, for contention; if None, what waits at resources, where the trace says
+        it
 
     Raises
     ------
-    ModelError : the windows are too many, or processors and objects, or the network has no such processor or module
+    ModelError : the windows are too many, or processors and objects, or the network has no such
+        processor or module
     """
     windows = check_views(trace, width, network)
     edges = np.arange(windows + 1.0) * (trace.end / windows if width is None else width)
@@ -242,12 +275,15 @@ def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedN
     values = {
         "concurrency": Value(float(each @ np.arange(len(each))) / trace.end, "1"),
         # Clocks are rounded, so that two that follow each other may seem to overlap for an instant.
-        "largest_concurrency": Value(float(np.flatnonzero(each > _INSTANT * trace.end).max(initial=0)), "1"),
+        "largest_concurrency": Value(
+            float(np.flatnonzero(each > _INSTANT * trace.end).max(initial=0)), "1"
+        ),
         "accesses": Value(float(counts.sum()), "1"),
         **_named(trace, counts),
         "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
-            f"contention[{name}]": Value(float(each.sum()), "1" if network else "s") for name, each in contended.items()
+            f"contention[{name}]": Value(float(each.sum()), "1" if network else "s")
+            for name, each in contended.items()
         },
     }
     return TraceViews(
@@ -267,34 +303,57 @@ def views_of(trace: ProgramTrace, width: float | None = None, network: SwitchedN
 
 
 def _access_names(trace: TraceOutline) -> list[str]:
-    """Name the sums of a matrix, of objects and then of processors, and its cells; of a large one no cells."""
+    """Name the sums of a matrix, of objects and then of processors, and its cells; of a large
+    one no cells.
+    """
     rows, columns = trace.processors, trace.objects
     cells = product(rows, columns) if len(rows) * len(columns) <= NAMED else ()
-    return [*(f"all,{name}" for name in columns), *(f"{name},all" for name in rows), *map(",".join, cells)]
+    return [
+        *(f"all,{name}" for name in columns),
+        *(f"{name},all" for name in rows),
+        *map(",".join, cells),
+    ]
 
 
 def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
     """Make the sums and the cells of a matrix values by name."""
     found = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
     return {
-        f"accesses[{name}]": Value(float(each), "1") for name, each in zip(_access_names(trace), found, strict=False)
+        f"accesses[{name}]": Value(float(each), "1")
+        for name, each in zip(_access_names(trace), found, strict=False)
     }
 
 
-def _contention(trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None) -> dict[str, Array]:
-    """Add up conflicts in each window by stage or, without a network, the seconds that requests wait at each resource."""
+def _contention(
+    trace: ProgramTrace, edges: Array, network: SwitchedNetwork | None
+) -> dict[str, Array]:
+    """Add up conflicts in each window by stage or, without a network, the seconds that requests
+    wait at each resource.
+    """
     count = len(edges) - 1
     if network is not None:
-        source, target = (np.array(numbers_of(names, network.ports)) for names in (trace.processors, trace.objects))
+        source, target = (
+            np.array(numbers_of(names, network.ports))
+            for names in (trace.processors, trace.objects)
+        )
         used = trace.accesses
-        found = conflicts(network, source[used.processor], target[used.target], used.time, np.asarray(used.count))
+        found = conflicts(
+            network, source[used.processor], target[used.target], used.time, np.asarray(used.count)
+        )
         places = {
-            name: np.clip(np.searchsorted(edges, at, "right") - 1, 0, count - 1) for name, (at, _) in found.items()
+            name: np.clip(np.searchsorted(edges, at, "right") - 1, 0, count - 1)
+            for name, (at, _) in found.items()
         }
-        return {name: np.bincount(places[name], beyond, count).astype(float) for name, (_, beyond) in found.items()}
+        return {
+            name: np.bincount(places[name], beyond, count).astype(float)
+            for name, (_, beyond) in found.items()
+        }
     waits = {}
     for name, (times, waiting) in trace.waiting.items():
-        start, end = np.minimum(times, trace.end), np.minimum(np.append(times[1:], trace.end), trace.end)
+        start, end = (
+            np.minimum(times, trace.end),
+            np.minimum(np.append(times[1:], trace.end), trace.end),
+        )
         none = np.zeros(len(times), dtype=np.int64)
         waits[name] = by_window(TraceSpans(none, none, start, end), none, 1, edges, waiting)[0]
     return {name: each for name, each in waits.items() if each.any()}

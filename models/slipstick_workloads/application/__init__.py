@@ -1,12 +1,14 @@
-"""Applications on distributed virtual shared memory: counts of what a program does, times the cost of each operation.
+"""Applications on distributed virtual shared memory: counts of what a program does, times the cost
+of each operation.
 
-`operations` sorts counts into classes of equal size and gives each of them its activity, made of those of
-`slipstick_workloads.dvsm.operations`, `model` puts them together by phase and processor, and `programs` holds the six
-programs of the paper, which are counted when they are asked for.
+`operations` sorts counts into classes of equal size and gives each of them its activity, made of
+those of `slipstick_workloads.dvsm.operations`, `model` puts them together by phase and processor,
+and `programs` holds the six programs of the paper, which are counted when they are asked for.
 
-Why this shape: counts know no time, operations know no program, and only `model` knows both. In a superstep, a
-processor does a few operations in an order that is drawn once, or makes one choice among many repeatedly: the closed
-form adds up counts times costs, and the simulator does the operations in random order, with the same mean number of each.
+Why this shape: counts know no time, operations know no program, and only `model` knows both. In a
+superstep, a processor does a few operations in an order that is drawn once, or makes one choice
+among many repeatedly: the closed form adds up counts times costs, and the simulator does the
+operations in random order, with the same mean number of each.
 """
 
 PROGRAMS = {
@@ -30,4 +32,6 @@ PROGRAMS = {
     "newton/blocks": "slipstick_workloads.scheduling.newton:BLOCKS",
     "sequences/matching": "slipstick_workloads.scheduling.matching:MATCHING",
 }
-"""Where each program is defined: those of this package and of the modules beside it, but the billiards."""
+"""Where each program is defined: those of this package and of the modules beside it, but the
+billiards.
+"""

@@ -1,20 +1,23 @@
-"""An application as a model: the counts of each processor between two barriers, times the cost of each operation.
+"""An application as a model: the counts of each processor between two barriers, times the cost of
+each operation.
 
-T = sum over phases of (max over processors of busy + fault + empty + collection + lock + sigio, and the barrier). Idle
-time is the rest until the slowest processor arrives. Service for others is booked at the server (sigio), and its time
-inside the requester's fault is not subtracted. The barrier is the best case: its manager arrives first.
+T = sum over phases of (max over processors of busy + fault + empty + collection + lock + sigio, and
+the barrier). Idle time is the rest until the slowest processor arrives. Service for others is
+booked at the server (sigio), and its time inside the requester's fault is not subtracted. The
+barrier is the best case: its manager arrives first.
 
 Approximations:
 
 - Operations of one class cost the same, at their mean size.
 - A processor that reacquires a lock that it held last pays nothing.
-- A request for a lock that is held waits for the whole sections of all processors ahead, also of the one in progress; a
-  prefetched lock too, since a prefetch does not make the others faster.
-- The remote delays are given as measured, waiting for handlers included. The other methods predict that waiting; give
-  them the delays without it (`machine.dvsm.serve_delay` as `page_delay`).
+- A request for a lock that is held waits for the whole sections of all processors ahead, also of
+  the one in progress; a prefetched lock too, since a prefetch does not make the others faster.
+- The remote delays are given as measured, waiting for handlers included. The other methods predict
+  that waiting; give them the delays without it (`machine.dvsm.serve_delay` as `page_delay`).
 
-Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the application model;
-benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py compare it with the paper's times.
+Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, section on the application
+model; benchmarks/dvsm_calibration.py and tests/workloads/application/test_paper.py compare it with
+the paper's times.
 """
 
 from __future__ import annotations
@@ -35,15 +38,25 @@ from slipstick.model.machine import Machine
 from slipstick.model.system import Model, superstep_model
 from slipstick.program.program import Input, InputValue, InputValues, Program, one
 from slipstick_workloads import START
-from slipstick_workloads.application.operations import OperationClasses, Operations, by_key, key_of, relabelled
+from slipstick_workloads.application.operations import (
+    OperationClasses,
+    Operations,
+    by_key,
+    key_of,
+    relabelled,
+)
 from slipstick_workloads.counts import CountedPhase, Counts, ProcessorTally
 from slipstick_workloads.dvsm.operations import software
 
 FEW = 64
-"""Operations of a processor in a phase that are laid out one by one; more are drawn at random, with the same mean."""
+"""Operations of a processor in a phase that are laid out one by one; more are drawn at random,
+with the same mean.
+"""
 
 
-def application(machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application") -> Model:
+def application(
+    machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application"
+) -> Model:
     """Build the model of a program from counts and costs.
 
     Parameters
@@ -57,36 +70,48 @@ def application(machine: Machine, counts: Counts, inputs: InputValues, name: str
     ------
     ModelError : the machine has no costs of such software, or nothing is counted
     """
-    return _application(machine, _Counted(counts), *(inputs.get(each.name) for each in COMMON), name)
+    return _application(
+        machine, _Counted(counts), *(inputs.get(each.name) for each in COMMON), name
+    )
 
 
-def sample(machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application") -> Model:
+def sample(
+    machine: Machine, counts: Counts, inputs: InputValues, name: str = "dvsm/application"
+) -> Model:
     """Build a small model with one operation of each kind that is counted; see `application`.
 
-    Its values and parameters are among those of the whole, and it can be built where the whole can, since all operations of
-    a kind differ in numbers only.
+    Its values and parameters are among those of the whole, and it can be built where the whole can,
+    since all operations of a kind differ in numbers only.
     """
     _need_work(counts)
     return application(machine, _one_of_each(_Counted(counts)), inputs, name)
 
 
 _SAMPLES: dict[Hashable, Counts] = {}
-"""Counts by the kinds of operations in them: those with the same kinds give models of the same names and parameters."""
+"""Counts by the kinds of operations in them: those with the same kinds give models of the same
+names and parameters.
+"""
 
 
 @lru_cache(maxsize=128)
 def _one_of_each(counted: _Counted) -> Counts:
-    """Give counts of one processor in one phase, with the first of each kind that any processor has."""
+    """Return counts of one processor in one phase, with the first of each kind that any processor
+    has.
+    """
     counts = counted.counts.without(START)
     tallies = [tally for phase in counts.phases for tally in phase.tallies]
     kept: dict[str, Any] = {}
     for name in (each.name for each in fields(ProcessorTally)):
         found = [value for tally in tallies if (value := getattr(tally, name))]
         if found:
-            each_key = isinstance(found[0], dict) and {key: n for each in found for key, n in each.items()}
+            each_key = isinstance(found[0], dict) and {
+                key: n for each in found for key, n in each.items()
+            }
             kept[name] = type(found[0])(each_key) if each_key else found[0]
     for name in {"faults", "collected"} & kept.keys():
-        kept[name] = Counter(dict(kept[name].most_common(1)))  # their sizes differ, and nothing else
+        kept[name] = Counter(
+            dict(kept[name].most_common(1))
+        )  # their sizes differ, and nothing else
     made = replace(counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**kept),)),))
     ahead = made.total("diffs_made") > made.total(
         "served_diffs"
@@ -97,10 +122,12 @@ def _one_of_each(counted: _Counted) -> Counts:
 
 
 def _need_work(counts: Counts) -> Counts:
-    """Give the counts that time follows from, without a start-up; refuse counts without work."""
+    """Return the counts that time follows from, without a start-up; refuse counts without work."""
     measured = counts.without(START)
     if not measured.phases or not measured.total("work"):
-        raise ModelError(f"the counts of {counts.program} hold no work after {START}; no time follows from them")
+        raise ModelError(
+            f"the counts of {counts.program} hold no work after {START}; no time follows from them"
+        )
     return measured
 
 
@@ -118,7 +145,7 @@ class _Counted:
 
 
 def check_sequential(sequential: InputValue | None, name: str) -> InputValue:
-    """Give the time on one processor; refuse an application without it."""
+    """Return the time on one processor; refuse an application without it."""
     if sequential is None:
         raise ModelError(f"{name} needs sequential: the time of the program on one processor")
     return sequential
@@ -127,7 +154,12 @@ def check_sequential(sequential: InputValue | None, name: str) -> InputValue:
 # A study builds one program on one machine many times, changing only a technology.
 @lru_cache(maxsize=32)
 def _application(
-    machine: Machine, counted: _Counted, sequential: InputValue | None, faults: InputValue, locks: InputValue, name: str
+    machine: Machine,
+    counted: _Counted,
+    sequential: InputValue | None,
+    faults: InputValue,
+    locks: InputValue,
+    name: str,
 ) -> Model:
     sequential = check_sequential(sequential, name)
     measured = _need_work(counted.counts)
@@ -135,7 +167,9 @@ def _application(
     made = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
     classes = OperationClasses(measured)
     sizes = {f"bytes[{kind.replace(' ', '-')}]": classes.message(kind) for kind in classes.kinds}
-    return replace(made, counted={"work": float(measured.total("work")) / measured.processors, **sizes})
+    return replace(
+        made, counted={"work": float(measured.total("work")) / measured.processors, **sizes}
+    )
 
 
 class _Supersteps:
@@ -145,14 +179,26 @@ class _Supersteps:
         self.machine, self.counts = machine, counts
         self.operations = Operations(machine, OperationClasses(counts))
         self.unit = one(inputs, "sequential") / float(counts.total("work"))
-        made, early, locked = self.operations, one(inputs, "prefetched_faults"), one(inputs, "prefetched_locks")
-        self.fault = cache(lambda key: choose((1 - early, made.fault(key)), (early, made.prefetch(key))))
-        self.lock = cache(lambda hops: choose((1 - locked, made.acquire(hops)), (locked, made.prefetched_lock)))
+        made, early, locked = (
+            self.operations,
+            one(inputs, "prefetched_faults"),
+            one(inputs, "prefetched_locks"),
+        )
+        self.fault = cache(
+            lambda key: choose((1 - early, made.fault(key)), (early, made.prefetch(key)))
+        )
+        self.lock = cache(
+            lambda hops: choose((1 - locked, made.acquire(hops)), (locked, made.prefetched_lock))
+        )
         self.barrier = made.barrier(counts.processors) if counts.processors > 1 else then()
-        self.notices = {name: (made.notice(name), made.invalidated(name)) for name in ("lock", "barrier")}
+        self.notices = {
+            name: (made.notice(name), made.invalidated(name)) for name in ("lock", "barrier")
+        }
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
-        """Give for each phase the repetitions, the operations of each processor, and the barrier."""
+        """Yield for each phase the repetitions, the operations of each processor, and the
+        barrier.
+        """
         for number, phase in enumerate(self.counts.phases, 1):
             lines = [
                 self._line(tally, phase.repeat, f"work.{number}.{index}", index == 0)
@@ -161,14 +207,18 @@ class _Supersteps:
             yield phase.repeat, lines, self._barrier(phase)
 
     def _line(self, tally: ProcessorTally, rounds: int, name: str, manager: bool) -> Activity:
-        """Mix the operations of a processor in a phase; of one round, if several rounds are added up."""
+        """Mix the operations of a processor in a phase; of one round, if several rounds are
+        added up.
+        """
         made = [*self._own(tally), *self._for_others(tally)]
         if manager:
             made.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
         mix = [(number / rounds, body) for number, body in made if number]
         total = sum(number for number, _ in mix)
         busy, slices = self.unit * (tally.work / rounds), max(1, ceil(total))
-        work = software(self.machine, busy / slices, name=name, component="busy", technology="application")
+        work = software(
+            self.machine, busy / slices, name=name, component="busy", technology="application"
+        )
         # Signals interrupt work, so it does not hold the processor against requests.
         work = relabelled(work, "", queues=False)
         after = [repeat(number / rounds, body) for number, body in self._upkeep(tally) if number]
@@ -180,11 +230,13 @@ class _Supersteps:
         return Then((repeat(slices, work >> repeat(total / slices, any_of)), *after))
 
     def _own(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Give the operations that the processor needs itself."""
+        """Yield the operations that the processor needs itself."""
         made = self.operations
         yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
         yield from ((number, made.collect(key)) for key, number in by_key(tally.collected).items())
-        yield from ((number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops)
+        yield from (
+            (number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops
+        )
         yield tally.ahead, made.queued
         yield tally.ahead_faults, made.queued_fault
         yield tally.empty, made.empty
@@ -192,15 +244,20 @@ class _Supersteps:
         yield tally.twins, made.twin
 
     def _upkeep(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Give the small operations that write notices cause."""
+        """Yield the small operations that write notices cause."""
         made = self.operations
-        yield max(0.0, tally.diffs_made - made.classes.made_when_served * tally.served_diffs), made.diffed
+        yield (
+            max(0.0, tally.diffs_made - made.classes.made_when_served * tally.served_diffs),
+            made.diffed,
+        )
         part = _at_locks(tally)
-        for number, body in zip((tally.notices, tally.invalidated), self.notices["lock"], strict=True):
+        for number, body in zip(
+            (tally.notices, tally.invalidated), self.notices["lock"], strict=True
+        ):
             yield part * number, body
 
     def _for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
-        """Give the requests of other processors that the processor serves."""
+        """Yield the requests of other processors that the processor serves."""
         made = self.operations
         number, size = tally.sent.get("diffs", (0, 0))
         if number:
@@ -210,7 +267,9 @@ class _Supersteps:
         yield tally.granted, made.grant
 
     def _barrier(self, phase: CountedPhase) -> Activity:
-        """Give the barrier of a phase, one more for a garbage collection, with the mean time of its notices."""
+        """Return the barrier of a phase, one more for a garbage collection, with the mean time of
+        its notices.
+        """
         if self.counts.processors == 1:
             return self.barrier
         rounds = phase.repeat * self.counts.processors
@@ -218,7 +277,9 @@ class _Supersteps:
         notices = sum((1 - _at_locks(each)) * each.notices for each in phase.tallies) / rounds
         pages = sum((1 - _at_locks(each)) * each.invalidated for each in phase.tallies) / rounds
         told, invalidated = self.notices["barrier"]
-        barrier = then(repeat(1 + collections, self.barrier), repeat(notices, told), repeat(pages, invalidated))
+        barrier = then(
+            repeat(1 + collections, self.barrier), repeat(notices, told), repeat(pages, invalidated)
+        )
         return relabelled(barrier, "", queues=False)
 
 
@@ -230,22 +291,44 @@ def _shuffled(work: Activity, mix: list[tuple[float, Activity]], name: str) -> I
 
 
 def _at_locks(tally: ProcessorTally) -> float:
-    """Give the part of a processor's notices that came with locks, estimated by the bytes of the messages with notices."""
+    """Return the part of a processor's notices that came with locks, estimated by the bytes of the
+    messages with notices.
+    """
     locks, barriers = (tally.received.get(kind, (0, 0))[1] for kind in ("lock reply", "leave"))
     return locks / (locks + barriers) if locks else 0.0
 
 
 COMMON = (
     Input(
-        "sequential", TIME, "time of the program on one processor, without distributed shared memory", None, least=1e-9
+        "sequential",
+        TIME,
+        "time of the program on one processor, without distributed shared memory",
+        None,
+        least=1e-9,
     ),
-    Input("prefetched_faults", COUNT, "part of the faults whose diffs are prefetched", 0.0, most=1.0, shapes=False),
-    Input("prefetched_locks", COUNT, "part of the locks that are prefetched", 0.0, most=1.0, shapes=False),
+    Input(
+        "prefetched_faults",
+        COUNT,
+        "part of the faults whose diffs are prefetched",
+        0.0,
+        most=1.0,
+        shapes=False,
+    ),
+    Input(
+        "prefetched_locks",
+        COUNT,
+        "part of the locks that are prefetched",
+        0.0,
+        most=1.0,
+        shapes=False,
+    ),
 )
 """Inputs of every application beside its counts."""
 
 
-def _from_counts(make: Callable[[Machine, Counts, InputValues], Model]) -> Callable[[Machine, InputValues], Model]:
+def _from_counts(
+    make: Callable[[Machine, Counts, InputValues], Model],
+) -> Callable[[Machine, InputValues], Model]:
     def build(machine: Machine, inputs: InputValues) -> Model:
         counts = inputs["counts"]
         assert isinstance(counts, Counts)

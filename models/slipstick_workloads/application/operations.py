@@ -1,8 +1,9 @@
-"""Operations of an application: counts sorted into classes of equal size, and the cost of each class as an activity.
+"""Operations of an application: counts sorted into classes of equal size, and the cost of each
+class as an activity.
 
-Faults, empty misses, acquisitions and barriers are those of `slipstick_workloads.dvsm.operations`. Here are the
-operations that they leave to other processors, and those without messages: serving requests, twins, diffs, notices, and
-prefetching.
+Faults, empty misses, acquisitions and barriers are those of `slipstick_workloads.dvsm.operations`.
+Here are the operations that they leave to other processors, and those without messages: serving
+requests, twins, diffs, notices, and prefetching.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from slipstick.model.activity import Activity, Step, mapped, repeat, then
 from slipstick.model.machine import Machine
 from slipstick.program.program import InputValues
 from slipstick_workloads.counts import Counts, ProcessorTally
-from slipstick_workloads.dvsm.operations import Endpoint, barrier_slave, diff_request, lock, page_fault
+from slipstick_workloads.dvsm.operations import (
+    Endpoint,
+    barrier_slave,
+    diff_request,
+    lock,
+    page_fault,
+)
 
 Key = tuple[int, int]
 """Number of parts, and number of binary digits of the bytes of one part."""
@@ -59,7 +66,10 @@ class OperationClasses:
                     key = key_of(parts, size)
                     before, carried = found.get(key, (0, 0))
                     found[key] = before + number * parts, carried + number * size
-        return {key: OperationClass(key[0], carried / number) for key, (number, carried) in sorted(found.items())}
+        return {
+            key: OperationClass(key[0], carried / number)
+            for key, (number, carried) in sorted(found.items())
+        }
 
     @cached_property
     def served(self) -> dict[Key, OperationClass]:
@@ -71,7 +81,10 @@ class OperationClasses:
                 key = key_of(1, size // number)
                 before, carried = found.get(key, (0, 0))
                 found[key] = before + number, carried + size
-        return {key: OperationClass(1, carried / number) for key, (number, carried) in sorted(found.items())}
+        return {
+            key: OperationClass(1, carried / number)
+            for key, (number, carried) in sorted(found.items())
+        }
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -79,7 +92,7 @@ class OperationClasses:
         return list(dict.fromkeys(kind for tally in self._tallies() for kind in tally.sent))
 
     def message(self, kind: str) -> float:
-        """Give the mean size of a kind of message; 0 if there are none [B]."""
+        """Return the mean size of a kind of message; 0 if there are none [B]."""
         pairs = [tally.sent.get(kind, (0, 0)) for tally in self._tallies()]
         number = sum(number for number, _ in pairs)
         return sum(size for _, size in pairs) / number if number else 0.0
@@ -96,7 +109,9 @@ class OperationClasses:
 
 
 def key_of(parts: int, size: int) -> Key:
-    """Give the class of an exchange: its parts, and the power of two above the size of a part's reply."""
+    """Return the class of an exchange: its parts, and the power of two above the size of a part's
+    reply.
+    """
     return parts, (size // parts).bit_length()
 
 
@@ -128,7 +143,8 @@ class Operations:
     def __init__(self, machine: Machine, classes: OperationClasses) -> None:
         if machine.dvsm is None:
             raise ModelError(
-                f"{machine.name} has no costs of a distributed virtual shared memory; give its spec a section dvsm"
+                f"{machine.name} has no costs of a distributed virtual shared memory; give its spec"
+                " a section dvsm"
             )
         self.machine, self.dvsm, self.classes = machine, machine.dvsm, classes
         self.page = Number(float(classes.counts.page), BYTES)
@@ -151,7 +167,9 @@ class Operations:
     @cached_property
     def prefetched_lock(self) -> Activity:
         """Prefetch a lock: send the request without waiting for the lock."""
-        return relabelled(Endpoint(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock.")
+        return relabelled(
+            Endpoint(self.machine, "lock").handle("send", LOCK_REQUEST), "prefetched-lock."
+        )
 
     @cached_property
     def queued(self) -> Activity:
@@ -161,7 +179,9 @@ class Operations:
 
     @cached_property
     def queued_fault(self) -> Activity:
-        """Wait for a fault of a processor ahead in a lock's queue; of one part, for data that migrates has one holder."""
+        """Wait for a fault of a processor ahead in a lock's queue; of one part, for data that
+        migrates has one holder.
+        """
         number, carried = self.classes.counts.faults_by_parts().get(1, (0, 0))
         section = self._request(OperationClass(1, carried / number)) if number else self.empty
         return relabelled(section, "queued-fault.", component="queue", queues=False)
@@ -170,7 +190,9 @@ class Operations:
     def trap(self) -> Activity:
         """Handle the first write to a protected page."""
         here = Endpoint(self.machine, "fault")
-        return relabelled(here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap.")
+        return relabelled(
+            here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap."
+        )
 
     @cached_property
     def twin(self) -> Activity:
@@ -207,7 +229,9 @@ class Operations:
 
     @cached_property
     def arrival(self) -> Activity:
-        """Receive the message of a processor that arrives at a barrier before the last one, as its manager."""
+        """Receive the message of a processor that arrives at a barrier before the last one, as
+        its manager.
+        """
         here = Endpoint(self.machine, "sigio")
         made = here.interrupted() >> here.handle("receive", self._message("arrive"))
         return relabelled(made, "arrival.", queues=False)
@@ -218,7 +242,9 @@ class Operations:
         sizes = {"arrive": self._message("arrive"), "release": self._message("leave")}
         times = ("notices", "merge", "invalidate", "send_call", "release_call", "receive_call")
         count = Number(float(processors), COUNT)
-        made = barrier_slave(self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)})
+        made = barrier_slave(
+            self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)}
+        )
         return relabelled(made, "barrier.", queues=False)
 
     def _fault(self, each: OperationClass, component: str, key: Key) -> Activity:
@@ -228,7 +254,7 @@ class Operations:
         return diff_request(self.machine, self._costs(each))
 
     def _costs(self, each: OperationClass) -> InputValues:
-        """Give the inputs of a diff request."""
+        """Return the inputs of a diff request."""
         dvsm, parts, reply = self.dvsm, Number(float(each.parts)), Number(each.size, BYTES)
         return {
             "parts": parts,
@@ -244,7 +270,9 @@ class Operations:
 
     @property
     def _making(self) -> Expr:
-        """Give the computing time of the handler for a request for diffs, including those that it makes."""
+        """Return the computing time of the handler for a request for diffs, including those that
+        it makes.
+        """
         return self.dvsm.serve + self.classes.made_when_served * self.diff
 
     def _prefetch(self, each: OperationClass, key: Key) -> Activity:
@@ -276,10 +304,16 @@ class Operations:
 
     def _serve(self, each: OperationClass, key: Key) -> Activity:
         name = f"serve-{_named(key)}."
-        return self._served(name, REQUEST, Number(each.size, BYTES), self._making, self.dvsm.serve_call)
+        return self._served(
+            name, REQUEST, Number(each.size, BYTES), self._making, self.dvsm.serve_call
+        )
 
-    def _served(self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None) -> Activity:
-        """Serve a request, as delays of the server; the requester's model has the same service at the server's processor."""
+    def _served(
+        self, prefix: str, request: Expr, reply: Expr, compute: Expr, call: Expr | None = None
+    ) -> Activity:
+        """Serve a request, as delays of the server; the requester's model has the same service
+        at the server's processor.
+        """
         here = Endpoint(self.machine, "sigio")
         made = then(
             here.interrupted(),
@@ -295,7 +329,9 @@ class Operations:
     @property
     def _grant_received(self) -> Activity:
         here = Endpoint(self.machine, "lock")
-        return here.handle("grant.send", self._lock_reply) >> here.handle("grant.receive", self._lock_reply)
+        return here.handle("grant.send", self._lock_reply) >> here.handle(
+            "grant.receive", self._lock_reply
+        )
 
     @property
     def _lock_reply(self) -> Expr:
@@ -310,8 +346,11 @@ def _named(key: Key) -> str:
     return f"{key[0]}x{1 << key[1]}"
 
 
-def relabelled(activity: Activity, prefix: str, component: str | None = None, queues: bool = True) -> Activity:
-    """Prefix the names of the steps and pipelines of a tree, so that one model may hold several such trees.
+def relabelled(
+    activity: Activity, prefix: str, component: str | None = None, queues: bool = True
+) -> Activity:
+    """Prefix the names of the steps and pipelines of a tree, so that one model may hold several
+    such trees.
 
     Parameters
     ----------

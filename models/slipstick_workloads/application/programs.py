@@ -23,19 +23,32 @@ _COLLECT_ABOVE = 4 * 2.0**20
 COLLECT = Input(
     "collect",
     BYTES,
-    "memory of a processor's diffs, twins and notices that starts a garbage collection; taken within 1 to 16 MiB",
+    "memory of a processor's diffs, twins and notices that starts a garbage collection; taken"
+    " within 1 to 16 MiB",
     _COLLECT_ABOVE,
     least=2.0**10,
     whole=True,
 )
 PROCESSORS = Input(
-    "processors", COUNT, "processors that run the program", "machine.processors.count", least=1, most=4096, whole=True
+    "processors",
+    COUNT,
+    "processors that run the program",
+    "machine.processors.count",
+    least=1,
+    most=4096,
+    whole=True,
 )
-PAGE = Input("page", BYTES, "size of a page", "machine.memory.page", least=8, most=2.0**22, whole=True)
+PAGE = Input(
+    "page", BYTES, "size of a page", "machine.memory.page", least=8, most=2.0**22, whole=True
+)
 
 
 def _counted_program(
-    name: str, title: str, generator: str, seconds: Callable[[Mapping[str, float]], float], *parameters: Input
+    name: str,
+    title: str,
+    generator: str,
+    seconds: Callable[[Mapping[str, float]], float],
+    *parameters: Input,
 ) -> CountedProgram:
     """Describe a program whose accesses are generated.
 
@@ -44,8 +57,9 @@ def _counted_program(
     name : after ``dvsm/``
     title : one line
     generator : module and function in `slipstick_workloads.sharing` that gives the accesses
-    seconds : of processor time that it takes, roughly, as measured at the defaults and at four times the size; the terms
-        in the processors, which the protocol takes, with small sizes on 64 to 512 of them
+    seconds : of processor time that it takes, roughly, as measured at the defaults and at four
+        times the size; the terms in the processors, which the protocol takes, with small sizes on
+        64 to 512 of them
     parameters : of that function
     """
     parameters = (*parameters, COLLECT)
@@ -56,15 +70,22 @@ def _counted_program(
             if each not in known:
                 raise UnknownNameError(f"parameter of {name}", each, list(known))
             checked_input(known[each], value)
-        sizes = {each.name: each.default for each in parameters if isinstance(each.default, int | float)}
+        sizes = {
+            each.name: each.default for each in parameters if isinstance(each.default, int | float)
+        }
         whole = seconds({PROCESSORS.name: 8.0, **sizes, **given})
-        check_cost("counting", whole, f"counting {name} takes {whole:,.0f} s", "take a smaller size")
+        check_cost(
+            "counting", whole, f"counting {name} takes {whole:,.0f} s", "take a smaller size"
+        )
         return _count(generator, tuple(sorted(given.items())))
 
     def build(machine: Machine, inputs: InputValues) -> Model:
         check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long
         sizes = {each.name: number(inputs, each.name) for each in parameters}
-        shape = {"processors": number(inputs, "processors"), "page": number({"page": machine.page}, "page")}
+        shape = {
+            "processors": number(inputs, "processors"),
+            "page": number({"page": machine.page}, "page"),
+        }
         return application(machine, count(**sizes, **shape), inputs, f"dvsm/{name}")
 
     inputs = (*parameters, PROCESSORS, *COMMON)
@@ -73,7 +94,9 @@ def _counted_program(
 
 @lru_cache(maxsize=32)
 def _count(generator: str, given: tuple[tuple[str, float], ...]) -> Counts:
-    """Run a program through the protocol, with lazy release and several writers for a page; keep its counts compact."""
+    """Run a program through the protocol, with lazy release and several writers for a page; keep
+    its counts compact.
+    """
     # These need NumPy, which the description of a program does not.
     from slipstick_workloads.release_consistency.compact import compact
     from slipstick_workloads.release_consistency.protocol import Protocol
@@ -86,7 +109,9 @@ def _count(generator: str, given: tuple[tuple[str, float], ...]) -> Counts:
     return compact(run(generate(**sizes), protocol))
 
 
-def _whole(name: str, meaning: str, default: float, least: float = 1.0, most: float = LARGEST) -> Input:
+def _whole(
+    name: str, meaning: str, default: float, least: float = 1.0, most: float = LARGEST
+) -> Input:
     return Input(name, COUNT, meaning, default, least=least, most=most, whole=True)
 
 
@@ -94,21 +119,26 @@ def _message(default: float, work: str) -> Input:
     return Input(
         "message",
         COUNT,
-        f"{work} in the time of a message, for the clock that orders requests for locks; 0.7 ms on the machine of the "
-        f"paper, taken within a quarter and four times as much",
+        f"{work} in the time of a message, for the clock that orders requests for locks; 0.7 ms on"
+        " the machine of the paper, taken within a quarter and four times as much",
         default,
     )
 
 
-# What the paper does not print is a default here, and its meaning has the range that studies take for it.
+# What the paper does not print is a default here, and its meaning has the range that studies take
+# for it.
 SOR = _counted_program(
     "sor",
     "SOR: red-black over-relaxation; neighbours share rows",
     "sor:sor",
-    lambda n: 1.5e-5 * n["rows"] * n["iterations"] + 6.5e-6 * n["processors"] ** 2 * n["iterations"],
+    lambda n: (
+        1.5e-5 * n["rows"] * n["iterations"] + 6.5e-6 * n["processors"] ** 2 * n["iterations"]
+    ),
     _whole("rows", "rows of the grid", 2000.0, 3.0),
     _whole("columns", "doubles in a row; half of them red", 1000.0, 2.0),
-    _whole("iterations", "iterations, each of a red and a black half sweep; taken within 5 to 20", 10.0),
+    _whole(
+        "iterations", "iterations, each of a red and a black half sweep; taken within 5 to 20", 10.0
+    ),
 )
 IS = _counted_program(
     "is",
@@ -117,7 +147,11 @@ IS = _counted_program(
     lambda n: (4e-8 * n["keys"] + 1e-7 * n["processors"] ** 3) * n["iterations"],
     _whole("keys", "keys to rank; taken within 2^18 to 2^22", 2.0**20, most=2.0**26),
     _whole("buckets", "buckets that keys are counted into", 512.0),
-    _whole("iterations", "iterations, each of a counting and a ranking phase; taken within 5 to 20", 10.0),
+    _whole(
+        "iterations",
+        "iterations, each of a counting and a ranking phase; taken within 5 to 20",
+        10.0,
+    ),
     _whole("seed", "seed of the keys", 1.0, 0.0, 2.0**31),
     _message(2500.0, "keys counted"),
 )
@@ -130,7 +164,12 @@ BARNES = _counted_program(
         + 1.5e-5 * n["steps"] * n["processors"] ** 2
     ),
     _whole("bodies", "bodies in Plummer's sphere", 16384.0, 2.0, 2.0**20),
-    Input("tolerance", COUNT, "a cell is opened unless its side is less than this part of its distance", 0.57),
+    Input(
+        "tolerance",
+        COUNT,
+        "a cell is opened unless its side is less than this part of its distance",
+        0.57,
+    ),
     _whole("steps", "time steps", 4.0),
     _whole("seed", "seed of the bodies", 1.0, 0.0, 2.0**31),
 )
@@ -142,7 +181,11 @@ SPHERE = _counted_program(
     _whole("pitch", "cells in a right angle", 32.0, most=1024.0),
     _whole("steps", "time steps", 24.0),
     _whole("sweeps", "sweeps of the solver in each step; taken within 5 to 20", 10.0),
-    _whole("locks", "row k of the solution is updated under lock k modulo this; taken within 4 to 64", 17.0),
+    _whole(
+        "locks",
+        "row k of the solution is updated under lock k modulo this; taken within 4 to 64",
+        17.0,
+    ),
     _message(27.0, "cells computed"),
 )
 WATER = _counted_program(
@@ -164,6 +207,10 @@ RAYTRACE = _counted_program(
     _whole("generations", "generations of balls on balls", 4.0, 0.0, 8.0),
     _whole("job_across", "pixels of a job across; taken within 8 to 32", 16.0),
     _whole("job_down", "pixels of a job down", 2.0),
-    _whole("numbered_at_once", "primary rays that get their numbers together; taken within 1 to 64", 8.0),
+    _whole(
+        "numbered_at_once",
+        "primary rays that get their numbers together; taken within 1 to 64",
+        8.0,
+    ),
     _message(50.0, "balls tested"),
 )

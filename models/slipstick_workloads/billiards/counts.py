@@ -1,16 +1,19 @@
-"""Counts of the simulated balls: parallelism of a step, length of the queue, additions and removals.
+"""Counts of the simulated balls: parallelism of a step, length of the queue, additions and
+removals.
 
-The dependency rule says which collisions N processors may execute at once. A step takes the N earliest collisions of
-the queue. One depends on an earlier one if they share a ball (overlap), or if the earlier one leads to a new collision
-that comes first (early recollision). If the k-th is the first that depends on another, k - 1 are executed, and the state
-is that of the sequential program after k - 1 collisions.
+The dependency rule says which collisions N processors may execute at once. A step takes the N
+earliest collisions of the queue. One depends on an earlier one if they share a ball (overlap), or
+if the earlier one leads to a new collision that comes first (early recollision). If the k-th is the
+first that depends on another, k - 1 are executed, and the state is that of the sequential program
+after k - 1 collisions.
 
-So a step continues until the sequential program would execute a collision that was queued within the step. Overlap needs
-no rule of its own: if a ball is about to be hit from both sides, the first hit makes it, or the ball that hit it, collide
-with the other side sooner than planned, and that new collision ends the step before the overlap does. (Masses are equal;
-a wall has the same effect.)
+So a step continues until the sequential program would execute a collision that was queued within
+the step. Overlap needs no rule of its own: if a ball is about to be hit from both sides, the first
+hit makes it, or the ball that hit it, collide with the other side sooner than planned, and that new
+collision ends the step before the overlap does. (Masses are equal; a wall has the same effect.)
 
-Source: Scale-Graph, IEEE TSE 1997, section 5.2. It calls k the largest processor of a dependency; read as the first here.
+Source: Scale-Graph, IEEE TSE 1997, section 5.2. It calls k the largest processor of a dependency;
+read as the first here.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ def first_dependent(causes: Sequence[int]) -> list[int]:
 
     Parameters
     ----------
-    causes : for each collision, in order, the number of the collision after which it was queued; -1 at the start
+    causes : for each collision, in order, the number of the collision after which it was queued; -1
+        at the start
 
     >>> first_dependent([-1, -1, 0, 1])
     [2, 3, 4, 4]
@@ -44,7 +48,7 @@ def first_dependent(causes: Sequence[int]) -> list[int]:
 
 
 def executed(dependent: Sequence[int], processors: int) -> list[int]:
-    """Give how many collisions each parallel step executes.
+    """Return how many collisions each parallel step executes.
 
     Parameters
     ----------
@@ -63,7 +67,9 @@ def executed(dependent: Sequence[int], processors: int) -> list[int]:
 
 
 LAPS = 10
-"""Collisions of each ball in a run; then balls are placed again, so that results for few balls do not depend on one start."""
+"""Collisions of each ball in a run; then balls are placed again, so that results for few balls
+do not depend on one start.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,8 @@ class CollisionCounts:
     ----------
     queued : collisions in the queue at the start of a run [1]
     searched_first : bins and collisions passed to queue all of them [1]
-    added, searched, removed : by one collision, its own removal included; searched, as by `CollisionQueue` [1]
+    added, searched, removed : by one collision, its own removal included; searched, as by
+        `CollisionQueue` [1]
     dependent : of each run, see `first_dependent`
     """
 
@@ -86,7 +93,7 @@ class CollisionCounts:
     dependent: tuple[tuple[int, ...], ...]
 
     def parallelism(self, processors: int) -> float:
-        """Give the mean number of collisions that a step of N processors executes [1]."""
+        """Return the mean number of collisions that a step of N processors executes [1]."""
         steps = [len(executed(each, processors)) for each in self.dependent]
         return sum(map(len, self.dependent)) / sum(steps)
 
@@ -106,7 +113,10 @@ def observe(balls: int, collisions: int, seed: int, width: float = 0.1) -> Colli
     1.0
     """
     each = min(LAPS * balls, collisions)
-    runs = [_observed(BilliardSimulation(uniform(balls, seed, n), width), each) for n in range(-(-collisions // each))]
+    runs = [
+        _observed(BilliardSimulation(uniform(balls, seed, n), width), each)
+        for n in range(-(-collisions // each))
+    ]
     per_run, per_collision = 1 / len(runs), 1 / (len(runs) * each)
     return CollisionCounts(
         queued=sum(run.queued for run in runs) * per_run,
@@ -124,4 +134,6 @@ def _observed(run: BilliardSimulation, collisions: int) -> CollisionCounts:
     queued, searched = queue.added, queue.searched
     causes = [run.step().cause for _ in range(collisions)]
     dependent = (tuple(first_dependent(causes)),)
-    return CollisionCounts(queued, searched, queue.added - queued, queue.searched - searched, queue.removed, dependent)
+    return CollisionCounts(
+        queued, searched, queue.added - queued, queue.searched - searched, queue.removed, dependent
+    )

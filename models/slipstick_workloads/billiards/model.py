@@ -1,28 +1,31 @@
 """The parallel program of the billiard balls on a machine with shared memory.
 
-Setup: each processor computes the times-to-collision of its share of the balls and queues them. Then follow steps:
+Setup: each processor computes the times-to-collision of its share of the balls and queues them.
+Then follow steps:
 
-- Each processor takes one of the N earliest collisions and compares it with those of all the others: accesses to
-  data that others wrote (`check`).
-- The first k - 1 processors execute theirs, on average P of N as the simulation counts it; the others are idle. Execution
-  takes the sequential program's time (`busy`), fetches of data that another processor wrote last (`memory`), and the
-  locks of the bins (`lock`).
+- Each processor takes one of the N earliest collisions and compares it with those of all the
+  others: accesses to data that others wrote (`check`).
+- The first k - 1 processors execute theirs, on average P of N as the simulation counts it; the
+  others are idle. Execution takes the sequential program's time (`busy`), fetches of data that
+  another processor wrote last (`memory`), and the locks of the bins (`lock`).
 - All wait at a barrier.
 
-One processor alone runs the sequential program: no comparison, no locks, no barrier, no fetches. So `busy` is W t_c / N
-on any number of processors, the rest is the average latency L of equation 3, and of its sources (equation 5) ML is
-`memory`, IT `idle`, and PT `check`, `lock` and `barrier`.
+One processor alone runs the sequential program: no comparison, no locks, no barrier, no fetches. So
+`busy` is W t_c / N on any number of processors, the rest is the average latency L of equation 3,
+and of its sources (equation 5) ML is `memory`, IT `idle`, and PT `check`, `lock` and `barrier`.
 
-To add a collision is to search its place in the queue's time bins: the simulation counts the bins and collisions passed,
-more of them among more balls. The width of a bin is not printed.
+To add a collision is to search its place in the queue's time bins: the simulation counts the bins
+and collisions passed, more of them among more balls. The width of a bin is not printed.
 
-With `touches`, what computing takes holds the accesses to the processor's own cache: as many as `misses` for each addition and
-execution, and one for each bin or collision passed, booked to `access` as useful time; and each ball's lines are fetched once in the setup.
+With `touches`, what computing takes holds the accesses to the processor's own cache: as many as
+`misses` for each addition and execution, and one for each bin or collision passed, booked to
+`access` as useful time; and each ball's lines are fetched once in the setup.
 
-Approximations: two processors that need one bin at the same time do not wait for each other. With `locks`, all that take locks
-in a step are taken to request them at the same instant, each a lock at random: of k others k / m request the same of m locks,
-and half of those stand before a processor on average. Requests that come apart wait less; no benchmark measures by how much.
-The processors that execute are drawn anew at each step, though those of low number execute more often.
+Approximations: two processors that need one bin at the same time do not wait for each other. With
+`locks`, all that take locks in a step are taken to request them at the same instant, each a lock at
+random: of k others k / m request the same of m locks, and half of those stand before a processor on
+average. Requests that come apart wait less; no benchmark measures by how much. The processors that
+execute are drawn anew at each step, though those of low number execute more often.
 """
 
 from __future__ import annotations
@@ -33,7 +36,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from slipstick.errors import ModelError
-from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number, maximum, minimum, total, zero
+from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    TIME,
+    Expr,
+    Like,
+    Number,
+    maximum,
+    minimum,
+    total,
+    zero,
+)
 from slipstick.expression.special import exp, raised
 from slipstick.law.symbols import SCALE_GRAPH
 from slipstick.method.closed_form import time
@@ -45,7 +59,9 @@ from slipstick_workloads.billiards.counts import CollisionCounts, observe
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 
 SHARING = 2.1
-"""n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2, m(v) = (1 + v^2) / 2."""
+"""n / j^2 pairs of the first j crossings of n lines that share a line: 2 E[m(v)^2] / E[m(v)]^2,
+m(v) = (1 + v^2) / 2.
+"""
 
 NAME = "billiards/parallel"
 SOURCE = f"{SCALE_GRAPH}, section 5"
@@ -59,24 +75,29 @@ SIZES = tuple(100 * 2**doubled for doubled in range(9))
 _Counting = Callable[[int, int, int, float], CollisionCounts]
 
 SIZES_COLLISIONS = 4000
-"""Collisions of each of these; the searches differ by about 2 % from those of five times as many."""
+"""Collisions of each of these; the searches differ by about 2 % from those of five times as
+many.
+"""
 
 
 def parallel(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: a setup, then as many steps as the collisions need.
 
-    With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the built model: of the first
-    j crossings of n lines with uniform slopes, 2.1 j^2 / n pairs are expected to share a line. Taken as rare and
-    independent, exp(-2.1 j^2 / n) is the probability that a step reaches so far, and P the sum over j up to N. It is within a
-    few percent of the counts, closer for more balls. Searches are counted for 100 to 25,600 balls and taken as a power of
-    their number between two of these, and beyond them. The number of steps is then not a whole number, which the method
-    simulation refuses.
+    With ``parallelism: expected`` nothing is simulated, and balls and steps can be varied in the
+    built model: of the first j crossings of n lines with uniform slopes, 2.1 j^2 / n pairs are
+    expected to share a line. Taken as rare and independent, exp(-2.1 j^2 / n) is the probability
+    that a step reaches so far, and P the sum over j up to N. It is within a few percent of the
+    counts, closer for more balls. Searches are counted for 100 to 25,600 balls and taken as a power
+    of their number between two of these, and beyond them. The number of steps is then not a whole
+    number, which the method simulation refuses.
     """
     return _model(machine, inputs, observe)
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build the program with one of everything that the simulation counts; nothing is simulated. See `parallel`."""
+    """Build the program with one of everything that the simulation counts; nothing is simulated.
+    See `parallel`.
+    """
     once = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, dependent=((1,),))
     return _model(machine, inputs, lambda *given: once)
 
@@ -107,11 +128,15 @@ class _Steps:
 
     def setup(self) -> Activity:
         """Compute a share of the times-to-collision and queue them."""
-        meetings, added = ((count / self.processors) for count in (self.run.balls + 1, self.run.queued))
+        meetings, added = (
+            (count / self.processors) for count in (self.run.balls + 1, self.run.queued)
+        )
         searched = self.run.searched_first / self.processors
         adding = added * self._units("adding") + searched * self._units("searching")
         parts = {"add": adding, "rest": meetings * self._units("meeting")}
-        executed = self._with_overheads("setup", parts, queued=added, fetched=added, passed=searched)
+        executed = self._with_overheads(
+            "setup", parts, queued=added, fetched=added, passed=searched
+        )
         if self.cache is None:
             return executed
         lines = self.run.balls / self.processors * (BALL / self.cache.line)
@@ -120,16 +145,23 @@ class _Steps:
     def step(self) -> Activity:
         """Take a collision, compare it with the others', and execute it or be idle."""
         parts = {
-            "add": self.run.added * self._units("adding") + self.run.searched * self._units("searching"),
+            "add": (
+                self.run.added * self._units("adding")
+                + self.run.searched * self._units("searching")
+            ),
             "remove": self.run.removed * self._units("removing"),
             "rest": self._units("collide") + 3 * self._units("meeting"),
         }
         queued = self.run.added + self.run.removed
-        execute = self._with_overheads("collision", parts, queued=queued, fetched=1.0, passed=self.run.searched)
+        execute = self._with_overheads(
+            "collision", parts, queued=queued, fetched=1.0, passed=self.run.searched
+        )
         if self.processors == 1:
             return execute
         chance = minimum(1.0, self.run.steps / (self.run.rounds * self.processors))
-        waiting = delay(time(execute, closed_model(execute), booked=False), name="idle", component="idle")
+        waiting = delay(
+            time(execute, closed_model(execute), booked=False), name="idle", component="idle"
+        )
         compare = self._fetch("check", (self.processors - 1) * self._units("check"), "check")
         return compare >> choose((chance, execute), (1 - chance, waiting))
 
@@ -140,15 +172,23 @@ class _Steps:
         steps = {part: units * self.machine.step for part, units in parts.items()}
         computing = then()
         if self.cache is not None:
-            touched = self._units("touches") * (fetched * self._units("misses") + passed) * self.cache.hit
+            touched = (
+                self._units("touches") * (fetched * self._units("misses") + passed) * self.cache.hit
+            )
             steps["add"] = maximum(steps["add"] - touched, zero(TIME))
-            computing = delay(touched, name=f"{name}.access", component="access", technology="memory")
-        computing = then(computing, *(delay(each, name=f"{name}.{part}") for part, each in steps.items()))
+            computing = delay(
+                touched, name=f"{name}.access", component="access", technology="memory"
+            )
+        computing = then(
+            computing, *(delay(each, name=f"{name}.{part}") for part, each in steps.items())
+        )
         if self.processors == 1:
             return computing
         others = (self.processors - 1) / self.processors
         misses = others * (fetched * self._units("misses") + passed * self._units("search_misses"))
-        return self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
+        return (
+            self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
+        )
 
     def _fetch(self, name: str, accesses: Expr, component: str) -> Activity:
         modules = int(number({"modules": self.machine.memory.modules}, "modules"))
@@ -160,7 +200,11 @@ class _Steps:
             return then()
         latency = lock_kind(self.machine, kind, Number(float(self.processors) - 1)).latency
         if locks := number(self.inputs, "locks"):
-            together = self.run.steps / self.run.rounds if name == "collision" else Number(float(self.processors))
+            together = (
+                self.run.steps / self.run.rounds
+                if name == "collision"
+                else Number(float(self.processors))
+            )
             latency *= 1 + maximum(together - 1, 0) / (2 * locks)
         return delay(calls * latency, name=f"{name}.lock", component="lock", technology="software")
 
@@ -176,7 +220,8 @@ class _RunSizes:
     ----------
     balls, steps : as given, numbers where they shape the model [1]
     rounds : parallel steps [1]
-    queued, searched_first : collisions at the start, and bins and collisions passed to queue them [1]
+    queued, searched_first : collisions at the start, and bins and collisions passed to queue them
+        [1]
     added, searched, removed : by one collision [1]
     """
 
@@ -192,11 +237,14 @@ class _RunSizes:
 
 def _counted(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the counts of the simulation, and a whole number of steps."""
-    balls, steps, collisions, seed = (int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed"))
+    balls, steps, collisions, seed = (
+        int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed")
+    )
     counts = counted(balls, collisions, seed, number(inputs, "width"))
     rounds = max(1, round(steps / counts.parallelism(processors)))
     n, done, together, queued, first, searched = (
-        Number(float(each)) for each in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
+        Number(float(each))
+        for each in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
     )
     return _RunSizes(n, done, together, queued, first, counts.added, searched, counts.removed)
 
@@ -208,13 +256,18 @@ def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunS
     seed, width = int(number(inputs, "seed")), number(inputs, "width")
     found = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
     first, searched = (
-        _between(balls, [getattr(each, name) for each in found]) for name in ("searched_first", "searched")
+        _between(balls, [getattr(each, name) for each in found])
+        for name in ("searched_first", "searched")
     )
-    return _RunSizes(balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, first, 1.5, searched, 1.5)
+    return _RunSizes(
+        balls, steps, steps / maximum(parallelism, 1.0), (balls + 1) / 2, first, 1.5, searched, 1.5
+    )
 
 
 def _between(balls: Expr, values: Sequence[float]) -> Expr:
-    """Give a power of the balls between each two of `SIZES`; that of the first and of the last two holds beyond them."""
+    """Return a power of the balls between each two of `SIZES`; that of the first and of the last
+    two holds beyond them.
+    """
     found: Expr = Number(values[0])
     for (low, high), (before, after) in zip(pairwise(SIZES), pairwise(values), strict=True):
         most = balls if high == SIZES[-1] else minimum(balls, high)
@@ -225,16 +278,33 @@ def _between(balls: Expr, values: Sequence[float]) -> Expr:
 
 PARALLEL = Program(
     NAME,
-    "Colliding billiard balls: the earliest collisions executed in parallel as far as they are independent",
+    "Colliding billiard balls: the earliest collisions executed in parallel as far as they are"
+    " independent",
     SOURCE,
     (
         Input("balls", COUNT, "n: balls on the line", 5000.0, least=2, most=1e6, whole=True),
         Input("steps", COUNT, "collisions to execute", 1000.0, least=1, whole=True),
         Input(
-            "processors", COUNT, "N: processors, each with one collision of a step", 1.0, least=1, most=1e6, whole=True
+            "processors",
+            COUNT,
+            "N: processors, each with one collision of a step",
+            1.0,
+            least=1,
+            most=1e6,
+            whole=True,
         ),
-        Input("adding", COUNT, "units of computing to add a collision to the queue, once its place is found", 1.0),
-        Input("searching", COUNT, "units of computing for each bin or collision passed to find the place", 1.0),
+        Input(
+            "adding",
+            COUNT,
+            "units of computing to add a collision to the queue, once its place is found",
+            1.0,
+        ),
+        Input(
+            "searching",
+            COUNT,
+            "units of computing for each bin or collision passed to find the place",
+            1.0,
+        ),
         Input(
             "width",
             COUNT,
@@ -245,16 +315,41 @@ PARALLEL = Program(
         ),
         Input("removing", COUNT, "units of computing to remove a collision from the queue", 1.0),
         Input("meeting", COUNT, "units of computing of one time-to-collision", 1.0),
-        Input("collide", COUNT, "units of computing to move two balls and exchange their velocities", 1.0),
         Input(
-            "misses", COUNT, "fetches of one execution or addition, all from other processors if there are many", 7.0
+            "collide",
+            COUNT,
+            "units of computing to move two balls and exchange their velocities",
+            1.0,
+        ),
+        Input(
+            "misses",
+            COUNT,
+            "fetches of one execution or addition, all from other processors if there are many",
+            7.0,
         ),
         Input("search_misses", COUNT, "fetches of each bin or collision passed, as misses", 0.0),
-        Input("check", COUNT, "fetches to compare a collision with that of one other processor", 1.0),
-        Input("lock", COUNT, "the machine's lock of a bin, taken to add or remove", NONE, named="locks"),
-        Input("locks", COUNT, "locks that additions and removals are spread over; 0: a lock for each", 0.0, whole=True),
         Input(
-            "touches", COUNT, "accesses to the own cache for each item passed, as misses for others; 0: not booked", 0.0
+            "check", COUNT, "fetches to compare a collision with that of one other processor", 1.0
+        ),
+        Input(
+            "lock",
+            COUNT,
+            "the machine's lock of a bin, taken to add or remove",
+            NONE,
+            named="locks",
+        ),
+        Input(
+            "locks",
+            COUNT,
+            "locks that additions and removals are spread over; 0: a lock for each",
+            0.0,
+            whole=True,
+        ),
+        Input(
+            "touches",
+            COUNT,
+            "accesses to the own cache for each item passed, as misses for others; 0: not booked",
+            0.0,
         ),
         Input("barrier", COUNT, "the machine's barrier that ends a step", NONE, named="barriers"),
         Input(
@@ -267,7 +362,8 @@ PARALLEL = Program(
         Input(
             "collisions",
             COUNT,
-            "collisions over which the means are counted; they do not depend on the number of steps",
+            "collisions over which the means are counted; they do not depend on the number of"
+            " steps",
             20000.0,
             least=1,
             most=1e7,

@@ -1,7 +1,7 @@
 """Balls of one mass on a line between two walls, and the sequential simulation of their collisions.
 
-The queue holds at most one collision of each pair of neighbours, the earliest first; a collision deletes those that it
-makes obsolete.
+The queue holds at most one collision of each pair of neighbours, the earliest first; a collision
+deletes those that it makes obsolete.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from slipstick.late import np
 
 @dataclass(frozen=True, slots=True)
 class InitialState:
-    """Places and velocities of the balls at the start, from left to right, in any unit of length and of time.
+    """Places and velocities of the balls at the start, from left to right, in any unit of length
+    and of time.
 
     Parameters
     ----------
@@ -40,18 +41,23 @@ class InitialState:
     def __post_init__(self) -> None:
         if not self.positions or len(self.positions) != len(self.velocities):
             places, speeds = len(self.positions), len(self.velocities)
-            raise ModelError(f"each ball needs a position and a velocity; got {places} positions, {speeds} velocities")
+            raise ModelError(
+                f"each ball needs a position and a velocity; got {places} positions, {speeds}"
+                " velocities"
+            )
         walls = (-self.diameter / 2, *self.positions, self.length + self.diameter / 2)
         for left, right in pairwise(walls):
             if not right - left >= self.diameter * (1 - 1e-12):
-                raise ModelError(f"balls of diameter {self.diameter:g} overlap between {left:g} and {right:g}")
+                raise ModelError(
+                    f"balls of diameter {self.diameter:g} overlap between {left:g} and {right:g}"
+                )
 
 
 class BilliardTable:
     """Balls in motion, each known by the place and time of its last collision.
 
-    Pair p is of the balls p - 1 and p, counted from 0; pair 0 is the left wall and the first ball, the last pair the
-    last ball and the right wall. Walls stand still.
+    Pair p is of the balls p - 1 and p, counted from 0; pair 0 is the left wall and the first ball,
+    the last pair the last ball and the right wall. Walls stand still.
     """
 
     def __init__(self, start: InitialState) -> None:
@@ -68,15 +74,17 @@ class BilliardTable:
 
     @property
     def velocities(self) -> list[float]:
-        """Give the velocities of the balls, from left to right."""
+        """Return the velocities of the balls, from left to right."""
         return self._velocities[1:-1]
 
     def positions(self, time: float) -> list[float]:
-        """Give the places of the balls at a time before their next collisions."""
+        """Return the places of the balls at a time before their next collisions."""
         return [self._place(ball, time) for ball in range(1, len(self._positions) - 1)]
 
     def meeting(self, pair: int, now: float) -> float:
-        """Give the time at which a pair collides if no other collision comes first; infinite if it never does."""
+        """Return the time at which a pair collides if no other collision comes first; infinite if
+        it never does.
+        """
         closing = self._velocities[pair] - self._velocities[pair + 1]
         if closing <= 0:
             return math.inf
@@ -84,7 +92,9 @@ class BilliardTable:
         return now + max(gap, 0.0) / closing
 
     def collide(self, pair: int, time: float) -> None:
-        """Move a pair to the time of its collision and exchange velocities; a wall reflects a ball."""
+        """Move a pair to the time of its collision and exchange velocities; a wall reflects a
+        ball.
+        """
         left, right = pair, pair + 1
         for ball in (left, right):
             self._positions[ball] = self._place(ball, time)
@@ -136,11 +146,12 @@ class Collision(NamedTuple):
 
 
 class CollisionQueue:
-    """Collisions to come, at most one of each pair, in time bins; it counts what is added, searched and removed.
+    """Collisions to come, at most one of each pair, in time bins; it counts what is added, searched
+    and removed.
 
-    A bin holds the collisions of one range of times, in order; bins that hold none do not exist. An addition searches from
-    the first bin to its own, and there from the first collision to its place; `searched` counts the bins and collisions
-    passed.
+    A bin holds the collisions of one range of times, in order; bins that hold none do not exist. An
+    addition searches from the first bin to its own, and there from the first collision to its
+    place; `searched` counts the bins and collisions passed.
 
     Parameters
     ----------
@@ -186,7 +197,7 @@ class CollisionQueue:
         self.removed += 1
 
     def first(self) -> Collision | None:
-        """Give the earliest collision without removing it."""
+        """Return the earliest collision without removing it."""
         return self._bins[self._order[0]][0] if self._order else None
 
 

@@ -1,1 +1,3 @@
-"""Distributed virtual shared memory: the cost of each operation alone, and of several processors that fault together."""
+"""Distributed virtual shared memory: the cost of each operation alone, and of several processors
+that fault together.
+"""

@@ -1,24 +1,25 @@
 """Diff requests of several processors at once: the remote delay is a result, not an input.
 
-Every processor is a station that executes one operation at a time, in order of arrival: a send, a receive, service of a
-request, computing. Assumptions:
+Every processor is a station that executes one operation at a time, in order of arrival: a send, a
+receive, service of a request, computing. Assumptions:
 
-- A fault sends requests for a diff to all other processors. The requests leave one after another; requests that arrive
-  meanwhile are served between two of them.
-- A request is served by the destination's processor, after the operation in progress and all earlier arrivals: signal,
-  dispatch, receive, computing the diff, sending it, without a break. The dispatch is the delay of a handler without
-  contention, as in Table 3.
-- A shared medium carries one frame at a time, requests and replies of all. On a switched network each processor has a
-  link in each direction; replies queue for the link of the processor under study, the links of the others are assumed
-  to be free.
-- Replies are received in order of arrival, one at a time; the fault handler then computes, without a break. The wire carries
-  the next reply meanwhile; with `held` it does not, for a reply holds the processor from its first byte on.
-- A fault begins when its processor has served the earlier requests. That service is a component of the account,
-  `served`, and not part of the fault time.
+- A fault sends requests for a diff to all other processors. The requests leave one after another;
+  requests that arrive meanwhile are served between two of them.
+- A request is served by the destination's processor, after the operation in progress and all
+  earlier arrivals: signal, dispatch, receive, computing the diff, sending it, without a break. The
+  dispatch is the delay of a handler without contention, as in Table 3.
+- A shared medium carries one frame at a time, requests and replies of all. On a switched network
+  each processor has a link in each direction; replies queue for the link of the processor under
+  study, the links of the others are assumed to be free.
+- Replies are received in order of arrival, one at a time; the fault handler then computes, without
+  a break. The wire carries the next reply meanwhile; with `held` it does not, for a reply holds the
+  processor from its first byte on.
+- A fault begins when its processor has served the earlier requests. That service is a component of
+  the account, `served`, and not part of the fault time.
 
-Source: the mechanism is that of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, sections on fault time and
-model validation; processors as stations are our interpretation. tests/workloads/dvsm/reference_protocol.py simulates the same
-protocol message by message.
+Source: the mechanism is that of Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997,
+sections on fault time and model validation; processors as stations are our interpretation.
+tests/workloads/dvsm/reference_protocol.py simulates the same protocol message by message.
 """
 
 from __future__ import annotations
@@ -39,16 +40,22 @@ COMPONENT = "fault"
 def diff_phase(machine: Machine, inputs: InputValues) -> Model:
     """Build a phase of faults: some processors repeatedly request diffs from all the others.
 
-    Answers are about one of the requesting processors. An operation is one step, for nothing comes between its parts; so
-    a what-if by technology class counts a whole send or receive as protocol, and a whole service as software.
+    Answers are about one of the requesting processors. An operation is one step, for nothing comes
+    between its parts; so a what-if by technology class counts a whole send or receive as protocol,
+    and a whole service as software.
     """
     processors, askers = number(inputs, "processors"), number(inputs, "askers")
     if askers > processors:
-        raise ModelError(f"dvsm/diff-phase has {askers:g} askers among {processors:g} processors; let there be fewer")
+        raise ModelError(
+            f"dvsm/diff-phase has {askers:g} askers among {processors:g} processors; let there be"
+            " fewer"
+        )
     # Named by number, so that the account separates this wait from those within the fault.
     tested = _free("served", "processor[0]") >> _fault(machine, inputs, "")
     peers = _free("served.peer", "own") >> _fault(machine, inputs, ".peer")
-    waiting = delay(one(inputs, "pause"), name="waiting", component="idle", technology="application")
+    waiting = delay(
+        one(inputs, "pause"), name="waiting", component="idle", technology="application"
+    )
     count = one(inputs, "askers")
     groups = (
         Group("asker", Number(1.0), tested),
@@ -61,19 +68,30 @@ def diff_phase(machine: Machine, inputs: InputValues) -> Model:
 
 def _free(name: str, processor: str) -> Activity:
     """Wait until a processor is free."""
-    return service(processor, Number(0.0, TIME), name=name, component="served", technology="software")
+    return service(
+        processor, Number(0.0, TIME), name=name, component="served", technology="software"
+    )
 
 
 def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
-    """Build one fault; the mark names the steps of the other processors that differ from those of the one under study."""
+    """Build one fault; the mark names the steps of the other processors that differ from those
+    of the one under study.
+    """
     scv = number(inputs, "variation") ** 2
     costs = OperationCosts(machine, inputs)
 
     def work(resource: str, seconds: Expr, name: str, technology: str) -> Activity:
-        return service(resource, seconds, name=name, component=COMPONENT, technology=technology, scv=scv)
+        return service(
+            resource, seconds, name=name, component=COMPONENT, technology=technology, scv=scv
+        )
 
     held = number(inputs, "held") == 1
-    reply = _carried(machine, costs.reply, f"reply.wire{mark}", queues=machine.network.medium == "shared" or not mark)
+    reply = _carried(
+        machine,
+        costs.reply,
+        f"reply.wire{mark}",
+        queues=machine.network.medium == "shared" or not mark,
+    )
     arriving = wire_time(machine.network, costs.reply)
     remote = then(
         _carried(machine, costs.request, "request.wire", queues=machine.network.medium == "shared"),
@@ -83,7 +101,10 @@ def _fault(machine: Machine, inputs: InputValues, mark: str) -> Activity:
         hardware(machine, 1, name="reply.hardware", component=COMPONENT),
         work("own", arriving + costs.receive if held else costs.receive, "receive", "protocol"),
     )
-    stages = [serial(work("own", costs.send, "send", "protocol"), name="sends"), parallel(remote, name="remote")]
+    stages = [
+        serial(work("own", costs.send, "send", "protocol"), name="sends"),
+        parallel(remote, name="remote"),
+    ]
     diffs = pipeline(stages, one(inputs, "processors") - 1, name=f"diffs{mark}")
     return diffs >> work("own", costs.compute, "compute", "software")
 
@@ -110,7 +131,9 @@ def _carried(machine: Machine, size: Expr, name: str, queues: bool) -> Activity:
 
 
 def _wire(machine: Machine) -> str:
-    """Name the resource for which frames queue: the medium of all, or the link into one processor."""
+    """Name the resource for which frames queue: the medium of all, or the link into one
+    processor.
+    """
     return "wire" if machine.network.medium == "shared" else "link"
 
 
@@ -119,8 +142,22 @@ DIFF_PHASE = Program(
     "Phase of diff requests: several processors fault at the same time, and serve each other",
     f"{PARSONS}, Tables 4 and 5",
     (
-        Input("processors", COUNT, "processors that take part", "machine.processors.count", least=2, whole=True),
-        Input("askers", COUNT, "processors that fault; the others wait at the barrier", 1.0, least=1, whole=True),
+        Input(
+            "processors",
+            COUNT,
+            "processors that take part",
+            "machine.processors.count",
+            least=2,
+            whole=True,
+        ),
+        Input(
+            "askers",
+            COUNT,
+            "processors that fault; the others wait at the barrier",
+            1.0,
+            least=1,
+            whole=True,
+        ),
         Input("request", BYTES, "size of a request", 12.0),
         Input("reply", BYTES, "size of each reply", 20.0),
         Input("send_call", TIME, "extra system-call time of each send at the source"),
@@ -129,9 +166,22 @@ DIFF_PHASE = Program(
         Input("compute", TIME, "computation of the fault handler, for the whole fault"),
         Input("remote_compute", TIME, "computation of the remote handler, for each request"),
         Input("dispatch", TIME, "from a request's arrival to its processing, without contention"),
-        Input("held", COUNT, "1: a reply holds the source from its first byte on", 0.0, most=1.0, whole=True),
+        Input(
+            "held",
+            COUNT,
+            "1: a reply holds the source from its first byte on",
+            0.0,
+            most=1.0,
+            whole=True,
+        ),
         Input("variation", COUNT, "coefficient of variation of the operations' times"),
-        Input("pause", TIME, "between two checks of the barrier by a waiting processor", 1e-3, least=1e-6),
+        Input(
+            "pause",
+            TIME,
+            "between two checks of the barrier by a waiting processor",
+            1e-3,
+            least=1e-6,
+        ),
     ),
     diff_phase,
 )

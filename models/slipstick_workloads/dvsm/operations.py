@@ -1,10 +1,12 @@
-"""Distributed virtual shared memory (TreadMarks) on a network of workstations: each operation alone, as activities.
+"""Distributed virtual shared memory (TreadMarks) on a network of workstations: each operation
+alone, as activities.
 
-Each operation is written from its mechanism: the messages, the computations at each processor, and what takes place in
-parallel. A message costs its sender and its receiver protocol time by the network's cost table and an extra system-call
-time (an input, as measured in programs); it takes time on the wire and in adapters and switches. Times that the paper
-measured are inputs: handler computation, extra system-call time, remote delay. `dvsm_contention` has processors that
-fault at the same time, so that the remote delay is a result.
+Each operation is written from its mechanism: the messages, the computations at each processor, and
+what takes place in parallel. A message costs its sender and its receiver protocol time by the
+network's cost table and an extra system-call time (an input, as measured in programs); it takes
+time on the wire and in adapters and switches. Times that the paper measured are inputs: handler
+computation, extra system-call time, remote delay. `dvsm_contention` has processors that fault at
+the same time, so that the remote delay is a result.
 
 Source: Parsons, Brorsson, Sevcik, Predicting the performance of distributed virtual shared-memory
 applications, IBM Systems Journal 36(4), 1997.
@@ -17,7 +19,16 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number
 from slipstick.law.symbols import PARSONS
-from slipstick.model.activity import Activity, delay, parallel, pipeline, repeat, serial, service, then
+from slipstick.model.activity import (
+    Activity,
+    delay,
+    parallel,
+    pipeline,
+    repeat,
+    serial,
+    service,
+    then,
+)
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model, closed_model
 from slipstick.program.operations import latency, protocol_time, wire_time
@@ -26,7 +37,9 @@ from slipstick.program.program import Input, InputValues, Program, one
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A processor that sends and receives messages, and the component to which its steps are booked."""
+    """A processor that sends and receives messages, and the component to which its steps are
+    booked.
+    """
 
     machine: Machine
     component: str
@@ -35,12 +48,19 @@ class Endpoint:
     def spend(self, name: str, seconds: Expr, technology: str) -> Activity:
         """Spend software time at this processor."""
         return software(
-            self.machine, seconds, name=name, component=self.component, technology=technology, resource=self.resource
+            self.machine,
+            seconds,
+            name=name,
+            component=self.component,
+            technology=technology,
+            resource=self.resource,
         )
 
     def handle(self, name: str, size: Expr, call: Expr | None = None) -> Activity:
         """Send or receive a message: protocol time and, where given, extra system-call time."""
-        protocol = self.spend(f"{name}.protocol", protocol_time(self.machine.network, size), "protocol")
+        protocol = self.spend(
+            f"{name}.protocol", protocol_time(self.machine.network, size), "protocol"
+        )
         return protocol if call is None else protocol >> self.spend(f"{name}.call", call, "system")
 
     def interrupted(self) -> Activity:
@@ -61,7 +81,9 @@ _REQUEST = Input("request", BYTES, "size of a request", 12.0)
 
 _REMOTE = (
     Input("remote_compute", TIME, "computation of the remote handler, for each request"),
-    Input("remote_delay", TIME, "from a request's arrival to its processing, at the remote processor"),
+    Input(
+        "remote_delay", TIME, "from a request's arrival to its processing, at the remote processor"
+    ),
 )
 
 
@@ -101,13 +123,17 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
 def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     """Build a diff request: requests for diffs to d processors at once, a pipeline.
 
-    Serial at the source are its sends, the wire of its own link (request and reply together) and its receives; hardware
-    latency and all work of the remote processors take place at d places in parallel. The fault handler computes once.
+    Serial at the source are its sends, the wire of its own link (request and reply together) and
+    its receives; hardware latency and all work of the remote processors take place at d places in
+    parallel. The fault handler computes once.
     """
     replies = inputs.get("replies")
     sizes = replies if isinstance(replies, tuple) else (one(inputs, "reply"),)
     items = Number(float(len(sizes))) if isinstance(replies, tuple) else one(inputs, "parts")
-    parts = [_part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "") for index, size in enumerate(sizes)]
+    parts = [
+        _part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "")
+        for index, size in enumerate(sizes)
+    ]
     sends, wires, remotes, receives = zip(*parts, strict=True)
     here = Endpoint(machine, "fault")
     stages = [
@@ -116,7 +142,9 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
         parallel(*remotes, name="remote"),
         serial(*receives, name="receives"),
     ]
-    return pipeline(stages, items, name="diffs") >> here.spend("compute", one(inputs, "compute"), "software")
+    return pipeline(stages, items, name="diffs") >> here.spend(
+        "compute", one(inputs, "compute"), "software"
+    )
 
 
 def _part(
@@ -139,7 +167,8 @@ def _part(
 
 
 def lock(machine: Machine, inputs: InputValues) -> Activity:
-    """Build a lock acquisition: the request goes to the manager, which may forward it to the last holder.
+    """Build a lock acquisition: the request goes to the manager, which may forward it to the last
+    holder.
 
     With p parties there are p - 1 requests, each received and served at the next processor, and one
     reply with the write notices.
@@ -165,7 +194,9 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
 
 
 def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
-    """Build a barrier from the view of the last slave: the master's four parts and the slave's own release."""
+    """Build a barrier from the view of the last slave: the master's four parts and the slave's
+    own release.
+    """
     component = "barrier"
     release = one(inputs, "release")
     here = Endpoint(machine, component)
@@ -182,17 +213,25 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
 def barrier_master(machine: Machine, inputs: InputValues) -> Activity:
     """Build a barrier from the view of its master, in four parts.
 
-    The last arrival's message to the master, merging its write notices, the master's sends to all slaves, the
-    computation after the barrier. The best case: the master arrives first.
+    The last arrival's message to the master, merging its write notices, the master's sends to all
+    slaves, the computation after the barrier. The best case: the master arrives first.
     """
     here = Endpoint(machine, "barrier")
-    return _until_released(machine, inputs) >> here.spend("invalidate", one(inputs, "invalidate"), "software")
+    return _until_released(machine, inputs) >> here.spend(
+        "invalidate", one(inputs, "invalidate"), "software"
+    )
 
 
 def _until_released(machine: Machine, inputs: InputValues) -> Activity:
-    """Build the parts that slave and master share: arrival, merging, sends of the releases one by one."""
+    """Build the parts that slave and master share: arrival, merging, sends of the releases one
+    by one.
+    """
     component = "barrier"
-    arrive, release, count = one(inputs, "arrive"), one(inputs, "release"), one(inputs, "processors")
+    arrive, release, count = (
+        one(inputs, "arrive"),
+        one(inputs, "release"),
+        one(inputs, "processors"),
+    )
     slave, master = Endpoint(machine, component), Endpoint(machine, component, "processor[0]")
     return then(
         slave.handle("arrive.send", arrive, one(inputs, "send_call")),
@@ -204,13 +243,22 @@ def _until_released(machine: Machine, inputs: InputValues) -> Activity:
     )
 
 
-def _alone(operation: Callable[[Machine, InputValues], Activity], name: str) -> Callable[[Machine, InputValues], Model]:
+def _alone(
+    operation: Callable[[Machine, InputValues], Activity], name: str
+) -> Callable[[Machine, InputValues], Model]:
     """Make a program of an operation: one processor that does nothing else."""
     return lambda machine, inputs: closed_model(operation(machine, inputs), name=name, useful=())
 
 
 _BARRIER_INPUTS = (
-    Input("processors", COUNT, "processors that take part", "machine.processors.count", least=2, whole=True),
+    Input(
+        "processors",
+        COUNT,
+        "processors that take part",
+        "machine.processors.count",
+        least=2,
+        whole=True,
+    ),
     Input("arrive", BYTES, "size of a slave's message with its write notices", 64.0),
     Input("release", BYTES, "size of the master's release with the merged write notices", 64.0),
     Input("merge", TIME, "merging the last slave's write notices, at the master"),
@@ -252,7 +300,13 @@ DIFF_REQUEST = Program(
         Input("parts", COUNT, "processors that get a request for a diff", 1.0, least=1, whole=True),
         _REQUEST,
         Input("reply", BYTES, "size of each reply", 20.0),
-        Input("replies", BYTES, "sizes of the replies if they differ; in place of parts and reply", None, many=True),
+        Input(
+            "replies",
+            BYTES,
+            "sizes of the replies if they differ; in place of parts and reply",
+            None,
+            many=True,
+        ),
         Input("send_call", TIME, "extra system-call time of each send at the source"),
         Input("receive_call", TIME, "extra system-call time of each receive at the source"),
         Input("remote_call", TIME, "extra system-call time at each destination"),
@@ -267,7 +321,14 @@ LOCK = Program(
     "Lock acquisition by way of the lock's manager",
     f"{PARSONS}, Table 6",
     (
-        Input("parties", COUNT, "2: the manager holds the lock; 3: it forwards the request", 2.0, least=2, whole=True),
+        Input(
+            "parties",
+            COUNT,
+            "2: the manager holds the lock; 3: it forwards the request",
+            2.0,
+            least=2,
+            whole=True,
+        ),
         Input("request", BYTES, "size of a request", 24.0),
         Input("reply", BYTES, "size of the reply", 4.0),
         Input("call", TIME, "extra system-call time of all sends and receives"),
@@ -299,10 +360,18 @@ BARRIER_MASTER = Program(
 
 
 def software(
-    machine: Machine, seconds: Expr, *, name: str, component: str, technology: str, resource: str = "own"
+    machine: Machine,
+    seconds: Expr,
+    *,
+    name: str,
+    component: str,
+    technology: str,
+    resource: str = "own",
 ) -> Activity:
     """Spend software time at a processor; a faster processor divides it."""
-    return service(resource, seconds / machine.speed, name=name, component=component, technology=technology)
+    return service(
+        resource, seconds / machine.speed, name=name, component=component, technology=technology
+    )
 
 
 def wire(machine: Machine, size: Expr, *, name: str, component: str) -> Activity:

@@ -1,17 +1,22 @@
-"""The adaptive Euler program under the askfor monitor: its trees from the solver, its passes as pools of tasks.
+"""The adaptive Euler program under the askfor monitor: its trees from the solver, its passes as
+pools of tasks.
 
 Each time step of the solver is three passes over the tree of that step:
 
-- pass 1 solves the Riemann problems at the leaves and passes information up: tasks are parts of the tree, cut by `min_size`;
+- pass 1 solves the Riemann problems at the leaves and passes information up: tasks are parts of the
+  tree, cut by `min_size`;
 - pass 2a, from the root down, prunes, updates and adds nodes: the same tasks, each with less work;
-- pass 2b, clean-up over all nodes, is one task: a processor works, and all others wait in the monitor.
+- pass 2b, clean-up over all nodes, is one task: a processor works, and all others wait in the
+  monitor.
 
-Waits are booked by how they end, for each pass: ``entry:pass-1`` (critical region), ``task:pass-1`` and ``barrier:pass-1``
-(lack of parallelism). The locks of single nodes, which a processor holds for a few instructions, are left out.
+Waits are booked by how they end, for each pass: ``entry:pass-1`` (critical region), ``task:pass-1``
+and ``barrier:pass-1`` (lack of parallelism). The locks of single nodes, which a processor holds for
+a few instructions, are left out.
 
-The paper prints the partition, the passes and the monitor; it prints no time of a node. Node times are ours, from 2.4 ms for
-each lock call of a node and step, which is T_1 of 6050 s over 38 s / 15 us of lock calls; `serial` is chosen so that
-pass 2b costs the printed 1.7 of 16 processors of passes 2a and 2b.
+The paper prints the partition, the passes and the monitor; it prints no time of a node. Node times
+are ours, from 2.4 ms for each lock call of a node and step, which is T_1 of 6050 s over 38 s / 15
+us of lock calls; `serial` is chosen so that pass 2b costs the printed 1.7 of 16 processors of
+passes 2a and 2b.
 """
 
 from __future__ import annotations
@@ -36,7 +41,9 @@ def adaptive(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the program: the passes over the trees of some steps, spread evenly up to the last."""
     cells = run(number(inputs, "tolerance"), int(number(inputs, "deepest")))
     count = min(int(number(inputs, "steps")), len(cells))
-    return _passes(inputs, tuple(shape(cells[len(cells) * (k + 1) // count - 1]) for k in range(count)))
+    return _passes(
+        inputs, tuple(shape(cells[len(cells) * (k + 1) // count - 1]) for k in range(count))
+    )
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
@@ -47,7 +54,11 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
 def _passes(inputs: InputValues, shapes: tuple[tuple[int, ...], ...]) -> Model:
     processors, count = number(inputs, "processors"), len(shapes)
     parts, whole = (Trees(shapes, size) for size in (int(number(inputs, "min_size")), WHOLE))
-    inside, order, queues = one(inputs, "inside"), word(inputs, "order"), int(number(inputs, "queues"))
+    inside, order, queues = (
+        one(inputs, "inside"),
+        word(inputs, "order"),
+        int(number(inputs, "queues")),
+    )
 
     def tasks(source: Trees, leaf: Expr, interior: Expr) -> TaskPool:
         return TaskPool(source, leaf, interior, inside, order, queues)
@@ -68,15 +79,35 @@ def _passes(inputs: InputValues, shapes: tuple[tuple[int, ...], ...]) -> Model:
 ADAPTIVE = Program(
     NAME,
     "An adaptive solver of the Euler equations, its tree shared out by a monitor",
-    "Lucier, SIGMETRICS 1988; the solver is ours: Sod's tube, HLL flux, refinement by second differences",
+    "Lucier, SIGMETRICS 1988; the solver is ours: Sod's tube, HLL flux, refinement by second"
+    " differences",
     (
-        Input("processors", COUNT, "processors that ask for work", 16.0, least=1, most=1e4, whole=True),
         Input(
-            "min_size", COUNT, "a task has from min_size + 1 to 3 min_size nodes of the tree", 2.0, least=1, whole=True
+            "processors", COUNT, "processors that ask for work", 16.0, least=1, most=1e4, whole=True
         ),
-        Input("steps", COUNT, "time steps of the run that are executed, the last among them", 8.0, least=1, whole=True),
         Input(
-            "tolerance", COUNT, "second difference of the density that halves a cell", TOLERANCE, least=1e-6, most=1.0
+            "min_size",
+            COUNT,
+            "a task has from min_size + 1 to 3 min_size nodes of the tree",
+            2.0,
+            least=1,
+            whole=True,
+        ),
+        Input(
+            "steps",
+            COUNT,
+            "time steps of the run that are executed, the last among them",
+            8.0,
+            least=1,
+            whole=True,
+        ),
+        Input(
+            "tolerance",
+            COUNT,
+            "second difference of the density that halves a cell",
+            TOLERANCE,
+            least=1e-6,
+            most=1.0,
         ),
         Input("deepest", COUNT, "halvings of a cell at most", 9.0, least=3, most=14, whole=True),
         Input("leaf", TIME, "work at a leaf in pass 1", 8e-3),
@@ -85,10 +116,23 @@ ADAPTIVE = Program(
         Input("serial", TIME, "work at a node in pass 2b", 20e-6),
         Input("inside", TIME, "time in the monitor to take or to add a task", 150e-6),
         Input(
-            "queues", COUNT, "queues of tasks, each with a monitor; 1 is the paper's stack", 1.0, least=1, whole=True
+            "queues",
+            COUNT,
+            "queues of tasks, each with a monitor; 1 is the paper's stack",
+            1.0,
+            least=1,
+            whole=True,
         ),
-        Input("order", COUNT, "which task of its queue a processor takes", "lifo", options=("lifo", "fifo")),
-        Input("passes", COUNT, "pass 1, passes 2a and 2b, or all", "all", options=("all", "1", "2")),
+        Input(
+            "order",
+            COUNT,
+            "which task of its queue a processor takes",
+            "lifo",
+            options=("lifo", "fifo"),
+        ),
+        Input(
+            "passes", COUNT, "pass 1, passes 2a and 2b, or all", "all", options=("all", "1", "2")
+        ),
     ),
     adaptive,
     SharedMemory,

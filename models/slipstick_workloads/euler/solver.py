@@ -1,12 +1,15 @@
-"""A one-dimensional adaptive solver of the Euler equations: Sod's shock tube on a tree of intervals.
+"""A one-dimensional adaptive solver of the Euler equations: Sod's shock tube on a tree of
+intervals.
 
-The interval [0, 1] is halved again and again where the density bends; the leaves of the tree are the cells of a finite-volume
-scheme of first order with the flux of Harten, Lax and van Leer. After each time step the tree is refined where the second
-difference of the density is large, beside which its neighbours are refined as well, and two leaves of one node are joined
-where it is small. What the workload takes from it is the tree of every time step.
+The interval [0, 1] is halved again and again where the density bends; the leaves of the tree are
+the cells of a finite-volume scheme of first order with the flux of Harten, Lax and van Leer. After
+each time step the tree is refined where the second difference of the density is large, beside which
+its neighbours are refined as well, and two leaves of one node are joined where it is small. What
+the workload takes from it is the tree of every time step.
 
-Sources: Sod, J. Computational Physics 27, 1978 (the problem); Harten, Lax and van Leer, SIAM Review 25(1), 1983 (the flux).
-The criteria of refinement are ours; those of the paper's program are in a reference that was not read.
+Sources: Sod, J. Computational Physics 27, 1978 (the problem); Harten, Lax and van Leer, SIAM Review
+25(1), 1983 (the flux). The criteria of refinement are ours; those of the paper's program are in a
+reference that was not read.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ END = 0.2
 
 COURANT = 0.8
 JOIN = 0.25
-"""Two leaves are joined below this part of the second difference from which on leaves are halved."""
+"""Two leaves are joined below this part of the second difference from which on leaves are
+halved.
+"""
 
 COARSEST = 3
 """Halvings everywhere."""
@@ -62,12 +67,16 @@ def start(deepest: int) -> Cells:
         near = (level == level.max()) & (np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level)
         level, place, _ = _halved(level, place, np.zeros((3, len(level))), near)
     left = (place + 0.5) * 0.5**level < 0.5
-    rho, speed, pressure = (np.where(left, one, other) for one, other in zip(LEFT, RIGHT, strict=True))
-    return Cells(level, place, np.array([rho, rho * speed, pressure / (GAMMA - 1) + rho * speed**2 / 2]))
+    rho, speed, pressure = (
+        np.where(left, one, other) for one, other in zip(LEFT, RIGHT, strict=True)
+    )
+    return Cells(
+        level, place, np.array([rho, rho * speed, pressure / (GAMMA - 1) + rho * speed**2 / 2])
+    )
 
 
 def primitive(state: Array) -> tuple[Array, Array, Array]:
-    """Give density, speed and pressure."""
+    """Return density, speed and pressure."""
     rho, momentum, energy = state
     return rho, momentum / rho, (GAMMA - 1) * (energy - momentum**2 / rho / 2)
 
@@ -83,35 +92,55 @@ def advanced(cells: Cells, most: float) -> tuple[Cells, float]:
     fast = np.maximum(np.maximum(speed[:-1] + signal[:-1], speed[1:] + signal[1:]), 0.0)
     jump = padded[:, 1:] - padded[:, :-1]
     between = (fast * flux[:, :-1] - slow * flux[:, 1:] + slow * fast * jump) / (fast - slow)
-    return Cells(cells.level, cells.place, cells.state - step / cells.width * np.diff(between)), step
+    return (
+        Cells(cells.level, cells.place, cells.state - step / cells.width * np.diff(between)),
+        step,
+    )
 
 
 def adapted(cells: Cells, tolerance: float, deepest: int) -> Cells:
-    """Halve cells where the second difference of the density is over the tolerance, and join those far below it."""
+    """Halve cells where the second difference of the density is over the tolerance, and join
+    those far below it.
+    """
     bend = np.abs(np.diff(cells.state[0][[0, *range(len(cells.level)), -1]], 2))
     rough = bend > tolerance
     rough = rough | np.append(rough[1:], False) | np.append(False, rough[:-1])
     level, place, state = cells.level, cells.place, cells.state
-    pair = (level[:-1] == level[1:]) & (place[:-1] % 2 == 0) & (place[1:] == place[:-1] + 1) & (level[:-1] > COARSEST)
+    pair = (
+        (level[:-1] == level[1:])
+        & (place[:-1] % 2 == 0)
+        & (place[1:] == place[:-1] + 1)
+        & (level[:-1] > COARSEST)
+    )
     smooth = pair & (np.maximum(bend[:-1], bend[1:]) < JOIN * tolerance) & ~(rough[:-1] | rough[1:])
     first = np.append(smooth, False)
     mean = state.copy()
     mean[:, :-1][:, smooth] = ((state[:, :-1] + state[:, 1:]) / 2)[:, smooth]
     kept = ~np.append(False, smooth)
     level, place = np.where(first, level - 1, level)[kept], np.where(first, place // 2, place)[kept]
-    return Cells(*_halved(level, place, mean[:, kept], rough[kept] & ~first[kept] & (level < deepest)))
+    return Cells(
+        *_halved(level, place, mean[:, kept], rough[kept] & ~first[kept] & (level < deepest))
+    )
 
 
-def _halved(level: Ints, place: Ints, state: Array, which: NDArray[np.bool_]) -> tuple[Ints, Ints, Array]:
-    """Halve some cells; both halves have the state of the whole, which keeps mass, momentum and energy."""
+def _halved(
+    level: Ints, place: Ints, state: Array, which: NDArray[np.bool_]
+) -> tuple[Ints, Ints, Array]:
+    """Halve some cells; both halves have the state of the whole, which keeps mass, momentum and
+    energy.
+    """
     times = 1 + which.astype(np.int64)
     index = np.repeat(np.arange(len(level)), times)
     second = np.append(False, index[1:] == index[:-1])
-    return (level + which)[index], np.where(which, 2 * place, place)[index] + second, state[:, index]
+    return (
+        (level + which)[index],
+        np.where(which, 2 * place, place)[index] + second,
+        state[:, index],
+    )
 
 
 def shape(cells: Cells) -> tuple[int, ...]:
-    """Give the number of subtrees of each node of the tree, a node before its subtrees.
+    """Return the number of subtrees of each node of the tree, a node before its subtrees.
 
     >>> shape(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
     (2, 0, 2, 0, 0)
@@ -130,7 +159,7 @@ def shape(cells: Cells) -> tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def run(tolerance: float, deepest: int) -> tuple[Cells, ...]:
-    """Give the cells of every time step of a run.
+    """Return the cells of every time step of a run.
 
     Parameters
     ----------

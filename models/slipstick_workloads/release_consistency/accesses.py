@@ -1,7 +1,8 @@
 """Accesses of a processor to shared memory: the input of the protocol.
 
-A program is written as a generator for each processor, which yields accesses. Pages are numbered from 0; a set of
-words within a page is an integer whose bit k stands for the k-th word of four bytes.
+A program is written as a generator for each processor, which yields accesses. Pages are numbered
+from 0; a set of words within a page is an integer whose bit k stands for the k-th word of four
+bytes.
 
 >>> import numpy as np
 >>> from slipstick_workloads.release_consistency.run import run
@@ -40,7 +41,8 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write pages, in ascending order; `words` holds for each page the set of words that get a new value.
+    """Write pages, in ascending order; `words` holds for each page the set of words that get a new
+    value.
 
     A page with an empty set is written with the values that it has: it costs a fault, but no diff.
     """
@@ -92,7 +94,8 @@ class SharedProgram:
     body : gives the accesses of one processor, by its number
     unit : what one unit of `Compute` is
     word_count : words in a page; a page is four times as many bytes
-    message : units of work that take as long as a message, for the clock by which processors take turns
+    message : units of work that take as long as a message, for the clock by which processors take
+        turns
     """
 
     name: str

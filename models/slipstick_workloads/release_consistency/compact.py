@@ -15,9 +15,9 @@ _SUMS = [each.name for each in fields(ProcessorTally) if each.default == 0]
 def compact(counts: Counts, most: int = 6) -> Counts:
     """Reduce counts to what costs depend on: totals stay, sizes are rounded to whole bytes.
 
-    Exchanges of as many parts whose replies are within a power of two become one size, their mean. If there are more
-    phases than `most`, those of one name become one, except the first, which alone has first misses; phases that end with
-    a garbage collection stay separate.
+    Exchanges of as many parts whose replies are within a power of two become one size, their mean.
+    If there are more phases than `most`, those of one name become one, except the first, which
+    alone has first misses; phases that end with a garbage collection stay separate.
 
     Parameters
     ----------
@@ -26,11 +26,13 @@ def compact(counts: Counts, most: int = 6) -> Counts:
 
     Notes
     -----
-    Lost are the distribution of sizes within a power of two, and the differences of a processor's work between phases of
-    one name: the sum of the maxima becomes the maximum of the sums.
+    Lost are the distribution of sizes within a power of two, and the differences of a processor's
+    work between phases of one name: the sum of the maxima becomes the maximum of the sums.
     """
     merged = counts.phases if len(counts.phases) <= most else tuple(_merged(counts.phases))
-    phases = tuple(CountedPhase(each.name, tuple(map(_rounded, each.tallies)), each.repeat) for each in merged)
+    phases = tuple(
+        CountedPhase(each.name, tuple(map(_rounded, each.tallies)), each.repeat) for each in merged
+    )
     return Counts(counts.program, counts.processors, counts.page, counts.unit, phases)
 
 
@@ -43,7 +45,9 @@ def _merged(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
         yield first
         if others:
             tallies = zip(*(each.tallies for each in others), strict=True)
-            yield CountedPhase(first.name, tuple(map(_added, tallies)), sum(each.repeat for each in others))
+            yield CountedPhase(
+                first.name, tuple(map(_added, tallies)), sum(each.repeat for each in others)
+            )
 
 
 def _added(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
@@ -75,10 +79,12 @@ def _rounded(tally: ProcessorTally) -> ProcessorTally:
 
 
 def _classed(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
-    """Give exchanges of as many parts, and of sizes within a power of two, their mean size."""
+    """Return exchanges of as many parts, and of sizes within a power of two, their mean size."""
     found: dict[Exchange, Exchange] = {}
     for (parts, size), number in exchanges.items():
         key = parts, (size // parts).bit_length()
         before, carried = found.get(key, (0, 0))
         found[key] = before + number, carried + number * size
-    return Counter({(parts, round(size / number)): number for (parts, _), (number, size) in found.items()})
+    return Counter(
+        {(parts, round(size / number)): number for (parts, _), (number, size) in found.items()}
+    )

@@ -1,8 +1,9 @@
-"""Intervals: the writes of each processor between synchronizations, and which processors know of them.
+"""Intervals: the writes of each processor between synchronizations, and which processors know of
+them.
 
-A processor's interval ends at a release, at an acquire or at a barrier, if it has written to a new page since the last.
-Its vector timestamp says how many intervals of each processor were known when it ended; interval a comes before b
-if b's timestamp counts a.
+A processor's interval ends at a release, at an acquire or at a barrier, if it has written to a new
+page since the last. Its vector timestamp says how many intervals of each processor were known when
+it ended; interval a comes before b if b's timestamp counts a.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class IntervalRecords:
         self.seen[processor] = [max(pair) for pair in zip(self.seen[processor], known, strict=True)]
 
     def pages(self, interval: IntervalId) -> tuple[int, ...]:
-        """Give the write notices of an interval: the pages it names."""
+        """Return the write notices of an interval: the pages it names."""
         return self._records[interval].pages
 
     def notices(self, intervals: Iterable[IntervalId]) -> int:
@@ -60,14 +61,15 @@ class IntervalRecords:
         return sum(len(self._records[each].pages) for each in intervals)
 
     def knows(self, later: IntervalId, earlier: IntervalId) -> bool:
-        """Say whether an interval comes before another, or is the same."""
+        """Return whether an interval comes before another, or is the same."""
         writer, number = earlier
         return self._records[later].vector[writer] >= number
 
     def in_order(self, intervals: Iterable[IntervalId]) -> list[IntervalId]:
         """Sort intervals by precedence.
 
-        If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its sum.
+        If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its
+        sum.
         """
         return sorted(intervals, key=lambda each: (sum(self._records[each].vector), each))
 

@@ -1,16 +1,19 @@
 """Pages: the state of each page at each processor, and the effect of an access or a write notice.
 
-`SharedPages` holds what is the same for several writers and for one. A page is absent until its first owner touches it.
-As long as only the first owner holds it, it is written without twins and notices, for no other processor can need a
-diff; when another processor fetches it, the owner's copy is write-protected.
+`SharedPages` holds what is the same for several writers and for one. A page is absent until its
+first owner touches it. As long as only the first owner holds it, it is written without twins and
+notices, for no other processor can need a diff; when another processor fetches it, the owner's copy
+is write-protected.
 
-`ManyWriters`: the first write to a protected page makes a copy, the twin. A diff compares the two when it is requested,
-or when a notice of another processor's writes arrives; until then the page stays writable, and later writes go into the
-same diff. Then the twin is dropped and the page is protected again.
+`ManyWriters`: the first write to a protected page makes a copy, the twin. A diff compares the two
+when it is requested, or when a notice of another processor's writes arrives; until then the page
+stays writable, and later writes go into the same diff. Then the twin is dropped and the page is
+protected again.
 
-`SingleWriter`: a page has an owner, and a processor that is to write it becomes the owner with a whole copy. All writes
-take place at the owner, so its copy is up to date. A processor whose copy is invalid fetches the whole page from the
-owner. There are no twins and no diffs; false sharing moves pages back and forth.
+`SingleWriter`: a page has an owner, and a processor that is to write it becomes the owner with a
+whole copy. All writes take place at the owner, so its copy is up to date. A processor whose copy is
+invalid fetches the whole page from the owner. There are no twins and no diffs; false sharing moves
+pages back and forth.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ class Recorder:
         received[kind] = number + 1, total + size
 
     def is_empty(self) -> bool:
-        """Say whether nothing was counted since the last barrier."""
+        """Return whether nothing was counted since the last barrier."""
         return all(tally == ProcessorTally() for tally in self.tallies)
 
 
@@ -64,7 +67,9 @@ class Payload:
         """Copy a whole page from one processor to another."""
 
     def cut(self, writer: int, interval: IntervalId, page: int, words: int) -> None:
-        """Make the diff of a page for an interval: these words, with the writer's current values."""
+        """Make the diff of a page for an interval: these words, with the writer's current
+        values.
+        """
 
     def apply(self, target: int, page: int, intervals: Sequence[IntervalId]) -> None:
         """Put the diffs of these intervals into a processor's copy, in this order."""
@@ -82,7 +87,12 @@ class SharedPages(ABC):
         payload: Payload,
     ) -> None:
         processors, pages, word_count = shape
-        self.protocol, self.intervals, self.recorder, self.payload = protocol, intervals, recorder, payload
+        self.protocol, self.intervals, self.recorder, self.payload = (
+            protocol,
+            intervals,
+            recorder,
+            payload,
+        )
         self.processors, self.page_bytes = processors, word_count * WORD
         valid = protocol.start == "valid"
         self.state = np.full((processors, pages), READABLE if valid else ABSENT, np.uint8)
@@ -103,8 +113,14 @@ class SharedPages(ABC):
         self._remember(writer, pages, words)
 
     def notice(self, reader: int, interval: IntervalId) -> None:
-        """Deliver the write notices of an interval to a processor; copies without its writes become invalid."""
-        pages, state, pending = self.intervals.pages(interval), self.state[reader], self.pending[reader]
+        """Deliver the write notices of an interval to a processor; copies without its writes
+        become invalid.
+        """
+        pages, state, pending = (
+            self.intervals.pages(interval),
+            self.state[reader],
+            self.pending[reader],
+        )
         tally = self.recorder.tallies[reader]
         for page in pages:
             if self._has_applied(reader, page, interval):
@@ -149,7 +165,7 @@ class SharedPages(ABC):
         self.stored = [0] * self.processors
 
     def memory(self, processor: int) -> int:
-        """Give the memory of a processor's diffs and notices [B]."""
+        """Return the memory of a processor's diffs and notices [B]."""
         return self.stored[processor]
 
     def _make_valid(self, reader: int, page: int) -> None:
@@ -191,7 +207,7 @@ class SharedPages(ABC):
 
     @abstractmethod
     def _has_applied(self, reader: int, page: int, interval: IntervalId) -> bool:
-        """Say whether a processor's copy holds an interval's writes already."""
+        """Return whether a processor's copy holds an interval's writes already."""
 
     @abstractmethod
     def _before_invalid(self, reader: int, page: int) -> None:
@@ -239,7 +255,7 @@ class ManyWriters(SharedPages):
         self.floor = [0] * self.processors
 
     def memory(self, processor: int) -> int:
-        """Give the memory of a processor's diffs, twins and notices [B]."""
+        """Return the memory of a processor's diffs, twins and notices [B]."""
         return self.stored[processor] + len(self.twins[processor]) * self.page_bytes
 
     def _make_writable(self, writer: int, page: int) -> None:
@@ -263,7 +279,7 @@ class ManyWriters(SharedPages):
         return self._copy_of(reader, page)[writer] >= number
 
     def _copy_of(self, reader: int, page: int) -> list[int]:
-        """Give for each writer the last interval whose diff a copy holds."""
+        """Return for each writer the last interval whose diff a copy holds."""
         return self.applied[reader].get(page, self.floor)
 
     def _before_invalid(self, reader: int, page: int) -> None:
@@ -275,7 +291,9 @@ class ManyWriters(SharedPages):
         self.named[writer].update(dict.fromkeys(pages, number))
 
     def _fetched(self, reader: int, owner: int, page: int) -> None:
-        """Take over the intervals that the owner's copy holds; of a twin that may still grow, it holds a part only."""
+        """Take over the intervals that the owner's copy holds; of a twin that may still grow, it
+        holds a part only.
+        """
         held = list(self._copy_of(owner, page))
         growing = self.named[owner].get(page)
         held[owner] = self.intervals.closed[owner] if growing is None else growing - 1
@@ -287,7 +305,9 @@ class ManyWriters(SharedPages):
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
         wanted = self.pending[reader].pop(page)
         asked = self._requests(page, wanted)
-        total = sum(self._serve(server, reader, page, intervals) for server, intervals in asked.items())
+        total = sum(
+            self._serve(server, reader, page, intervals) for server, intervals in asked.items()
+        )
         self.payload.apply(reader, page, self.intervals.in_order(wanted))
         applied = list(self._copy_of(reader, page))
         for writer, number in wanted:
@@ -297,24 +317,36 @@ class ManyWriters(SharedPages):
         (tally.collected if collecting else tally.faults)[len(asked), total] += 1
 
     def _requests(self, page: int, wanted: Sequence[IntervalId]) -> _Requests:
-        """Give the diffs to request from each processor: from their writers, or from one that passes them on."""
+        """Return the diffs to request from each processor: from their writers, or from one that
+        passes them on.
+        """
         asked: _Requests = {}
         latest = self._latest(wanted) if self.protocol.ask == "latest" else []
         for each in wanted:
-            passes_on = (last[0] for last in latest if last[0] != each[0] and self._can_pass_on(last, each, page))
+            passes_on = (
+                last[0]
+                for last in latest
+                if last[0] != each[0] and self._can_pass_on(last, each, page)
+            )
             asked.setdefault(next(passes_on, each[0]), []).append(each)
         return asked
 
     def _latest(self, wanted: Sequence[IntervalId]) -> list[IntervalId]:
-        """Give the last intervals of the writers, without those that precede another one."""
+        """Return the last intervals of the writers, without those that precede another one."""
         last = list(dict(sorted(wanted)).items())
-        return [each for each in last if not any(self.intervals.knows(other, each) for other in last if other != each)]
+        return [
+            each
+            for each in last
+            if not any(self.intervals.knows(other, each) for other in last if other != each)
+        ]
 
     def _can_pass_on(self, last: IntervalId, wanted: IntervalId, page: int) -> bool:
         return self.intervals.knows(last, wanted) and (wanted, page) in self.diffs[last[0]]
 
     def _serve(self, server: int, reader: int, page: int, intervals: Sequence[IntervalId]) -> int:
-        """Send the diffs of these intervals, made now if necessary; give the size of the reply [B]."""
+        """Send the diffs of these intervals, made now if necessary; give the size of the reply
+        [B].
+        """
         growing = self.named[server].get(page)
         if growing is not None and (server, growing) in intervals:
             self._cut(server, page)
@@ -370,7 +402,9 @@ class SingleWriter(SharedPages):
             self.fresh[writer][page] = None
 
     def _take(self, writer: int, owner: int, page: int) -> None:
-        """Become the owner; the whole page is sent along, for others may have written to it since."""
+        """Become the owner; the whole page is sent along, for others may have written to it
+        since.
+        """
         if self.state[writer, page] == ABSENT:
             self._fetch(writer, page)
         else:

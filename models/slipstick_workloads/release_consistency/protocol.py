@@ -1,4 +1,6 @@
-"""The parameters of the protocol: writers of a page, time of write notices, targets of requests, sizes of messages."""
+"""The parameters of the protocol: writers of a page, time of write notices, targets of requests,
+sizes of messages.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from slipstick.errors import ModelError
 class Sizes:
     """Sizes of the parts of messages [B].
 
-    The requests for diffs, pages and locks and the lock's reply are the paper's (Tables 3 to 6); so is the diff of
-    one word, 20 B. The layouts of a diff and a write notice are not printed; these are ours. A full page
-    makes a diff of 4112 B here, of 4120 B there.
+    The requests for diffs, pages and locks and the lock's reply are the paper's (Tables 3 to 6); so
+    is the diff of one word, 20 B. The layouts of a diff and a write notice are not printed; these
+    are ours. A full page makes a diff of 4112 B here, of 4120 B there.
 
     Parameters
     ----------
@@ -25,7 +27,8 @@ class Sizes:
     lock_reply : without the intervals that come with it
     barrier : a barrier's message without the intervals that come with it
     interval : head of an interval: its processor and number
-    vector : one component of an interval's vector timestamp, of which there is one for each processor
+    vector : one component of an interval's vector timestamp, of which there is one for each
+        processor
     notice : one page named in an interval
     acknowledgement : of notices sent at an eager release
     """
@@ -42,7 +45,7 @@ class Sizes:
     acknowledgement: int = 4
 
     def diff_of(self, words: int) -> int:
-        """Give the size of the diff of a set of words: each run of neighbours has a head [B].
+        """Return the size of the diff of a set of words: each run of neighbours has a head [B].
 
         >>> Sizes().diff_of(0b1), Sizes().diff_of(0b1011)
         (20, 32)
@@ -51,7 +54,7 @@ class Sizes:
         return self.diff + self.run * runs + 4 * words.bit_count()
 
     def intervals_of(self, intervals: int, notices: int, processors: int) -> int:
-        """Give the size that intervals with their write notices add to a message [B]."""
+        """Return the size that intervals with their write notices add to a message [B]."""
         return intervals * (self.interval + self.vector * processors) + notices * self.notice
 
 
@@ -61,23 +64,25 @@ class Protocol:
 
     Parameters
     ----------
-    writers : ``multiple`` processors may write one page at once, with twins and diffs, or only a ``single`` one, its
-        owner, from which others fetch the whole page
-    release : ``lazy``: write notices are sent with the next acquire; ``eager``: a release sends them to all holders of
-        the page and waits for their acknowledgements
-    ask : a fault requests diffs of the ``latest`` writers only, those whose last unseen interval precedes no other
-        writer's, which pass on the earlier diffs that they hold; or of ``every`` writer with an unseen interval. For
-        data that migrates under a lock, the first sends one request, the second one to each writer
-    start : at the start all pages are ``absent`` except at the processor that touches them first, or ``valid``
-        everywhere
-    collect_above : garbage is collected at a barrier when twins, write notices and diffs of a processor take more
-        than this [B]; the diffs are its own and, if the latest writers pass diffs on, those that it received
+    writers : ``multiple`` processors may write one page at once, with twins and diffs, or only a
+        ``single`` one, its owner, from which others fetch the whole page
+    release : ``lazy``: write notices are sent with the next acquire; ``eager``: a release sends
+        them to all holders of the page and waits for their acknowledgements
+    ask : a fault requests diffs of the ``latest`` writers only, those whose last unseen interval
+        precedes no other writer's, which pass on the earlier diffs that they hold; or of ``every``
+        writer with an unseen interval. For data that migrates under a lock, the first sends one
+        request, the second one to each writer
+    start : at the start all pages are ``absent`` except at the processor that touches them first,
+        or ``valid`` everywhere
+    collect_above : garbage is collected at a barrier when twins, write notices and diffs of a
+        processor take more than this [B]; the diffs are its own and, if the latest writers pass
+        diffs on, those that it received
     sizes : of the parts of messages
 
-    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix; "diff requests in practice have
-    few parts" there, which holds only for requests to the latest writers, as TreadMarks has them: Keleher, Dwarkadas, Cox,
-    Zwaenepoel, USENIX Winter 1994. Eager release and single writers: Keleher, Cox, Zwaenepoel, ISCA 1992;
-    Keleher, ICDCS 1996.
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix; "diff requests in
+    practice have few parts" there, which holds only for requests to the latest writers, as
+    TreadMarks has them: Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX Winter 1994. Eager release and
+    single writers: Keleher, Cox, Zwaenepoel, ISCA 1992; Keleher, ICDCS 1996.
     """
 
     writers: Literal["multiple", "single"] = "multiple"
@@ -96,6 +101,8 @@ class Protocol:
         }
         for name, values in allowed.items():
             if getattr(self, name) not in values:
-                raise ModelError(f"{name} of a protocol is {' or '.join(values)}, got {getattr(self, name)!r}")
+                raise ModelError(
+                    f"{name} of a protocol is {' or '.join(values)}, got {getattr(self, name)!r}"
+                )
         if not self.collect_above > 0:
             raise ModelError(f"collect_above must be more than 0 B, got {self.collect_above}")

@@ -1,11 +1,13 @@
 """Running the accesses of a program through the protocol, one processor's turn after the other.
 
-A clock orders the turns: of each processor, it counts the work that it did and the messages that it waited for, a message
-as the work that the program says it takes (`SharedProgram.message`). A fault or a first miss takes two messages, a lock
-those of its request and one more, that of a lock that is held from its release on. The processor with the earliest time goes
-next, of several the one that has waited longest, until it computes, faults, requests a lock or arrives at a barrier; so the
-same program always gives the same counts. Service for others, twins and notices take no time of this clock, and all
-processors leave a barrier together: the times order the requests for locks, they are no prediction.
+A clock orders the turns: of each processor, it counts the work that it did and the messages that it
+waited for, a message as the work that the program says it takes (`SharedProgram.message`). A fault
+or a first miss takes two messages, a lock those of its request and one more, that of a lock that is
+held from its release on. The processor with the earliest time goes next, of several the one that
+has waited longest, until it computes, faults, requests a lock or arrives at a barrier; so the same
+program always gives the same counts. Service for others, twins and notices take no time of this
+clock, and all processors leave a barrier together: the times order the requests for locks, they are
+no prediction.
 """
 
 from __future__ import annotations
@@ -28,12 +30,23 @@ from slipstick_workloads.release_consistency.accesses import (
     Write,
 )
 from slipstick_workloads.release_consistency.intervals import IntervalRecords
-from slipstick_workloads.release_consistency.pages import ManyWriters, Payload, Recorder, SingleWriter
+from slipstick_workloads.release_consistency.pages import (
+    ManyWriters,
+    Payload,
+    Recorder,
+    SingleWriter,
+)
 from slipstick_workloads.release_consistency.protocol import Protocol
-from slipstick_workloads.release_consistency.synchronization import BarrierManager, LockManagers, Notices
+from slipstick_workloads.release_consistency.synchronization import (
+    BarrierManager,
+    LockManagers,
+    Notices,
+)
 
 
-def run(program: SharedProgram, protocol: Protocol | None = None, payload: Payload | None = None) -> Counts:
+def run(
+    program: SharedProgram, protocol: Protocol | None = None, payload: Payload | None = None
+) -> Counts:
     """Count the operations of the protocol for a program.
 
     Parameters
@@ -44,14 +57,17 @@ def run(program: SharedProgram, protocol: Protocol | None = None, payload: Paylo
 
     Raises
     ------
-    ModelError : a lock is misused, processors wait for each other without end, or arrive at different barriers
+    ModelError : a lock is misused, processors wait for each other without end, or arrive at
+        different barriers
 
     Source of the protocol: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, appendix.
     """
     turns = _Turns(program, protocol or Protocol(), payload or Payload())
     turns.go()
     page = program.word_count * WORD
-    return Counts(program.name, program.processors, page, program.unit, tuple(turns.recorder.phases))
+    return Counts(
+        program.name, program.processors, page, program.unit, tuple(turns.recorder.phases)
+    )
 
 
 class _Turns:
@@ -60,12 +76,16 @@ class _Turns:
     def __init__(self, program: SharedProgram, protocol: Protocol, payload: Payload) -> None:
         count = program.processors
         if count < 1 or program.pages < 1 or program.word_count < 1:
-            raise ModelError(f"program {program.name} needs at least one processor and one page of one word")
+            raise ModelError(
+                f"program {program.name} needs at least one processor and one page of one word"
+            )
         self.program, self.recorder = program, Recorder(count)
         intervals = IntervalRecords(count)
         many = protocol.writers == "multiple"
         shape = count, program.pages, program.word_count
-        self.pages = (ManyWriters if many else SingleWriter)(protocol, shape, intervals, self.recorder, payload)
+        self.pages = (ManyWriters if many else SingleWriter)(
+            protocol, shape, intervals, self.recorder, payload
+        )
         notices = Notices(protocol, count, intervals, self.pages, self.recorder)
         self.locks = LockManagers(protocol, count, notices, self.recorder)
         self.barriers = BarrierManager(protocol, intervals, self.pages, notices, self.recorder)
@@ -106,7 +126,10 @@ class _Turns:
                     self.pages.write(processor, pages, words)
                 case Compute(amount):
                     if amount < 0:
-                        raise ModelError(f"processor {processor} does {amount} units of work; it must be at least 0")
+                        raise ModelError(
+                            f"processor {processor} does {amount} units of work; it must be at"
+                            " least 0"
+                        )
                     self.recorder.tallies[processor].work += amount
                     self._wake(processor, self.done[processor] + amount)
                     return
@@ -121,31 +144,41 @@ class _Turns:
                 case Release(lock):
                     following = self.locks.release(processor, lock)
                     if following is not None:
-                        self._wake(following, max(self.done[following], self.done[processor]) + message)
+                        self._wake(
+                            following, max(self.done[following], self.done[processor]) + message
+                        )
                 case Arrive(phase):
                     self.arrived[processor] = phase
                     return
                 case _:
-                    raise ModelError(f"processor {processor} yields {access!r}, which is not an access")
+                    raise ModelError(
+                        f"processor {processor} yields {access!r}, which is not an access"
+                    )
             if message and faulted[processor] > before:
-                self._wake(processor, self.done[processor] + 2 * message * (faulted[processor] - before))
+                self._wake(
+                    processor, self.done[processor] + 2 * message * (faulted[processor] - before)
+                )
                 return
         self.ended += 1
 
     def _check(self, processor: int, pages: Pages) -> None:
         """Refuse pages that do not exist; a page named twice would fault twice."""
-        if len(pages) and not (pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()):
+        if len(pages) and not (
+            pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()
+        ):
             shown = ", ".join(str(each) for each in pages[:8].tolist())
             last = self.program.pages - 1
             raise ModelError(
-                f"processor {processor} names pages {shown}; they must be ascending, each once, within 0 to {last}"
+                f"processor {processor} names pages {shown}; they must be ascending, each once,"
+                f" within 0 to {last}"
             )
 
     def _check_words(self, processor: int, pages: Pages, words: Sequence[int]) -> None:
         count = self.program.word_count
         if len(words) != len(pages) or (words and (min(words) < 0 or max(words) >> count)):
             raise ModelError(
-                f"processor {processor} writes {len(pages)} pages; each needs its set of words 0 to {count - 1}"
+                f"processor {processor} writes {len(pages)} pages; each needs its set of words 0 to"
+                f" {count - 1}"
             )
 
     def _wake(self, processor: int, done: float) -> None:
@@ -167,5 +200,8 @@ class _Turns:
     def _waiting(self) -> str:
         at_barrier = sorted(self.arrived)
         locks = self.locks.held()
-        held = ", ".join(f"lock {lock} by {holder}" for lock, holder in sorted(locks.items())) or "no lock"
+        held = (
+            ", ".join(f"lock {lock} by {holder}" for lock, holder in sorted(locks.items()))
+            or "no lock"
+        )
         return f"{self.ended} processors have ended, {at_barrier} wait at a barrier, held: {held}"

@@ -2,13 +2,15 @@
 
 Notices are sent with the next acquire if release is lazy, at once if it is eager.
 
-Locks: each has a fixed manager, which knows its last holder. A request goes to the manager, which forwards it to the
-processor that requested last; if that is the manager, or the requester is the manager, there is one hop less. A
-request for a lock that is held waits in a queue. The holder passes the lock on with its write notices.
+Locks: each has a fixed manager, which knows its last holder. A request goes to the manager, which
+forwards it to the processor that requested last; if that is the manager, or the requester is the
+manager, there is one hop less. A request for a lock that is held waits in a queue. The holder
+passes the lock on with its write notices.
 
-Barriers: every processor sends its new intervals to the manager, processor 0, which merges them and sends each one what
-it lacks. When diffs, twins and notices of any processor take too much memory, all processors bring all their pages up
-to date at the end of the barrier, and the diffs, twins and notices are dropped.
+Barriers: every processor sends its new intervals to the manager, processor 0, which merges them and
+sends each one what it lacks. When diffs, twins and notices of any processor take too much memory,
+all processors bring all their pages up to date at the end of the barrier, and the diffs, twins and
+notices are dropped.
 """
 
 from __future__ import annotations
@@ -27,7 +29,12 @@ class Notices:
     """Carry intervals with their write notices between processors."""
 
     def __init__(
-        self, protocol: Protocol, processors: int, intervals: IntervalRecords, pages: SharedPages, recorder: Recorder
+        self,
+        protocol: Protocol,
+        processors: int,
+        intervals: IntervalRecords,
+        pages: SharedPages,
+        recorder: Recorder,
     ) -> None:
         self._protocol, self._processors, self._recorder = protocol, processors, recorder
         self._intervals, self._pages = intervals, pages
@@ -40,13 +47,17 @@ class Notices:
             self._send(processor)
 
     def acquire(self, processor: int, giver: int) -> int:
-        """Pass the giver's knowledge to a processor; give the size that it adds to the giver's message [B]."""
+        """Pass the giver's knowledge to a processor; give the size that it adds to the giver's
+        message [B].
+        """
         if self._protocol.release == "eager":
             return 0
         return self.learn(processor, self._intervals.seen[giver])
 
     def learn(self, processor: int, known: Sequence[int]) -> int:
-        """Pass intervals that are known elsewhere to a processor; give their size in a message [B]."""
+        """Pass intervals that are known elsewhere to a processor; give their size in a message
+        [B].
+        """
         fresh = self._intervals.unseen(processor, known)
         if not fresh:
             return 0
@@ -57,7 +68,7 @@ class Notices:
         return self.size(fresh)
 
     def size(self, intervals: Iterable[IntervalId]) -> int:
-        """Give the size that intervals add to a message [B]."""
+        """Return the size that intervals add to a message [B]."""
         listed = list(intervals)
         notices = self._intervals.notices(listed)
         return self._protocol.sizes.intervals_of(len(listed), notices, self._processors)
@@ -79,7 +90,10 @@ class Notices:
         known = list(self._intervals.seen[processor])
         for other in range(self._processors):
             if other != processor:
-                self.learn(other, [known[each] if each == processor else 0 for each in range(self._processors)])
+                self.learn(
+                    other,
+                    [known[each] if each == processor else 0 for each in range(self._processors)],
+                )
             if other in holders:
                 self._recorder.send("notices", processor, other, size)
                 self._recorder.send("acknowledgement", other, processor, sizes.acknowledgement)
@@ -109,16 +123,27 @@ class _LockState:
 class LockManagers:
     """All locks of a program, made when they are first requested."""
 
-    def __init__(self, protocol: Protocol, processors: int, notices: Notices, recorder: Recorder) -> None:
-        self._protocol, self._processors, self._notices, self._recorder = protocol, processors, notices, recorder
+    def __init__(
+        self, protocol: Protocol, processors: int, notices: Notices, recorder: Recorder
+    ) -> None:
+        self._protocol, self._processors, self._notices, self._recorder = (
+            protocol,
+            processors,
+            notices,
+            recorder,
+        )
         self._locks: dict[int, _LockState] = {}
 
     def acquire(self, processor: int, number: int) -> tuple[int, bool]:
-        """Request a lock; give the messages on the way to its last holder, and say whether it is granted at once."""
+        """Request a lock; give the messages on the way to its last holder, and say whether it is
+        granted at once.
+        """
         manager = number % self._processors
         lock = self._locks.setdefault(number, _LockState(manager, manager))
         if lock.holder == processor or processor in lock.queue:
-            raise ModelError(f"processor {processor} requests lock {number}, which it holds already")
+            raise ModelError(
+                f"processor {processor} requests lock {number}, which it holds already"
+            )
         hops = self._request(processor, lock)
         if lock.holder is not None:
             self._recorder.tallies[processor].waits += 1
@@ -133,7 +158,9 @@ class LockManagers:
         """Release a lock; give the processor that gets it now, if any waits."""
         lock = self._locks.get(number)
         if lock is None or lock.holder != processor:
-            raise ModelError(f"processor {processor} releases lock {number}, which it does not hold")
+            raise ModelError(
+                f"processor {processor} releases lock {number}, which it does not hold"
+            )
         self._notices.release(processor)
         lock.holder = None
         lock.faults += self._recorder.faulted[processor] - lock.begun
@@ -145,8 +172,10 @@ class LockManagers:
         return following
 
     def held(self) -> dict[int, int]:
-        """Give the locks that are held, and their holders."""
-        return {number: lock.holder for number, lock in self._locks.items() if lock.holder is not None}
+        """Return the locks that are held, and their holders."""
+        return {
+            number: lock.holder for number, lock in self._locks.items() if lock.holder is not None
+        }
 
     def _request(self, processor: int, lock: _LockState) -> int:
         """Send the request by way of the manager to the processor that requested last."""
@@ -178,7 +207,12 @@ class BarrierManager:
     """The barrier of all processors."""
 
     def __init__(
-        self, protocol: Protocol, intervals: IntervalRecords, pages: SharedPages, notices: Notices, recorder: Recorder
+        self,
+        protocol: Protocol,
+        intervals: IntervalRecords,
+        pages: SharedPages,
+        notices: Notices,
+        recorder: Recorder,
     ):
         self._protocol, self._intervals, self._pages = protocol, intervals, pages
         self._notices, self._recorder = notices, recorder
@@ -198,12 +232,20 @@ class BarrierManager:
             self._pages.collect()
 
     def _arrive(self, slave: int) -> None:
-        """Send the manager the slave's intervals since the last barrier; it may know some from locks."""
+        """Send the manager the slave's intervals since the last barrier; it may know some from
+        locks.
+        """
         size = self._protocol.sizes.barrier
         if self._protocol.release == "lazy":
-            own = [(slave, number) for number in range(self._known[slave] + 1, self._intervals.closed[slave] + 1)]
+            own = [
+                (slave, number)
+                for number in range(self._known[slave] + 1, self._intervals.closed[slave] + 1)
+            ]
             size += self._notices.size(own)
-            known = [self._intervals.closed[slave] if each == slave else 0 for each in range(len(self._known))]
+            known = [
+                self._intervals.closed[slave] if each == slave else 0
+                for each in range(len(self._known))
+            ]
             self._notices.learn(MANAGER, known)
         self._recorder.send("arrive", slave, MANAGER, size)
 

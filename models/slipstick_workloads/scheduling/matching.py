@@ -1,19 +1,23 @@
-"""Matching of sequences: repeats in one sequence of letters are found by words, and extended as tasks from a shared queue.
+"""Matching of sequences: repeats in one sequence of letters are found by words, and extended as
+tasks from a shared queue.
 
-The sequential program: an array links each occurrence of a word of k letters to the next one; each link begins a core block, a stretch
-that is the same at both places, unless the letters before are the same as well; and a core block is extended in both directions,
-across single letters that differ, as long as longer stretches follow. To extend one core block is a task, and
-the letters compared are its work. With dynamic scheduling, processors take tasks, a group at a time, from a queue whose
-monitor is on one node; with static scheduling each has an equal number of them from the start, and the longest share ends the run.
+The sequential program: an array links each occurrence of a word of k letters to the next one; each
+link begins a core block, a stretch that is the same at both places, unless the letters before are
+the same as well; and a core block is extended in both directions, across single letters that
+differ, as long as longer stretches follow. To extend one core block is a task, and the letters
+compared are its work. With dynamic scheduling, processors take tasks, a group at a time, from a
+queue whose monitor is on one node; with static scheduling each has an equal number of them from the
+start, and the longest share ends the run.
 
-The sequence is read only and so is cached, so accesses are those to the queue: `accesses`, one for each group that is taken and
-one for each processor that finds nothing.
+The sequence is read only and so is cached, so accesses are those to the queue: `accesses`, one for
+each group that is taken and one for each processor that finds nothing.
 
-The data of the paper (386 sequences of 1.43 million letters) is not there; ours is random, with repeats planted that differ in
-single letters. The size of the paper's groups and the number of its processors are not printed.
+The data of the paper (386 sequences of 1.43 million letters) is not there; ours is random, with
+repeats planted that differ in single letters. The size of the paper's groups and the number of its
+processors are not printed.
 
-Source: Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.3; the method after Leung, Blaisdell, Burge and Karlin,
-J. Molecular Biology 221, 1991.
+Source: Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.3; the method after Leung, Blaisdell,
+Burge and Karlin, J. Molecular Biology 221, 1991.
 """
 
 from __future__ import annotations
@@ -43,7 +47,8 @@ QUEUE = "queue"
 
 
 def sequence(letters: int, repeated: float, seed: int) -> str:
-    """Make a sequence of the letters A, C, G and T, of which a part is copied from elsewhere in it, with changes.
+    """Make a sequence of the letters A, C, G and T, of which a part is copied from elsewhere in it,
+    with changes.
 
     Parameters
     ----------
@@ -60,13 +65,14 @@ def sequence(letters: int, repeated: float, seed: int) -> str:
         length = min(letters // 4, 1 + int(random.expovariate(1 / REPEAT)))
         here, there = (random.randrange(letters - length) for _ in range(2))
         found[there : there + length] = [
-            random.choice("ACGT") if random.random() < DIFFERS else each for each in found[here : here + length]
+            random.choice("ACGT") if random.random() < DIFFERS else each
+            for each in found[here : here + length]
         ]
     return "".join(found)
 
 
 def links(text: str) -> Iterator[tuple[int, int]]:
-    """Give each occurrence of a word with the next one of the same word.
+    """Yield each occurrence of a word with the next one of the same word.
 
     >>> list(links("ACGTACGTTACGTACGTT"))
     [(0, 9), (1, 10)]
@@ -80,7 +86,8 @@ def links(text: str) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=8)
 def tasks(letters: int, repeated: float, seed: int) -> tuple[int, ...]:
-    """Find the core blocks of a sequence, and count the letters that are compared to extend each of them.
+    """Find the core blocks of a sequence, and count the letters that are compared to extend each of
+    them.
 
     Parameters
     ----------
@@ -91,11 +98,16 @@ def tasks(letters: int, repeated: float, seed: int) -> tuple[int, ...]:
     """
     text = sequence(letters, repeated, seed)
     begins = ((a, b) for a, b in links(text) if a == 0 or text[a - 1] != text[b - 1])
-    return tuple(_extended(text, a + WORD, b + WORD, 1) + _extended(text, a - 1, b - 1, -1) for a, b in begins)
+    return tuple(
+        _extended(text, a + WORD, b + WORD, 1) + _extended(text, a - 1, b - 1, -1)
+        for a, b in begins
+    )
 
 
 def _extended(text: str, here: int, there: int, way: int) -> int:
-    """Count the letters compared in one direction, until a letter differs behind which not enough are the same."""
+    """Count the letters compared in one direction, until a letter differs behind which not
+    enough are the same.
+    """
     compared = 0
     while here >= 0 and there >= 0 and max(here, there) < len(text):
         compared += 1
@@ -114,7 +126,9 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     ------
     ModelError : the sequence has no repeats
     """
-    letters, count, group = (int(number(inputs, each)) for each in ("letters", "processors", "group"))
+    letters, count, group = (
+        int(number(inputs, each)) for each in ("letters", "processors", "group")
+    )
     work = tasks(letters, number(inputs, "repeated"), int(number(inputs, "seed")))
     if not work:
         raise ModelError(f"a sequence of {letters} letters has no word twice; give more letters")
@@ -125,7 +139,9 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
         lines = [delay(each * unit, name=f"matching.{k}") for k, each in enumerate(letters_of)]
         return replace(superstep_model((1, lines, then()), name=NAME), counted={"accesses": 0.0})
     pool = TaskPool(Loop(work, group), unit, inside=one(inputs, "inside"), order="fifo")
-    made = phased_model((1, count, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",))
+    made = phased_model(
+        (1, count, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
+    )
     return replace(made, counted={"accesses": float(ceil(len(work) / group) + count)})
 
 
@@ -134,14 +150,37 @@ MATCHING = Program(
     "Matching of sequences, its tasks taken in groups from a shared queue",
     "Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.3; the sequence is ours",
     (
-        Input("scheduling", COUNT, "dynamic, from a queue, or static", "dynamic", options=("dynamic", "static")),
-        Input("processors", COUNT, "processors that take tasks", 16.0, least=1, most=1e4, whole=True),
-        Input("group", COUNT, "tasks that a processor takes at a time", 1.0, least=1, most=1e6, whole=True),
-        Input("letters", COUNT, "letters of the sequence", 40000.0, least=100, most=1e6, whole=True),
+        Input(
+            "scheduling",
+            COUNT,
+            "dynamic, from a queue, or static",
+            "dynamic",
+            options=("dynamic", "static"),
+        ),
+        Input(
+            "processors", COUNT, "processors that take tasks", 16.0, least=1, most=1e4, whole=True
+        ),
+        Input(
+            "group",
+            COUNT,
+            "tasks that a processor takes at a time",
+            1.0,
+            least=1,
+            most=1e6,
+            whole=True,
+        ),
+        Input(
+            "letters", COUNT, "letters of the sequence", 40000.0, least=100, most=1e6, whole=True
+        ),
         Input("repeated", COUNT, "part of the letters that copies others", 0.5, most=10.0),
         Input("seed", COUNT, "of the sequence", 1.0, whole=True),
         Input("compare", COUNT, "units of computing to compare two letters", 1.0),
-        Input("inside", TIME, "time in the monitor of the queue to take a group, or to find none", 20e-6),
+        Input(
+            "inside",
+            TIME,
+            "time in the monitor of the queue to take a group, or to find none",
+            20e-6,
+        ),
     ),
     matching,
     SharedMemory,

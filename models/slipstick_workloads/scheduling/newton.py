@@ -1,18 +1,22 @@
-"""Block triangular nonlinear equations, solved by the parallel Gauss-Seidel-Newton method with static or dynamic scheduling.
+"""Block triangular nonlinear equations, solved by the parallel Gauss-Seidel-Newton method with
+static or dynamic scheduling.
 
-In each iteration a processor evaluates and factors the Jacobian of its block, reads the variables of the earlier blocks,
-solves and updates its own variables; then follows a barrier. With static scheduling, block i and its data stay on processor i, and
-the variables of all earlier blocks are read from the node of processor i - 1, which holds them. With dynamic
-scheduling, processors take blocks as they come, so which processor has which block is drawn anew for each iteration; it also
+In each iteration a processor evaluates and factors the Jacobian of its block, reads the variables
+of the earlier blocks, solves and updates its own variables; then follows a barrier. With static
+scheduling, block i and its data stay on processor i, and the variables of all earlier blocks are
+read from the node of processor i - 1, which holds them. With dynamic scheduling, processors take
+blocks as they come, so which processor has which block is drawn anew for each iteration; it also
 reads the data and the variables of the block from the block's node, and writes its variables back.
 
-So every access is known before a run: `accesses[remote]`, of these `accesses[neighbour]` to the node before the own, and
-`accesses[local]`. Remote accesses contend for memory modules, and requests for a block for the scheduler; an access to the own node
-takes the module's time and is never delayed, which is an approximation.
+So every access is known before a run: `accesses[remote]`, of these `accesses[neighbour]` to the
+node before the own, and `accesses[local]`. Remote accesses contend for memory modules, and requests
+for a block for the scheduler; an access to the own node takes the module's time and is never
+delayed, which is an approximation.
 
-The paper prints the sizes (1400 variables, 14 blocks) and from which node a processor reads. The equations are ours, and they give the
-number of iterations; so are the work, and how many words the data of a block has. The paper leaves open whether a processor reads
-all earlier variables or those of one block; see ``reads``.
+The paper prints the sizes (1400 variables, 14 blocks) and from which node a processor reads. The
+equations are ours, and they give the number of iterations; so are the work, and how many words the
+data of a block has. The paper leaves open whether a processor reads all earlier variables or those
+of one block; see ``reads``.
 
 Source: Zhang, Nalluri, Qin, MIN-Graph, JPDC 1993, section 6.2.
 """
@@ -42,10 +46,12 @@ HALF_WIDTH = 2
 
 @lru_cache(maxsize=32)
 def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
-    """Solve a system of our own, and count the iterations until no variable changes by more than 1e-10.
+    """Solve a system of our own, and count the iterations until no variable changes by more than
+    1e-10.
 
-    Equation r of block i is a_r . x_i + x_r^3 - c_r . x_(i-1) - b_r = 0, where a_r has five numbers beside the diagonal, which dominates,
-    and c_r one. All blocks take the values of the iteration before for x_(i-1), so a change moves on by one block an iteration.
+    Equation r of block i is a_r . x_i + x_r^3 - c_r . x_(i-1) - b_r = 0, where a_r has five numbers
+    beside the diagonal, which dominates, and c_r one. All blocks take the values of the iteration
+    before for x_(i-1), so a change moves on by one block an iteration.
 
     Parameters
     ----------
@@ -62,9 +68,9 @@ def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
     """
     random = np.random.default_rng(seed)
     band = np.abs(np.subtract.outer(np.arange(variables), np.arange(variables))) <= HALF_WIDTH
-    matrices = random.uniform(-1, 1, (blocks, variables, variables)) * band + 2 * (2 * HALF_WIDTH + 1) * np.eye(
-        variables
-    )
+    matrices = random.uniform(-1, 1, (blocks, variables, variables)) * band + 2 * (
+        2 * HALF_WIDTH + 1
+    ) * np.eye(variables)
     coupled, right = random.uniform(-coupling, coupling, (2, blocks, variables))
     x = np.ones((blocks, variables))
     for count in range(1, MOST_ITERATIONS + 1):
@@ -75,7 +81,9 @@ def iterations(blocks: int, variables: int, coupling: float, seed: int) -> int:
         x = x - step
         if np.abs(step).max() <= 1e-10:
             return count
-    raise ModelError(f"the blocks do not converge in {MOST_ITERATIONS} iterations; give a smaller coupling")
+    raise ModelError(
+        f"the blocks do not converge in {MOST_ITERATIONS} iterations; give a smaller coupling"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +103,15 @@ class WordAccesses:
 
     @property
     def kind(self) -> str:
-        """Say whether they are local, at the node before the own, or at another."""
+        """Return whether they are local, at the node before the own, or at another."""
         if self.processor == self.module:
             return "local"
         return "neighbour" if self.module == self.processor - 1 else "other"
 
 
-def accesses(taken: Sequence[int], variables: int, data: int, every: bool) -> list[list[WordAccesses]]:
+def accesses(
+    taken: Sequence[int], variables: int, data: int, every: bool
+) -> list[list[WordAccesses]]:
     """List the accesses of one iteration, by processor.
 
     Parameters
@@ -118,24 +128,37 @@ def accesses(taken: Sequence[int], variables: int, data: int, every: bool) -> li
     """
     found = []
     for processor, block in enumerate(taken):
-        earlier = [WordAccesses(processor, block - 1, variables * (block if every else 1))] if block else []
-        own, back = (WordAccesses(processor, block, words) for words in (data + variables, variables))
+        earlier = (
+            [WordAccesses(processor, block - 1, variables * (block if every else 1))]
+            if block
+            else []
+        )
+        own, back = (
+            WordAccesses(processor, block, words) for words in (data + variables, variables)
+        )
         found.append([own, *earlier, back])
     return found
 
 
 class _Schedule:
-    """Which processor has which block in each iteration, and the accesses and steps that follow; of a sample in one only."""
+    """Which processor has which block in each iteration, and the accesses and steps that follow;
+    of a sample in one only.
+    """
 
     def __init__(self, machine: SharedMemory, inputs: InputValues, *, sample: bool = False) -> None:
         if isinstance(machine.interconnect, Bus | Ring):
-            raise ModelError(f"no memory module of {machine.name} is a processor's own; {NAME} runs on switches")
+            raise ModelError(
+                f"no memory module of {machine.name} is a processor's own; {NAME} runs on switches"
+            )
         self.machine, self.inputs = machine, inputs
-        self.count, variables, seed = (int(number(inputs, each)) for each in ("blocks", "variables", "seed"))
+        self.count, variables, seed = (
+            int(number(inputs, each)) for each in ("blocks", "variables", "seed")
+        )
         self.modules = int(known(machine.memory.modules, "the number of memory modules"))
         if self.modules < self.count:
             raise ModelError(
-                f"{machine.name} has {self.modules} memory modules; {NAME} needs one for each of {self.count} blocks"
+                f"{machine.name} has {self.modules} memory modules; {NAME} needs one for each of"
+                f" {self.count} blocks"
             )
         self.dynamic = word(inputs, "scheduling") == "dynamic"
         self.port = MemoryPort(machine, Number(self.count - 1.0))
@@ -145,13 +168,17 @@ class _Schedule:
                 self.count, variables, number(inputs, "coupling"), seed
             )
             random = np.random.default_rng(seed)
-            orders = [random.permutation(self.count).tolist() for _ in range(rounds)] if self.dynamic else orders
+            orders = (
+                [random.permutation(self.count).tolist() for _ in range(rounds)]
+                if self.dynamic
+                else orders
+            )
             self.repeat = 1 if self.dynamic else rounds
         data, every = int(number(inputs, "data")), word(inputs, "reads") == "all"
         self.rounds = [accesses(order, variables, data, every) for order in orders]
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
-        """Give each iteration: repetitions, what every processor does, and the barrier."""
+        """Yield each iteration: repetitions, what every processor does, and the barrier."""
         name = word(self.inputs, "barrier")
         _, barriers = barrier_of(self.machine, name, Number(float(self.count)))
         costs = [
@@ -159,12 +186,16 @@ class _Schedule:
             for key, each in self.machine.barriers.items()
             if key in barriers
         ]
-        end = then(*(delay(each, name=name, component="barrier", technology="software") for each in costs))
+        end = then(
+            *(delay(each, name=name, component="barrier", technology="software") for each in costs)
+        )
         for lines in self.rounds:
             yield self.repeat, [self._line(own) for own in lines], end
 
     def _line(self, own: Sequence[WordAccesses]) -> Activity:
-        """Take a block, read its data, evaluate and factor, read the earlier variables, solve, and write the own ones."""
+        """Take a block, read its data, evaluate and factor, read the earlier variables, solve,
+        and write the own ones.
+        """
         units = one(self.inputs, "work") * one(self.inputs, "variables")
         work = delay(units * self.machine.step, name="work")
         first, *rest = map(self._access, own)
@@ -173,7 +204,12 @@ class _Schedule:
     def _taken(self, processor: int) -> list[Activity]:
         if not self.dynamic:
             return []
-        scheduling = delay(one(self.inputs, "inside"), name="scheduling", component="scheduling", technology="software")
+        scheduling = delay(
+            one(self.inputs, "inside"),
+            name="scheduling",
+            component="scheduling",
+            technology="software",
+        )
         take = self._access(WordAccesses(processor, 0, 1), "take")
         return [hold("scheduler", scheduling >> take)]
 
@@ -181,12 +217,16 @@ class _Schedule:
         words = Number(float(each.words))
         if each.kind == "local":
             seconds = words * self.machine.memory.access
-            return delay(seconds, name=f"local.{each.words}", component="memory", technology="memory")
+            return delay(
+                seconds, name=f"local.{each.words}", component="memory", technology="memory"
+            )
         ratios = [float(module == each.module) for module in range(self.modules)]
         return repeat(words, self.port.access(name, ratios))
 
     def counted(self) -> dict[str, float]:
-        """Count the accesses of the whole run, those to the scheduler's word on node 0 among them."""
+        """Count the accesses of the whole run, those to the scheduler's word on node 0 among
+        them.
+        """
         found = Counter({"local": 0, "neighbour": 0, "other": 0})
         for each in (each for lines in self.rounds for line in lines for each in line):
             found[each.kind] += self.repeat * each.words
@@ -202,18 +242,24 @@ def blocks(machine: SharedMemory, inputs: InputValues) -> Model:
 
     Raises
     ------
-    ModelError : processors of the machine have no modules of their own, or it has fewer modules than there are blocks
+    ModelError : processors of the machine have no modules of their own, or it has fewer modules
+        than there are blocks
     """
     return _model(_Schedule(machine, inputs))
 
 
 def sample(machine: SharedMemory, inputs: InputValues) -> Model:
-    """Build one iteration, with block i on processor i; the equations are not solved. See `blocks`."""
+    """Build one iteration, with block i on processor i; the equations are not solved. See
+    `blocks`.
+    """
     return _model(_Schedule(machine, inputs, sample=True))
 
 
 def _model(made: _Schedule) -> Model:
-    resources: dict[str, Resource] = {**made.port.resources(), **({"scheduler": Lock("fifo")} if made.dynamic else {})}
+    resources: dict[str, Resource] = {
+        **made.port.resources(),
+        **({"scheduler": Lock("fifo")} if made.dynamic else {}),
+    }
     model = superstep_model(*made.supersteps(), name=NAME, resources=resources)
     return replace(model, counted=made.counted())
 
@@ -224,20 +270,60 @@ BLOCKS = Program(
     SOURCE,
     (
         Input(
-            "scheduling", COUNT, "static, block i on processor i, or dynamic", "static", options=("static", "dynamic")
+            "scheduling",
+            COUNT,
+            "static, block i on processor i, or dynamic",
+            "static",
+            options=("static", "dynamic"),
         ),
-        Input("reads", COUNT, "variables of all earlier blocks are read, or of one", "all", options=("all", "one")),
-        Input("blocks", COUNT, "blocks, and as many processors", 14.0, least=1, most=256, whole=True),
+        Input(
+            "reads",
+            COUNT,
+            "variables of all earlier blocks are read, or of one",
+            "all",
+            options=("all", "one"),
+        ),
+        Input(
+            "blocks", COUNT, "blocks, and as many processors", 14.0, least=1, most=256, whole=True
+        ),
         Input("variables", COUNT, "variables of a block", 100.0, least=1, most=1000, whole=True),
         Input("data", COUNT, "words of the data of a block", 500.0, most=1e5, whole=True),
         Input("work", COUNT, "units of computing for each variable and iteration", 50.0),
-        Input("inside", TIME, "time of the scheduler to hand out a block, beside the access to its word", 20e-6),
         Input(
-            "iterations", COUNT, "iterations; 0: as many as our equations need", 0.0, most=MOST_ITERATIONS, whole=True
+            "inside",
+            TIME,
+            "time of the scheduler to hand out a block, beside the access to its word",
+            20e-6,
         ),
-        Input("coupling", COUNT, "size of the coefficients between blocks, of our equations", 0.5, most=100.0),
-        Input("seed", COUNT, "of our equations, and of which processor takes which block", 1.0, whole=True),
-        Input("barrier", COUNT, "the machine's barrier that ends an iteration, or none", NONE, named="barriers"),
+        Input(
+            "iterations",
+            COUNT,
+            "iterations; 0: as many as our equations need",
+            0.0,
+            most=MOST_ITERATIONS,
+            whole=True,
+        ),
+        Input(
+            "coupling",
+            COUNT,
+            "size of the coefficients between blocks, of our equations",
+            0.5,
+            most=100.0,
+        ),
+        Input(
+            "seed",
+            COUNT,
+            "of our equations, and of which processor takes which block",
+            1.0,
+            whole=True,
+        ),
+        Input(
+            "barrier",
+            COUNT,
+            "the machine's barrier that ends an iteration, or none",
+            NONE,
+            named="barriers",
+        ),
     ),
     blocks,
     SharedMemory,

@@ -1,8 +1,10 @@
-"""Programs on shared memory: which pages each processor reads and writes, in which order, under which locks.
+"""Programs on shared memory: which pages each processor reads and writes, in which order, under
+which locks.
 
-The six programs of the paper as sharing patterns, and the means to write another: `layout` places arrays in pages and
-divides items among processors. A program is a function that gives a `SharedProgram`, whose `body` is a generator of
-accesses for one processor. This one lets two processors fill a table in turn and sum it up:
+The six programs of the paper as sharing patterns, and the means to write another: `layout` places
+arrays in pages and divides items among processors. A program is a function that gives a
+`SharedProgram`, whose `body` is a generator of accesses for one processor. This one lets two
+processors fill a table in turn and sum it up:
 
 >>> import numpy as np
 >>> from slipstick_workloads.release_consistency.accesses import Arrive, SharedProgram, Compute
@@ -20,6 +22,6 @@ accesses for one processor. This one lets two processors fill a table in turn an
 >>> [(phase.name, phase.tallies[0].work, dict(phase.tallies[0].faults)) for phase in counts.phases]
 [('fill', 500, {}), ('end', 1000, {(1, 3084): 1, (1, 2940): 1})]
 
-Why this shape: one module for a program, and no numbers of any machine. What the paper does not print is a parameter
-with a default, named as chosen in the module.
+Why this shape: one module for a program, and no numbers of any machine. What the paper does not
+print is a parameter with a default, named as chosen in the module.
 """

@@ -1,16 +1,19 @@
-"""Barnes: bodies under gravity; one processor builds the tree, all read it, each writes its own bodies.
+"""Barnes: bodies under gravity; one processor builds the tree, all read it, each writes its own
+bodies.
 
-A time step has three phases. In `tree`, processor 0 reads the places of all bodies and writes the cells of a new octree.
-In `forces`, each processor takes the next zone of bodies in the tree's order that cost an equal part of the last step's
-interactions, walks the tree for each and writes its acceleration, potential and cost. In `move`, it writes its own
-bodies' places and velocities. Faults alternate between processor 0 and all others. If bodies lie in the order in which
-they were drawn, those of every processor are spread over all pages: false sharing, and a fault sends requests to all
+A time step has three phases. In `tree`, processor 0 reads the places of all bodies and writes the
+cells of a new octree. In `forces`, each processor takes the next zone of bodies in the tree's order
+that cost an equal part of the last step's interactions, walks the tree for each and writes its
+acceleration, potential and cost. In `move`, it writes its own bodies' places and velocities. Faults
+alternate between processor 0 and all others. If bodies lie in the order in which they were drawn,
+those of every processor are spread over all pages: false sharing, and a fault sends requests to all
 processors. If they lie in the order of the first tree, most pages have one writer.
 
-The bodies start in Plummer's sphere and move. A body has 104 B, a cell 80 B, as 32-bit addresses give them.
-Chosen here: 4 time steps, where the counts that ship have 12, fitted to a printed time; bodies in the tree's order, since
-the paper has diffs of over 3 KB in the mean and few parts, where scattered bodies give 300 B and seven parts. One unit of work is a cell or body that a force counts, or one level
-that a body descends while the tree is built.
+The bodies start in Plummer's sphere and move. A body has 104 B, a cell 80 B, as 32-bit addresses
+give them. Chosen here: 4 time steps, where the counts that ship have 12, fitted to a printed time;
+bodies in the tree's order, since the paper has diffs of over 3 KB in the mean and few parts, where
+scattered bodies give 300 B and seven parts. One unit of work is a cell or body that a force counts,
+or one level that a body descends while the tree is built.
 """
 
 from __future__ import annotations
@@ -30,10 +33,12 @@ MOST_MASS = 0.999
 
 
 def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
-    r"""Draw places and velocities of bodies in Plummer's sphere, in units where G = M = 1 and E = -1/4.
+    r"""Draw places and velocities of bodies in Plummer's sphere, in units where G = M = 1 and E =
+    -1/4.
 
-    The mass within radius r is m = r^3 (1 + r^2)^(-3/2), so r = (m^(-2/3) - 1)^(-1/2); the speed is q times that
-    of escape, with the density of q proportional to q^2 (1 - q^2)^(7/2). Lengths are then scaled by 3 pi/16.
+    The mass within radius r is m = r^3 (1 + r^2)^(-3/2), so r = (m^(-2/3) - 1)^(-1/2); the speed is
+    q times that of escape, with the density of q proportional to q^2 (1 - q^2)^(7/2). Lengths are
+    then scaled by 3 pi/16.
 
     Parameters
     ----------
@@ -99,8 +104,9 @@ def barnes(
     page : its size [B]
     seed : of the bodies
 
-    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (16,384 particles with 0.57, 32,768
-    with 0.67); Singh, Hennessy, Gupta, ACM Trans. Computer Systems 13(2), 1995, for zones of cost.
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (16,384 particles
+    with 0.57, 32,768 with 0.67); Singh, Hennessy, Gupta, ACM Trans. Computer Systems 13(2), 1995,
+    for zones of cost.
 
     >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(barnes(processors=4, bodies=256, steps=1)).without("start-up")
@@ -129,7 +135,9 @@ def barnes(
             yield records.write(zone.bodies, PLACE, VELOCITY)
             yield Arrive("move")
 
-    return SharedProgram("Barnes", processors, layout.pages, body, "interactions", layout.word_count)
+    return SharedProgram(
+        "Barnes", processors, layout.pages, body, "interactions", layout.word_count
+    )
 
 
 def _bodies(bodies: int, scattered: bool, seed: int) -> tuple[Vectors, Vectors]:
@@ -167,7 +175,9 @@ class _Zone:
 
 @dataclass(frozen=True, slots=True)
 class _TimeStep:
-    """One time step: cells made, levels descended while building them, and each processor's zone."""
+    """One time step: cells made, levels descended while building them, and each processor's
+    zone.
+    """
 
     cells: int
     levels: int
@@ -175,7 +185,9 @@ class _TimeStep:
 
 
 class _Movement:
-    """The movement of the bodies, computed step by step when a processor needs it, and only once."""
+    """The movement of the bodies, computed step by step when a processor needs it, and only
+    once.
+    """
 
     def __init__(self, bodies: tuple[Vectors, Vectors], tolerance: float, processors: int) -> None:
         self.places, self.velocities = bodies
@@ -184,7 +196,7 @@ class _Movement:
         self.cost = np.ones(len(self.places), np.int64)
 
     def step(self, index: int) -> _TimeStep:
-        """Give a time step."""
+        """Return a time step."""
         while len(self.steps) <= index:
             self.steps.append(self._next())
         return self.steps[index]

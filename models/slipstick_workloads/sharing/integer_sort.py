@@ -1,12 +1,13 @@
-"""IS: keys are counted into buckets, which migrate from processor to processor under a lock; then all read them.
+"""IS: keys are counted into buckets, which migrate from processor to processor under a lock; then
+all read them.
 
-Each processor counts its own keys privately, then adds its counts to the shared buckets under the lock; after a barrier
-it reads them all and ranks its keys. Keys are the mean of four uniform numbers, as in the NAS benchmark, so buckets at
-the ends get few keys, and a processor changes only buckets that have keys of its own. The first processor of an
-iteration resets the buckets.
+Each processor counts its own keys privately, then adds its counts to the shared buckets under the
+lock; after a barrier it reads them all and ranks its keys. Keys are the mean of four uniform
+numbers, as in the NAS benchmark, so buckets at the ends get few keys, and a processor changes only
+buckets that have keys of its own. The first processor of an iteration resets the buckets.
 
-The paper's scan has 2^28 keys, more than 64 MB nodes hold; 2^20 is taken here, over 10 iterations (both chosen). Keys
-are private.
+The paper's scan has 2^28 keys, more than 64 MB nodes hold; 2^20 is taken here, over 10 iterations
+(both chosen). Keys are private.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from slipstick_workloads import START
-from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Release,
+    SharedProgram,
+)
 from slipstick_workloads.sharing.layout import Items, MemoryLayout, share
 
 INTEGER = 4
@@ -42,8 +50,8 @@ def integer_sort(
     seed : of the keys
     message : keys counted in the time of a message, for the clock that orders requests for the lock
 
-    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1; Bailey et al., The NAS
-    parallel benchmarks, 1991, for the keys.
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1; Bailey et al., The
+    NAS parallel benchmarks, 1991, for the keys.
 
     >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(integer_sort(processors=4, keys=2**12, iterations=3)).without("start-up")
@@ -52,7 +60,9 @@ def integer_sort(
     """
     layout = MemoryLayout(page)
     shared = layout.array(buckets, INTEGER)
-    hit = [_buckets_hit(_share_of(keys, processors, me), buckets, seed, me) for me in range(processors)]
+    hit = [
+        _buckets_hit(_share_of(keys, processors, me), buckets, seed, me) for me in range(processors)
+    ]
     any_hit = np.unique(np.concatenate(hit))
     added: list[int] = []
 
@@ -76,7 +86,9 @@ def integer_sort(
             yield Compute(mine)
             yield Arrive("rank")
 
-    return SharedProgram("IS", processors, layout.pages, body, "keys or buckets", layout.word_count, message)
+    return SharedProgram(
+        "IS", processors, layout.pages, body, "keys or buckets", layout.word_count, message
+    )
 
 
 def _share_of(keys: int, processors: int, me: int) -> int:

@@ -1,4 +1,6 @@
-"""Layout of arrays in shared memory: pages and words of an access, and division of items among processors."""
+"""Layout of arrays in shared memory: pages and words of an access, and division of items among
+processors.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class MemoryLayout:
     def array(self, count: int, size: int) -> SharedArray:
         """Lay out an array of items of a size [B]."""
         if count < 1 or size < WORD or size % WORD:
-            raise ModelError(f"an array has items of whole words of {WORD} B, got {count} of {size} B")
+            raise ModelError(
+                f"an array has items of whole words of {WORD} B, got {count} of {size} B"
+            )
         made = SharedArray(self.pages * self.word_count, count, size // WORD, self.word_count)
         self.pages += -(-count * made.item_words // self.word_count)
         return made
@@ -73,7 +77,9 @@ class SharedArray:
 
     def write(self, items: Items, *fields: Field) -> Write:
         """Write fields of items, or whole items."""
-        words = (self.first + np.sort(items)[:, None] * self.item_words + self._offsets(fields)).ravel()
+        words = (
+            self.first + np.sort(items)[:, None] * self.item_words + self._offsets(fields)
+        ).ravel()
         pages, place = np.unique(words // self.word_count, return_inverse=True)
         marked = np.zeros((len(pages), self.word_count), np.bool_)
         marked[place.ravel(), words % self.word_count] = True
@@ -92,7 +98,9 @@ class SharedArray:
 
     def _offsets(self, fields: Sequence[Field]) -> Items:
         whole = [(0, self.item_words * WORD)]
-        return np.concatenate([np.arange(at // WORD, (at + size) // WORD) for at, size in fields or whole])
+        return np.concatenate(
+            [np.arange(at // WORD, (at + size) // WORD) for at, size in fields or whole]
+        )
 
     def _span(self, begin: int, end: int) -> tuple[int, int]:
         return self.first + begin * self.item_words, self.first + end * self.item_words
@@ -104,7 +112,8 @@ class SharedArray:
 
 
 def share(count: int, processors: int, me: int) -> tuple[int, int]:
-    """Give the first of a processor's items and the one after its last; sizes differ by one at most.
+    """Return the first of a processor's items and the one after its last; sizes differ by one at
+    most.
 
     >>> [share(10, 4, me) for me in range(4)]
     [(0, 2), (2, 5), (5, 7), (7, 10)]

@@ -1,8 +1,8 @@
 """The octree of Barnes and Hut: cells of bodies, and the cells that the force on a body needs.
 
-A cell with more than one body is divided in eight; a body by itself is a leaf. Cells are numbered as a program
-that inserts one body after the other makes them: a cell is made when its second body is inserted, so cells are in the
-order of these bodies.
+A cell with more than one body is divided in eight; a body by itself is a leaf. Cells are numbered
+as a program that inserts one body after the other makes them: a cell is made when its second body
+is inserted, so cells are in the order of these bodies.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ class Octree:
         return _assemble(places, side, order, levels)
 
     def forces(self, bodies: Numbers, tolerance: float) -> Iterator[Forces]:
-        """Walk the tree for bodies, some at a time: a cell is opened if side / distance is not under the tolerance."""
+        """Walk the tree for bodies, some at a time: a cell is opened if side / distance is not
+        under the tolerance.
+        """
         for begin in range(0, len(bodies), CHUNK):
             yield self._walk(bodies[begin : begin + CHUNK], tolerance)
 
@@ -149,7 +151,7 @@ def _levels(keys: Numbers, order: Numbers) -> Iterator[_Level]:
 
 
 def _second_smallest(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
-    """Give for each run the number of the second body that was inserted."""
+    """Return for each run the number of the second body that was inserted."""
     smallest = np.minimum.reduceat(order, begin)
     without = np.where(order == np.repeat(smallest, end - begin), len(order), order)
     second: Numbers = np.minimum.reduceat(without, begin)
@@ -159,7 +161,10 @@ def _second_smallest(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
 def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]) -> Octree:
     bodies = len(order)
     depths = np.repeat(np.arange(len(levels)), [len(each.begin) for each in levels])
-    begin, end, made = (np.concatenate([getattr(each, name) for each in levels]) for name in ("begin", "end", "made"))
+    begin, end, made = (
+        np.concatenate([getattr(each, name) for each in levels])
+        for name in ("begin", "end", "made")
+    )
     ranked = np.lexsort((depths, made))
     parents, deepest = _parents(bodies, order, levels, np.argsort(ranked))
     children = np.argsort(parents, kind="stable")[1:]
@@ -169,11 +174,15 @@ def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]
     mass = np.concatenate(((end - begin)[ranked], np.ones(bodies))) / bodies
     size = np.ldexp(side, -depths[ranked])
     depth = depths[ranked][deepest] + 1
-    return Octree(len(begin), order, depth, size, np.concatenate((mean, places)), mass, first, children)
+    return Octree(
+        len(begin), order, depth, size, np.concatenate((mean, places)), mass, first, children
+    )
 
 
-def _parents(bodies: int, order: Numbers, levels: list[_Level], number: Numbers) -> tuple[Numbers, Numbers]:
-    """Give the parent of each node, -1 of the root, and the deepest cell around each body."""
+def _parents(
+    bodies: int, order: Numbers, levels: list[_Level], number: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return the parent of each node, -1 of the root, and the deepest cell around each body."""
     around = np.full(bodies, -1)
     parents = np.full(len(number) + bodies, -1)
     at = 0
@@ -189,5 +198,7 @@ def _parents(bodies: int, order: Numbers, levels: list[_Level], number: Numbers)
 def _runs(begin: Numbers, end: Numbers) -> Numbers:
     """List all places of runs one after the other."""
     number = end - begin
-    places: Numbers = np.arange(int(number.sum())) + np.repeat(begin + number - np.cumsum(number), number)
+    places: Numbers = np.arange(int(number.sum())) + np.repeat(
+        begin + number - np.cumsum(number), number
+    )
     return places

@@ -1,19 +1,24 @@
-"""Raytrace: a read-only scene, an image in parts, and queues of jobs from which idle processors steal.
+"""Raytrace: a read-only scene, an image in parts, and queues of jobs from which idle processors
+steal.
 
-Each processor has a rectangle of the image, cut into jobs of some pixels, in a queue of its own with a lock. When its
-queue is empty, it searches the others' queues in turn and takes a job where there is one. A job reads the balls that its
-rays are tested against, takes numbers for its primary rays from a shared counter under a lock, and writes its pixels.
-The rows of an image are contiguous, so rectangles side by side share pages.
+Each processor has a rectangle of the image, cut into jobs of some pixels, in a queue of its own
+with a lock. When its queue is empty, it searches the others' queues in turn and takes a job where
+there is one. A job reads the balls that its rays are tested against, takes numbers for its primary
+rays from a shared counter under a lock, and writes its pixels. The rows of an image are contiguous,
+so rectangles side by side share pages.
 
-The scene is a ball with nine smaller ones on it, each of which has nine, and so on, over a floor. The cost of a ray is
-found by tracing it: it walks the hierarchy of balls from the largest down, into those whose surrounding sphere it
-crosses; the point that it hits is lit by three lamps and reflects once.
+The scene is a ball with nine smaller ones on it, each of which has nine, and so on, over a floor.
+The cost of a ray is found by tracing it: it walks the hierarchy of balls from the largest down,
+into those whose surrounding sphere it crosses; the point that it hits is lit by three lamps and
+reflects once.
 
-Chosen here, for the paper prints the scene alone: 256 x 256 pixels, jobs of 16 x 2 pixels, 8 rays numbered at a time;
-192 B for a ball, 256 B for a queue. The counts that ship number 16 rays at a time, fitted to a printed time.
+Chosen here, for the paper prints the scene alone: 256 x 256 pixels, jobs of 16 x 2 pixels, 8 rays
+numbered at a time; 192 B for a ball, 256 B for a queue. The counts that ship number 16 rays at a
+time, fitted to a printed time.
 
-Source of the scene: Haines, A proposal for standard graphics environments, IEEE Computer Graphics and Applications
-7(11), 1987; the paper's Raytrace has four generations below the first ball, 7,381 balls.
+Source of the scene: Haines, A proposal for standard graphics environments, IEEE Computer Graphics
+and Applications 7(11), 1987; the paper's Raytrace has four generations below the first ball, 7,381
+balls.
 """
 
 from __future__ import annotations
@@ -94,14 +99,23 @@ class Balls:
             for lamp in LAMPS:
                 self._walk(active, points, _unit(lamp - points), looked)
             along = directions[hit]
-            origins, directions = points, along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals
+            origins, directions = (
+                points,
+                along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals,
+            )
         ray, tested = (np.concatenate(each) for each in zip(*looked, strict=True))
         return Traced(np.bincount(ray, minlength=rays), ray, tested)
 
     def _walk(
-        self, rays: Numbers, origins: Vectors, directions: Vectors, looked: list[tuple[Numbers, Numbers]]
+        self,
+        rays: Numbers,
+        origins: Vectors,
+        directions: Vectors,
+        looked: list[tuple[Numbers, Numbers]],
     ) -> tuple[Vectors, Numbers]:
-        """Walk the hierarchy; give the nearest hit of each ray, infinitely far if none, and the ball hit."""
+        """Walk the hierarchy; give the nearest hit of each ray, infinitely far if none, and the
+        ball hit.
+        """
         nearest, hit = np.full(len(rays), np.inf), np.full(len(rays), -1)
         ray, ball = np.arange(len(rays)), np.zeros(len(rays), np.int64)
         while len(ray):
@@ -115,7 +129,11 @@ class Balls:
             np.minimum.at(nearest, ray, distance)
             found = np.isfinite(distance) & (distance == nearest[ray])
             hit[ray[found]] = ball[found]
-            inside = (beside < (AROUND * radius) ** 2) & (along > -AROUND * radius) & (ball < self.parents)
+            inside = (
+                (beside < (AROUND * radius) ** 2)
+                & (along > -AROUND * radius)
+                & (ball < self.parents)
+            )
             ray = np.repeat(ray[inside], CHILDREN)
             ball = (ball[inside][:, None] * CHILDREN + np.arange(1, CHILDREN + 1)).ravel()
         return nearest, hit
@@ -123,20 +141,26 @@ class Balls:
     def _surface(
         self, origins: Vectors, directions: Vectors, distance: Vectors, ball: Numbers
     ) -> tuple[Vectors, Vectors, NDArray[np.bool_]]:
-        """Give the end points of rays, the surface normals there, and whether they end at all: at a ball or the floor."""
+        """Return the end points of rays, the surface normals there, and whether they end at all:
+        at a ball or the floor.
+        """
         falling = directions[:, 2] < -NEAR
-        floor = np.where(falling, (FLOOR - origins[:, 2]) / np.where(falling, directions[:, 2], -1.0), np.inf)
+        floor = np.where(
+            falling, (FLOOR - origins[:, 2]) / np.where(falling, directions[:, 2], -1.0), np.inf
+        )
         floor = np.where(floor > NEAR, floor, np.inf)
         end = np.minimum(distance, floor)
         hit = np.isfinite(end)
         points = origins + np.where(hit, end, 0.0)[:, None] * directions
         upright = np.broadcast_to(np.array([0.0, 0.0, 1.0]), points.shape)
-        normals = np.where((distance < floor)[:, None], _unit(points - self.centres[ball] + NEAR), upright)
+        normals = np.where(
+            (distance < floor)[:, None], _unit(points - self.centres[ball] + NEAR), upright
+        )
         return points, normals, hit
 
 
 def pixels(width: int, height: int) -> Vectors:
-    """Give the directions from the eye through the pixels of an image, row after row."""
+    """Return the directions from the eye through the pixels of an image, row after row."""
     ahead = _unit(-EYE)
     right = _unit(np.cross(ahead, np.array([0.0, 0.0, 1.0])))
     up = np.cross(right, ahead)
@@ -147,9 +171,15 @@ def pixels(width: int, height: int) -> Vectors:
     return _unit(rays.reshape(-1, 3))
 
 
-def _next_generation(centres: Vectors, radii: Vectors, axes: Vectors) -> tuple[Vectors, Vectors, Vectors]:
-    """Put nine balls of a third of the radius on each: six around its waist, three near the top of its axis."""
-    one = _unit(np.cross(axes, np.where(np.abs(axes[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])))
+def _next_generation(
+    centres: Vectors, radii: Vectors, axes: Vectors
+) -> tuple[Vectors, Vectors, Vectors]:
+    """Put nine balls of a third of the radius on each: six around its waist, three near the top
+    of its axis.
+    """
+    one = _unit(
+        np.cross(axes, np.where(np.abs(axes[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]))
+    )
     other = np.cross(axes, one)
     turn = np.radians(np.concatenate((np.arange(6) * 60.0, 30.0 + np.arange(3) * 120.0)))
     tilt = np.radians(np.array([90.0] * 6 + [30.0] * 3))
@@ -169,7 +199,9 @@ HEAD = (0, 4)
 """Field that changes in a record: the number of the next item."""
 
 COUNTER = 0
-"""The item that holds the number of the next ray; queue k is item k + 1. Their locks have the same numbers."""
+"""The item that holds the number of the next ray; queue k is item k + 1. Their locks have the
+same numbers.
+"""
 
 
 def raytrace(
@@ -194,8 +226,8 @@ def raytrace(
     page : its size [B]
     message : balls tested in the time of a message, for the clock that orders requests for locks
 
-    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (balls4); Singh, Gupta, Levoy,
-    IEEE Computer 27(7), 1994, for queues and stealing.
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (balls4); Singh,
+    Gupta, Levoy, IEEE Computer 27(7), 1994, for queues and stealing.
 
     >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(raytrace(processors=2, image=32, generations=1)).without("start-up")
@@ -206,7 +238,8 @@ def raytrace(
     balls = layout.array(len(scene.radii), BALL)
     frame, records = layout.array(image * image, PIXEL), layout.array(processors + 1, QUEUE)
     jobs = [
-        _traced(scene, each, image, balls, numbered_at_once) for each in _cut(image, processors, (job_across, job_down))
+        _traced(scene, each, image, balls, numbered_at_once)
+        for each in _cut(image, processors, (job_across, job_down))
     ]
     queues: list[deque[_Job]] = []
 
@@ -220,19 +253,25 @@ def raytrace(
             yield from _empty(queues, (me + turn) % processors, records, frame)
         yield Arrive("render")
 
-    return SharedProgram("Raytrace", processors, layout.pages, body, "balls tested", layout.word_count, message)
+    return SharedProgram(
+        "Raytrace", processors, layout.pages, body, "balls tested", layout.word_count, message
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Some pixels, the balls that their rays are tested against, and the tests of each batch of rays."""
+    """Some pixels, the balls that their rays are tested against, and the tests of each batch of
+    rays.
+    """
 
     pixels: Items
     balls: Read
     tests: tuple[int, ...]
 
 
-def _empty(queues: list[deque[_Job]], number: int, records: SharedArray, frame: SharedArray) -> Iterator[Access]:
+def _empty(
+    queues: list[deque[_Job]], number: int, records: SharedArray, frame: SharedArray
+) -> Iterator[Access]:
     """Take jobs from a queue and execute them until there are none."""
     record = np.array([number + 1])
     while True:
@@ -264,11 +303,17 @@ def _cut(image: int, processors: int, job: tuple[int, int]) -> list[list[Items]]
     down = max(each for each in range(1, math.isqrt(processors) + 1) if processors % each == 0)
     across = processors // down
     if image < across or min(job) < 1:
-        raise ModelError(f"an image of {image} x {image} pixels gives no jobs of {job} to {across} x {down} processors")
+        raise ModelError(
+            f"an image of {image} x {image} pixels gives no jobs of {job} to {across} x {down}"
+            " processors"
+        )
     columns, rows = (_bounds(image, parts) for parts in (across, down))
     return [
         [
-            (np.arange(y, min(y + job[1], bottom))[:, None] * image + np.arange(x, min(x + job[0], right))).ravel()
+            (
+                np.arange(y, min(y + job[1], bottom))[:, None] * image
+                + np.arange(x, min(x + job[0], right))
+            ).ravel()
             for y in range(top, bottom, job[1])
             for x in range(left, right, job[0])
         ]
@@ -281,15 +326,24 @@ def _bounds(count: int, parts: int) -> list[tuple[int, int]]:
     return [share(count, parts, each) for each in range(parts)]
 
 
-def _traced(scene: Balls, jobs: list[Items], image: int, balls: SharedArray, at_once: int) -> list[_Job]:
-    """Find the costs of a processor's jobs and the balls that they test, tracing all their rays at once."""
+def _traced(
+    scene: Balls, jobs: list[Items], image: int, balls: SharedArray, at_once: int
+) -> list[_Job]:
+    """Find the costs of a processor's jobs and the balls that they test, tracing all their rays
+    at once.
+    """
     ends = np.cumsum([len(each) for each in jobs])
     job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(ends, prepend=0))
     traced = scene.trace(pixels(image, image)[np.concatenate(jobs)])
     seen = np.unique(job_of_ray[traced.ray] * balls.count + traced.ball)
-    seen_by = np.split(seen % balls.count, np.searchsorted(seen, np.arange(1, len(jobs)) * balls.count))
+    seen_by = np.split(
+        seen % balls.count, np.searchsorted(seen, np.arange(1, len(jobs)) * balls.count)
+    )
     tests = np.split(traced.tests, ends[:-1])
-    return [_Job(each, balls.read(seen_by[index]), _batches(tests[index], at_once)) for index, each in enumerate(jobs)]
+    return [
+        _Job(each, balls.read(seen_by[index]), _batches(tests[index], at_once))
+        for index, each in enumerate(jobs)
+    ]
 
 
 def _batches(tests: Items, at_once: int) -> tuple[int, ...]:

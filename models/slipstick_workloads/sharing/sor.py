@@ -1,10 +1,12 @@
-"""SOR: red-black over-relaxation on a grid; neighbouring processors share the rows at their borders.
+"""SOR: red-black over-relaxation on a grid; neighbouring processors share the rows at their
+borders.
 
-The points of each colour are an array of their own, row after row, so that half a sweep reads one array and writes the
-other. Rows do not end at pages: at a border two processors write one page. A barrier ends each half sweep.
+The points of each colour are an array of their own, row after row, so that half a sweep reads one
+array and writes the other. Rows do not end at pages: at a border two processors write one page. A
+barrier ends each half sweep.
 
-Not printed in the paper and chosen here: 10 iterations; the split into two arrays; every point gets a new value in
-every sweep; each processor lays out its own rows.
+Not printed in the paper and chosen here: 10 iterations; the split into two arrays; every point gets
+a new value in every sweep; each processor lays out its own rows.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ DOUBLE = 8
 
 
 def sor(
-    processors: int = 8, rows: int = 2000, columns: int = 1000, iterations: int = 10, page: int = 4096
+    processors: int = 8,
+    rows: int = 2000,
+    columns: int = 1000,
+    iterations: int = 10,
+    page: int = 4096,
 ) -> SharedProgram:
     """Over-relax a grid; its outermost rows are fixed.
 
@@ -30,7 +36,8 @@ def sor(
     iterations : each of a red and a black half sweep
     page : its size [B]
 
-    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (2000 x 1000 doubles).
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (2000 x 1000
+    doubles).
 
     >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(sor(processors=4, rows=64, columns=1024, iterations=2))

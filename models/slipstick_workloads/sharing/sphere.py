@@ -1,16 +1,19 @@
-"""Sphere: the shallow water equations on a sphere; all processors update one solution vector under locks.
+"""Sphere: the shallow water equations on a sphere; all processors update one solution vector under
+locks.
 
-The pitch is the number of cells in a right angle: a grid of 2 pitch + 1 rows of latitude, 4 pitch points each, with three
-unknowns a point. A processor computes the cells of a band of latitudes and adds the results to the rows of the solution
-vector at their corners, its last row being also the next processor's first. Each update follows its cells and is made under a lock, for any
-row may be shared; locks are few and stand for many rows each, so they move from processor to processor though the rows
-hardly do. Geometry and coefficients (nine neighbours, three unknowns by three) are written once and then only read. Rows
-nearer to a pole than 60 degrees are filtered as a whole to keep the time step, by the processor of the band.
+The pitch is the number of cells in a right angle: a grid of 2 pitch + 1 rows of latitude, 4 pitch
+points each, with three unknowns a point. A processor computes the cells of a band of latitudes and
+adds the results to the rows of the solution vector at their corners, its last row being also the
+next processor's first. Each update follows its cells and is made under a lock, for any row may be
+shared; locks are few and stand for many rows each, so they move from processor to processor though
+the rows hardly do. Geometry and coefficients (nine neighbours, three unknowns by three) are written
+once and then only read. Rows nearer to a pole than 60 degrees are filtered as a whole to keep the
+time step, by the processor of the band.
 
-Chosen here, for the paper prints the pitch alone: the meaning of the pitch, 17 locks, 24 time steps of 10 sweeps; the counts
-that ship have 36 steps, fitted to a printed time. With 16 locks at pitch 32 the bands on both sides of a band take the same
-locks. The paper says that most of the overhead is in locks, and that faults hardly matter beside first misses; hence the
-bands and the locks.
+Chosen here, for the paper prints the pitch alone: the meaning of the pitch, 17 locks, 24 time steps
+of 10 sweeps; the counts that ship have 36 steps, fitted to a printed time. With 16 locks at pitch
+32 the bands on both sides of a band take the same locks. The paper says that most of the overhead
+is in locks, and that faults hardly matter beside first misses; hence the bands and the locks.
 """
 
 from __future__ import annotations
@@ -19,7 +22,14 @@ from collections.abc import Iterator
 from math import ceil, log2
 
 from slipstick_workloads import START
-from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Release,
+    SharedProgram,
+)
 from slipstick_workloads.sharing.layout import MemoryLayout, SharedArray, share
 
 DOUBLE, UNKNOWNS, NEIGHBOURS = 8, 3, 9
@@ -80,7 +90,9 @@ def sphere(
                     yield Compute(points * ceil(log2(points)) // NEIGHBOURS)
             yield Arrive("filter")
 
-    return SharedProgram("Sphere", processors, layout.pages, body, "cells", layout.word_count, message)
+    return SharedProgram(
+        "Sphere", processors, layout.pages, body, "cells", layout.word_count, message
+    )
 
 
 def _update(solution: SharedArray, row: int, points: int, lock: int) -> Iterator[Access]:

@@ -1,16 +1,18 @@
-"""Water: molecules in a liquid; forces between pairs are added to both molecules, each under its own lock.
+"""Water: molecules in a liquid; forces between pairs are added to both molecules, each under its
+own lock.
 
-A processor owns a run of molecules. For each it computes the pairs with the half of all others that follow, as far as
-they are within the cut-off (half the box, periodic), and sums the forces privately; then it adds them to every molecule
-concerned, own or not, under that molecule's lock: records of 600 B migrate, and several share a page. Sums over all
-molecules (virial, kinetic and potential energy) have locks of their own.
+A processor owns a run of molecules. For each it computes the pairs with the half of all others that
+follow, as far as they are within the cut-off (half the box, periodic), and sums the forces
+privately; then it adds them to every molecule concerned, own or not, under that molecule's lock:
+records of 600 B migrate, and several share a page. Sums over all molecules (virial, kinetic and
+potential energy) have locks of their own.
 
-A record holds 8 derivatives of the positions of 3 atoms in 3 directions, and the molecule's centre. Each time step: predict
-(own molecules), forces, correct (own molecules), potential (read all within the cut-off). The molecules start on a
-jittered lattice and diffuse at random.
+A record holds 8 derivatives of the positions of 3 atoms in 3 directions, and the molecule's centre.
+Each time step: predict (own molecules), forces, correct (own molecules), potential (read all within
+the cut-off). The molecules start on a jittered lattice and diffuse at random.
 
-Not printed in the paper and chosen here: 3 steps, where the counts that ship have 11, fitted to a printed time; forces
-summed privately first, as TreadMarks's version has it; the record's size.
+Not printed in the paper and chosen here: 3 steps, where the counts that ship have 11, fitted to a
+printed time; forces summed privately first, as TreadMarks's version has it; the record's size.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slipstick_workloads import START
-from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Compute, Release, SharedProgram
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Compute,
+    Release,
+    SharedProgram,
+)
 from slipstick_workloads.sharing.layout import Items, MemoryLayout, SharedArray, share
 
 DOUBLE, ORDERS, ATOMS, DIRECTIONS = 8, 8, 3, 3
@@ -54,8 +63,8 @@ def water(
     seed : of the molecules' places
     message : pairs computed in the time of a message, for the clock that orders requests for locks
 
-    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (1000 molecules); Singh,
-    Weber, Gupta, SPLASH, Computer Architecture News 20(1), 1992, for the program.
+    Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1 (1000 molecules);
+    Singh, Weber, Gupta, SPLASH, Computer Architecture News 20(1), 1992, for the program.
 
     >>> from slipstick_workloads.release_consistency.run import run
     >>> counts = run(water(processors=4, molecules=27, steps=1))
@@ -88,7 +97,9 @@ def water(
             yield from _add("potential", sums, molecules)
             yield Arrive("potential")
 
-    return SharedProgram("Water", processors, layout.pages, body, "pairs of molecules", layout.word_count, message)
+    return SharedProgram(
+        "Water", processors, layout.pages, body, "pairs of molecules", layout.word_count, message
+    )
 
 
 def _own_molecules(records: SharedArray, own: Items) -> Iterator[Access]:
@@ -123,7 +134,9 @@ def _add(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Pairs of molecules that interact: each molecule with the half that follows it, if near enough."""
+    """Pairs of molecules that interact: each molecule with the half that follows it, if near
+    enough.
+    """
 
     places: NDArray[np.float64]
     cut_off: float
@@ -137,7 +150,7 @@ class _Pairs:
         return int(self._near(own).sum())
 
     def concerned(self, own: Items) -> Items:
-        """Give all molecules of these pairs."""
+        """Return all molecules of these pairs."""
         near = self._near(own)
         partners = self._partners(own)[near]
         return np.unique(np.concatenate((own[near.any(axis=1)], partners)))
@@ -156,7 +169,7 @@ class _Pairs:
 
 
 def _places(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
-    """Give the molecules' places in each step, in a cube of side 1."""
+    """Return the molecules' places in each step, in a cube of side 1."""
     draw = np.random.default_rng([seed])
     side = round(molecules ** (1 / 3) + 0.4999)
     lattice = np.stack(np.unravel_index(np.arange(molecules), (side, side, side)), axis=1) + 0.5

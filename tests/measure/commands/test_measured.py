@@ -10,7 +10,9 @@ from slipstick.cli.main import main
 from tests.measure.data import sample
 
 
-def test_it_prints_the_account_and_says_what_is_odd_aside(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_the_account_and_says_what_is_odd_aside(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["measured", str(sample("wide.csv"))]) == 0
     said = capsys.readouterr()
     assert "where the processors go" in said.out
@@ -34,28 +36,47 @@ def test_files_that_do_not_say_are_told(capsys: pytest.CaptureFixture[str]) -> N
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert [answer["point"] for answer in answers] == [{"p": 1, "n": 10}, {"p": 2, "n": 10}]
     lock = str(sample("perf-lock.txt"))
-    assert main(["measured", lock, "--processors", "4", "--time", "120 ms", "--format", "perf-lock"]) == 0
+    assert (
+        main(["measured", lock, "--processors", "4", "--time", "120 ms", "--format", "perf-lock"])
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--processors", "1,2"], "--processors: 2 values for 1 files; give one for all, or one a file"),
-        (["--processors", "x"], "--processors: write a whole number from 1 to 100,000,000; got 'x'"),
-        (["--processors", "0"], "--processors: write a whole number from 1 to 100,000,000; got '0'"),
+        (
+            ["--processors", "1,2"],
+            "--processors: 2 values for 1 files; give one for all, or one a file",
+        ),
+        (
+            ["--processors", "x"],
+            "--processors: write a whole number from 1 to 100,000,000; got 'x'",
+        ),
+        (
+            ["--processors", "0"],
+            "--processors: write a whole number from 1 to 100,000,000; got '0'",
+        ),
         (["--time", "0 s"], "--time: must be more than 0; got 0 s"),
         (["--time", "3"], "--time: '3' lacks its unit; write it, such as '3 us'"),
-        (["--column", "q=x"], "--column: write OURS=THEIRS, such as p=ranks, with one of p, n, region, metric, unit,"),
+        (
+            ["--column", "q=x"],
+            "--column: write OURS=THEIRS, such as p=ranks, with one of p, n, region, metric, unit,",
+        ),
         (["--format", "xls"], "there is no format 'xls'"),
         (["--statistic", "mode"], "there is no statistic 'mode'; known: median, mean, min"),
     ],
 )
-def test_options_are_checked(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_are_checked(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["measured", str(sample("timings.csv")), *options]) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_point_without_an_answer_has_status_1(tmp_path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_point_without_an_answer_has_status_1(
+    tmp_path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = f"{tmp_path}/x.csv"
     with open(path, "w") as file:
         file.write("p,wait [s]\n2,1\n")

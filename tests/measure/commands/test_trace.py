@@ -21,15 +21,25 @@ FILES = Path(__file__).parents[1] / "traces" / "files"
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_simulated_run_is_shown_and_drawn(view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_simulated_run_is_shown_and_drawn(
+    view: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     trace, picture = tmp_path / "run.json", tmp_path / f"{view}.svg"
     assert main(["solve", "lock-and-bus", "--with", "closed-form", "--timeline", str(trace)]) == 0
     capsys.readouterr()
-    assert main(["trace", str(trace), "--view", view, "--window", "4 ms", "--picture", str(picture)]) == 0
+    assert (
+        main(["trace", str(trace), "--view", view, "--window", "4 ms", "--picture", str(picture)])
+        == 0
+    )
     said = capsys.readouterr()
     assert said.err.startswith("wrote ")
     assert len(said.err.splitlines()) == 1
-    for part in ("where the processors go", "Accesses, processors by objects:", "By window:", "contention: door"):
+    for part in (
+        "where the processors go",
+        "Accesses, processors by objects:",
+        "By window:",
+        "contention: door",
+    ):
         assert part in said.out
     assert picture.stat().st_size > 5000
 
@@ -48,7 +58,9 @@ def test_json_holds_every_view_whole(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_trace_is_measured_and_fitted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for processors in (1, 2, 4):
-        rows = "".join(f"0,{each},create\n{60 // processors + 5},{each},end\n" for each in range(processors))
+        rows = "".join(
+            f"0,{each},create\n{60 // processors + 5},{each},end\n" for each in range(processors)
+        )
         (tmp_path / f"{processors}.csv").write_text(f"time [ms],processor,event\n{rows}")
     files = [str(tmp_path / f"{each}.csv") for each in (1, 2, 4)]
     assert main(["measured", *files, "--json"]) == 0
@@ -71,12 +83,22 @@ def test_a_trace_is_measured_and_fitted(capsys: pytest.CaptureFixture[str], tmp_
         (["--from", "1 s"], "the trace lasts 0.0001 s; there is nothing from 1 s to 0.0001 s"),
         (["--machine", "atm-oc3"], "there is no machine 'atm-oc3'"),
         (["--window", "4 B"], "--window"),
-        (["--view", "contention", "--picture", "x.png"], "nothing waits in the trace; name --machine"),
-        (["--picture", "x.gif"], "pictures are drawn into a file that ends in .png or .svg, not into x.gif"),
+        (
+            ["--view", "contention", "--picture", "x.png"],
+            "nothing waits in the trace; name --machine",
+        ),
+        (
+            ["--picture", "x.gif"],
+            "pictures are drawn into a file that ends in .png or .svg, not into x.gif",
+        ),
     ],
 )
 def test_what_a_trace_cannot_show_is_refused(
-    options: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["trace", str(FILES / "records.csv"), *options]) == 2
@@ -105,14 +127,18 @@ def study(tmp_path: Path, trace: str, more: str = "") -> str:
     """Write a study of one trace."""
     path = tmp_path / "mine.yaml"
     (tmp_path / "records.csv").write_text((FILES / "records.csv").read_text())
-    path.write_text(f"study: 1\ntitle: t\nbase: {{model: lock-and-bus}}\ntraces:\n  one: {trace}\n{more}")
+    path.write_text(
+        f"study: 1\ntitle: t\nbase: {{model: lock-and-bus}}\ntraces:\n  one: {trace}\n{more}"
+    )
     return str(path)
 
 
 def test_a_study_shows_compares_and_draws_traces(tmp_path: Path) -> None:
     picture = "pictures:\n  - {kind: trace, name: m, title: t, traces: [one], view: matrix}\n"
     statement = "statements:\n  s: {says: x, value: accesses, of: [one], about: 10, within: 0.1}\n"
-    prepared = prepare(study(tmp_path, "{data: records.csv, machine: bbn-gp1000}", picture + statement))
+    prepared = prepare(
+        study(tmp_path, "{data: records.csv, machine: bbn-gp1000}", picture + statement)
+    )
     results = run(prepared)
     traces = results.questions["traces"]
     assert isinstance(traces, TracesResult)
@@ -120,11 +146,17 @@ def test_a_study_shows_compares_and_draws_traces(tmp_path: Path) -> None:
     assert "1 hit, 0 misses" in results.questions["statements"].text()
     assert "on average 1.65 of them at useful work, at most 2;" in traces.text()
     assert [table.name for table in traces.tables()] == ["trace/one"]
-    assert any("Accesses, processors by objects" in part for part in traces.parts() if isinstance(part, str))
+    assert any(
+        "Accesses, processors by objects" in part
+        for part in traces.parts()
+        if isinstance(part, str)
+    )
 
 
 def test_a_case_is_traced(tmp_path: Path) -> None:
-    results = run(prepare(study(tmp_path, "{case: base, cycles: 2, from: 1 ms, to: 9 ms, window: 2 ms}")))
+    results = run(
+        prepare(study(tmp_path, "{case: base, cycles: 2, from: 1 ms, to: 9 ms, window: 2 ms}"))
+    )
     assert results.named_answer("one")["time"] == pytest.approx(8e-3)
 
 
@@ -132,9 +164,17 @@ def test_a_case_is_traced(tmp_path: Path) -> None:
     ("trace", "more", "said"),
     [
         ("{data: x.csv}", "", "there is no file of measurements 'x.csv'; check its name"),
-        ("{case: base, data: x}", "", "a trace is read from data, or simulated from a case; give one of the two"),
+        (
+            "{case: base, data: x}",
+            "",
+            "a trace is read from data, or simulated from a case; give one of the two",
+        ),
         ("{case: bas}", "", "there is no case 'bas'"),
-        ("{case: base, useful: [wrok]}", "", "traces.one.useful: there is no activity in the trace 'wrok'"),
+        (
+            "{case: base, useful: [wrok]}",
+            "",
+            "traces.one.useful: there is no activity in the trace 'wrok'",
+        ),
         ("{case: base, from: 9 s}", "", "traces.one.from: the trace lasts"),
         (
             "{case: base}",
@@ -153,19 +193,29 @@ def test_what_a_study_cannot_trace_is_refused(
 def test_a_check_knows_the_values_of_a_run_by_their_kind_and_simulates_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is between the brackets is looked up before anything is solved, when the study is run."""
+    """What is between the brackets is looked up before anything is solved, when the study is
+    run.
+    """
 
     def asking(value: str) -> str:
-        statement = f"statements:\n  s: {{says: x, value: '{value}', of: [one], about: 1 s, within: 1 s}}\n"
+        statement = (
+            f"statements:\n  s: {{says: x, value: '{value}', of: [one], about: 1 s, within: 1 s}}\n"
+        )
         return study(tmp_path, "{case: base}", statement)
 
     with monkeypatch.context() as patched:
         patched.setattr("slipstick.schema.inputs.BuiltModel.timeline", None)
-        assert main(["check", asking("contention[door]")]) == main(["check", asking("contention[dor]")]) == 0
+        assert (
+            main(["check", asking("contention[door]")])
+            == main(["check", asking("contention[dor]")])
+            == 0
+        )
     assert main(["check", asking("contentoin[door]")]) == 2
     said = capsys.readouterr().err
     assert "statements.s.value: one, under of, has no value contentoin[door]; did you mean" in said
-    with pytest.raises(SpecError, match=r"has no value contention\[dor\]; did you mean 'contention\[door\]'"):
+    with pytest.raises(
+        SpecError, match=r"has no value contention\[dor\]; did you mean 'contention\[door\]'"
+    ):
         prepare(asking("contention[dor]"))
     prepare(asking("contention[door]"))
 
@@ -173,21 +223,47 @@ def test_a_check_knows_the_values_of_a_run_by_their_kind_and_simulates_nothing(
 @pytest.mark.parametrize(
     ("trace", "said"),
     [
-        ("{data: records.csv, useful: [wrok]}", "traces.one.useful: there is no activity in the trace 'wrok'"),
-        ("{data: records.csv, only: p9}", "traces.one.only: there is no processor in the trace 'p9'"),
-        ("{data: records.csv, from: 1 s}", "traces.one.from: the trace lasts 0.0001 s; there is nothing from 1 s to"),
-        ("{data: records.csv, window: 1 ns}", "traces.one.window: 100,000 windows are too many; at most 10,000 are"),
-        ("{data: named.csv, machine: bbn-gp1000}", "traces.one.machine: 'door' is no number of a processor or module"),
+        (
+            "{data: records.csv, useful: [wrok]}",
+            "traces.one.useful: there is no activity in the trace 'wrok'",
+        ),
+        (
+            "{data: records.csv, only: p9}",
+            "traces.one.only: there is no processor in the trace 'p9'",
+        ),
+        (
+            "{data: records.csv, from: 1 s}",
+            "traces.one.from: the trace lasts 0.0001 s; there is nothing from 1 s to",
+        ),
+        (
+            "{data: records.csv, window: 1 ns}",
+            "traces.one.window: 100,000 windows are too many; at most 10,000 are",
+        ),
+        (
+            "{data: named.csv, machine: bbn-gp1000}",
+            "traces.one.machine: 'door' is no number of a processor or module",
+        ),
         ("{data: cut.csv}", "cut.csv:3:1: 2 values, where the header promises 3; is the line cut?"),
-        ("{data: late.csv}", "late.csv:1:1: time: a time of 1e+15 s is out of range; is its unit right?"),
+        (
+            "{data: late.csv}",
+            "late.csv:1:1: time: a time of 1e+15 s is out of range; is its unit right?",
+        ),
     ],
 )
 def test_a_check_finds_what_is_wrong_with_a_trace_and_books_nothing(
-    trace: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    trace: str,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("slipstick_measure.traces.trace.TraceColumns._booked", lambda *_: pytest.fail("booked"))
+    monkeypatch.setattr(
+        "slipstick_measure.traces.trace.TraceColumns._booked", lambda *_: pytest.fail("booked")
+    )
     head = "time [s],processor,event"
-    (tmp_path / "named.csv").write_text(f"{head},destination\n0,0,create,\n1,0,access,door\n2,0,end,\n")
+    (tmp_path / "named.csv").write_text(
+        f"{head},destination\n0,0,create,\n1,0,access,door\n2,0,end,\n"
+    )
     (tmp_path / "cut.csv").write_text(f"{head}\n0,0,create\n1,0\n")
     (tmp_path / "late.csv").write_text(f"{head}\n0,0,create\n1e15,0,end\n")
     assert main(["check", study(tmp_path, trace)]) == 2
@@ -199,20 +275,34 @@ def test_a_check_finds_what_is_wrong_with_a_trace_and_books_nothing(
 def test_a_value_that_a_part_of_a_trace_lacks_is_refused_before_a_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A check goes by the names in the file; which of them have time in the part only the booked trace can tell."""
+    """A check goes by the names in the file; which of them have time in the part only the booked
+    trace can tell.
+    """
     asked = ASKING % "processors_lost[lock:door]"
-    assert main(["check", study(tmp_path, "{data: records.csv}", asked.replace("lock:door", "door"))]) == 2
-    assert "no value processors_lost[door]; did you mean 'processors_lost[lock:door]'" in capsys.readouterr().err
+    assert (
+        main(["check", study(tmp_path, "{data: records.csv}", asked.replace("lock:door", "door"))])
+        == 2
+    )
+    assert (
+        "no value processors_lost[door]; did you mean 'processors_lost[lock:door]'"
+        in capsys.readouterr().err
+    )
     prepare(study(tmp_path, "{data: records.csv, to: 30 us}", asked))
     path = study(tmp_path, "{data: records.csv, to: 10 us}", asked)
     assert main(["check", path]) == 0
-    with pytest.raises(SpecError, match=r"one, under of, has no value processors_lost\[lock:door\]"):
+    with pytest.raises(
+        SpecError, match=r"one, under of, has no value processors_lost\[lock:door\]"
+    ):
         prepare(path)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("more", ["", ", to: 1 ms", ", useful: [busy, 'lock:door'], machine: bbn-gp1000"])
-def test_a_check_knows_all_values_of_a_trace_with_their_units(name: str, more: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "more", ["", ", to: 1 ms", ", useful: [busy, 'lock:door'], machine: bbn-gp1000"]
+)
+def test_a_check_knows_all_values_of_a_trace_with_their_units(
+    name: str, more: str, tmp_path: Path
+) -> None:
     try:
         question = prepare(study(tmp_path, f"{{data: '{FILES / name}'{more}}}")).questions["traces"]
     except SpecError:  # of the samples, only the table of records has modules
@@ -227,5 +317,12 @@ def test_a_check_knows_all_values_of_a_trace_with_their_units(name: str, more: s
 def test_a_trace_of_one_processor_has_the_values_of_such_a_run(tmp_path: Path) -> None:
     rows = "0,0,create,\n1,0,enter,lock:a\n2,0,leave,\n60,0,end,\n"
     (tmp_path / "one.csv").write_text(f"time [ms],processor,event,destination\n{rows}")
-    asked = (ASKING % "one_processor_time").replace("about: 1, within: 1", "about: 60 ms, within: 1 ms")
-    assert run(prepare(study(tmp_path, "{data: one.csv}", asked))).named_answer("one")["measured_speedup"] == 1.0
+    asked = (ASKING % "one_processor_time").replace(
+        "about: 1, within: 1", "about: 60 ms, within: 1 ms"
+    )
+    assert (
+        run(prepare(study(tmp_path, "{data: one.csv}", asked))).named_answer("one")[
+            "measured_speedup"
+        ]
+        == 1.0
+    )

@@ -1,4 +1,6 @@
-"""Intervals hold what they promise: over many data sets they cover the truth as often as they say."""
+"""Intervals hold what they promise: over many data sets they cover the truth as often as they
+say.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,15 @@ from tests.measure.fit.truths import TRUTHS, noisy
 
 LEVEL, DRAWS = 0.9, 40
 ENOUGH = {18: 12, 8: 5}
-"""Of 18 intervals at 90%, fewer than 12 cover with a probability of 0.1%; of 8, fewer than 5 with 0.5%.
+"""Of 18 intervals at 90%, fewer than 12 cover with a probability of 0.1%; of 8, fewer than 5 with
+0.5%.
 
 `benchmarks/fit_coverage.py --draws` measures the rate itself."""
 
 
-@pytest.mark.parametrize(("name", "sets"), [("coherency", 18), ("p log p latency", 18), ("lock", 8)])
+@pytest.mark.parametrize(
+    ("name", "sets"), [("coherency", 18), ("p log p latency", 18), ("lock", 8)]
+)
 def test_intervals_cover_at_the_stated_rate(name: str, sets: int) -> None:
     truth = TRUTHS[name]
     covered, ahead = dict.fromkeys(truth.parameters, 0), 0
@@ -31,7 +36,9 @@ def test_intervals_cover_at_the_stated_rate(name: str, sets: int) -> None:
         beyond = draws.of_positive(fitted.time_at(64.0), level=LEVEL)
         ahead += beyond.low <= truth.time(np.array([64.0]))[0] <= beyond.high
     assert min(*covered.values(), ahead) >= ENOUGH[sets], (covered, ahead)
-    assert any(count < sets for count in (*covered.values(), ahead)), "intervals that always cover are too wide"
+    assert any(count < sets for count in (*covered.values(), ahead)), (
+        "intervals that always cover are too wide"
+    )
 
 
 def test_draws_follow_from_the_seed_alone() -> None:
@@ -46,7 +53,8 @@ def test_draws_follow_from_the_seed_alone() -> None:
 def test_without_observations_to_spare_there_is_no_interval() -> None:
     fitted = fit(FAMILIES["amdahl"], Timings(np.array([1.0, 2]), np.ones(2), np.array([9.0, 5])))
     with pytest.raises(
-        NoAnswerError, match="2 observations leave none over to estimate the scatter from; measure 1 more"
+        NoAnswerError,
+        match="2 observations leave none over to estimate the scatter from; measure 1 more",
     ):
         resample(fitted, 0)
     assert fitted.scatter == np.inf

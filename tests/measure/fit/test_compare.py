@@ -38,10 +38,15 @@ def test_the_truth_is_among_the_families_that_noisy_data_leave(name: str) -> Non
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_mechanism_predicts_what_curves_miss(seed: int) -> None:
-    """Think time 9, one lock with service 1, 1% noise, p = 1 to 32: the queue is within 3% at 64 and 128."""
+    """Think time 9, one lock with service 1, 1% noise, p = 1 to 32: the queue is within 3% at 64
+    and 128.
+    """
     truth = TRUTHS["lock"]
     found = compare(noisy(truth, seed), steps=[])
-    missed = {each.name: np.max(np.abs(each.fitted.predict(FAR) / truth.time(FAR) - 1)) for each in found.candidates}
+    missed = {
+        each.name: np.max(np.abs(each.fitted.predict(FAR) / truth.time(FAR) - 1))
+        for each in found.candidates
+    }
     assert found.best.name in ("queue-1", "queue-2")
     assert missed["queue-1"] < 0.03
     assert missed["queue-2"] < 0.03
@@ -91,21 +96,26 @@ def test_a_warning_says_how_far_and_what_is_known_of_the_error() -> None:
     assert found.warning(32) == ""
     near, far = (each.missed for each in found.best.tests)
     assert found.warning(64).startswith(
-        "64 processors are 2 times the largest measured, 32: the models left, fitted to the runs on up to 16, miss those on 32 by "
+        "64 processors are 2 times the largest measured, 32: the models left, fitted to the runs on"
+        " up to 16, miss those on 32 by "
     )
     assert f"{100 * near:.1f}" in found.warning(64)
     assert f"{100 * far:.1f}" in found.warning(128)
-    assert found.warning(128).endswith("which the interval holds; it does not hold effects that begin beyond the data")
+    assert found.warning(128).endswith(
+        "which the interval holds; it does not hold effects that begin beyond the data"
+    )
 
 
 def test_what_the_data_cannot_test_is_not_predicted() -> None:
     """As large a step needs runs inside the data, more than the best family has parameters."""
     found = compare(noisy(TRUTHS["serial part"], 0), ["amdahl"], [2, 4, 8, 16])
     assert found.refusal(32 * 8) == ""
-    assert found.warning(32 * 16) == (
-        "no prediction at p = 512, 16 times the largest measured, 32: to test amdahl at such a step takes runs on 3 numbers of "
-        "processors, each more than once or on more numbers, and runs on 16 times the largest of these; measure on more than 32 "
-        "processors, so that the step is smaller"
+    assert (
+        found.warning(32 * 16)
+        == "no prediction at p = 512, 16 times the largest measured, 32: to test amdahl at such a"
+        " step takes runs on 3 numbers of processors, each more than once or on more numbers,"
+        " and runs on 16 times the largest of these; measure on more than 32 processors, so that"
+        " the step is smaller"
     )
     few = compare(noisy(TRUTHS["serial part"], 0, p=np.repeat([1.0, 2, 3, 4], 3)))
     assert few.refusal(4) == ""
@@ -116,12 +126,16 @@ CURVES = ["amdahl", "usl", "phase-barrier", "latency", "power-log"]
 
 
 def harmonic(p: Array) -> Array:
-    """Give the time of a work of which a fifth meets ever more of the others; no family of ours has it."""
+    """Return the time of a work of which a fifth meets ever more of the others; no family of ours
+    has it.
+    """
     return np.array([0.8 + 0.2 * np.sum(1 / np.arange(1, each + 1)) for each in p]) / p
 
 
 def test_the_interval_carries_the_doubt_about_the_form() -> None:
-    """The best family alone encloses one of these times in four; all of them by weight enclose most."""
+    """The best family alone encloses one of these times in four; all of them by weight enclose
+    most.
+    """
     p, held = np.repeat([1.0, 2, 4, 8, 12, 16], 3), 0
     for seed in range(6):
         truth = Truth("none", False, harmonic, {})
@@ -136,17 +150,22 @@ def test_families_of_equal_evidence_share_the_interval() -> None:
     weighty = [each.fitted.predict([16.0])[0] for each in found.candidates if each.behind < APART]
     assert len(weighty) > 1
     assert low < min(weighty) < max(weighty) < high
-    (narrow, wide) = (compare(found.best.fitted.timings, [found.best.name]).predict(16, 0.95), (low, high))
+    narrow, wide = (
+        compare(found.best.fitted.timings, [found.best.name]).predict(16, 0.95),
+        (low, high),
+    )
     assert wide[1] / wide[0] > narrow[1] / narrow[0]
-    nearer, farther = (ends[1] / ends[0] for ends in (found.predict(12, 0.95), found.predict(16, 0.95)))
+    nearer, farther = (
+        ends[1] / ends[0] for ends in (found.predict(12, 0.95), found.predict(16, 0.95))
+    )
     assert nearer < farther
 
 
 def test_what_else_is_asked_for_changes_no_interval() -> None:
     data = noisy(TRUTHS["lock"], 0)
-    assert compare(data, ["queue-1", "usl"], [2, 4, 8]).predict(64, 0.9) == compare(data, ["queue-1", "usl"]).predict(
-        64, 0.9
-    )
+    assert compare(data, ["queue-1", "usl"], [2, 4, 8]).predict(64, 0.9) == compare(
+        data, ["queue-1", "usl"]
+    ).predict(64, 0.9)
 
 
 def test_a_criterion_that_prediction_contradicts_is_not_believed() -> None:
@@ -164,23 +183,34 @@ def test_too_little_data_is_said() -> None:
         compare(one, ["amdahl"])
     assert (
         str(caught.value)
-        == "all timings are on 1 processor, which does not show how the time changes; measure on 2 or more"
+        == "all timings are on 1 processor, which does not show how the time changes; measure on 2"
+        " or more"
     )
     two = Timings(np.repeat([1.0, 2.0], 3), np.ones(6), np.array([3.0, 3.1, 2.9, 2.0, 2.1, 1.9]))
     with pytest.raises(NoAnswerError) as caught:
         compare(two, ["usl"])
-    assert str(caught.value) == (
-        "no model can be fitted: 3 parameters need times on as many numbers of processors; there are 2, so measure on 1 more"
+    assert (
+        str(caught.value)
+        == "no model can be fitted: 3 parameters need times on as many numbers of processors; there"
+        " are 2, so measure on 1 more"
     )
     with pytest.raises(NoAnswerError) as caught:
-        compare(Timings(np.array([1.0, 2, 4]), np.ones(3), np.array([9.0, 5, 3])), ["amdahl", "latency"])
-    assert str(caught.value) == (
-        "no model can be fitted: 3 observations are too few to judge 2 parameters by: add 2 or more; "
-        "3 observations are too few to judge 2 parameters by: add 4 or more"
+        compare(
+            Timings(np.array([1.0, 2, 4]), np.ones(3), np.array([9.0, 5, 3])), ["amdahl", "latency"]
+        )
+    assert (
+        str(caught.value)
+        == "no model can be fitted: 3 observations are too few to judge 2 parameters by: add 2 or"
+        " more; 3 observations are too few to judge 2 parameters by: add 4 or more"
     )
     few = compare(Timings(np.array([1.0, 2, 4, 8, 16]), np.ones(5), np.array([9.0, 5, 3, 2, 1.5])))
-    assert few.failed["latency"] == "5 observations are too few to judge 2 parameters by: add 2 or more"
-    with pytest.raises(UnknownNameError, match="there is no family of models 'ussl'; did you mean 'usl'"):
+    assert (
+        few.failed["latency"]
+        == "5 observations are too few to judge 2 parameters by: add 2 or more"
+    )
+    with pytest.raises(
+        UnknownNameError, match="there is no family of models 'ussl'; did you mean 'usl'"
+    ):
         compare(two, ["ussl"])
     own = compare(noisy(TRUTHS["lock"], 0), ["latency", "usl"])
     words = "for one size and weak scaling, latency is the same as power-log"
@@ -193,7 +223,9 @@ def test_a_term_beyond_all_numbers_is_not_fitted() -> None:
     with pytest.raises(NoAnswerError) as caught:
         nonnegative(np.array([[1.0, 1e308], [1.0, 1e308]]), np.array([1e-9, 1.0]))
     assert (
-        str(caught.value) == "a term of the formula is too large beside these times to be fitted; check times and sizes"
+        str(caught.value)
+        == "a term of the formula is too large beside these times to be fitted; check times and"
+        " sizes"
     )
 
 
@@ -203,7 +235,7 @@ def test_a_fit_of_an_error_beyond_all_numbers_predicts_nothing() -> None:
     assert compare(timings).predict(8.0, 0.95) == (0.0, np.inf)
     found = fits(timings, p=[64.0])
     assert (
-        "no prediction at p = 64: the error of a fit is beyond all numbers; are the measured times right?"
-        in found.warnings
+        "no prediction at p = 64: the error of a fit is beyond all numbers; are the measured times"
+        " right?" in found.warnings
     )
     assert not any(name.startswith("time[") for answer in found.answers for name in answer.values)

@@ -44,10 +44,14 @@ def word(text: str) -> Scalar:
     return Scalar(text, text, Mark("free.yaml", 3, 7), quoted=True)
 
 
-def family(settings: dict[str, object], *free: str, cycles: float | None = None, **paths: str) -> Family:
+def family(
+    settings: dict[str, object], *free: str, cycles: float | None = None, **paths: str
+) -> Family:
     nodes = {path: from_plain(value, Mark("free.yaml", 2, 1)) for path, value in settings.items()}
     found = {name: word(path) for name, path in paths.items()}
-    asked = FitSettings(nodes, [word(each) for each in free], found.get("population"), found.get("size"), cycles)
+    asked = FitSettings(
+        nodes, [word(each) for each in free], found.get("population"), found.get("size"), cycles
+    )
     return prepare_model(asked, Library()).family()
 
 
@@ -79,7 +83,10 @@ def test_a_network_and_a_shared_work_of_many_cycles() -> None:
     fitted = fit(family(settings, *free, cycles=100), noisy(TRUTHS["lock, shared work"], 0))
     assert fitted.parameters[free[0]] == pytest.approx(0.95, rel=0.02)
     assert fitted.parameters[free[1]] * 10 == pytest.approx(0.05, rel=0.02)
-    assert fitted.formula.text == "T = 100 cycle of central-server / p, with classes.jobs.population = p"
+    assert (
+        fitted.formula.text
+        == "T = 100 cycle of central-server / p, with classes.jobs.population = p"
+    )
     single = fitted.predict([1.0])[0]
     (time,) = fitted.predict([32.0])
     assert sum(fitted.lost(32.0).values()) == pytest.approx(32 - single / time, rel=1e-3)
@@ -89,7 +96,12 @@ def test_a_barrier_model_of_an_elapsed_time(tmp_path: Path) -> None:
     p = MEASURED
     timings = Timings(p, np.ones(len(p)), 40 / p + 0.5)
     fitted = fit(
-        family({"model": saved(tmp_path, PHASES)}, "parameters.work", "parameters.step", population="parameters.p"),
+        family(
+            {"model": saved(tmp_path, PHASES)},
+            "parameters.work",
+            "parameters.step",
+            population="parameters.p",
+        ),
         timings,
     )
     assert fitted.theta == pytest.approx([40, 0.5], rel=1e-4)
@@ -126,7 +138,9 @@ def test_a_law_with_a_size() -> None:
         ({"model": "lazowska-closed-classes"}, [], "is the number of processors (population); there are classes."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_free_is_refused(settings: dict[str, object], free: list[str], message: str) -> None:
+def test_what_cannot_be_free_is_refused(
+    settings: dict[str, object], free: list[str], message: str
+) -> None:
     with pytest.raises(SpecError) as caught:
         family({"model": "lock-and-bus", **settings}, *free)
     assert message in str(caught.value)
@@ -157,4 +171,7 @@ def test_slopes_beyond_all_numbers_leave_an_infinite_error() -> None:
     """A time of 1e303 s gave a traceback of the singular values."""
     p = np.array([1.0, 2.0, 4.0, 8.0])
     fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(4), 1.1 + 9 / p))
-    assert fitted.standard_error(lambda thetas: np.array([1.0, *[np.inf] * (len(thetas) - 1)])) == np.inf
+    assert (
+        fitted.standard_error(lambda thetas: np.array([1.0, *[np.inf] * (len(thetas) - 1)]))
+        == np.inf
+    )

@@ -1,4 +1,6 @@
-"""What fits are made of: the closed queue, the largest of several, timings, least squares, limits."""
+"""What fits are made of: the closed queue, the largest of several, timings, least squares,
+limits.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,25 @@ positive = st.floats(0.01, 100)
 
 
 @given(positive, positive, st.integers(1, 60))
-def test_one_station_is_the_machine_repairman(outside: float, service: float, machines: int) -> None:
-    """The station is idle with probability 1 / sum_k N! / (N - k)! (D / Z)^k; Allen 1990, machine repair."""
+def test_one_station_is_the_machine_repairman(
+    outside: float, service: float, machines: int
+) -> None:
+    """The station is idle with probability 1 / sum_k N! / (N - k)! (D / Z)^k; Allen 1990,
+    machine repair.
+    """
     terms = [math.exp(math.lgamma(machines + 1) - math.lgamma(machines - k + 1) + k * math.log(service / outside))
              for k in range(machines + 1)]  # fmt: skip
     busy = 1 - 1 / math.fsum(terms)
     if busy > 1e-6:
-        assert cycle_times(outside, np.array([service]), np.array([float(machines)]))[0] == pytest.approx(
-            machines * service / busy, rel=1e-9
-        )
+        assert cycle_times(outside, np.array([service]), np.array([float(machines)]))[
+            0
+        ] == pytest.approx(machines * service / busy, rel=1e-9)
 
 
 @given(st.integers(1, 5), positive, st.integers(1, 50))
-def test_equal_stations_without_time_outside_share_evenly(stations: int, demand: float, customers: int) -> None:
+def test_equal_stations_without_time_outside_share_evenly(
+    stations: int, demand: float, customers: int
+) -> None:
     found = cycle_times(0.0, np.full(stations, demand), np.array([float(customers)]))
     assert found[0] == pytest.approx(demand * (customers + stations - 1))
 
@@ -45,7 +53,9 @@ def test_the_bounds_enclose_the_cycle(outside: float, demands: list[float], cust
     assert least * (1 - 1e-12) <= found <= (outside + customers * sum(demands)) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("name", ["lock", "lock, shared work", "two stations", "serial part", "coherency"])
+@pytest.mark.parametrize(
+    "name", ["lock", "lock, shared work", "two stations", "serial part", "coherency"]
+)
 def test_what_is_lost_and_what_one_processor_takes_add_up_to_the_time(name: str) -> None:
     timings = noisy(TRUTHS[name], 0, noise=0.0)
     fitted = fit(FAMILIES[TRUTHS[name].family], timings)
@@ -88,13 +98,18 @@ def test_the_largest_stays_below_its_bound(count: int) -> None:
 
 def test_timings_are_all_repetitions_of_the_whole() -> None:
     records = [
-        run(p, "time", 9.0 / p + at, region, repetition=at) for p in (1, 2) for at in (1, 2) for region in ("", "a")
+        run(p, "time", 9.0 / p + at, region, repetition=at)
+        for p in (1, 2)
+        for at in (1, 2)
+        for region in ("", "a")
     ]
     found = observations_of(table(*records)).timings()
     assert (found.p.tolist(), found.time.tolist()) == ([1, 1, 2, 2], [10, 11, 5.5, 6.5])
     assert (found.weak_scaling, found.has_sizes, len(found)) == (False, False, 4)
     assert observations_of(table(*records), "a").timings().time.tolist() == found.time.tolist()
-    cycles = observations_of(table(run(2, "cycle", 3.0, n=7.0), run(2, "cycle", 3.0, n=8.0))).timings()
+    cycles = observations_of(
+        table(run(2, "cycle", 3.0, n=7.0), run(2, "cycle", 3.0, n=8.0))
+    ).timings()
     assert (cycles.weak_scaling, cycles.has_sizes) == (True, True)
 
 
@@ -110,7 +125,10 @@ def test_the_runs_of_one_size_can_be_taken() -> None:
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:
-    with pytest.raises(ModelError, match="a fit needs times, cycles or throughputs, one of the three; there are none"):
+    with pytest.raises(
+        ModelError,
+        match="a fit needs times, cycles or throughputs, one of the three; there are none",
+    ):
         observations_of(table(run(1, "wait", 1.0)))
     with pytest.raises(ModelError, match="one of the three; there are time, cycle"):
         observations_of(table(run(1, "time", 1.0), run(1, "cycle", 1.0)))
@@ -155,7 +173,10 @@ def test_where_a_program_is_fastest() -> None:
     assert abs(found[0] - math.sqrt(0.97 / 0.0008)) <= 1
     assert found[1] == pytest.approx(fitted.predict([found[0]])[0])
     assert Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0))).fastest() is None
-    assert Extrapolation(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0))).fastest() is None
+    assert (
+        Extrapolation(fit(FAMILIES["usl"], noisy(TRUTHS["coherency, own work"], 0))).fastest()
+        is None
+    )
 
 
 @pytest.mark.parametrize("efficiency", [0.5, 0.75, 0.9, 1.0])
@@ -182,7 +203,9 @@ def test_a_family_says_what_it_is(name: str) -> None:
     for formula in family.formulas(timings):
         assert formula.family == name
         assert formula.text.startswith("T = ")
-        assert all(parameter.meaning and parameter.unit in ("s", "1") for parameter in formula.parameters)
+        assert all(
+            parameter.meaning and parameter.unit in ("s", "1") for parameter in formula.parameters
+        )
         assert len(set(formula.names)) == len(formula.names)
         for start in formula.starts(timings):
             assert start.shape == (len(formula.parameters),)
@@ -190,14 +213,18 @@ def test_a_family_says_what_it_is(name: str) -> None:
 
 
 def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
-    """T = w n / p + l, so E = w n / (w n + l) at p over one processor: n = (p E - 1) l / ((1 - E) w)."""
+    """T = w n / p + l, so E = w n / (w n + l) at p over one processor: n = (p E - 1) l / ((1 -
+    E) w).
+    """
     p, n = np.tile(MEASURED, 2), np.repeat([100.0, 800.0], len(MEASURED))
     fitted = fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 3))
     found = size_needed(fitted, 64, 0.75)
     assert found == pytest.approx((64 * 0.75 - 1) * 3 / (0.25 * 2), rel=1e-4)
     assert size_needed(fitted, 1, 0.75) == 100
     assert size_needed(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0)), 64, 0.75) is None
-    assert size_needed(fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 0.1 * n)), 64, 0.75) is None
+    assert (
+        size_needed(fit(FAMILIES["latency"], Timings(p, n, 2 * n / p + 0.1 * n)), 64, 0.75) is None
+    )
     with pytest.raises(NoAnswerError) as caught:
         fit(FAMILIES["usl"], Timings(p, n, 2 * n / p + 3))
     words = "the data have 2 sizes, and this family has no size; fit the runs of one size (--size)"
@@ -205,6 +232,8 @@ def test_the_size_that_more_processors_need_is_the_isoefficiency() -> None:
 
 
 def test_the_largest_speedup_of_amdahl_is_at_its_end() -> None:
-    most, at = Extrapolation(fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))).largest_speedup()
+    most, at = Extrapolation(
+        fit(FAMILIES["amdahl"], noisy(TRUTHS["serial part"], 0, noise=0.0))
+    ).largest_speedup()
     assert most == pytest.approx(1 / (0.05 + 0.95 / at), rel=1e-6)
     assert at > 2000

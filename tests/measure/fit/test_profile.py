@@ -1,4 +1,6 @@
-"""Intervals by profile: against the theory of straight lines, against the bootstrap, and at bounds."""
+"""Intervals by profile: against the theory of straight lines, against the bootstrap, and at
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +51,15 @@ def test_profiles_cover_at_the_stated_rate() -> None:
 
 
 def test_a_profile_from_a_bound_is_the_least_that_a_grid_finds() -> None:
-    """Four processors of a lock: the best contention is 0, but the least time far out needs some of it."""
+    """Four processors of a lock: the best contention is 0, but the least time far out needs some
+    of it.
+    """
     fitted = fit(FAMILIES["usl"], noisy(TRUTHS["lock"], 0, p=np.repeat([1.0, 2, 3, 4], 3)))
     assert fitted.parameters["contention"] == pytest.approx(0, abs=1e-9)
     worst = fitted.squares * (1 + t.ppf(0.975, fitted.freedom) ** 2 / fitted.freedom)
-    shares = np.stack(np.meshgrid(np.linspace(0, 0.06, 301), np.linspace(0, 0.012, 301)), axis=-1).reshape(-1, 2)
+    shares = np.stack(
+        np.meshgrid(np.linspace(0, 0.06, 301), np.linspace(0, 0.012, 301)), axis=-1
+    ).reshape(-1, 2)
     thetas = np.column_stack([np.ones(len(shares)), shares])
     off = np.log(fitted.timings.time) - np.log(fitted.formula.times(thetas, fitted.timings))
     fits = ((off - off.mean(axis=1)[:, None]) ** 2).sum(axis=1) <= worst

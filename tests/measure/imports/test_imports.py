@@ -1,4 +1,6 @@
-"""Specs made from files of other tools: what is in them is found again, and damaged files are refused by name."""
+"""Specs made from files of other tools: what is in them is found again, and damaged files are
+refused by name.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ from tests.measure.damage import damaged
 from tests.measure.data import sample
 
 FILES = Path(__file__).parent / "files"
-BENCHMARKS = {each: sample(each) for each in ("osu_latency.txt", "imb_pingpong.txt", "ib_write_lat.txt", "loggp.txt")}
+BENCHMARKS = {
+    each: sample(each)
+    for each in ("osu_latency.txt", "imb_pingpong.txt", "ib_write_lat.txt", "loggp.txt")
+}
 ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
     **{name: (path, "network", {"placement": "switch"}) for name, path in BENCHMARKS.items()},
     "stream.txt": (FILES / "stream.txt", "machine", {"base": "linux-cluster"}),
@@ -42,8 +47,16 @@ ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
 
 REAL: dict[str, tuple[Path, str, dict[str, object]]] = {
     "osu_latency_mpich.txt": (FILES / "osu_latency_mpich.txt", "network", {"placement": "node"}),
-    "imb_mpi1_shared_memory.txt": (FILES / "imb_mpi1_shared_memory.txt", "network", {"placement": "node"}),
-    "stream_two_threads.txt": (FILES / "stream_two_threads.txt", "machine", {"base": "linux-cluster"}),
+    "imb_mpi1_shared_memory.txt": (
+        FILES / "imb_mpi1_shared_memory.txt",
+        "network",
+        {"placement": "node"},
+    ),
+    "stream_two_threads.txt": (
+        FILES / "stream_two_threads.txt",
+        "machine",
+        {"base": "linux-cluster"},
+    ),
 }
 """What the tools printed on a host; `files/README.md` tells how."""
 
@@ -88,11 +101,13 @@ def test_damaged_files_make_a_spec_or_are_refused_by_name(name: str, tmp_path: P
         assert all(0 < len(each) < 500 for each in said)
     assert outcomes == {True, False}
     (tmp_path / name).write_text("")
-    assert _refused(tmp_path / name, known[name][2]) == ["the file is empty; a measurement may have failed to write it"]
+    assert _refused(tmp_path / name, known[name][2]) == [
+        "the file is empty; a measurement may have failed to write it"
+    ]
 
 
 def _refused(path: Path, told: dict[str, object], write: bool = True) -> list[str]:
-    """Say what is wrong with a file; nothing if it makes a spec."""
+    """Return what is wrong with a file; nothing if it makes a spec."""
     try:
         spec = import_spec([path], **told)  # type: ignore[arg-type]
         assert not write or spec.text()
@@ -103,7 +118,11 @@ def _refused(path: Path, told: dict[str, object], write: bool = True) -> list[st
 
 @pytest.mark.parametrize(
     ("name", "head"),
-    [("osu_latency_mpich.txt", "# Size"), ("osu_bw_mpich.txt", "# Size"), ("imb_mpi1_shared_memory.txt", "#bytes")],
+    [
+        ("osu_latency_mpich.txt", "# Size"),
+        ("osu_bw_mpich.txt", "# Size"),
+        ("imb_mpi1_shared_memory.txt", "#bytes"),
+    ],
 )
 def test_what_a_tool_printed_is_what_is_read(name: str, head: str) -> None:
     lines = (FILES / name).read_text().splitlines()
@@ -112,7 +131,11 @@ def test_what_a_tool_printed_is_what_is_read(name: str, head: str) -> None:
     column, scale = (2, 1e-6) if "imb" in name else (1, 1e6 if "bw" in name else 1e-6)
     wanted = [(float(row[0]), float(row[column]) * scale) for row in takewhile(bool, table)]
     metric = "bandwidth" if "bw" in name else "time"
-    runs = [run for run in read(FILES / name).records if run.metric == metric and BETWEEN_TWO.fullmatch(run.region)]
+    runs = [
+        run
+        for run in read(FILES / name).records
+        if run.metric == metric and BETWEEN_TWO.fullmatch(run.region)
+    ]
     assert [run.n for run in runs] == [size for size, _ in wanted]
     assert [run.value for run in runs] == pytest.approx([value for _, value in wanted])
     assert len(wanted) >= 23
@@ -120,16 +143,23 @@ def test_what_a_tool_printed_is_what_is_read(name: str, head: str) -> None:
 
 def test_the_eager_limit_of_a_real_library_is_found() -> None:
     said = " ".join(import_spec([REAL["osu_latency_mpich.txt"][0]], placement="node").words)
-    assert "the eager limit lies between 512 B and 1024 B; fixed part 6.33 us before, 10.6 us after" in said
+    assert (
+        "the eager limit lies between 512 B and 1024 B; fixed part 6.33 us before, 10.6 us after"
+        in said
+    )
 
 
 def test_the_ranges_of_a_made_up_network_are_found_within_the_noise() -> None:
     sizes = np.array([2.0**each for each in range(23)])
     exact: Array = np.select(
-        [sizes <= 512, sizes <= 16384], [1e-6 + 2e-10 * sizes, 2e-6 + 1e-10 * sizes], 8e-6 + 4e-11 * sizes
+        [sizes <= 512, sizes <= 16384],
+        [1e-6 + 2e-10 * sizes, 2e-6 + 1e-10 * sizes],
+        8e-6 + 4e-11 * sizes,
     )
     for seed in range(10):
-        times: Array = exact * np.exp(0.01 * np.random.default_rng(seed).standard_normal(len(sizes)))
+        times: Array = exact * np.exp(
+            0.01 * np.random.default_rng(seed).standard_normal(len(sizes))
+        )
         found = message_ranges(sizes, times)
         assert [sizes[each.last] for each in found] == [512, 16384, 2**22]
         assert [each.fixed for each in found] == pytest.approx([1e-6, 2e-6, 8e-6], rel=0.05)
@@ -143,9 +173,14 @@ def test_a_message_on_the_imported_network_takes_what_was_measured(
     files = [str(sample("osu_latency.txt")), str(FILES / "osu_bw.txt")]
     assert main(["import", *files, "-o", str(tmp_path / "net.yaml"), "--placement", "switch"]) == 0
     assert "the eager limit lies between 8192 B and 16384 B" in capsys.readouterr().out
-    (tmp_path / "nodes.yaml").write_text("machine: 1\nsource: made up\nprocessors: {count: 2}\nnetwork: net.yaml\n")
+    (tmp_path / "nodes.yaml").write_text(
+        "machine: 1\nsource: made up\nprocessors: {count: 2}\nnetwork: net.yaml\n"
+    )
     for size, measured in (("8 B", 1.83e-6), ("64 KiB", 8.37e-6), ("4 MiB", 187e-6)):
-        model = f"activity: 1\nmachine: nodes.yaml\npopulation: {{processors: 1}}\ncycle: [{{name: send, message: {size}}}]\n"
+        model = (
+            "activity: 1\nmachine: nodes.yaml\npopulation: {processors: 1}\ncycle: [{name:"
+            f" send, message: {size}}}]\n"
+        )
         (tmp_path / "send.yaml").write_text(model)
         assert main(["check", str(tmp_path / "send.yaml")]) == 0
         assert _time(tmp_path / "send.yaml", capsys) == pytest.approx(measured, rel=0.03)
@@ -164,7 +199,10 @@ def test_memory_is_parted_among_processors() -> None:
     stream = import_spec([FILES / "stream.txt"], base="linux-cluster").document
     assert stream["memory"]["bandwidth"]["value"] == "9.85256 GB/s"
     hpcg = import_spec([FILES / "hpcg.txt"], base="linux-cluster").document
-    assert (hpcg["processors"]["count"]["value"], hpcg["processors"]["flops"]["value"]) == ("32", "6.8e+08 /s")
+    assert (hpcg["processors"]["count"]["value"], hpcg["processors"]["flops"]["value"]) == (
+        "32",
+        "6.8e+08 /s",
+    )
     mlc = import_spec([FILES / "mlc.txt"], base="two-socket-server")
     assert mlc.document["memory"]["access"]["value"] == "3.5605 ns"
     assert mlc.document["interconnect"]["hop"]["value"] == "38.8697 ns"
@@ -172,7 +210,9 @@ def test_memory_is_parted_among_processors() -> None:
     assert "left out: latencies of other nodes, 131.1 to 131.4 ns" in mlc.words[0]
 
 
-def test_counters_become_the_time_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counters_become_the_time_that_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "run.yaml"
     assert main(["import", str(FILES / "perf.csv"), "-o", str(out), "--processors", "4"]) == 0
     assert _time(out, capsys) == pytest.approx(4021.5e-3 / 4, rel=1e-5)
@@ -190,11 +230,16 @@ def test_models_of_other_tools_give_the_same_numbers(tmp_path: Path) -> None:
         "disk-1": "0.03 s",
         "network": "0.05 s",
     }
-    assert [pdq["stations"]["cpu"]["servers"], pdq["stations"]["network"]["discipline"]] == [2, "is"]
+    assert [pdq["stations"]["cpu"]["servers"], pdq["stations"]["network"]["discipline"]] == [
+        2,
+        "is",
+    ]
 
 
 def test_a_model_of_jsim_keeps_classes_that_change_and_probabilities(tmp_path: Path) -> None:
-    """By hand: Web visits the CPU 1 / 0.3 times; Jobs come back 3 to 1 as themselves, and night jobs at even odds of the disk."""
+    """By hand: Web visits the CPU 1 / 0.3 times; Jobs come back 3 to 1 as themselves, and night
+    jobs at even odds of the disk.
+    """
     spec = import_spec([FILES / "model.jsimg"])
     stations, chains = spec.document["stations"], spec.document["chains"]
     assert {name: each["discipline"] for name, each in stations.items()} == {
@@ -237,7 +282,9 @@ def jsim(change: str, to: str) -> str:
         ("<value>0.75</value>", "<value>0.5</value>", "change at 'Change' with probabilities of 0.75 in all, not 1"),
     ],
 )  # fmt: skip
-def test_what_a_network_has_not_is_refused_of_jsim(change: str, to: str, message: str, tmp_path: Path) -> None:
+def test_what_a_network_has_not_is_refused_of_jsim(
+    change: str, to: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / "model.jsimg").write_text(jsim(change, to))
     with pytest.raises(SpecError) as found:
         import_spec([tmp_path / "model.jsimg"])
@@ -264,26 +311,42 @@ def test_of_several_runs_in_one_file_one_is_taken_and_said_or_asked_for(tmp_path
 
 
 def shared_class_of_jsim() -> str:
-    """Two streams of which both become a third class at the second of two shared servers; times under the name that some files have."""
+    """Two streams of which both become a third class at the second of two shared servers; times
+    under the name that some files have.
+    """
     strategy = 'classPath="jmt.engine.NetStrategies.{}"'
 
     def times(name: str, rates: dict[str, float]) -> str:
         made = [
-            f"<refClass>{each}</refClass><subParameter {strategy.format('ServiceStrategies.ServiceTimeStrategy')}>"
-            f'<subParameter classPath="jmt.engine.random.Exponential"/><subParameter classPath="ExponentialPar" name="distrPar">'
-            f'<subParameter name="lambda"><value>{rate}</value></subParameter></subParameter></subParameter>'
+            f"<refClass>{each}</refClass><subParameter"
+            f" {strategy.format('ServiceStrategies.ServiceTimeStrategy')}>"
+            f'<subParameter classPath="jmt.engine.random.Exponential"/><subParameter'
+            f' classPath="ExponentialPar" name="distrPar">'
+            "<subParameter"
+            f' name="lambda"><value>{rate}</value></subParameter></subParameter></subParameter>'
             for each, rate in rates.items()
         ]
-        return f"<parameter {strategy.format('ServiceStrategy')} name='{name}'>{''.join(made)}</parameter>"
+        return (
+            f"<parameter {strategy.format('ServiceStrategy')}"
+            f" name='{name}'>{''.join(made)}</parameter>"
+        )
 
     rows = [
         f"<refClass>{each}</refClass><subParameter><refClass>C</refClass><subParameter><value>1</value></subParameter></subParameter>"
         for each in "ABC"
     ]
     nodes = {
-        "source": f"<section className='RandomSource'>{times('ServiceStrategy', {'A': 2, 'B': 1})}</section>",
-        "first": f"<section className='PSServer'>{times('ServerStrategy', {'A': 5, 'B': 4})}</section>",
-        "turn": f"<section className='ClassSwitch'><parameter name='matrix'>{''.join(rows)}</parameter></section>",
+        "source": (
+            "<section"
+            f" className='RandomSource'>{times('ServiceStrategy', {'A': 2, 'B': 1})}</section>"
+        ),
+        "first": (
+            f"<section className='PSServer'>{times('ServerStrategy', {'A': 5, 'B': 4})}</section>"
+        ),
+        "turn": (
+            "<section className='ClassSwitch'><parameter"
+            f" name='matrix'>{''.join(rows)}</parameter></section>"
+        ),
         "second": f"<section className='PSServer'>{times('ServerStrategy', {'C': 10})}</section>",
         "sink": "<section className='JobSink'/>",
     }
@@ -293,13 +356,17 @@ def shared_class_of_jsim() -> str:
     return f"<sim>{''.join([*classes, *inside, *ways])}</sim>"
 
 
-def test_customers_of_two_streams_that_become_one_class_of_jsim_are_told_apart(tmp_path: Path) -> None:
+def test_customers_of_two_streams_that_become_one_class_of_jsim_are_told_apart(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "model.jsimg").write_text(shared_class_of_jsim())
     import_spec([tmp_path / "model.jsimg"]).write(tmp_path / "model.yaml")
     answer = solve(str(tmp_path / "model.yaml"))
     first, second = 1 - 2 / 5 - 1 / 4, 1 - 3 / 10
     for name, service in (("A", 1 / 5), ("B", 1 / 4)):
-        assert answer[f"response_time[{name}-chain]"] == pytest.approx(service / first + 0.1 / second, rel=1e-6)
+        assert answer[f"response_time[{name}-chain]"] == pytest.approx(
+            service / first + 0.1 / second, rel=1e-6
+        )
     assert answer["utilization[second]"] == pytest.approx(0.3)
 
 
@@ -311,23 +378,31 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
     full = imported(jsim("<value>-1</value>", "<value>7</value>")).document["stations"]
     assert [full[name].get("capacity") for name in ("Think", "CPU", "Disk-1")] == [None, 7, 7]
     ranked = jsim("PutStrategies.TailStrategy", "PutStrategies.TailStrategyPriority")
-    ranked = imported(ranked.replace('name="Web" priority="0"', 'name="Web" priority="2"')).document["stations"][
-        "Disk-1"
-    ]
+    ranked = imported(
+        ranked.replace('name="Web" priority="0"', 'name="Web" priority="2"')
+    ).document["stations"]["Disk-1"]
     assert ranked["priority"] == {"Web": 0, "Jobs": 2, "Night-jobs": 2}
     assert ranked["discipline"] == "priority"
     numbers = "".join(
-        f'<subParameter classPath="java.lang.Double" name="{name}"><value>{value}</value></subParameter>'
+        '<subParameter classPath="java.lang.Double"'
+        f' name="{name}"><value>{value}</value></subParameter>'
         for name, value in (("lambda0", 0.2), ("lambda1", 1.5), ("sigma0", 0.1), ("sigma1", 0.5))
     )
     start, rest = (
-        (FILES / "model.jsimg").read_text().split('<subParameter classPath="jmt.engine.random.ExponentialPar"', 1)
+        (FILES / "model.jsimg")
+        .read_text()
+        .split('<subParameter classPath="jmt.engine.random.ExponentialPar"', 1)
     )
     start = start.replace("jmt.engine.random.Exponential", "jmt.engine.random.MMPP2")
     _, rest = rest.split("</subParameter></subParameter></subParameter>", 1)
-    text = f'{start}<subParameter classPath="jmt.engine.random.MMPP2Par" name="distrPar">{numbers}</subParameter></subParameter>{rest}'
+    text = (
+        f'{start}<subParameter classPath="jmt.engine.random.MMPP2Par"'
+        f' name="distrPar">{numbers}</subParameter></subParameter>{rest}'
+    )
     web = imported(text).document["chains"]["Web"]
-    told = [web[each]["value"] for each in ("arrivals", "burst_arrivals", "quiet_time", "burst_time")]
+    told = [
+        web[each]["value"] for each in ("arrivals", "burst_arrivals", "quiet_time", "burst_time")
+    ]
     assert told == ["0.2 /s", "1.5 /s", "10 s", "2 s"]
 
 
@@ -362,7 +437,9 @@ def test_capacities_priorities_and_bursts_of_jsim_are_kept(tmp_path: Path) -> No
         ("words\n", {}, "cannot tell what this is; name it with --format, one of osu, imb, perftest"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_imported_is_refused(text: str, told: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_what_cannot_be_imported_is_refused(
+    text: str, told: dict[str, str], message: str, tmp_path: Path
+) -> None:
     (tmp_path / "x.txt").write_text(text)
     with pytest.raises(SlipstickError) as caught:
         import_spec([tmp_path / "x.txt"], **told)  # type: ignore[arg-type]
@@ -377,9 +454,19 @@ def test_a_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [each.name for each in tmp_path.iterdir()] == ["x.yaml"]
 
 
-def test_what_was_imported_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_imported_is_one_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "net.yaml"
-    asked = ["import", str(sample("osu_latency.txt")), "-o", str(out), "--placement", "switch", "--json"]
+    asked = [
+        "import",
+        str(sample("osu_latency.txt")),
+        "-o",
+        str(out),
+        "--placement",
+        "switch",
+        "--json",
+    ]
     assert main(asked) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["spec"] == yaml.safe_load(out.read_text())
@@ -417,13 +504,20 @@ pdq.SetDemand("three", "people", 300.0 * third)
 def test_times_that_depend_on_the_load_are_read_as_jmva_writes_them(tmp_path: Path) -> None:
     inside = "<servicetimes><servicetimes customerclass='a'>{}</servicetimes></servicetimes>"
     station = (
-        f"<ldstation name='s' servers='{{}}'>{inside}<visits><visit customerclass='a'>1</visit></visits></ldstation>"
+        f"<ldstation name='s' servers='{{}}'>{inside}<visits><visit"
+        " customerclass='a'>1</visit></visits></ldstation>"
     )
     head = "<model><parameters><classes><closedclass name='a' population='3'/></classes><stations>"
     path = tmp_path / "x.jmva"
-    for servers, times, key, value in (("1", "2;1;1", "rates", [1, 2, 2]), ("2", "2", "servers", 2)):
+    for servers, times, key, value in (
+        ("1", "2;1;1", "rates", [1, 2, 2]),
+        ("2", "2", "servers", 2),
+    ):
         path.write_text(f"{head}{station.format(servers, times)}</stations></parameters></model>")
         assert import_spec([path]).document["stations"]["s"][key] == value
-    idle = "<delaystation name='idle'><servicetimes><servicetime customerclass='a'>0</servicetime></servicetimes></delaystation>"
+    idle = (
+        "<delaystation name='idle'><servicetimes><servicetime"
+        " customerclass='a'>0</servicetime></servicetimes></delaystation>"
+    )
     path.write_text(f"{head}{station.format('1', '2')}{idle}</stations></parameters></model>")
     assert "idle, where no class takes time" in " ".join(import_spec([path]).words)

@@ -1,4 +1,6 @@
-"""Layered activities from LQNX: published throughputs are found again, and what has no counterpart is named or refused."""
+"""Layered activities from LQNX: published throughputs are found again, and what has no
+counterpart is named or refused.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def _activity(name: str, demand: object, *calls: tuple[str, float], **more: obje
 
 
 def _task(name: str, *activities: str, onward: str = "", **more: object) -> str:
-    entry = _element("entry", onward + _element("entry-phase-activities", "".join(activities)), name=name)
+    entry = _element(
+        "entry", onward + _element("entry-phase-activities", "".join(activities)), name=name
+    )
     return _element("task", entry, name=name, **{"scheduling": "fcfs", **more})
 
 
@@ -40,7 +44,13 @@ def _model(*processors: tuple[str, int, str]) -> str:
 
 
 def _users(many: int, think: float, demand: float, *calls: tuple[str, float]) -> str:
-    return _task("user", _activity("u", demand, *calls), scheduling="ref", multiplicity=many, think_time=think)
+    return _task(
+        "user",
+        _activity("u", demand, *calls),
+        scheduling="ref",
+        multiplicity=many,
+        think_time=think,
+    )
 
 
 USER = _users(2, 1, 0, ("s", 1))
@@ -84,7 +94,9 @@ def test_a_published_model_has_its_printed_throughput(name: str, tmp_path: Path)
 
 
 def test_a_graph_of_activities_is_a_nesting_of_steps(tmp_path: Path) -> None:
-    """By hand, of one user alone: 4 + .2, .05, two branches side by side, .05 + 3 x .025 + .01, a choice, and reply."""
+    """By hand, of one user alone: 4 + .2, .05, two branches side by side, .05 + 3 x .025 + .01,
+    a choice, and reply.
+    """
     document = import_spec([SHOP]).document
     (held,) = (each for each in document["cycle"] if "hold" in each)
     assert held["hold"] == "shop-threads"
@@ -92,7 +104,9 @@ def test_a_graph_of_activities_is_a_nesting_of_steps(tmp_path: Path) -> None:
     assert [next(iter(set(each) & {"fork", "repeat", "choose"}), "step") for each in held["body"]] == [
         "step", "fork", "step", "repeat", "step", "choose", "step",
     ]  # fmt: skip
-    model, words = _imported(SHOP.read_text().replace('multiplicity="6"', 'multiplicity="1"'), tmp_path)
+    model, words = _imported(
+        SHOP.read_text().replace('multiplicity="6"', 'multiplicity="1"'), tmp_path
+    )
     read = 0.06 + 0.5 * 0.02
     alone = 4 + 0.2 + 0.05 + 0.05 + 3 * 0.025 + 0.01 + 0.25 * 0.02 + 0.75 * (0.04 + read) + 0.005
     time = solve(model)["time"] or 0.0
@@ -118,8 +132,12 @@ def test_damaged_graphs_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> No
 
 def test_two_kinds_of_callers_become_groups(tmp_path: Path) -> None:
     others = _task("batch", _activity("b", 2, ("s", 1)), scheduling="ref")
-    model, _ = _imported(_model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1)) + others)), tmp_path)
-    answer = {name: value.value or 0.0 for name, value in solve(model, method="mean-value").values.items()}
+    model, _ = _imported(
+        _model(("inf", 1, USER), ("fcfs", 1, _task("s", _activity("s", 1)) + others)), tmp_path
+    )
+    answer = {
+        name: value.value or 0.0 for name, value in solve(model, method="mean-value").values.items()
+    }
     # The server is busy at most all of the time, and both are slowed down.
     assert answer["throughput[user]"] + answer["throughput[batch]"] <= 1.0
     assert answer["throughput[batch]"] < 1 / 3
@@ -146,7 +164,11 @@ def test_what_is_no_layered_activity_is_refused(
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("<pre-AND>", "<pre-OR>"), ('"price"/></post-AND>', '"prize"/></post-AND>'), ('prob="0.25"', 'prob="0.5"')],
+    [
+        ("<pre-AND>", "<pre-OR>"),
+        ('"price"/></post-AND>', '"prize"/></post-AND>'),
+        ('prob="0.25"', 'prob="0.5"'),
+    ],
 )
 def test_a_graph_that_is_no_nesting_is_refused(old: str, new: str, tmp_path: Path) -> None:
     text = SHOP.read_text().replace(old, new)
@@ -157,7 +179,9 @@ def test_a_graph_that_is_no_nesting_is_refused(old: str, new: str, tmp_path: Pat
 
 def test_second_phases_priorities_and_requests_without_reply_are_named(tmp_path: Path) -> None:
     asynchronous = _activity("w", 1).replace("></activity>", '><asynch-call dest="s"/></activity>')
-    server = _task("s", _activity("s", 1, phase=1), _activity("t", 1, phase=2), asynchronous, priority=3)
+    server = _task(
+        "s", _activity("s", 1, phase=1), _activity("t", 1, phase=2), asynchronous, priority=3
+    )
     _, words = _imported(_model(("inf", 1, USER), ("hol", 1, server)), tmp_path)
     for each in (
         "priorities at s",

@@ -74,9 +74,13 @@ def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
     assert check_file(path) == "study"
 
 
-def test_json_and_tables_have_the_fits_and_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_tables_have_the_fits_and_the_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = STUDY.replace("what_if:", "measured: {runs: {data: runs.csv}}\nwhat_if:")
-    assert main(["run", str(written(tmp_path, text)), "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert (
+        main(["run", str(written(tmp_path, text)), "--out", str(tmp_path / "out"), "--json"]) == 0
+    )
     document = json.loads(capsys.readouterr().out)
     found = document["fits"]["runs"]
     assert found["verdict"].startswith("the data")
@@ -96,9 +100,16 @@ def test_json_and_tables_have_the_fits_and_the_runs(tmp_path: Path, capsys: pyte
 
 
 def test_made_up_timings_are_a_case_with_noise_from_a_seed(tmp_path: Path) -> None:
-    made = "made: {case: base, processors: [1, 2, 4, 8, 16], population: parameters.p, cycles: false, noise: 2%}"
-    text = STUDY.replace("data: runs.csv", made).replace("parameters.serial: 0 s", "parameters.serial: 2 s")
-    one, other = (result_of(answered(written(tmp_path, text)), FitsResult).fits["runs"] for _ in range(2))
+    made = (
+        "made: {case: base, processors: [1, 2, 4, 8, 16], population: parameters.p, cycles: false,"
+        " noise: 2%}"
+    )
+    text = STUDY.replace("data: runs.csv", made).replace(
+        "parameters.serial: 0 s", "parameters.serial: 2 s"
+    )
+    one, other = (
+        result_of(answered(written(tmp_path, text)), FitsResult).fits["runs"] for _ in range(2)
+    )
     assert one.time == other.time
     assert one.truth == {64.0: pytest.approx((1 / 64 + 1) / 64)}
     assert one.source == "timings made up from base"
@@ -114,7 +125,10 @@ compare:
      rows: [{row: estimate, sum: [one_processor_estimate], printed: [6012, 6176]}]}
 """)
     found = answered(path)
-    assert [cell.agrees for cell in result_of(found, CompareResult).compared[0].rows[0].cells] == [True, True]
+    assert [cell.agrees for cell in result_of(found, CompareResult).compared[0].rows[0].cells] == [
+        True,
+        True,
+    ]
     assert found.cases == {}
     assert len(result_of(found, MeasuredResult).measured["lucier"]) == 2
 
@@ -136,7 +150,9 @@ compare:
         ("what_if:", "  more: {data: runs.csv, free: [parameters.work]}\nwhat_if:", "the base is fitted to runs already; a study has one base, so one fit with free paths"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_where_it_stands(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_where_it_stands(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
     path = written(tmp_path, STUDY.replace(old, new))
     if not message:
         assert check_file(path) == "study"
@@ -158,7 +174,9 @@ def test_a_base_that_the_data_do_not_support_is_said_to_be_so(tmp_path: Path) ->
     found = result_of(results, FitsResult).fits["runs"]
     assert (found.answers[0].model, found.laid) == ("usl", "model")
     behind = found.answers[1]["behind"]
-    words = f"the base, model, is {behind:.1f} behind usl: the data do not support what its cases say"
+    words = (
+        f"the base, model, is {behind:.1f} behind usl: the data do not support what its cases say"
+    )
     assert found.warnings[-1] == words
     text = page(results, prepared.spec, {}, "slipstick run study")
     assert f"- warning: {words}" in text
@@ -178,7 +196,9 @@ def test_free_paths_need_a_base(tmp_path: Path) -> None:
 
 def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> None:
     path = written(tmp_path)
-    (tmp_path / "model.yaml").write_text(MODEL.replace("serial: 1 s", "serial: 1 s, start: 1 s") + START)
+    (tmp_path / "model.yaml").write_text(
+        MODEL.replace("serial: 1 s", "serial: 1 s, start: 1 s") + START
+    )
     path.write_text(STUDY.replace("[parameters.work,", "[parameters.start, parameters.work,"))
     rows = [f"{p},{10 / p + 0.1 * again}" for p in (1, 2) for again in range(4)]
     (tmp_path / "runs.csv").write_text("\n".join(["p,time [s]", *rows]))
@@ -188,22 +208,33 @@ def test_data_that_tell_too_little_leave_the_base_as_it_is(tmp_path: Path) -> No
 
 def test_a_size_that_the_data_do_not_have_is_refused(tmp_path: Path) -> None:
     path = written(
-        tmp_path, STUDY.replace("population: parameters.p", "population: parameters.p\n    size: parameters.n")
+        tmp_path,
+        STUDY.replace(
+            "population: parameters.p", "population: parameters.p\n    size: parameters.n"
+        ),
     )
-    (tmp_path / "model.yaml").write_text(MODEL.replace("p: 1}", "p: 1, n: 8}").replace("work / p", "work * n / p"))
+    (tmp_path / "model.yaml").write_text(
+        MODEL.replace("p: 1}", "p: 1, n: 8}").replace("work / p", "work * n / p")
+    )
     with pytest.raises(
-        NoAnswerError, match=r"the data have no sizes, so parameters\.n would be 1; give them a column size"
+        NoAnswerError,
+        match=r"the data have no sizes, so parameters\.n would be 1; give them a column size",
     ):
         answered(path)
 
 
 def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
-    assert "Efficiency is at least 60 % up to p = " in needed(result_of(answered(path), FitsResult).fits["runs"])[0]
+    assert (
+        "Efficiency is at least 60 % up to p = "
+        in needed(result_of(answered(path), FitsResult).fits["runs"])[0]
+    )
 
 
 def test_bars_show_measured_runs_by_cause(tmp_path: Path) -> None:
-    (tmp_path / "waits.csv").write_text("p,region,metric,unit,value\n2,,time,s,10\n2,door,wait,s,4\n")
+    (tmp_path / "waits.csv").write_text(
+        "p,region,metric,unit,value\n2,,time,s,10\n2,door,wait,s,4\n"
+    )
     bars = "{kind: bars, name: bars, title: t, cases: [runs-2], stack: component}"
     path = tmp_path / "study.yaml"
     path.write_text(f"study: 1\nmeasured: {{runs: {{data: waits.csv}}}}\npictures:\n  - {bars}\n")

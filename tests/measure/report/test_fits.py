@@ -15,7 +15,9 @@ def test_what_a_person_needs_comes_first() -> None:
     found = fits(noisy(TRUTHS["coherency"], 0), p=[64], intervals=IntervalSettings(draws=40))
     text = fits_text(found)
     first = text.partition("\n\n")[0].replace("\n", " ")
-    assert first.startswith("By usl: Fastest at p = 35, in 8.512 s. Efficiency is at least 75 % up to p = 9. Speed-up")
+    assert first.startswith(
+        "By usl: Fastest at p = 35, in 8.512 s. Efficiency is at least 75 % up to p = 9. Speed-up"
+    )
     assert " Most is lost to coherency: " in first
     assert " of 64 processors at p = 64. At p = 64: 9.5" in first
     assert first.endswith("The data prefer usl.")
@@ -36,12 +38,17 @@ def test_families_that_cannot_be_told_apart_are_all_shown_and_those_without_a_fi
 
 def test_the_size_needed_is_said_with_its_interval_as_far_as_it_has_one() -> None:
     def said(value: Value) -> str:
-        answer = replace(found.answers[0], values={**found.answers[0].values, "size_needed[64]": value})
+        answer = replace(
+            found.answers[0], values={**found.answers[0].values, "size_needed[64]": value}
+        )
         return needed(replace(found, answers=(answer,), efficiency=0.6))[-2]
 
     found = fits(noisy(TRUTHS["coherency"], 0), ["usl"], intervals=IntervalSettings(draws=10))
     goal = "efficiency of 60 % at p = 64"
     assert said(Value(10, "1", 8, 12)) == f"An {goal} needs n = 10, between 8 and 12."
-    assert said(Value(10, "1", 8, None)) == f"An {goal} needs n = 10, at least 8; no largest can be told."
+    assert (
+        said(Value(10, "1", 8, None))
+        == f"An {goal} needs n = 10, at least 8; no largest can be told."
+    )
     assert said(Value(10, "1")) == f"An {goal} needs n = 10."
     assert said(Value(None, "1")) == f"No size has an {goal}."

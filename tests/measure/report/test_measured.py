@@ -49,7 +49,11 @@ def test_what_is_not_known_is_not_shown() -> None:
 
 def test_many_points_and_causes_are_chosen_from() -> None:
     records = [run(p, "time", 9.0) for p in range(1, 30)]
-    records += [run(p, "wait", 0.05 * p * (at + 1), f"cause-{at}" * 9) for p in range(1, 30) for at in range(15)]
+    records += [
+        run(p, "wait", 0.05 * p * (at + 1), f"cause-{at}" * 9)
+        for p in range(1, 30)
+        for at in range(15)
+    ]
     text = measured_text(measured(table(*records)).answers)
     assert "others: cause-" in text
     assert "p = 1 " in text
@@ -62,8 +66,13 @@ def test_the_check_says_which_way_it_fails() -> None:
         records = [run(1, "time", 10.0), run(2, "time", 9.0), run(2, "wait", 18.0 - estimate, "a")]
         return measured_text(measured(table(*records)).answers).replace("\n", " ")
 
-    assert "more work is done with N processors than with one, or something is lost that was not measured" in words(12)
-    assert "less work is done with N processors than with one, or waits are counted twice" in words(8)
+    assert (
+        "more work is done with N processors than with one, or something is lost that was not"
+        " measured" in words(12)
+    )
+    assert "less work is done with N processors than with one, or waits are counted twice" in words(
+        8
+    )
     assert "the same work is done with N processors as with one" in words(10)
 
 

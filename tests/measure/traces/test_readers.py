@@ -1,4 +1,6 @@
-"""Traces as the tools write them: spans, accesses and accounts; and what is said of damaged ones."""
+"""Traces as the tools write them: spans, accesses and accounts; and what is said of damaged
+ones.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ LONGEST = 400
 def spans_of(trace: ProgramTrace) -> list[tuple[object, ...]]:
     """List the spans with names."""
     columns = (getattr(trace.spans, name).tolist() for name in trace.spans.__slots__)
-    return [(trace.processors[p], trace.labels[what], a, b) for p, what, a, b in zip(*columns, strict=True)]
+    return [
+        (trace.processors[p], trace.labels[what], a, b)
+        for p, what, a, b in zip(*columns, strict=True)
+    ]
 
 
 def chrome(tmp_path: Path, text: str) -> ProgramTrace:
@@ -47,7 +52,7 @@ def chrome(tmp_path: Path, text: str) -> ProgramTrace:
 
 
 def refusal(path: Path, format: str | None = None) -> str:
-    """Give the one problem of a trace."""
+    """Return the one problem of a trace."""
     with pytest.raises(SpecError) as caught:
         read_trace(path, format)
     (problem,) = caught.value.problems
@@ -83,7 +88,10 @@ def test_a_trace_of_paraver() -> None:
     assert answer.account["unknown"] == pytest.approx(36e-6 / 4)
     assert answer.account["Thread Synchronization"] == pytest.approx((260199 - 73107) * 1e-6 / 4)
     assert trace.objects == ("1.1.1",)
-    assert (trace.accesses.processor.tolist(), trace.accesses.time.tolist()) == ([1], [pytest.approx(73236e-6)])
+    assert (trace.accesses.processor.tolist(), trace.accesses.time.tolist()) == (
+        [1],
+        [pytest.approx(73236e-6)],
+    )
     assert [note.message for note in trace.notes] == [
         "left out, for states hold the time: 1 communicators, 1 events, 1 collective operations"
     ]
@@ -106,7 +114,9 @@ def test_a_trace_of_the_scheduler() -> None:
     assert busy == pytest.approx(run, abs=2e-5)
     plain, marked = read_trace(FILES / "timehist.txt"), read_trace(FILES / "timehist-cpus.txt")
     assert set(plain.processors) & set(marked.processors)
-    assert not any(name.startswith(("<idle>", "s ")) for name in (*plain.processors, *marked.processors))
+    assert not any(
+        name.startswith(("<idle>", "s ")) for name in (*plain.processors, *marked.processors)
+    )
 
 
 def test_a_table_of_records() -> None:
@@ -128,15 +138,23 @@ def test_what_has_not_ended_lasts_to_the_end_of_the_table(tmp_path: Path) -> Non
         "time [s],processor,event,destination\n0,0,create,\n1,0,enter,lock:a\n3,1,create,\n4,1,end,\n"
     )
     trace = read_trace(tmp_path / "x.csv")
-    assert spans_of(trace) == [("0", "busy", 0.0, 1.0), ("0", "lock:a", 1.0, 4.0), ("1", "busy", 3.0, 4.0)]
-    assert "2 spans have no end, and are taken to last to the end of the trace" in str(trace.notes[0])
+    assert spans_of(trace) == [
+        ("0", "busy", 0.0, 1.0),
+        ("0", "lock:a", 1.0, 4.0),
+        ("1", "busy", 3.0, 4.0),
+    ]
+    assert "2 spans have no end, and are taken to last to the end of the trace" in str(
+        trace.notes[0]
+    )
 
 
 def test_a_table_of_records_in_parquet(tmp_path: Path) -> None:
     import polars
 
     polars.read_csv(FILES / "records.csv", comment_prefix="#").write_parquet(tmp_path / "x.parquet")
-    assert spans_of(read_trace(tmp_path / "x.parquet")) == spans_of(read_trace(FILES / "records.csv"))
+    assert spans_of(read_trace(tmp_path / "x.parquet")) == spans_of(
+        read_trace(FILES / "records.csv")
+    )
     (tmp_path / "y.parquet").write_bytes((tmp_path / "x.parquet").read_bytes()[:300])
     assert "this is no Parquet table" in refusal(tmp_path / "y.parquet")
 
@@ -146,32 +164,53 @@ def test_otf2_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         raise ImportError(name)
 
     monkeypatch.setattr("slipstick.errors.import_module", missing)
-    with pytest.raises(MissingExtraError, match="reading OTF2 archives needs otf2: pip install otf2"):
+    with pytest.raises(
+        MissingExtraError, match="reading OTF2 archives needs otf2: pip install otf2"
+    ):
         read_trace(tmp_path / "traces.otf2")
 
 
 START = 1_700_000_000_123_456_789
-"""Ticks at which an archive begins, nanoseconds since 1970; a double tells those apart that are 256 ns away from each other."""
+"""Ticks at which an archive begins, nanoseconds since 1970; a double tells those apart that are
+256 ns away from each other.
+"""
 
-THREADS = ("MPI Rank 0/Master thread", "MPI Rank 0/OMP thread 1", "MPI Rank 1/Master thread", "MPI Rank 1/OMP thread 1")
+THREADS = (
+    "MPI Rank 0/Master thread",
+    "MPI Rank 0/OMP thread 1",
+    "MPI Rank 1/Master thread",
+    "MPI Rank 1/OMP thread 1",
+)
 
 
 def write_archive(folder: Path) -> Path:
-    """Write an archive as Score-P does, with OTF2's own library: two processes of two threads, whose names repeat, and a meter.
+    """Write an archive as Score-P does, with OTF2's own library: two processes of two threads,
+    whose names repeat, and a meter.
 
-    The second process sends to the first in a communicator of both in reverse order, and puts into its memory. Each thread has
-    its critical region, inside of which is what only one executes; the second process finds it free, so that both begin and end together.
+    The second process sends to the first in a communicator of both in reverse order, and puts into
+    its memory. Each thread has its critical region, inside of which is what only one executes; the
+    second process finds it free, so that both begin and end together.
     """
     otf2 = pytest.importorskip("otf2", reason="pip install otf2, which brings its C library")
     role, paradigm, kind = otf2.RegionRole, otf2.Paradigm, otf2.GroupType
     with otf2.writer.open(str(folder), timer_resolution=1_000_000_000) as archive:
         told = archive.definitions
         root = told.system_tree_node("machine")
-        groups = [told.location_group(f"MPI Rank {rank}", system_tree_parent=root) for rank in (0, 1)]
-        lanes = [told.location(name, group=group) for group in groups for name in ("Master thread", "OMP thread 1")]
+        groups = [
+            told.location_group(f"MPI Rank {rank}", system_tree_parent=root) for rank in (0, 1)
+        ]
+        lanes = [
+            told.location(name, group=group)
+            for group in groups
+            for name in ("Master thread", "OMP thread 1")
+        ]
         meter = told.location("meter", type=otf2.LocationType.METRIC, group=groups[0])
-        power = told.metric_member("power", "", otf2.MetricType.OTHER, otf2.MetricMode.ABSOLUTE_POINT)
-        watts = told.metric_class((power,), otf2.MetricOccurrence.ASYNCHRONOUS, otf2.RecorderKind.CPU)
+        power = told.metric_member(
+            "power", "", otf2.MetricType.OTHER, otf2.MetricMode.ABSOLUTE_POINT
+        )
+        watts = told.metric_class(
+            (power,), otf2.MetricOccurrence.ASYNCHRONOUS, otf2.RecorderKind.CPU
+        )
         main = told.region("main")
         send, met = (
             told.region(name, region_role=each, paradigm=paradigm.MPI)
@@ -183,7 +222,9 @@ def write_archive(folder: Path) -> Path:
         )
         both = (lanes[0], lanes[2])
         told.group("ranks", group_type=kind.COMM_LOCATIONS, paradigm=paradigm.MPI, members=both)
-        members = told.group("both", group_type=kind.COMM_GROUP, paradigm=paradigm.MPI, members=both[::-1])
+        members = told.group(
+            "both", group_type=kind.COMM_GROUP, paradigm=paradigm.MPI, members=both[::-1]
+        )
         turned = told.comm("turned", group=members)
         window = told.rma_win("window", comm=turned)
         writers = [archive.event_writer_from_location(lane) for lane in lanes]
@@ -249,11 +290,18 @@ DAMAGED = "this is no OTF2 archive, or it is damaged: "
         ("traces.otf2", 0, DAMAGED),
         ("traces.def", 300, DAMAGED),
         ("traces/0.evt", 60, DAMAGED),
-        ("traces/0.evt", -28, "enters or leaves a region that is not defined; is the archive damaged?"),
+        (
+            "traces/0.evt",
+            -28,
+            "enters or leaves a region that is not defined; is the archive damaged?",
+        ),
         (
             "traces/3.evt",
             -27,
-            "'MPI Rank 1/OMP thread 1' has 5 events, of 6 that are promised; is a file cut or missing?",
+            (
+                "'MPI Rank 1/OMP thread 1' has 5 events, of 6 that are promised; is a file cut or"
+                " missing?"
+            ),
         ),
         ("traces/0.def", 0, ""),
     ],
@@ -261,15 +309,22 @@ DAMAGED = "this is no OTF2 archive, or it is damaged: "
 def test_a_damaged_otf2_archive_is_refused_in_one_message(
     name: str, kept: int, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As many bytes of a file are kept; the byte at the place whose negative this is has its bits inverted."""
+    """As many bytes of a file are kept; the byte at the place whose negative this is has its
+    bits inverted.
+    """
     anchor = write_archive(tmp_path / "real")
     file = anchor.parent / name
     data = file.read_bytes()
-    file.write_bytes(data[:kept] if kept >= 0 else data[:-kept] + bytes([data[-kept] ^ 255]) + data[1 - kept :])
+    file.write_bytes(
+        data[:kept] if kept >= 0 else data[:-kept] + bytes([data[-kept] ^ 255]) + data[1 - kept :]
+    )
     if said:
         assert said in refusal(anchor)
     else:
-        assert "the library of OTF2 says of the archive: 'Invalid" in read_trace(anchor).notes[-1].message
+        assert (
+            "the library of OTF2 says of the archive: 'Invalid"
+            in read_trace(anchor).notes[-1].message
+        )
     assert capfd.readouterr() == ("", "")  # where the library prints its problems
 
 
@@ -280,12 +335,19 @@ def test_values_that_are_taken_together_are_those_of_the_whole_text(
 ) -> None:
     """What looks like the end of an event stands in its name and in lists inside it as well."""
     monkeypatch.setattr(chrome_module, "SEVERAL", several)
-    inside = [{"name": "}, {", "args": [{"a": 1}, {"b": [2, {}]}, "]"]}, {"ts": 1.5}, 7, {"name": '\\"},', "args": {}}]
+    inside = [
+        {"name": "}, {", "args": [{"a": 1}, {"b": [2, {}]}, "]"]},
+        {"ts": 1.5},
+        7,
+        {"name": '\\"},', "args": {}},
+    ]
     text = json.dumps([{"name": "first"}, *inside * 9, {"last": {}}])
-    longer = (
-        f'{text}, "more": [{{"a": 1}}, {{"b": 2}}]}}'  # the list is over before what looks like the end of an event
+    longer = (  # the list is over before what looks like the end of an event
+        f'{text}, "more": [{{"a": 1}}, {{"b": 2}}]}}'
     )
-    found = chrome_module._JsonPieces(iter([longer[at : at + size] for at in range(0, len(longer), size)]))
+    found = chrome_module._JsonPieces(
+        iter([longer[at : at + size] for at in range(0, len(longer), size)])
+    )
     assert found.sign() == "["
     assert list(found.items()) == json.loads(text)
     assert found.closed
@@ -299,7 +361,10 @@ def test_values_that_are_taken_together_are_those_of_the_whole_text(
 def test_the_largest_size_is_read_piece_by_piece(tmp_path: Path) -> None:
     event = '{"ph":"X","pid":1,"tid":%d,"ts":%d,"dur":3,"name":"%s"}'
     events = ",\n".join(event % (at % 7, 4 * at, "äß" * (at % 90)) for at in range(20_000))
-    text = f'{{"schemaVersion": 1, "skipped": {{"traceEvents": 3}}, "traceEvents": [{events}], "more": [1, 2]}}'
+    text = (
+        f'{{"schemaVersion": 1, "skipped": {{"traceEvents": 3}}, "traceEvents": [{events}], "more":'
+        " [1, 2]}"
+    )
     (tmp_path / "x.json.gz").write_bytes(gzip.compress(text.encode()))
     packed, plain = read_trace(tmp_path / "x.json.gz"), chrome(tmp_path, text)
     assert len(text.encode()) > 1 << 20
@@ -310,8 +375,18 @@ def test_the_largest_size_is_read_piece_by_piece(tmp_path: Path) -> None:
 
 
 def test_begin_and_end_nest_by_time_then_by_the_file(tmp_path: Path) -> None:
-    events = [("E", 9, ""), ("B", 0, "outer"), ("B", 2, "inner"), ("E", 5, ""), ("E", 2, ""), ("B", 2, "later")]
-    text = ",".join(f'{{"ph": "{ph}", "pid": 1, "tid": "a", "ts": {ts}, "name": "{name}"}}' for ph, ts, name in events)
+    events = [
+        ("E", 9, ""),
+        ("B", 0, "outer"),
+        ("B", 2, "inner"),
+        ("E", 5, ""),
+        ("E", 2, ""),
+        ("B", 2, "later"),
+    ]
+    text = ",".join(
+        f'{{"ph": "{ph}", "pid": 1, "tid": "a", "ts": {ts}, "name": "{name}"}}'
+        for ph, ts, name in events
+    )
     trace = chrome(tmp_path, f"[{text}]")
     assert spans_of(trace) == [
         ("a", "outer", 0.0, 2e-6),
@@ -322,13 +397,30 @@ def test_begin_and_end_nest_by_time_then_by_the_file(tmp_path: Path) -> None:
 
 def test_of_spans_that_begin_and_end_together_the_one_begun_last_is_booked(tmp_path: Path) -> None:
     """A clock may be too coarse to tell their beginnings apart."""
-    edges = [("B", 0, "outer"), ("B", 0, "inner"), ("E", 4, ""), ("E", 4, ""), ("B", 4, "next"), ("E", 9, "")]
-    text = ",".join(f'{{"ph": "{ph}", "pid": 1, "tid": "a", "ts": {ts}, "name": "{name}"}}' for ph, ts, name in edges)
+    edges = [
+        ("B", 0, "outer"),
+        ("B", 0, "inner"),
+        ("E", 4, ""),
+        ("E", 4, ""),
+        ("B", 4, "next"),
+        ("E", 9, ""),
+    ]
+    text = ",".join(
+        f'{{"ph": "{ph}", "pid": 1, "tid": "a", "ts": {ts}, "name": "{name}"}}'
+        for ph, ts, name in edges
+    )
     words = {"B": "enter", "E": "leave"}
     rows = "".join(f"{ts},a,{words[ph]},{name}\n" for ph, ts, name in edges)
     (tmp_path / "x.csv").write_text(f"time [us],processor,event,destination\n{rows}")
-    expected = [("a", "inner", 0.0, pytest.approx(4e-6)), ("a", "next", pytest.approx(4e-6), pytest.approx(9e-6))]
-    assert spans_of(chrome(tmp_path, f"[{text}]")) == spans_of(read_trace(tmp_path / "x.csv")) == expected
+    expected = [
+        ("a", "inner", 0.0, pytest.approx(4e-6)),
+        ("a", "next", pytest.approx(4e-6), pytest.approx(9e-6)),
+    ]
+    assert (
+        spans_of(chrome(tmp_path, f"[{text}]"))
+        == spans_of(read_trace(tmp_path / "x.csv"))
+        == expected
+    )
     # viztracer writes what ends first before what it is inside of.
     whole = '{"ph":"X","pid":1,"tid":"a","ts":0,"dur":%d,"name":"%s"}'
     trace = chrome(tmp_path, f"[{whole % (4, 'inner')},{whole % (9, 'next')}]")
@@ -336,11 +428,12 @@ def test_of_spans_that_begin_and_end_together_the_one_begun_last_is_booked(tmp_p
 
 
 def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
-    spans = (
-        '{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"a"},{"ph":"X","pid":1,"tid":2,"ts":"7.5","dur":5,"name":"b"}'
-    )
+    spans = '{"ph":"X","pid":1,"tid":1,"ts":0,"dur":5,"name":"a"},{"ph":"X","pid":1,"tid":2,"ts":"7.5","dur":5,"name":"b"}'
     arrows = '{"ph":"s","id":4,"pid":1,"tid":1,"ts":1},{"ph":"f","id":4,"pid":1,"tid":2,"ts":8},{"ph":"f","id":5,"pid":1,"tid":2,"ts":9}'
-    trace = chrome(tmp_path, f'[{spans},{arrows},{{"ph":"i","ts":3}},{{"ph":"B","pid":1,"tid":1,"ts":6,"name":"c"}},')
+    trace = chrome(
+        tmp_path,
+        f'[{spans},{arrows},{{"ph":"i","ts":3}},{{"ph":"B","pid":1,"tid":1,"ts":6,"name":"c"}},',
+    )
     assert (trace.objects, trace.accesses.processor.tolist()) == (("2",), [0])
     assert [note.message for note in trace.notes] == [
         "the last bracket is missing, after 7 events; what wrote them may have been stopped",
@@ -351,9 +444,7 @@ def test_arrows_are_accesses_and_the_rest_is_noted(tmp_path: Path) -> None:
 
 
 def test_spans_that_overlap_are_booked_once_and_noted(tmp_path: Path) -> None:
-    text = (
-        '[{"ph":"X","pid":1,"tid":1,"ts":5,"dur":10,"name":"b"},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":10,"name":"a"}]'
-    )
+    text = '[{"ph":"X","pid":1,"tid":1,"ts":5,"dur":10,"name":"b"},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":10,"name":"a"}]'
     trace = chrome(tmp_path, text)
     assert spans_of(trace) == [
         ("1", "a", 0.0, pytest.approx(5e-6)),
@@ -374,17 +465,32 @@ X = '{"ph":"X","pid":1,"tid":1,"ts":%s,"dur":%s,"name":"a"}'
             '{"traceEvents": [' + X % (1, 2) + ', {"ph": "X", "pi',
             "the file ends, or is damaged, inside a value after 1 events",
         ),
-        ("[" + X % (1, 2) + ', {"ph" "X"}, ' + X % (1, 2) + "]", "this is no JSON after 1 events, near"),
+        (
+            "[" + X % (1, 2) + ', {"ph" "X"}, ' + X % (1, 2) + "]",
+            "this is no JSON after 1 events, near",
+        ),
         ("[" + X % (1, "-3"), "a span of -3 is negative: from 1 to -2, span 1 of the file"),
         ("[" + X % ("-1", 3), "a time is a finite number and not negative; got -1"),
         ("[" + X % ("1e18", 3), "a time of 1e+12 s is out of range; is its unit right?"),
         ("[" + X % ("NaN", 3), "a time is a finite number and not negative; got nan"),
         ("[" + X % ('"soon"', 3), "soon' is no time (ts) of event 1"),
-        ('[{"ph":"E","pid":1,"tid":1,"ts":NaN},' + X % (1, 3), "a time is a finite number and not negative; got nan"),
-        ('{"otherData": {"writer": "slipstick", "useful": [], "until": NaN}}', "nan' is no finite end (until)"),
+        (
+            '[{"ph":"E","pid":1,"tid":1,"ts":NaN},' + X % (1, 3),
+            "a time is a finite number and not negative; got nan",
+        ),
+        (
+            '{"otherData": {"writer": "slipstick", "useful": [], "until": NaN}}',
+            "nan' is no finite end (until)",
+        ),
         ("[" + X % (1, 2) + ", 7]", "event 2 is no object"),
-        ('[{"ph":"X","pid":[1],"tid":1,"ts":1,"dur":1}]', "the pid or tid of event 1 is no number and no text"),
-        ('{"traceEvents": []}', "there is no event of a processor in it; the program may have failed to write it"),
+        (
+            '[{"ph":"X","pid":[1],"tid":1,"ts":1,"dur":1}]',
+            "the pid or tid of event 1 is no number and no text",
+        ),
+        (
+            '{"traceEvents": []}',
+            "there is no event of a processor in it; the program may have failed to write it",
+        ),
         ("[" + X % (4, 0) + "]", "all events are at one time; a trace lasts longer than that"),
         ('{"traceEvents" 3}', "this is no JSON after 0 events"),
         ('[{"ph":' + "[" * 100_000, "is nested too deeply"),
@@ -398,25 +504,51 @@ def test_bad_events_are_refused_in_one_message(text: str, said: str, tmp_path: P
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("time,processor,event\n1,0,create\n", "times have no unit; write one, as in 'time [us]', or give --unit us"),
+        (
+            "time,processor,event\n1,0,create\n",
+            "times have no unit; write one, as in 'time [us]', or give --unit us",
+        ),
         ("time [B],processor,event\n1,0,create\n", "'B' is no unit of time"),
         ("time [u],processor,event\n1,0,create\n", "there is no unit"),
-        ("time [s],processor,event,x\n1,0,create,3\n", "a table of records has the columns time, processor, event"),
-        ("time [s],processor,event\n1,0\n", "2 values, where the header promises 3; is the line cut?"),
-        ("time [s],processor,event\n1,0,leave\n", "ends what it has not begun; is a line missing?"),
-        ("time [s],processor,event\n0,0,create\n1,0,enter\n-2,0,leave\n3,0,end\n", "a time is not negative; got '-2'"),
         (
-            "time [s],processor,event,destination\n0,0,enter,a\n1,0,enter,b\n2,0,leave,a\n3,0,leave,b\n",
+            "time [s],processor,event,x\n1,0,create,3\n",
+            "a table of records has the columns time, processor, event",
+        ),
+        (
+            "time [s],processor,event\n1,0\n",
+            "2 values, where the header promises 3; is the line cut?",
+        ),
+        ("time [s],processor,event\n1,0,leave\n", "ends what it has not begun; is a line missing?"),
+        (
+            "time [s],processor,event\n0,0,create\n1,0,enter\n-2,0,leave\n3,0,end\n",
+            "a time is not negative; got '-2'",
+        ),
+        (
+            (
+                "time [s],processor,event,destination\n0,0,enter,a\n1,0,enter,b\n2,0,leave,a\n3,0,leave,b\n"
+            ),
             "it leaves 'a' inside of 'b'; is an event missing?",
         ),
-        ("time [s],processor,event\n1,0,jump\n", "'jump' is no event; there are create, end, enter, leave"),
+        (
+            "time [s],processor,event\n1,0,jump\n",
+            "'jump' is no event; there are create, end, enter, leave",
+        ),
         ("time [s],processor,event\n1,0,access\n", "the access has no destination"),
         ("time [s],processor,event\none,0,create\n", "one' is no time"),
         ("time [s],processor,event\n1e400,0,create\n", "1e400' is no finite time"),
-        ("time [s],processor,event\n1e18,0,create\n2e18,0,end\n", "a time of 2e+18 s is out of range"),
+        (
+            "time [s],processor,event\n1e18,0,create\n2e18,0,end\n",
+            "a time of 2e+18 s is out of range",
+        ),
         ('time [s],processor,event\n1,"0,create\n', "this is no line of a table"),
-        ("time [s],processor,event,destination,count\n1,0,access,1,-2\n2,0,access,1,\n", "a count is a finite number"),
-        ("time [s],processor,event,destination,count\n1,0,access,1,1e18\n2,0,access,1,\n", "1e+18 accesses are out of"),
+        (
+            "time [s],processor,event,destination,count\n1,0,access,1,-2\n2,0,access,1,\n",
+            "a count is a finite number",
+        ),
+        (
+            "time [s],processor,event,destination,count\n1,0,access,1,1e18\n2,0,access,1,\n",
+            "1e+18 accesses are out of",
+        ),
     ],
 )
 def test_bad_records_are_refused_in_one_message(lines: str, said: str, tmp_path: Path) -> None:
@@ -425,13 +557,25 @@ def test_bad_records_are_refused_in_one_message(lines: str, said: str, tmp_path:
 
 
 def test_records_in_another_order_are_read_by_their_times(tmp_path: Path) -> None:
-    rows = ["1,0,create,", "2,0,enter,f", "3,0,leave,", "5,0,end,", "1,1,create,", "4,1,access,0", "6,1,end,"]
+    rows = [
+        "1,0,create,",
+        "2,0,enter,f",
+        "3,0,leave,",
+        "5,0,end,",
+        "1,1,create,",
+        "4,1,access,0",
+        "6,1,end,",
+    ]
     path, chance, told = tmp_path / "x.csv", random.Random(1), set[str]()
     for _ in range(30):
-        path.write_text("\n".join(["time [s],processor,event,destination", *chance.sample(rows, len(rows))]))
+        path.write_text(
+            "\n".join(["time [s],processor,event,destination", *chance.sample(rows, len(rows))])
+        )
         trace = read_trace(path, "records")
         (answer,) = measured(trace.measurements()).answers
-        assert answer.account == pytest.approx({"busy": 4.5, "communication": 0.0, "imbalance": 0.5})
+        assert answer.account == pytest.approx(
+            {"busy": 4.5, "communication": 0.0, "imbalance": 0.5}
+        )
         told.update(note.message for note in trace.notes)
     assert told == {"the lines are not in the order of their times; they are read in that order"}
 
@@ -439,9 +583,15 @@ def test_records_in_another_order_are_read_by_their_times(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (f"#Paraver (x):{'9' * 400}:0\n1:1:1:1:1:0:5:1\n", "a time of inf s is out of range; is its unit right?"),
+        (
+            f"#Paraver (x):{'9' * 400}:0\n1:1:1:1:1:0:5:1\n",
+            "a time of inf s is out of range; is its unit right?",
+        ),
         ("#Paraver nothing\n", "the first line of a Paraver trace is"),
-        ("#Paraver (x):10_ms:0\n", "times are in _ms; Paraver writes _ns, or microseconds without a unit"),
+        (
+            "#Paraver (x):10_ms:0\n",
+            "times are in _ms; Paraver writes _ns, or microseconds without a unit",
+        ),
         (
             "#Paraver (x):10:0\n1:1:1:1:1:0:5:1\n1:1:1:1:1:5",
             "is no record of a Paraver trace; is the file cut or damaged?",
@@ -450,16 +600,22 @@ def test_records_in_another_order_are_read_by_their_times(tmp_path: Path) -> Non
         ("#Paraver (x):10:0\n1:1:1:1:1:5:2:1\n", "a span of -3 is negative: from 5 to 2"),
     ],
 )
-def test_bad_paraver_traces_are_refused_in_one_message(lines: str, said: str, tmp_path: Path) -> None:
+def test_bad_paraver_traces_are_refused_in_one_message(
+    lines: str, said: str, tmp_path: Path
+) -> None:
     (tmp_path / "x.prv").write_text(lines)
     assert said in refusal(tmp_path / "x.prv")
 
 
-@pytest.mark.parametrize(("more", "said"), [("[]", "what follows the events is not read, near '[]'"), ("  ", "")])
+@pytest.mark.parametrize(
+    ("more", "said"), [("[]", "what follows the events is not read, near '[]'"), ("  ", "")]
+)
 def test_what_follows_the_events_is_noted(more: str, said: str, tmp_path: Path) -> None:
     for text in ("[" + X % (1, 2) + "]", '{"traceEvents": [' + X % (1, 2) + '], "more": {"a": 1}}'):
         assert "".join(note.message for note in chrome(tmp_path, text + more).notes) == said
-    assert "the last bracket is missing, after 1 events" in str(chrome(tmp_path, text[:-1]).notes[0])
+    assert "the last bracket is missing, after 1 events" in str(
+        chrome(tmp_path, text[:-1]).notes[0]
+    )
 
 
 def test_rows_of_switches_that_are_cut_are_told(tmp_path: Path) -> None:
@@ -470,8 +626,9 @@ def test_rows_of_switches_that_are_cut_are_told(tmp_path: Path) -> None:
         read_trace(tmp_path / "x.txt").notes[-1]
     )
     (tmp_path / "y.txt").write_text(f"{header}\n  {rows[-1].replace('.', ',')}")
-    assert "none of 1 lines is a row of a switch; is this the output of perf sched timehist?" in refusal(
-        tmp_path / "y.txt"
+    assert (
+        "none of 1 lines is a row of a switch; is this the output of perf sched timehist?"
+        in refusal(tmp_path / "y.txt")
     )
 
 
@@ -491,11 +648,15 @@ def test_other_files_are_no_traces(tmp_path: Path) -> None:
     assert "the file is empty" in refusal(tmp_path / "x.json")
     (tmp_path / "x.txt").write_text("time 1 and no more\n")
     assert trace_format(tmp_path / "x.txt") is None
-    assert "this is no trace, or cannot be told to be one; name it with --format" in refusal(tmp_path / "x.txt")
+    assert "this is no trace, or cannot be told to be one; name it with --format" in refusal(
+        tmp_path / "x.txt"
+    )
     (tmp_path / "y.txt").write_bytes(b"time \xff\xfe")
     assert trace_format(tmp_path / "y.txt") is None
     assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "y.txt")
-    assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(tmp_path / "y.txt", "records")
+    assert "near byte 7 is not UTF-8; save the file as UTF-8 text" in refusal(
+        tmp_path / "y.txt", "records"
+    )
     with pytest.raises(UnknownNameError, match="no format of traces 'otf3'"):
         read_trace(tmp_path / "x.txt", "otf3")
     assert traces.__doc__
@@ -508,7 +669,11 @@ def test_a_size_told_beside_a_trace_is_that_of_its_run() -> None:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_damaged_traces_are_read_or_refused_by_name(name: str, tmp_path: Path) -> None:
-    chance, text, path = random.Random(name), (FILES / name).read_text(), tmp_path / f"x{Path(name).suffix}"
+    chance, text, path = (
+        random.Random(name),
+        (FILES / name).read_text(),
+        tmp_path / f"x{Path(name).suffix}",
+    )
     for _ in range(40):
         ways, data = damaged(text, chance)
         path.write_bytes(data)
@@ -517,7 +682,7 @@ def test_damaged_traces_are_read_or_refused_by_name(name: str, tmp_path: Path) -
 
 
 def _said(path: Path, format: str) -> str:
-    """Say what is wrong with a trace; if nothing is, its account adds up."""
+    """Return what is wrong with a trace; if nothing is, its account adds up."""
     try:
         (answer,) = measured(read_trace(path, format).measurements()).answers
     except SlipstickError as error:

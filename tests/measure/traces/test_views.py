@@ -1,4 +1,6 @@
-"""Views of traces: what must add up for any trace, and contention beside a walk along every path."""
+"""Views of traces: what must add up for any trace, and contention beside a walk along every
+path.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,20 @@ FILES = Path(__file__).parent / "files"
 
 TIMES = st.integers(0, 400).map(lambda each: each / 7)
 SPANS = st.lists(
-    st.tuples(st.integers(0, 3), st.sampled_from(["busy", "work", "lock:door", "barrier"]), TIMES, TIMES),
+    st.tuples(
+        st.integers(0, 3), st.sampled_from(["busy", "work", "lock:door", "barrier"]), TIMES, TIMES
+    ),
     min_size=1,
     max_size=25,
 )
-ACCESSES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8), TIMES, st.integers(1, 9)), max_size=20)
+ACCESSES = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 8), TIMES, st.integers(1, 9)), max_size=20
+)
 
 
-def made(spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, int, float, int]]) -> ProgramTrace:
+def made(
+    spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, int, float, int]]
+) -> ProgramTrace:
     """Make a trace of processors 0 to 3."""
     found = TraceColumns("made")
     for processor in range(4):
@@ -63,13 +71,21 @@ def made(spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, i
 def write_records(trace: ProgramTrace, path: Path) -> None:
     """Write a trace as a table of records, in the order of time."""
     rows = []
-    columns = zip(*(getattr(trace.spans, name).tolist() for name in trace.spans.__slots__), strict=True)
+    columns = zip(
+        *(getattr(trace.spans, name).tolist() for name in trace.spans.__slots__), strict=True
+    )
     for processor, label, start, end in columns:
         rows.append((start, 1, trace.processors[processor], "enter", trace.labels[label], ""))
         rows.append((end, 0, trace.processors[processor], "leave", "", ""))
     if trace.objects is not trace.labels:
-        used = zip(*(getattr(trace.accesses, name).tolist() for name in trace.accesses.__slots__), strict=True)
-        rows += [(at, 2, trace.processors[p], "access", trace.objects[to], repr(many)) for p, to, at, many in used]
+        used = zip(
+            *(getattr(trace.accesses, name).tolist() for name in trace.accesses.__slots__),
+            strict=True,
+        )
+        rows += [
+            (at, 2, trace.processors[p], "access", trace.objects[to], repr(many))
+            for p, to, at, many in used
+        ]
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["time [s]", "processor", "event", "destination", "count"])
@@ -77,14 +93,23 @@ def write_records(trace: ProgramTrace, path: Path) -> None:
 
 
 def program() -> Model:
-    """Give a model whose processors work, wait for a lock, and take two ways at once."""
-    ways = fork(then(service("disk", 2.0), delay(0.4, name="late", component="late")), delay(2.1, name="check"))
-    body = delay(3.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", component="lock")) >> ways
+    """Return a model whose processors work, wait for a lock, and take two ways at once."""
+    ways = fork(
+        then(service("disk", 2.0), delay(0.4, name="late", component="late")),
+        delay(2.1, name="check"),
+    )
+    body = (
+        delay(3.0, name="work", scv=1.0)
+        >> hold("door", delay(1.0, name="inside", component="lock"))
+        >> ways
+    )
     return closed_model(body, processors=4)
 
 
 def booked_by_hand(spans: list[tuple[int, str, float, float]]) -> Counter[tuple[int, str]]:
-    """Book each stretch between two ends to the span that began last, of those that began together to the one that ends first."""
+    """Book each stretch between two ends to the span that began last, of those that began
+    together to the one that ends first.
+    """
     found = Counter[tuple[int, str]]()
     for processor in range(4):
         own = [
@@ -107,9 +132,15 @@ def test_views_of_any_trace_add_up(
     views = views_of(trace, width=trace.end / 7.3)
     assert {name for name in views.answer.units if "[" in name} <= value_names(trace, None, None)
     booked = trace.spans.end - trace.spans.start
-    useful = float(booked[np.isin(trace.spans.label, [trace.labels.index(each) for each in trace.useful])].sum())
+    useful = float(
+        booked[
+            np.isin(trace.spans.label, [trace.labels.index(each) for each in trace.useful])
+        ].sum()
+    )
     totals = Counter[tuple[int, str]]()
-    for processor, label, length in zip(trace.spans.processor, trace.spans.label, booked, strict=True):
+    for processor, label, length in zip(
+        trace.spans.processor, trace.spans.label, booked, strict=True
+    ):
         totals[int(processor), trace.labels[label]] += length
     assert dict(totals) == pytest.approx(dict(booked_by_hand(spans)), rel=1e-9)
     assert {*trace.useful} == {*trace.labels} - {"lock:door", "barrier"}
@@ -117,11 +148,15 @@ def test_views_of_any_trace_add_up(
     assert views.answer["largest_concurrency"] == max(active)
     integral = float(active @ np.diff(np.append(times, trace.end)))
     assert integral == pytest.approx(useful, rel=1e-9)
-    assert float(views.concurrency @ np.arange(len(views.concurrency))) == pytest.approx(useful, rel=1e-9)
+    assert float(views.concurrency @ np.arange(len(views.concurrency))) == pytest.approx(
+        useful, rel=1e-9
+    )
     length = np.minimum(np.diff(views.edges), trace.end - views.edges[:-1])
     assert float((views.utilization * length).sum()) == pytest.approx(useful, rel=1e-9)
     assert (views.utilization <= 1 + 1e-9).all()
-    assert sum(float(each.sum()) for each in views.work.values()) == pytest.approx(float(booked.sum()), rel=1e-9)
+    assert sum(float(each.sum()) for each in views.work.values()) == pytest.approx(
+        float(booked.sum()), rel=1e-9
+    )
     assert (views.answer["speedup"] or 0.0) * trace.end == pytest.approx(useful, rel=1e-9)
     counts = matrix(trace)
     if accesses:
@@ -171,7 +206,10 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
     assert one.account["idle"] == pytest.approx(0.0, abs=1e-9)
     assert {"lock:door", "wait:disk"} <= one.account.keys()
     views = views_of(here)
-    assert (views.objects, views.answer["accesses[all,disk]"]) == (("disk",), views.answer["accesses"])
+    assert (views.objects, views.answer["accesses[all,disk]"]) == (
+        ("disk",),
+        views.answer["accesses"],
+    )
     rows = [views.answer[f"accesses[processor {each},disk]"] or 0.0 for each in range(4)]
     assert rows == [views.answer[f"accesses[processor {each},all]"] for each in range(4)]
     assert sum(rows) == views.answer["accesses"]
@@ -182,7 +220,9 @@ def test_a_simulated_run_written_and_read_gives_the_same_account(tmp_path: Path)
 
 
 def test_visits_to_a_monitor_are_counted_as_far_as_all_processors_are_known() -> None:
-    """The second processor is followed to 1.5 s, so the time and the second visit of the first after that are left out."""
+    """The second processor is followed to 1.5 s, so the time and the second visit of the first
+    after that are left out.
+    """
     done = (
         (0, "take", 0.0, 1.0),
         (1, "step", 0.0, 1.0),
@@ -190,7 +230,9 @@ def test_visits_to_a_monitor_are_counted_as_far_as_all_processors_are_known() ->
         (0, "step", 1.0, 2.0),
         (0, "take", 2.0, 3.0),
     )
-    spans = tuple(TimelineInterval(member, 0, label, start, end) for member, label, start, end in done)
+    spans = tuple(
+        TimelineInterval(member, 0, label, start, end) for member, label, start, end in done
+    )
     told = {"take": "monitor", "step": "busy"}
     trace = trace_of(Timeline(spans, {}, 3.5, components=told, places={"take": "pool"}), "model")
     assert (trace.end, trace.accesses.time.tolist(), trace.objects) == (1.5, [0.0, 1.0], ("pool",))
@@ -201,7 +243,10 @@ def test_visits_to_a_monitor_are_counted_as_far_as_all_processors_are_known() ->
 def test_a_fork_is_booked_to_the_branch_that_ends_last() -> None:
     trace = trace_of(
         timeline(
-            closed_model(fork(delay(2.0, name="a", component="a"), delay(1.0, name="b", component="b")), processors=1),
+            closed_model(
+                fork(delay(2.0, name="a", component="a"), delay(1.0, name="b", component="b")),
+                processors=1,
+            ),
             cycles=2,
         ),
         "fork",
@@ -212,7 +257,9 @@ def test_a_fork_is_booked_to_the_branch_that_ends_last() -> None:
 
 
 def walked(network: SwitchedNetwork, source: int, target: int) -> list[tuple[int, int, int]]:
-    """Walk from a processor to a module: shuffle the lines, then let the switch choose by the next digit."""
+    """Walk from a processor to a module: shuffle the lines, then let the switch choose by the
+    next digit.
+    """
     k, line, outputs = network.radix, source, []
     for stage in range(network.stages):
         top, rest = divmod(line, k ** (network.stages - 1))
@@ -230,7 +277,12 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
         network = SwitchedNetwork(chance.choice([2, 3, 4]), chance.randrange(1, 4), 1.0)
         ports = network.radix**network.stages
         requests = [
-            (chance.randrange(ports), chance.randrange(ports), chance.choice([0.0, 1.5, 1.75]), chance.randrange(1, 3))
+            (
+                chance.randrange(ports),
+                chance.randrange(ports),
+                chance.choice([0.0, 1.5, 1.75]),
+                chance.randrange(1, 3),
+            )
             for _ in range(chance.randrange(1, 12))
         ]
         wanted: Counter[tuple[int, tuple[int, int, int]]] = Counter()
@@ -240,7 +292,9 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
         beyond = [Counter[int]() for _ in range(network.stages)]
         for (slot, (stage, _, _)), count in wanted.items():
             beyond[stage][slot] += count - 1
-        sources, targets, times, counts = (np.array(column) for column in zip(*requests, strict=True))
+        sources, targets, times, counts = (
+            np.array(column) for column in zip(*requests, strict=True)
+        )
         found = conflicts(network, sources, targets, times, counts.astype(float))
         for (slots, many), each in zip(found.values(), beyond, strict=True):
             assert [many[slots == slot].sum() for slot in (0.0, 1.0)] == [each[0], each[1]]
@@ -260,35 +314,55 @@ def test_a_permutation_passes_and_a_hot_module_does_not() -> None:
 def test_contention_on_a_machine() -> None:
     network = network_called("bbn-gp1000", Library())
     assert (network.radix, network.stages, network.ports) == (4, 4, 256)
-    assert network.slot == pytest.approx(4e-6)  # four stages there and back, the word and the module
-    trace = made([(p, "busy", 0.0, 9.0) for p in range(4)], [(p, 7, 1.0, 2) for p in range(4)] + [(2, 5, 6.5, 3)])
+    assert network.slot == pytest.approx(
+        4e-6
+    )  # four stages there and back, the word and the module
+    trace = made(
+        [(p, "busy", 0.0, 9.0) for p in range(4)],
+        [(p, 7, 1.0, 2) for p in range(4)] + [(2, 5, 6.5, 3)],
+    )
     views = views_of(trace, width=1.0, network=network)
-    assert (views.answer["contention[module]"], views.answer.units["contention[module]"]) == (9.0, "1")
+    assert (views.answer["contention[module]"], views.answer.units["contention[module]"]) == (
+        9.0,
+        "1",
+    )
     assert np.flatnonzero(views.contention["module"]).tolist() == [1, 6]
     assert views.contention["module"][[1, 6]].tolist() == [7.0, 2.0]
     assert views.conflicts
     assert network_called("sequent-symmetry-s81", Library()).ports is None
-    with pytest.raises(SpecError, match="has no shared memory, so no network between processors and modules"):
+    with pytest.raises(
+        SpecError, match="has no shared memory, so no network between processors and modules"
+    ):
         network_called("rs6000-43p-atm", Library())
     with pytest.raises(
-        ModelError, match="'busy' is no number of a processor or module of the machine, which are 0 to 255"
+        ModelError,
+        match="'busy' is no number of a processor or module of the machine, which are 0 to 255",
     ):
         views_of(made([(0, "busy", 0.0, 1.0)], []), network=network)
 
 
 def test_parts_of_a_trace_are_chosen() -> None:
-    trace = made([(1, "lock:door", 2.0, 6.0), (1, "work", 4.0, 2.0)], [(1, 5, 3.0, 2), (1, 5, 5.0, 8), (2, 5, 9.0, 1)])
-    trace = replace(trace, waiting={"door": (np.array([0.0, 2.0, 4.0, 8.0]), np.array([0.0, 1.0, 2.0, 0.0]))})
+    trace = made(
+        [(1, "lock:door", 2.0, 6.0), (1, "work", 4.0, 2.0)],
+        [(1, 5, 3.0, 2), (1, 5, 5.0, 8), (2, 5, 9.0, 1)],
+    )
+    trace = replace(
+        trace, waiting={"door": (np.array([0.0, 2.0, 4.0, 8.0]), np.array([0.0, 1.0, 2.0, 0.0]))}
+    )
     part = trace.chosen("1", ["work", "lock:door"], 3.0, 5.0)
     views = views_of(part)
     assert part.accesses.time.tolist() == [0.0]
-    assert views.answer["contention[door]"] == pytest.approx(1.0 + 2.0)  # one waits from 3 to 4 s, two from 4 to 5 s
+    assert views.answer["contention[door]"] == pytest.approx(
+        1.0 + 2.0
+    )  # one waits from 3 to 4 s, two from 4 to 5 s
     assert (part.processors, part.end) == (("1",), 2.0)
     assert views.answer["concurrency"] == pytest.approx(1.0)
     assert views.answer["accesses"] == 2.0
     with pytest.raises(UnknownNameError, match="no processor in the trace 'x'"):
         trace.chosen("x")
-    with pytest.raises(UnknownNameError, match="no activity in the trace 'wrok'; did you mean 'work'"):
+    with pytest.raises(
+        UnknownNameError, match="no activity in the trace 'wrok'; did you mean 'work'"
+    ):
         trace.chosen(None, ["wrok"])
     with pytest.raises(ModelError, match="the trace lasts 9 s; there is nothing from 12 s to 9 s"):
         trace.chosen(first=12.0)
@@ -296,13 +370,18 @@ def test_parts_of_a_trace_are_chosen() -> None:
 
 def test_what_is_too_much_for_a_view_is_refused() -> None:
     trace = made([(0, "busy", 0.0, 1.0)], [])
-    with pytest.raises(ModelError, match="1,000,000 windows are too many; at most 10,000 are shown"):
+    with pytest.raises(
+        ModelError, match="1,000,000 windows are too many; at most 10,000 are shown"
+    ):
         views_of(trace, width=trace.end / 1e6)
     many = TraceColumns("many")
     for each in range(3000):
         many.span(many.named(many.lanes, each), many.named(many.labels, f"a{each}"), 0.0, 1.0)
     with pytest.raises(
-        ModelError, match="3,000 processors and 3,000 objects are too many for a matrix; choose some with --only"
+        ModelError,
+        match=(
+            "3,000 processors and 3,000 objects are too many for a matrix; choose some with --only"
+        ),
     ):
         check_views(many.finished([str(each) for each in range(3000)]).outline)
 

@@ -19,18 +19,31 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Model, Station, closed_model, grouped_model, open_model, phased_model
+from slipstick.model.system import (
+    Model,
+    Station,
+    closed_model,
+    grouped_model,
+    open_model,
+    phased_model,
+)
 from tests.closed_form import solve
 
 WORK = delay(9.0, name="work")
 RANDOM = delay(9.0, name="random", scv=1.0)
 BUS, CPU = service("bus", 1.0), service("cpu", 2.0)
 MEET = barrier("meet")
-OWN, OTHER, EACH = (service(name, 1.0, name=f"at-{name}") for name in ("own", "other", "each-other"))
+OWN, OTHER, EACH = (
+    service(name, 1.0, name=f"at-{name}") for name in ("own", "other", "each-other")
+)
 LONGEST = "takes the longest of random times at their means, which is below the mean of the longest"
 
 
-WORDS = {"own": "its own processor", "other": "another processor", "each-other": "each other's processor"}
+WORDS = {
+    "own": "its own processor",
+    "other": "another processor",
+    "each-other": "each other's processor",
+}
 
 
 def waiting(*names: str) -> str:
@@ -43,7 +56,9 @@ def separate(*names: str) -> str:
 
 
 def line(items: float, *stages: Activity) -> Activity:
-    return pipeline([serial(stage, name=f"stage{index}") for index, stage in enumerate(stages)], items)
+    return pipeline(
+        [serial(stage, name=f"stage{index}") for index, stage in enumerate(stages)], items
+    )
 
 
 CASES: list[tuple[str, Model, tuple[str, ...]]] = [
@@ -90,7 +105,9 @@ CASES: list[tuple[str, Model, tuple[str, ...]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "notes"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
+@pytest.mark.parametrize(
+    ("model", "notes"), [each[1:] for each in CASES], ids=[each[0] for each in CASES]
+)
 def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> None:
     answer = solve(model)
     compared = ("efficiency is", "processors lost are", AGAINST_ONE)
@@ -99,7 +116,9 @@ def test_exact_or_a_note_says_why_not(model: Model, notes: tuple[str, ...]) -> N
 
 
 def test_the_note_is_of_the_point_not_of_the_model() -> None:
-    """A model built for one processor or one item and asked about eight leaves out their waiting."""
+    """A model built for one processor or one item and asked about eight leaves out their
+    waiting.
+    """
     model = closed_model(WORK >> BUS, 1)
     assert [solve(model, {"population.processors": n}).exact for n in (1.0, 8.0)] == [True, False]
     line_of_n = closed_model(pipeline([parallel(BUS)], Parameter("items", value=1.0)))

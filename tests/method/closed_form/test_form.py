@@ -46,7 +46,10 @@ from tests.evaluators import plain_time
 from tests.evaluators import value as plain_value
 from tests.strategies import ALL_PARAMETERS, RESOURCES, activities, models, parameter_values, quick
 
-A, B, C = (delay(seconds, name=name, component=name) for seconds, name in ((1.0, "a"), (2.0, "b"), (3.0, "c")))
+A, B, C = (
+    delay(seconds, name=name, component=name)
+    for seconds, name in ((1.0, "a"), (2.0, "b"), (3.0, "c"))
+)
 MODELS = models().flatmap(
     lambda model: st.tuples(st.just(model), parameter_values(), st.integers(1, 5)).map(
         lambda drawn: (drawn[0], at(drawn[0], {**drawn[1], "parts": float(drawn[2])}))
@@ -63,7 +66,8 @@ def plain_account(model: Model, values: Mapping[str, float]) -> float:
     population = model.population
     if isinstance(population, PhasedPopulation):
         return sum(
-            plain_value(phase.repeat, values) * plain_time(phase.cycle, model, values) for phase in population.phases
+            plain_value(phase.repeat, values) * plain_time(phase.cycle, model, values)
+            for phase in population.phases
         )
     return plain_time(model.bodies[0], model, values)
 
@@ -74,7 +78,9 @@ def test_time_agrees_with_an_evaluator_that_runs_pipelines_event_by_event(
     drawn: tuple[Model, dict[str, float]],
 ) -> None:
     model, values = drawn
-    assert solve(model, values)["time"] == pytest.approx(plain_account(model, values), rel=1e-12, abs=1e-15)
+    assert solve(model, values)["time"] == pytest.approx(
+        plain_account(model, values), rel=1e-12, abs=1e-15
+    )
 
 
 @quick
@@ -90,7 +96,9 @@ def test_shares_add_up_to_one_at_ties_too(drawn: tuple[Model, dict[str, float]])
 
 @quick
 @given(MODELS)
-def test_accounts_add_up_to_the_time_and_processors_to_the_population(drawn: tuple[Model, dict[str, float]]) -> None:
+def test_accounts_add_up_to_the_time_and_processors_to_the_population(
+    drawn: tuple[Model, dict[str, float]],
+) -> None:
     model, values = drawn
     answer = solve(model, values)
     time = answer["time"]
@@ -102,11 +110,15 @@ def test_accounts_add_up_to_the_time_and_processors_to_the_population(drawn: tup
         n = population(model)
         useful = math.fsum(answer.account.get(name, 0.0) for name in model.useful)
         lost = math.fsum(
-            each.value or 0.0 for name, each in answer.values.items() if name.startswith("processors_lost[")
+            each.value or 0.0
+            for name, each in answer.values.items()
+            if name.startswith("processors_lost[")
         )
         assert lost + n * useful / time == pytest.approx(n, rel=1e-9)
         assert answer["throughput"] == pytest.approx(n / time)
-        if "efficiency" in answer.values and not any(name.startswith("overlap") for name in answer.values):
+        if "efficiency" in answer.values and not any(
+            name.startswith("overlap") for name in answer.values
+        ):
             assert answer["efficiency"] == pytest.approx(useful / time)
             assert answer["speedup"] == pytest.approx(n * useful / time)
 
@@ -127,13 +139,23 @@ def test_a_change_of_the_unit_of_time_changes_every_time_with_it(
     model, values = drawn
     form = ClosedForm(model)
     powers = {name: each.dimension.time_power for name, each in form.tape.parameters.items()}
-    base = {name: each.value for name, each in form.tape.parameters.items() if each.value is not None}
+    base = {
+        name: each.value for name, each in form.tape.parameters.items() if each.value is not None
+    }
     scaled = {name: each * k ** powers[name] for name, each in {**base, **values}.items()}
     before, after = solve(model, {**base, **values}), solve(model, scaled)
-    for old, new in ((before.account, after.account), (before.steps, after.steps), (before.once, after.once)):
-        assert new == pytest.approx({name: k * seconds for name, seconds in old.items()}, rel=1e-9, abs=1e-12)
+    for old, new in (
+        (before.account, after.account),
+        (before.steps, after.steps),
+        (before.once, after.once),
+    ):
+        assert new == pytest.approx(
+            {name: k * seconds for name, seconds in old.items()}, rel=1e-9, abs=1e-12
+        )
     assert after["time"] == pytest.approx(k * (before["time"] or 0.0), rel=1e-9)
-    assert after.share == {name: pytest.approx(each, rel=1e-9, abs=1e-12) for name, each in before.share.items()}
+    assert after.share == {
+        name: pytest.approx(each, rel=1e-9, abs=1e-12) for name, each in before.share.items()
+    }
     for name, each in before.values.items():
         power = {"s": 1, "1/s": -1, "1": 0}[each.unit]
         assert after[name] == pytest.approx((each.value or 0.0) * k**power, rel=1e-9)
@@ -141,11 +163,15 @@ def test_a_change_of_the_unit_of_time_changes_every_time_with_it(
 
 @quick
 @given(MODELS)
-def test_one_point_and_the_same_point_in_a_sweep_give_the_same_answer(drawn: tuple[Model, dict[str, float]]) -> None:
+def test_one_point_and_the_same_point_in_a_sweep_give_the_same_answer(
+    drawn: tuple[Model, dict[str, float]],
+) -> None:
     """All of it: values, account, shares, gradient, limits, notes; to the last bit."""
     model, values = drawn
     names = [name for name in values if name != "parts"]
-    columns: dict[str, np.ndarray | float] = {name: values[name] * np.linspace(1.0, 2.0, 5) for name in names}
+    columns: dict[str, np.ndarray | float] = {
+        name: values[name] * np.linspace(1.0, 2.0, 5) for name in names
+    }
     columns.update({name: values[name] for name in values if name == "parts"})
     swept = form_of(model, {}, CLOSED_FORM).points(columns)
     for index in range(len(swept)):
@@ -156,17 +182,23 @@ def test_one_point_and_the_same_point_in_a_sweep_give_the_same_answer(drawn: tup
 
 
 def test_many_useful_components_add_up_alike_at_one_point_and_at_many() -> None:
-    """Summing one column of 64 in pairs would round otherwise than adding 64 columns to each other."""
+    """Summing one column of 64 in pairs would round otherwise than adding 64 columns to each
+    other.
+    """
     times = np.random.default_rng(1).uniform(0.0, 1.0, (8, 64))
     parts = [delay(1.0, name=f"s{index}", component=f"c{index}") for index in range(64)]
     model = closed_model(then(*parts), useful=tuple(f"c{index}" for index in range(64)))
     swept = ClosedForm(model).points({f"s{index}": times[:, index] for index in range(64)})
-    assert [swept.answer(index)["efficiency"] for index in range(8)] == swept.columns()["efficiency"].tolist()
+    assert [swept.answer(index)["efficiency"] for index in range(8)] == swept.columns()[
+        "efficiency"
+    ].tolist()
 
 
 @quick
 @given(activities(2), parameter_values())
-def test_processors_that_repeat_a_cycle_do_not_change_its_time(cycle: Activity, values: dict[str, float]) -> None:
+def test_processors_that_repeat_a_cycle_do_not_change_its_time(
+    cycle: Activity, values: dict[str, float]
+) -> None:
     """Nobody is in the way: populations differ in rates alone."""
     forms = [closed_model(cycle, n, resources=RESOURCES) for n in (1, 7)] + [
         open_model(cycle, 3e-6, resources=RESOURCES)
@@ -203,8 +235,12 @@ CASES: list[tuple[str, Activity, float, dict[str, float]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("cycle", "time", "account"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
-def test_time_and_account_worked_by_hand(cycle: Activity, time: float, account: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    ("cycle", "time", "account"), [each[1:] for each in CASES], ids=[each[0] for each in CASES]
+)
+def test_time_and_account_worked_by_hand(
+    cycle: Activity, time: float, account: dict[str, float]
+) -> None:
     answer = solve(closed_model(cycle))
     assert answer["time"] == time
     assert answer.account == account
@@ -213,8 +249,12 @@ def test_time_and_account_worked_by_hand(cycle: Activity, time: float, account: 
 @quick
 @given(st.lists(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.25]), min_size=3, max_size=3), min_size=2, max_size=6),
        st.tuples(*[st.sampled_from(["serial", "parallel"])] * 3))  # fmt: skip
-def test_uneven_items_follow_the_recursion(times: list[list[float]], kinds: tuple[str, str, str]) -> None:
-    """end[j][s] = max(end[j-1][s], end[j][s-1]) + t[j][s], where a parallel stage waits for no item before."""
+def test_uneven_items_follow_the_recursion(
+    times: list[list[float]], kinds: tuple[str, str, str]
+) -> None:
+    """end[j][s] = max(end[j-1][s], end[j][s-1]) + t[j][s], where a parallel stage waits for no
+    item before.
+    """
     make = {"serial": serial, "parallel": parallel}
     stages = [
         make[kind](*(delay(row[s], name=f"s{s}i{j}") for j, row in enumerate(times)), name=f"s{s}")
@@ -227,17 +267,30 @@ def test_uneven_items_follow_the_recursion(times: list[list[float]], kinds: tupl
             end = max(before[s] if kind == "serial" else 0.0, end) + row[s]
             ends.append(end)
         before, latest = ends, max(latest, end)
-    assert solve(closed_model(pipeline(stages, len(times))))["time"] == pytest.approx(latest, rel=1e-14)
+    assert solve(closed_model(pipeline(stages, len(times))))["time"] == pytest.approx(
+        latest, rel=1e-14
+    )
 
 
 @quick
-@given(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=4), st.integers(2, 6), st.data())
-def test_identical_items_are_uneven_items_that_are_equal(times: list[float], items: int, data: st.DataObject) -> None:
+@given(
+    st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=4), st.integers(2, 6), st.data()
+)
+def test_identical_items_are_uneven_items_that_are_equal(
+    times: list[float], items: int, data: st.DataObject
+) -> None:
     kinds = [data.draw(st.sampled_from([serial, parallel])) for _ in times]
     bodies = [delay(seconds, name=f"s{index}") for index, seconds in enumerate(times)]
-    same = pipeline([kind(body, name=body.name) for kind, body in zip(kinds, bodies, strict=True)], items)
-    spelt = pipeline([kind(*[body] * items, name=body.name) for kind, body in zip(kinds, bodies, strict=True)], items)
-    assert solve(closed_model(same))["time"] == pytest.approx(solve(closed_model(spelt))["time"], rel=1e-14)
+    same = pipeline(
+        [kind(body, name=body.name) for kind, body in zip(kinds, bodies, strict=True)], items
+    )
+    spelt = pipeline(
+        [kind(*[body] * items, name=body.name) for kind, body in zip(kinds, bodies, strict=True)],
+        items,
+    )
+    assert solve(closed_model(same))["time"] == pytest.approx(
+        solve(closed_model(spelt))["time"], rel=1e-14
+    )
 
 
 def test_a_barrier_costs_what_its_implementation_does() -> None:
@@ -260,7 +313,9 @@ def test_technology_classes_are_booked_beside_components() -> None:
 
 
 def test_idle_processors_of_a_phase_are_booked_as_idle() -> None:
-    """Of 4: 2 x 1 s on one, 3 x 2 s on two, 1 x 3 s on all: 11 s; idle 3/4 of 2 s and 1/2 of 6 s."""
+    """Of 4: 2 x 1 s on one, 3 x 2 s on two, 1 x 3 s on all: 11 s; idle 3/4 of 2 s and 1/2 of 6
+    s.
+    """
     answer = solve(phased_model((2, 1, A), (3, 2, B), (1, 4, C), useful=("a", "b", "c")))
     assert answer["time"] == 11.0
     assert answer.account == {"a": 0.5, "idle": 4.5, "b": 3.0, "c": 3.0}
@@ -274,7 +329,11 @@ def test_a_step_may_be_called_idle() -> None:
     """What a user calls idle is booked as the user says, beside the idle processors."""
     pause = delay(2.0, name="idle", component="pause")
     assert solve(closed_model(pause)).account == {"pause": 2.0}
-    assert solve(phased_model((1, 1, pause), (1, 2, A))).account == {"pause": 1.0, "idle": 1.0, "a": 1.0}
+    assert solve(phased_model((1, 1, pause), (1, 2, A))).account == {
+        "pause": 1.0,
+        "idle": 1.0,
+        "a": 1.0,
+    }
 
 
 def test_only_quantities_with_a_unit_of_time_have_a_share() -> None:
@@ -295,12 +354,17 @@ def test_an_answer_says_who_it_is() -> None:
 
 def test_arrivals_have_a_rate_and_no_population() -> None:
     answer = solve(open_model(A, 0.25, useful=("a",)))
-    assert {name: each.value for name, each in answer.values.items()} == {"time": 1.0, "throughput": 0.25}
+    assert {name: each.value for name, each in answer.values.items()} == {
+        "time": 1.0,
+        "throughput": 0.25,
+    }
 
 
 def test_the_use_of_a_station_is_known_where_nobody_waits() -> None:
     """Two askers at a station of two servers: 3 of 5 s each, so 1.2 of 2 are busy."""
-    model = closed_model(delay(2.0, name="think") >> service("cpu", 3.0), 2, resources={"cpu": Station(servers=2)})
+    model = closed_model(
+        delay(2.0, name="think") >> service("cpu", 3.0), 2, resources={"cpu": Station(servers=2)}
+    )
     answer = solve(model)
     assert answer["queue_length[cpu]"] == pytest.approx(1.2)
     assert answer["utilization[cpu]"] == pytest.approx(0.6)
@@ -310,18 +374,25 @@ def test_the_use_of_a_station_is_known_where_nobody_waits() -> None:
 
 
 def test_columns_hold_what_answers_hold() -> None:
-    model = closed_model(delay(2.0, name="think") >> service("cpu", 3.0), 1, resources={"cpu": Station(servers=2)})
-    swept = ClosedForm(model).points({"population.processors": np.array([1.0, 2.0, 3.0]), "cpu": 4.0})
+    model = closed_model(
+        delay(2.0, name="think") >> service("cpu", 3.0), 1, resources={"cpu": Station(servers=2)}
+    )
+    swept = ClosedForm(model).points(
+        {"population.processors": np.array([1.0, 2.0, 3.0]), "cpu": 4.0}
+    )
     columns = swept.columns()
     for index in range(3):
         answer = swept.answer(index)
         assert set(answer.values) == {
             name
             for name, column in columns.items()
-            if math.isfinite(column[index]) and name.partition("[")[0] not in ("account", "technology", "step", "once")
+            if math.isfinite(column[index])
+            and name.partition("[")[0] not in ("account", "technology", "step", "once")
         }
         assert all(each.value == columns[name][index] for name, each in answer.values.items())
-        assert {name: columns[f"account[{name}]"][index] for name in answer.account} == answer.account
+        assert {
+            name: columns[f"account[{name}]"][index] for name in answer.account
+        } == answer.account
 
 
 def test_the_limiting_stage_is_named_and_the_first_wins_a_tie() -> None:
@@ -333,10 +404,15 @@ def test_the_limiting_stage_is_named_and_the_first_wins_a_tie() -> None:
 
 
 def test_a_point_without_an_answer_does_not_spoil_the_others() -> None:
-    model = closed_model(delay(Parameter("load", TIME, 1.0) / Parameter("speed", COUNT, 1.0), name="work"))
+    model = closed_model(
+        delay(Parameter("load", TIME, 1.0) / Parameter("speed", COUNT, 1.0), name="work")
+    )
     swept = ClosedForm(model).points({"speed": np.array([2.0, 0.0])})
     assert swept.answer(0)["time"] == 0.5
-    assert swept.answer(1).failed == ("the time of model comes out as inf s: a value is too large, or a divisor is 0")
+    assert (
+        swept.answer(1).failed
+        == "the time of model comes out as inf s: a value is too large, or a divisor is 0"
+    )
     with pytest.raises(NoAnswerError, match=r"^the time of model comes out as inf s"):
         solve(model, {"speed": 0.0})
 
@@ -356,7 +432,9 @@ def test_every_parameter_is_listed_and_has_its_derivative() -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in ALL_PARAMETERS])
 def test_gradients_are_differences(name: str) -> None:
-    """A check without ties: every parameter of a model of all constructs, by central differences."""
+    """A check without ties: every parameter of a model of all constructs, by central
+    differences.
+    """
     cycle = then(
         delay(ALL_PARAMETERS[0], name="work"),
         fork(delay(ALL_PARAMETERS[1], name="x"), delay(ALL_PARAMETERS[2] * ALL_PARAMETERS[8], name="y")),
@@ -373,7 +451,9 @@ def test_gradients_are_differences(name: str) -> None:
     up, down = (solve(model, {name: base + sign * step})["time"] for sign in (1, -1))
     assert up is not None
     assert down is not None
-    assert solve(model).gradient["time"][name] == pytest.approx((up - down) / (2 * step), rel=1e-6, abs=1e-7)
+    assert solve(model).gradient["time"][name] == pytest.approx(
+        (up - down) / (2 * step), rel=1e-6, abs=1e-7
+    )
 
 
 def test_idling_is_no_step_that_is_executed() -> None:

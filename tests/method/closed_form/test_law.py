@@ -19,7 +19,10 @@ every_law = pytest.mark.parametrize("law", list(LAWS.values()), ids=lambda law: 
 
 def form(law: Law, prefix: str = "") -> CompiledLaw:
     given = law.given(law.checks[0])
-    parameters = {s.name: Parameter(f"{prefix}{s.name}", s.dimension, float(given[s.name])) for s in law.symbols}
+    parameters = {
+        s.name: Parameter(f"{prefix}{s.name}", s.dimension, float(given[s.name]))
+        for s in law.symbols
+    }
     made = form_of(law, parameters)
     assert isinstance(made, CompiledLaw)
     return made
@@ -50,7 +53,9 @@ def test_one_point_and_the_same_point_in_a_sweep(law: Law) -> None:
     swept = made.points({name: column})
     for index, value in enumerate(column):
         assert swept.answer(index) == made.points({name: float(value)}).answer(0)
-    assert np.array_equal(made.times({name: column}), swept.columns()[law.gives.name], equal_nan=True)
+    assert np.array_equal(
+        made.times({name: column}), swept.columns()[law.gives.name], equal_nan=True
+    )
 
 
 def test_a_point_where_the_law_does_not_hold_says_so_alone() -> None:
@@ -58,12 +63,16 @@ def test_a_point_where_the_law_does_not_hold_says_so_alone() -> None:
     assert swept.answer(0).failed is None
     assert swept.answer(1).failed == "law flow-line holds for items >= 1 and once >= longest only"
     assert np.isnan(swept.columns()["time"]).tolist() == [False, True]
-    assert np.isnan(form(LAWS["flow-line"]).times({"items": np.array([3.0, 0.5])})).tolist() == [False, True]
+    assert np.isnan(form(LAWS["flow-line"]).times({"items": np.array([3.0, 0.5])})).tolist() == [
+        False,
+        True,
+    ]
 
 
 def test_a_law_that_overflows_has_no_answer() -> None:
-    assert form(LAWS["cycle-rate"]).points({"time": 5e-324, "processors": 1e300}).answer(0).failed == (
-        "law cycle-rate comes out as inf"
+    assert (
+        form(LAWS["cycle-rate"]).points({"time": 5e-324, "processors": 1e300}).answer(0).failed
+        == "law cycle-rate comes out as inf"
     )
 
 

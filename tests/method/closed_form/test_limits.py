@@ -1,4 +1,6 @@
-"""Takeovers: at the value that is named two stages are equally long, and the named one binds beyond it."""
+"""Takeovers: at the value that is named two stages are equally long, and the named one binds
+beyond it.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,16 @@ SPEED = Parameter("speed", COUNT, 1.0)
 
 
 def two_stages() -> Model:
-    """Software of 2 s on a processor, and a wire of 0.01 s a byte; a parallel stage is never the limit."""
+    """Software of 2 s on a processor, and a wire of 0.01 s a byte; a parallel stage is never the
+    limit.
+    """
     software = delay(Parameter("call", TIME, 2.0) / SPEED, name="software")
     wire = delay(PRICE * SIZE, name="wire")
-    return closed_model(pipeline([serial(software), parallel(delay(99.0, name="far")), serial(wire)], 3, name="line"))
+    return closed_model(
+        pipeline(
+            [serial(software), parallel(delay(99.0, name="far")), serial(wire)], 3, name="line"
+        )
+    )
 
 
 def takeovers(model: Model, values: dict[str, float] | None = None) -> dict[str, Takeover]:
@@ -39,7 +47,12 @@ def test_takeovers_worked_by_hand() -> None:
         {"call": 1.0, "speed": 2.0, "price": 0.02, "size": 200.0}, rel=1e-9
     )
     assert {each.stage for each in found.values()} == {"wire"}
-    assert {path: each.unit for path, each in found.items()} == {"call": "s", "speed": "1", "price": "s/B", "size": "B"}
+    assert {path: each.unit for path, each in found.items()} == {
+        "call": "s",
+        "speed": "1",
+        "price": "s/B",
+        "size": "B",
+    }
 
 
 def test_takeovers_start_from_the_values_that_were_set() -> None:
@@ -55,9 +68,15 @@ def test_takeovers_are_not_sought_at_zero() -> None:
 
 
 def test_nearest_comes_first() -> None:
-    model = closed_model(pipeline([serial(delay(s, name=n)) for n, s in (("a", 8.0), ("b", 4.0), ("c", 7.0))], 2))
+    model = closed_model(
+        pipeline([serial(delay(s, name=n)) for n, s in (("a", 8.0), ("b", 4.0), ("c", 7.0))], 2)
+    )
     (limit,) = with_takeovers(ClosedForm(model), solve(model).limits, {})
-    assert [(each.path, each.stage) for each in limit.takeovers] == [("a", "c"), ("c", "c"), ("b", "b")]
+    assert [(each.path, each.stage) for each in limit.takeovers] == [
+        ("a", "c"),
+        ("c", "c"),
+        ("b", "b"),
+    ]
     assert [each.value for each in limit.takeovers] == pytest.approx([7.0, 8.0, 8.0])
 
 
@@ -86,7 +105,9 @@ def test_another_stage_binds_beyond_and_none_before(times: list[float], items: i
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_faster_network_card_does_not_move_the_paper_s_limit(network: str) -> None:
-    """Adapter latency lies in the parallel stage: no takeover along it; along the price of a byte there is one."""
+    """Adapter latency lies in the parallel stage: no takeover along it; along the price of a
+    byte there is one.
+    """
     found = takeovers(diff_request(4, network, "I"))
     assert "machine.network.adapter" not in found
     assert found["machine.network.wire.per_byte"].stage == "wire"

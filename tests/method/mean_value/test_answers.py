@@ -28,15 +28,31 @@ from slipstick.model.activity import (
     serial,
     service,
 )
-from slipstick.model.system import Lock, Model, Resource, Station, closed_model, open_model, phased_model
+from slipstick.model.system import (
+    Lock,
+    Model,
+    Resource,
+    Station,
+    closed_model,
+    open_model,
+    phased_model,
+)
 from slipstick.vocabulary import MEAN_VALUE
 
 THINK = delay(9.0, name="think", scv=1.0)
-USUAL = "usual error of the time under {size} (95 of 100 generated models, scv from 0.25 to 4); shares and waits are less sure"
+USUAL = (
+    "usual error of the time under {size} (95 of 100 generated models, scv from 0.25 to 4); shares"
+    " and waits are less sure"
+)
 
 
 def notes(cycle: Activity, processors: int = 8, **resources: Resource) -> tuple[str, ...]:
-    return MeanValue(closed_model(cycle, processors, resources=resources)).points({}).answer(0).notes[:-1]
+    return (
+        MeanValue(closed_model(cycle, processors, resources=resources))
+        .points({})
+        .answer(0)
+        .notes[:-1]
+    )
 
 
 def test_it_is_a_method_by_name_like_the_others() -> None:
@@ -68,43 +84,59 @@ def test_each_approximation_is_named() -> None:
     )
     several = THINK >> service("pool", 1.0, scv=0.5)
     assert (
-        "several servers at pool: the probability that all are busy is that with the rest of the cycle as a delay"
-        in (notes(several, pool=Station(2)))
+        "several servers at pool: the probability that all are busy is that with the rest of the"
+        " cycle as a delay" in (notes(several, pool=Station(2)))
     )
     locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
     assert notes(locked) == (
-        "locks door: a queue whose service is all that is done while the lock is held, waits included",
+        (
+            "locks door: a queue whose service is all that is done while the lock is held, waits"
+            " included"
+        ),
         USUAL.format(size="10 %"),
     )
     forked = THINK >> fork(delay(1.0, name="a", scv=0.5), delay(2.0, name="b", scv=0.5))
-    assert notes(forked)[0] == (
-        "forks: branches are independent but for the resources they share, "
+    assert (
+        notes(forked)[0] == "forks: branches are independent but for the resources they share, "
         "and each as random as its mean and variance say"
     )
     line = pipeline([serial(delay(1.0, name="a", scv=1.0)), parallel(delay(2.0, name="b"))], 4)
     assert notes(line)[0] == "pipelines: ends of items at stages are jointly normal (Clark)"
     meets = THINK >> delay(1.0, name="a", scv=0.5) >> barrier("meet")
-    assert notes(meets)[0] == (
-        "barriers meet: all processors start at once, and gaps between arrivals at a queue are exponential"
+    assert (
+        notes(meets)[0]
+        == "barriers meet: all processors start at once, and gaps between arrivals at a queue are"
+        " exponential"
     )
-    assert notes(THINK >> service("other", 1.0))[0] == (
-        "processors as resources are taken as alike, each used as often as the next"
+    assert (
+        notes(THINK >> service("other", 1.0))[0]
+        == "processors as resources are taken as alike, each used as often as the next"
     )
     program = MeanValue(phased_model((2, 4, delay(1.0, name="a", scv=1.0)))).points({}).answer(0)
-    assert program.notes[0] == (
-        "phases: iterations follow each other as in the steady state of the processors still at work; the slowest ends each"
+    assert (
+        program.notes[0]
+        == "phases: iterations follow each other as in the steady state of the processors still at"
+        " work; the slowest ends each"
     )
 
 
-@pytest.mark.parametrize("populated", [lambda cycle: closed_model(cycle, 8), lambda cycle: open_model(cycle, 0.4)])
-def test_constant_times_promise_no_error_and_say_what_was_measured(populated: Callable[[Activity], Model]) -> None:
-    """Issue 12: errors of 56 % in a closed model and 27 % in an open one, whatever the utilization."""
-    found = MeanValue(populated(delay(9.0, name="think") >> service("bus", 1.0))).points({}).answer(0)
+@pytest.mark.parametrize(
+    "populated", [lambda cycle: closed_model(cycle, 8), lambda cycle: open_model(cycle, 0.4)]
+)
+def test_constant_times_promise_no_error_and_say_what_was_measured(
+    populated: Callable[[Activity], Model],
+) -> None:
+    """Issue 12: errors of 56 % in a closed model and 27 % in an open one, whatever the
+    utilization.
+    """
+    found = (
+        MeanValue(populated(delay(9.0, name="think") >> service("bus", 1.0))).points({}).answer(0)
+    )
     assert found.promise is None
     assert (
-        "all times are constant, so processors may fall into step: errors of up to 112 % were measured, and none is "
-        "promised; simulate"
-    ) in found.notes
+        "all times are constant, so processors may fall into step: errors of up to 112 % were"
+        " measured, and none is promised; simulate" in found.notes
+    )
 
 
 def test_an_answer_outside_what_was_measured_promises_no_error_and_says_so() -> None:
@@ -123,7 +155,9 @@ def test_an_answer_outside_what_was_measured_promises_no_error_and_says_so() -> 
     for words, model in cases.items():
         found = MeanValue(model).points({}).answer(0)
         assert (found.promise, found.error) == (None, words)
-        assert any(note.startswith(f"{words}, and none is promised; simulate") for note in found.notes)
+        assert any(
+            note.startswith(f"{words}, and none is promised; simulate") for note in found.notes
+        )
         assert promised(model) is None
 
 
@@ -136,24 +170,38 @@ def test_an_approximate_answer_promises_what_its_notes_say() -> None:
     locked = THINK >> hold("door", delay(1.0, name="a", scv=0.5))
     assert promise(locked) == 0.1
     pause = Parameter("pause", TIME, 1.0)
-    backing_off = Lock("tas", "bus", Parameter("access", TIME, 0.1), "exponential", pause, 8 * pause)
+    backing_off = Lock(
+        "tas", "bus", Parameter("access", TIME, 0.1), "exponential", pause, 8 * pause
+    )
     assert promise(locked, bus=Station(), door=backing_off) == 0.5
 
 
 def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:
     form = MeanValue(closed_model(THINK >> service("bus", 1.0), 4))
     swept = form.points({"population.processors": np.array([4.0, 2.5, 2_000_000.0, 0.0])})
-    words = "mean-value counts processors one by one: the population of model must be a whole number from 1 to 1,000,000, got"
-    assert [swept.answer(index).failed for index in range(4)] == [None, f"{words} 2.5", f"{words} 2e+06", f"{words} 0"]
+    words = (
+        "mean-value counts processors one by one: the population of model must be a whole number"
+        " from 1 to 1,000,000, got"
+    )
+    assert [swept.answer(index).failed for index in range(4)] == [
+        None,
+        f"{words} 2.5",
+        f"{words} 2e+06",
+        f"{words} 0",
+    ]
     assert np.isnan(swept.columns()["time"]).tolist() == [False, True, True, True]
-    with pytest.raises(NoAnswerError, match=r"must be a whole number from 1 to 1,000,000, got 2\.5"):
+    with pytest.raises(
+        NoAnswerError, match=r"must be a whole number from 1 to 1,000,000, got 2\.5"
+    ):
         solve(form.model, {"population.processors": 2.5}, method="mean-value")
 
 
 def test_numbers_out_of_range_are_refused_by_name() -> None:
     p = Parameter("p", value=0.25)
     items, turns = Parameter("items", value=2.0), Parameter("turns", value=2.0)
-    cycle = choose((p, delay(1.0, name="a")), (1 - p, delay(2.0, name="b"))) >> repeat(turns, delay(3.0, name="c"))
+    cycle = choose((p, delay(1.0, name="a")), (1 - p, delay(2.0, name="b"))) >> repeat(
+        turns, delay(3.0, name="c")
+    )
     line = pipeline([serial(delay(1.0, name="d"))], items, name="line")
     meets = repeat(turns, barrier("meet"))
     model = closed_model(cycle >> line >> meets, 2)
@@ -163,13 +211,22 @@ def test_numbers_out_of_range_are_refused_by_name() -> None:
 
     assert failed(a=-1.0) == "the time of step a comes out as -1, which mean-value cannot take"
     assert failed(p=1.5) == "a probability comes out as 1.5, which mean-value cannot take"
-    assert failed(turns=-1.0) == "the count of a repeat comes out as -1, which mean-value cannot take"
-    assert failed(items=-2.0) == "the number of items of line comes out as -2, which mean-value cannot take"
-    assert failed(turns=0.5) == ("a repeat with a barrier inside must be done at least once for mean-value, got 0.5")
+    assert (
+        failed(turns=-1.0) == "the count of a repeat comes out as -1, which mean-value cannot take"
+    )
+    assert (
+        failed(items=-2.0)
+        == "the number of items of line comes out as -2, which mean-value cannot take"
+    )
+    assert (
+        failed(turns=0.5)
+        == "a repeat with a barrier inside must be done at least once for mean-value, got 0.5"
+    )
     other = Parameter("q", value=0.75)
     uneven = closed_model(choose((p, delay(1.0, name="a")), (other, delay(2.0, name="b"))), 2)
-    assert MeanValue(uneven).points({"q": 0.5}).answer(0).failed == (
-        "the probabilities of a choose add up to 0.75 here, not to 1"
+    assert (
+        MeanValue(uneven).points({"q": 0.5}).answer(0).failed
+        == "the probabilities of a choose add up to 0.75 here, not to 1"
     )
     assert failed() is None
 
@@ -178,9 +235,12 @@ def test_the_cost_of_a_barrier_below_nothing_is_refused() -> None:
     from slipstick.model.system import Barrier
 
     meet = Barrier("central", Parameter("cost", TIME, 1.0))
-    form = MeanValue(closed_model(delay(1.0, name="a") >> barrier("meet"), 2, resources={"meet": meet}))
-    assert form.points({"cost": -1.0}).answer(0).failed == (
-        "the cost of barrier meet comes out as -1, which mean-value cannot take"
+    form = MeanValue(
+        closed_model(delay(1.0, name="a") >> barrier("meet"), 2, resources={"meet": meet})
+    )
+    assert (
+        form.points({"cost": -1.0}).answer(0).failed
+        == "the cost of barrier meet comes out as -1, which mean-value cannot take"
     )
 
 
@@ -194,8 +254,9 @@ def test_the_cost_of_a_barrier_below_nothing_is_refused() -> None:
     ],
 )
 def test_a_barrier_that_not_all_come_to_in_turn_is_refused(cycle: Activity, inside: str) -> None:
-    assert MeanValue(closed_model(cycle, 2)).points({}).answer(0).failed == (
-        f"barrier meet stands inside a {inside}, where not every processor comes to it in turn; "
+    assert (
+        MeanValue(closed_model(cycle, 2)).points({}).answer(0).failed
+        == f"barrier meet stands inside a {inside}, where not every processor comes to it in turn; "
         "mean-value has no answer for that, simulation may"
     )
 
@@ -216,4 +277,7 @@ def test_a_time_that_is_no_number_is_never_shown() -> None:
     form = MeanValue(closed_model(THINK, 2))
     found = form.points({"think": 1.0})
     found.solution.values["time"][0] = math.nan
-    assert found.answer(0).failed == "the mean values of model do not settle: its time comes out as nan"
+    assert (
+        found.answer(0).failed
+        == "the mean values of model do not settle: its time comes out as nan"
+    )

@@ -1,4 +1,6 @@
-"""Waits at locks, stations and processors, against chains solved here and against work that must be done."""
+"""Waits at locks, stations and processors, against chains solved here and against work that must
+be done.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from benchmarks.mean_value import generated
 from slipstick.method.activity_chain import ActivityChain
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.visits import ArrivalState, Queue, Visit, competing_fraction
-from slipstick.model.activity import Activity, delay, fork, hold, parallel, pipeline, serial, service
+from slipstick.model.activity import (
+    Activity,
+    delay,
+    fork,
+    hold,
+    parallel,
+    pipeline,
+    serial,
+    service,
+)
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model
 from slipstick.queueing.markov.chain import stationary
 from slipstick.random_times import Array, RandomTime
@@ -27,11 +38,18 @@ def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:
 
 
 def lock_chain(n: int, think: float, inside: float, outside: float) -> float:
-    """Solve: think, hold a lock while at a shared server, then go to that server again. All exponential.
+    """Solve: think, hold a lock while at a shared server, then go to that server again. All
+    exponential.
 
     A state is (waiting for the lock, lock held, outside the lock at the server).
     """
-    states = [(w, h, o) for h in (0, 1) for w in range(n) for o in range(n + 1) if w + h + o <= n and (h or not w)]
+    states = [
+        (w, h, o)
+        for h in (0, 1)
+        for w in range(n)
+        for o in range(n + 1)
+        if w + h + o <= n and (h or not w)
+    ]
     place = {state: index for index, state in enumerate(states)}
     rates = np.zeros((len(states), len(states)))
     for (w, h, o), index in place.items():
@@ -55,7 +73,9 @@ def lock_chain(n: int, think: float, inside: float, outside: float) -> float:
 
 def nested_permits(outer: str, inner: str, processors: int) -> Model:
     query = hold(inner, service("database", 0.12, name="query", scv=1.0))
-    cycle = delay(1.0, name="think", scv=1.0) >> hold(outer, service("cpu", 0.05, name="page", scv=1.0) >> query)
+    cycle = delay(1.0, name="think", scv=1.0) >> hold(
+        outer, service("cpu", 0.05, name="page", scv=1.0) >> query
+    )
     resources: dict[str, Resource] = {
         outer: Permits(10),
         inner: Permits(4),
@@ -74,10 +94,13 @@ def test_names_of_nested_permits_do_not_matter() -> None:
 
 def test_many_processors_wait_for_the_outermost_permits() -> None:
     (time,) = MeanValue(nested_permits("threads", "connections", 11_000)).times({})
-    # Ten at a time go round between the processor and the database: a chain of how many are at the database.
+    # Ten at a time go round between the processor and the database: a chain of how many are at the
+    # database.
     weights = np.cumprod([1.0, *(0.12 / 0.05 / min(k, 2) for k in range(1, 11))])
     rate = sum(min(k, 2) / 0.12 * weight for k, weight in enumerate(weights)) / sum(weights)
-    assert time == pytest.approx(1.014 * 11_000 / rate, rel=5e-4)  # 1.4 % too long, as documentation/methods.md says
+    assert time == pytest.approx(
+        1.014 * 11_000 / rate, rel=5e-4
+    )  # 1.4 % too long, as documentation/methods.md says
     (few,) = MeanValue(nested_permits("threads", "connections", 40)).times({})
     exact = ActivityChain(nested_permits("threads", "connections", 40)).times({})[0]
     assert few == pytest.approx(1.014 * exact, rel=5e-4)
@@ -99,7 +122,9 @@ def test_the_fraction_of_others_that_compete_is_counted_out(n: int) -> None:
             / (len(places(used, me)) * len(places(by, other)))
             for me, other in pairs
         ]
-        assert competing_fraction(visit(used), visit(by), n - 1) == pytest.approx(sum(meets) / len(pairs), rel=1e-12)
+        assert competing_fraction(visit(used), visit(by), n - 1) == pytest.approx(
+            sum(meets) / len(pairs), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("discipline", ["fcfs", "ps"])
@@ -120,13 +145,20 @@ def test_those_ahead_added_up_once_are_those_of_each_pair_of_visits(
 
     monkeypatch.setattr(ArrivalState, "_plain_waits", told)
     steps = [service("disk", 0.2 * k, name=f"read-{k}", scv=0.5 * k) for k in (1, 2, 3)]
-    time_of(fork(*steps) >> service("bus", 0.3, name="run", scv=2.0), 5, disk=Station(2, discipline), bus=Station())
+    time_of(
+        fork(*steps) >> service("bus", 0.3, name="run", scv=2.0),
+        5,
+        disk=Station(2, discipline),
+        bus=Station(),
+    )
     assert max(seen) > 0.3
 
 
 @pytest.mark.parametrize("processors", [2, 4, 8])
 @pytest.mark.parametrize("think", [1.0, 6.0, 20.0])
-def test_a_lock_whose_holder_shares_a_server_with_processors_outside(processors: int, think: float) -> None:
+def test_a_lock_whose_holder_shares_a_server_with_processors_outside(
+    processors: int, think: float
+) -> None:
     inside, outside = 0.7, 0.9
     cycle = (
         delay(think, name="think", scv=1.0)
@@ -138,14 +170,18 @@ def test_a_lock_whose_holder_shares_a_server_with_processors_outside(processors:
 
 
 def held_and_outside(n: int, think: float, own: float, inside: float, outside: float) -> float:
-    """Solve: think, hold a lock for a delay and a first-come server, then go to that server again. All exponential.
+    """Solve: think, hold a lock for a delay and a first-come server, then go to that server again.
+    All exponential.
 
-    A state is (thinking, waiting for the lock, what the holder does, those outside that are ahead of it or alone at the
-    server, those behind it); the holder does nothing (0), its own delay (1), or is at the server (2).
+    A state is (thinking, waiting for the lock, what the holder does, those outside that are ahead
+    of it or alone at the server, those behind it); the holder does nothing (0), its own delay (1),
+    or is at the server (2).
     """
     first = 1 if own else 2
 
-    def moves(state: tuple[int, int, int, int, int]) -> list[tuple[tuple[int, int, int, int, int], float]]:
+    def moves(
+        state: tuple[int, int, int, int, int],
+    ) -> list[tuple[tuple[int, int, int, int, int], float]]:
         thinking, waiting, holder, ahead, behind = state
         found = []
         if thinking:
@@ -166,15 +202,22 @@ def held_and_outside(n: int, think: float, own: float, inside: float, outside: f
 
 
 def test_a_lock_whose_holder_queues_with_processors_outside() -> None:
-    """Issue 12: up to 23 % too long. Holders arrive while no holder is at the server, and find what is there then."""
+    """Issue 12: up to 23 % too long. Holders arrive while no holder is at the server, and find
+    what is there then.
+    """
     random, errors = np.random.Generator(np.random.PCG64(20_000)), []
     for _ in range(40):
-        n, think, own, inside, outside = int(random.integers(2, 11)), *np.exp(random.uniform(-2.3, 0, 4))
+        n, think, own, inside, outside = (
+            int(random.integers(2, 11)),
+            *np.exp(random.uniform(-2.3, 0, 4)),
+        )
         think, own = 5 * think, own if random.random() < 0.7 else 0.0
         body: Activity = service("bus", inside, name="in", scv=1.0)
         body = delay(own, name="own", scv=1.0) >> body if own else body
         cycle = (
-            delay(think, name="think", scv=1.0) >> hold("door", body) >> service("bus", outside, name="out", scv=1.0)
+            delay(think, name="think", scv=1.0)
+            >> hold("door", body)
+            >> service("bus", outside, name="out", scv=1.0)
         )
         errors.append(abs(time_of(cycle, n) / held_and_outside(n, think, own, inside, outside) - 1))
     assert np.median(errors) < 0.015
@@ -184,14 +227,20 @@ def test_a_lock_whose_holder_queues_with_processors_outside() -> None:
 
 def test_the_model_of_the_review_of_locks() -> None:
     body = delay(0.209, name="own", scv=1.0) >> service("bus", 0.327, name="in", scv=1.0)
-    cycle = delay(1.296, name="think", scv=1.0) >> hold("door", body) >> service("bus", 0.582, name="out", scv=1.0)
+    cycle = (
+        delay(1.296, name="think", scv=1.0)
+        >> hold("door", body)
+        >> service("bus", 0.582, name="out", scv=1.0)
+    )
     assert held_and_outside(7, 1.296, 0.209, 0.327, 0.582) == pytest.approx(6.74988, abs=1e-5)
     assert time_of(cycle, 7) == pytest.approx(6.74988, rel=0.03)
 
 
 @pytest.mark.parametrize("construct", ["locks", "nested locks", "stations in locks", "permits"])
 def test_the_time_does_not_fall_with_a_processor_more(construct: str) -> None:
-    """Issue 12: behind locks that are always held the time of a cycle oscillated with the number of processors."""
+    """Issue 12: behind locks that are always held the time of a cycle oscillated with the number
+    of processors.
+    """
     for number, scv in product(range(200, 202), (0.25, 4.0)):
         form = MeanValue(generated(construct, scv, number))
         times = form.times({"population.processors": np.arange(1.0, 33.0)})
@@ -199,10 +248,18 @@ def test_the_time_does_not_fall_with_a_processor_more(construct: str) -> None:
 
 
 def test_a_lock_that_is_taken_alone_and_inside_another() -> None:
-    """The holder of the outer lock finds the inner one held by the processor that released both before it."""
+    """The holder of the outer lock finds the inner one held by the processor that released both
+    before it.
+    """
     inner = hold("inner", delay(1.0, name="in", scv=1.0))
-    cycle = delay(2.0, name="think", scv=1.0) >> hold("outer", inner) >> hold("inner", delay(1.0, name="out", scv=1.0))
-    assert time_of(cycle, 3) == pytest.approx(ActivityChain(closed_model(cycle, 3)).times({})[0], rel=0.05)
+    cycle = (
+        delay(2.0, name="think", scv=1.0)
+        >> hold("outer", inner)
+        >> hold("inner", delay(1.0, name="out", scv=1.0))
+    )
+    assert time_of(cycle, 3) == pytest.approx(
+        ActivityChain(closed_model(cycle, 3)).times({})[0], rel=0.05
+    )
     # The inner lock is held all of the time, and nothing else is waited for.
     assert time_of(cycle, 20) == pytest.approx(40.0, rel=0.01)
 
@@ -229,7 +286,9 @@ def test_two_critical_sections_of_one_lock_take_turns() -> None:
 
 
 def test_processors_as_resources() -> None:
-    """Each asks another at random; handlers are in the way of own work and of each other, and nobody of himself."""
+    """Each asks another at random; handlers are in the way of own work and of each other, and
+    nobody of himself.
+    """
     cycle = service("own", 4.0, name="work", scv=1.0) >> service("other", 1.0, name="ask", scv=1.0)
     form = MeanValue(closed_model(cycle, 8))
     answer = form.points({}).answer(0)
@@ -241,6 +300,11 @@ def test_processors_as_resources() -> None:
 
 def test_a_single_processor_uses_processors_outside_the_population() -> None:
     # Its own processor is not busy with what others do for it.
-    assert time_of(service("own", 1.0, name="a") >> service("other", 5.0, name="b"), 1) == pytest.approx(6.0)
-    stages = [serial(service("own", 1.0, name="send")), parallel(service("each-other", 3.0, name="serve"))]
+    assert time_of(
+        service("own", 1.0, name="a") >> service("other", 5.0, name="b"), 1
+    ) == pytest.approx(6.0)
+    stages = [
+        serial(service("own", 1.0, name="send")),
+        parallel(service("each-other", 3.0, name="serve")),
+    ]
     assert time_of(pipeline(stages, 5), 1) == pytest.approx(8.0)

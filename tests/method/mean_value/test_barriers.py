@@ -1,4 +1,6 @@
-"""Sections between barriers, where all processors start at once: against exact recursions, order statistics and simulation."""
+"""Sections between barriers, where all processors start at once: against exact recursions, order
+statistics and simulation.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ from scipy import stats
 from slipstick.expression.nodes import COUNT, TIME, Parameter
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.traversal import PassingTimes
-from slipstick.model.activity import Activity, barrier, delay, fork, parallel, pipeline, repeat, serial, service, then
+from slipstick.model.activity import (
+    Activity,
+    barrier,
+    delay,
+    fork,
+    parallel,
+    pipeline,
+    repeat,
+    serial,
+    service,
+    then,
+)
 from slipstick.model.system import Barrier, Model, Resource, Station, closed_model
 from slipstick.random_times import RandomTime
 from slipstick.sim.settings import Simulation
@@ -30,7 +43,7 @@ def time_of(cycle: Activity, processors: int, **resources: Resource) -> float:
 
 @cache
 def exact_section(thinking: int, present: int, think: float, work: float) -> float:
-    """Give the mean time until all have been served once, all exponential: first steps."""
+    """Return the mean time until all have been served once, all exponential: first steps."""
     if thinking == present == 0:
         return 0.0
     leave, done = thinking / think, (1 / work if present else 0.0)
@@ -46,11 +59,15 @@ def exact_section(thinking: int, present: int, think: float, work: float) -> flo
 @pytest.mark.parametrize("think", [0.5, 3.0, 10.0, 40.0])
 def test_after_a_barrier_all_start_at_once(processors: int, think: float) -> None:
     cycle = delay(think, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0) >> barrier("meet")
-    assert time_of(cycle, processors) == pytest.approx(exact_section(processors, 0, think, 1.0), rel=0.012)
+    assert time_of(cycle, processors) == pytest.approx(
+        exact_section(processors, 0, think, 1.0), rel=0.012
+    )
 
 
 @pytest.mark.parametrize(("servers", "discipline", "time"), [(1, "fcfs", 21.745), (3, "ps", 9.681)])
-def test_a_queue_that_is_visited_again_does_the_work_of_all_visits(servers: int, discipline: str, time: float) -> None:
+def test_a_queue_that_is_visited_again_does_the_work_of_all_visits(
+    servers: int, discipline: str, time: float
+) -> None:
     """The visits of early processors come after those of late ones; simulated to 0.3 %."""
     visits = [service("bus", each, name=f"v{each}", scv=0.25) for each in (0.3467, 0.3488, 0.6325)]
     cycle = delay(1.4616, name="work", scv=0.25) >> then(*visits) >> barrier("meet")
@@ -59,13 +76,19 @@ def test_a_queue_that_is_visited_again_does_the_work_of_all_visits(servers: int,
 
 
 def test_constant_times_after_a_barrier_add_the_demand_of_all_to_the_path() -> None:
-    cycle = delay(9.0, name="before") >> service("bus", 1.0) >> delay(2.0, name="after") >> barrier("meet")
+    cycle = (
+        delay(9.0, name="before")
+        >> service("bus", 1.0)
+        >> delay(2.0, name="after")
+        >> barrier("meet")
+    )
     assert time_of(cycle, 10) == pytest.approx(9 + 10 * 1 + 2)
     rounds = delay(9.0, name="before") >> repeat(3, service("bus", 1.0)) >> barrier("meet")
     assert time_of(rounds, 10) == pytest.approx(9 + 10 * 3)
     pool = delay(9.0, name="before") >> service("pool", 1.0) >> barrier("meet")
     assert time_of(pool, 10, pool=Station(4)) == pytest.approx(9 + 3)
-    # The second visits come long after the first are served, one second apart as these ended, and take two.
+    # The second visits come long after the first are served, one second apart as these ended, and
+    # take two.
     gap, last = delay(100.0, name="gap"), service("bus", 2.0, name="last")
     again = delay(9.0, name="before") >> service("bus", 1.0) >> gap >> last >> barrier("meet")
     assert time_of(again, 10) == pytest.approx(9 + 1 + 100 + 10 * 2)
@@ -79,7 +102,13 @@ def test_what_is_repeated_once_is_done_once(kind: str) -> None:
     part = body(0) if kind == "visit" else fork(body(0), body(1))
     once = Parameter("rounds", COUNT, 1.0)
     found = [
-        time_of(delay(4.0, name="work", scv=1.0) >> each >> service("last", 2.0, scv=1.0) >> barrier("meet"), 8)
+        time_of(
+            delay(4.0, name="work", scv=1.0)
+            >> each
+            >> service("last", 2.0, scv=1.0)
+            >> barrier("meet"),
+            8,
+        )
         for each in (part, repeat(once, part))
     ]
     assert found[1] == pytest.approx(found[0], rel=1e-12)
@@ -122,9 +151,13 @@ def test_a_barrier_of_some_processors_meets_a_steady_stream() -> None:
 @pytest.mark.parametrize("processors", [1, 2, 7, 64])
 def test_a_barrier_after_an_exponential_delay_takes_the_harmonic_number(processors: int) -> None:
     answer = (
-        MeanValue(closed_model(delay(5.0, name="work", scv=1.0) >> barrier("meet"), processors)).points({}).answer(0)
+        MeanValue(closed_model(delay(5.0, name="work", scv=1.0) >> barrier("meet"), processors))
+        .points({})
+        .answer(0)
     )
-    assert answer["time"] == pytest.approx(5 * sum(1 / k for k in range(1, processors + 1)), rel=1e-12)
+    assert answer["time"] == pytest.approx(
+        5 * sum(1 / k for k in range(1, processors + 1)), rel=1e-12
+    )
     assert answer.exact
     assert answer.share["time"] == pytest.approx({"work": 1.0})
 
@@ -140,7 +173,7 @@ def met(processors: int, *parts: Activity, **stations: Station) -> Model:
 
 
 def times(model: Model) -> tuple[float, float]:
-    """Give the time by mean value and by simulation."""
+    """Return the time by mean value and by simulation."""
     one, other = MeanValue(model).points({}).answer(0)["time"], solve(model, None, SETTINGS)["time"]
     assert one is not None
     assert other is not None
@@ -148,17 +181,27 @@ def times(model: Model) -> tuple[float, float]:
 
 
 def test_the_stages_of_a_pipeline_delay_at_the_same_time() -> None:
-    """The busiest stage alone takes 12 x 9 x 0.6 s; queues passed one after the other would take 0.35 + 0.6 for each."""
-    line = pipeline([serial(visit("a", 0.35)), serial(visit("b", 0.6)), serial(visit("c", 0.45))], items=9)
+    """The busiest stage alone takes 12 x 9 x 0.6 s; queues passed one after the other would take
+    0.35 + 0.6 for each.
+    """
+    line = pipeline(
+        [serial(visit("a", 0.35)), serial(visit("b", 0.6)), serial(visit("c", 0.45))], items=9
+    )
     mean, simulated = times(met(12, line))
     assert 12 * 9 * 0.6 < mean < 12 * 9 * 0.6 + 4 * 4.0
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
 def test_items_of_a_parallel_stage_join_the_queue_together() -> None:
-    """Who comes first is through with all items first, and passes the next station while the others wait."""
-    line = pipeline([parallel(delay(1.0, name="ahead", scv=0.25)), parallel(visit("a", 0.24))], items=12)
-    mean, simulated = times(met(24, line, visit("b", 0.9), a=Station(1, "fcfs"), b=Station(1, "fcfs")))
+    """Who comes first is through with all items first, and passes the next station while the
+    others wait.
+    """
+    line = pipeline(
+        [parallel(delay(1.0, name="ahead", scv=0.25)), parallel(visit("a", 0.24))], items=12
+    )
+    mean, simulated = times(
+        met(24, line, visit("b", 0.9), a=Station(1, "fcfs"), b=Station(1, "fcfs"))
+    )
     assert mean == pytest.approx(simulated, rel=0.03)
 
 
@@ -173,7 +216,9 @@ def test_items_that_wait_for_each_other_take_turns(discipline: str, within: floa
 @pytest.mark.parametrize("scv", [0.25, 1.0])
 def test_two_queues_in_a_row_are_served_at_the_same_time(scv: float) -> None:
     """Whoever leaves the first early is through the second while others wait for the first."""
-    first, second = (service(name, 1.5 - k / 10, name=f"at-{name}", scv=scv) for k, name in enumerate("ab"))
+    first, second = (
+        service(name, 1.5 - k / 10, name=f"at-{name}", scv=scv) for k, name in enumerate("ab")
+    )
     mean, simulated = times(met(8, first, second, a=Station(1, "fcfs"), b=Station(1, "fcfs")))
     assert mean == pytest.approx(simulated, rel=0.03)
 
@@ -187,14 +232,20 @@ def test_items_that_take_turns_at_two_servers() -> None:
 @pytest.mark.parametrize("servers", [1, 2, 4])
 def test_a_fork_uses_several_servers_at_once(servers: int) -> None:
     """Within what such an answer promises."""
-    branches = [service("a", time, name=f"branch{time}", scv=0.25) for time in (0.25, 1.1, 0.3, 1.9)]
-    mean, simulated = times(met(3, fork(*branches), visit("b", 0.6), a=Station(servers, "fcfs"), b=Station(1, "fcfs")))
+    branches = [
+        service("a", time, name=f"branch{time}", scv=0.25) for time in (0.25, 1.1, 0.3, 1.9)
+    ]
+    mean, simulated = times(
+        met(3, fork(*branches), visit("b", 0.6), a=Station(servers, "fcfs"), b=Station(1, "fcfs"))
+    )
     assert mean == pytest.approx(simulated, rel=0.1)
 
 
 @pytest.mark.parametrize("servers", [1, 2, 4, 16])
 def test_a_fork_that_is_repeated_uses_several_servers_at_once(servers: int) -> None:
-    """Constant times are exact: two processors, each with two requests at a time, need four servers not to wait."""
+    """Constant times are exact: two processors, each with two requests at a time, need four
+    servers not to wait.
+    """
     part = fork(*(service("a", 1.0, name=name) for name in ("left", "right")))
     for rounds in (1, 3):
         cycle = delay(1.0) >> repeat(rounds, part) >> barrier("meet")

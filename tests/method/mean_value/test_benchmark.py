@@ -18,7 +18,9 @@ def test_a_short_run_prints_errors_by_construct_and_goes_on_from_what_it_kept(
     short = ["--short", "--first", "1", "--keep", str(kept)]
     program.main(short)
     printed = capsys.readouterr().out
-    assert [line.split("|")[1].strip() for line in printed.splitlines()[2:-1] if line.startswith("|")] == [
+    assert [
+        line.split("|")[1].strip() for line in printed.splitlines()[2:-1] if line.startswith("|")
+    ] == [
         *program.CONSTRUCTS,
         "**all**",
     ]
@@ -39,7 +41,9 @@ def test_models_of_the_promise_are_not_those_of_tuning() -> None:
 
 
 def test_the_page_on_methods_shows_the_error_of_every_construct_and_notes_say_the_worst() -> None:
-    text = (Path(program.__file__).parents[1] / "models/slipstick/documentation/methods.md").read_text()
+    text = (
+        Path(program.__file__).parents[1] / "models/slipstick/documentation/methods.md"
+    ).read_text()
     table = text[text.index("| construct |") :].split("\n\n")[0].splitlines()
     rows = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in table[2:])}
     assert list(rows) == [*program.CONSTRUCTS, "**all**"]
@@ -49,9 +53,11 @@ def test_the_page_on_methods_shows_the_error_of_every_construct_and_notes_say_th
     said = form._OUTSIDE
     assert f"errors of up to {worst['**all**'][constant]} % were measured" in said[0]
     assert f"near saturation of up to {max(worst['arrivals at locks and forks'])} %" in said[2]
-    assert f"errors of up to {max(worst['reader-writer locks'][:constant])} % were measured" in said[6]
+    assert (
+        f"errors of up to {max(worst['reader-writer locks'][:constant])} % were measured" in said[6]
+    )
     nested = [float(cell.split("/")[1].strip(" *")) for cell in rows["nested locks"][:constant]]
     assert (
-        f"up to {max(nested):.0f} % were measured in 95 of 100, at most {max(worst['nested locks'][:constant])} %"
-        in said[4]
+        f"up to {max(nested):.0f} % were measured in 95 of 100, at most"
+        f" {max(worst['nested locks'][:constant])} %" in said[4]
     )

@@ -1,4 +1,6 @@
-"""Closed populations: exact in product form, equal to the closed form where nothing waits; groups against one population."""
+"""Closed populations: exact in product form, equal to the closed form where nothing waits;
+groups against one population.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue, closed, visits
 from slipstick.method.mean_value.closed import Recursion
 from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service, then
-from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model, grouped_model
+from slipstick.model.system import (
+    Lock,
+    Model,
+    Permits,
+    Resource,
+    Station,
+    closed_model,
+    grouped_model,
+)
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
@@ -29,7 +39,7 @@ POPULATIONS = np.array([1.0, 2.0, 3.0, 5.0, 10.0, 40.0])
 
 
 def machine_repair(machines: int, think: float, repair: float, servers: int) -> float:
-    """Give the cycle time of machines that break down, by birth and death."""
+    """Return the cycle time of machines that break down, by birth and death."""
     weights = [1.0]
     for j in range(1, machines + 1):
         weights.append(weights[-1] * (machines - j + 1) / think * repair / min(j, servers))
@@ -38,7 +48,9 @@ def machine_repair(machines: int, think: float, repair: float, servers: int) -> 
 
 
 def convolved(demands: list[Fraction], think: Fraction, customers: int) -> Fraction:
-    """Give the cycle time of a closed network of single servers, in fractions: G by Buzen's convolution."""
+    """Return the cycle time of a closed network of single servers, in fractions: G by Buzen's
+    convolution.
+    """
     constants = [think**n / math.factorial(n) for n in range(customers + 1)]
     for demand in demands:
         for n in range(1, customers + 1):
@@ -46,7 +58,9 @@ def convolved(demands: list[Fraction], think: Fraction, customers: int) -> Fract
     return customers * constants[customers] / constants[customers - 1]
 
 
-def times(cycle: Activity, resources: Mapping[str, Resource], populations: np.ndarray = POPULATIONS) -> list[float]:
+def times(
+    cycle: Activity, resources: Mapping[str, Resource], populations: np.ndarray = POPULATIONS
+) -> list[float]:
     form = MeanValue(closed_model(cycle, 1, resources=resources))
     return [float(time) for time in form.times({"population.processors": populations})]
 
@@ -66,7 +80,9 @@ def test_machine_repair_with_services_that_vary_more_than_exponential_ones(
 ) -> None:
     for machines, think in ((2, 1.0), (5, 4.0), (8, 4.0)):
         cycle = delay(think, name="think", scv=1.0) >> service("bus", 1.0, scv=scv)
-        repair = network_arrays([1.0], population=machines, think=think, servers=servers, discipline="fcfs", scv=scv)
+        repair = network_arrays(
+            [1.0], population=machines, think=think, servers=servers, discipline="fcfs", scv=scv
+        )
         exact_time = machines / float(solve_markov_chain(repair).throughput.ravel()[0])
         (found,) = times(cycle, {"bus": Station(servers)}, np.array([float(machines)]))
         assert found == pytest.approx(exact_time, rel=error), (machines, think)
@@ -89,7 +105,11 @@ def test_a_central_server_by_convolution_in_fractions() -> None:
 
 def test_processor_sharing_depends_on_mean_services_alone() -> None:
     def cycle(scv: float) -> Activity:
-        return delay(2.0, name="think", scv=scv) >> service("cpu", 1.0, scv=scv) >> service("cpu", 3.0, name="b")
+        return (
+            delay(2.0, name="think", scv=scv)
+            >> service("cpu", 1.0, scv=scv)
+            >> service("cpu", 3.0, name="b")
+        )
 
     shared = {"cpu": Station(2, "ps")}
     assert times(cycle(0.0), shared) == times(cycle(4.0), shared)
@@ -104,12 +124,16 @@ def test_the_recursion_itself_is_exact_in_product_form(servers: int) -> None:
     recursion = Recursion(model, [cycle])
     (solved,) = recursion.solve(MeanValue(model).numbers({}), np.array([[12]]), np.array([0]), [])
     found = [float(time[0]) for time in solved.curve]
-    assert found == pytest.approx([machine_repair(n, 4.0, 1.0, servers) for n in range(1, 13)], rel=1e-10)
+    assert found == pytest.approx(
+        [machine_repair(n, 4.0, 1.0, servers) for n in range(1, 13)], rel=1e-10
+    )
 
 
 def test_a_lock_held_for_an_exponential_time_is_machine_repair() -> None:
     """Issue 4's target: think time 9, critical section 1, 10 processors, within 0.5 %."""
-    cycle = delay(9.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="crit", scv=1.0, component="lock"))
+    cycle = delay(9.0, name="work", scv=1.0) >> hold(
+        "door", delay(1.0, name="crit", scv=1.0, component="lock")
+    )
     answer = MeanValue(closed_model(cycle, 10)).points({}).answer(0)
     assert answer["time"] == pytest.approx(machine_repair(10, 9.0, 1.0, 1), rel=1e-12)
     assert answer.exact
@@ -120,7 +144,9 @@ def test_a_lock_held_for_an_exponential_time_is_machine_repair() -> None:
 
 
 def test_the_share_of_a_lock_is_that_of_a_station_in_its_place() -> None:
-    """The critical section at a station of its own is not in product form as written, but the same system."""
+    """The critical section at a station of its own is not in product form as written, but the
+    same system.
+    """
     think = delay(9.0, name="work", scv=1.0)
     alone = closed_model(think >> hold("door", delay(1.0, name="crit", scv=1.0)), 10)
     there = closed_model(think >> hold("door", service("bus", 1.0, name="crit", scv=1.0)), 10)
@@ -132,7 +158,9 @@ def test_the_share_of_a_lock_is_that_of_a_station_in_its_place() -> None:
 
 @quick
 @given(activities(depth=2))
-def test_one_processor_without_randomness_takes_the_time_of_the_closed_form(cycle: Activity) -> None:
+def test_one_processor_without_randomness_takes_the_time_of_the_closed_form(
+    cycle: Activity,
+) -> None:
     model = closed_model(cycle, 1, resources=RESOURCES)
     plain = ClosedForm(model).points({}).answer(0)
     answer = MeanValue(model).points({}).answer(0)
@@ -140,7 +168,9 @@ def test_one_processor_without_randomness_takes_the_time_of_the_closed_form(cycl
         return
     assert answer["time"] == pytest.approx(plain["time"], rel=1e-9)
     assert answer.exact
-    assert dict(answer.share.get("time", {})) == pytest.approx(dict(plain.share.get("time", {})), abs=1e-9)
+    assert dict(answer.share.get("time", {})) == pytest.approx(
+        dict(plain.share.get("time", {})), abs=1e-9
+    )
 
 
 def test_processors_that_share_nothing_take_the_time_of_the_closed_form() -> None:
@@ -150,7 +180,9 @@ def test_processors_that_share_nothing_take_the_time_of_the_closed_form() -> Non
 
 
 def cycle(prefix: str = "", scv: float = 0.5, think: float = 9.0) -> Activity:
-    work = delay(think, name=f"{prefix}think", scv=1.0) >> service("bus", 1.0, name=f"{prefix}ask", scv=scv)
+    work = delay(think, name=f"{prefix}think", scv=1.0) >> service(
+        "bus", 1.0, name=f"{prefix}ask", scv=scv
+    )
     return work >> hold("door", delay(0.5, name=f"{prefix}crit", scv=scv))
 
 
@@ -164,7 +196,9 @@ def answer(model: Model, **values: float) -> Answer:
 @pytest.mark.parametrize("scv", [1.0, 0.5])
 def test_groups_with_equal_cycles_are_one_population(split: tuple[int, int], scv: float) -> None:
     whole = answer(closed_model(cycle(scv=scv), 9))
-    parts = answer(grouped_model({"test": (split[0], cycle(scv=scv)), "others": (split[1], cycle("o.", scv))}))
+    parts = answer(
+        grouped_model({"test": (split[0], cycle(scv=scv)), "others": (split[1], cycle("o.", scv))})
+    )
     assert parts["time"] == pytest.approx(whole["time"], rel=1e-9)
     assert dict(parts.account) == pytest.approx(dict(whole.account), rel=1e-9)
     assert parts["utilization[bus]"] == pytest.approx(whole["utilization[bus]"], rel=1e-7)
@@ -174,10 +208,14 @@ def test_groups_with_equal_cycles_are_one_population(split: tuple[int, int], scv
 
 def test_two_classes_in_product_form_are_those_of_the_exact_solver() -> None:
     def ask(prefix: str, think: float) -> Activity:
-        return delay(think, name=f"{prefix}think", scv=1.0) >> service("bus", 1.0, name=f"{prefix}ask", scv=1.0)
+        return delay(think, name=f"{prefix}think", scv=1.0) >> service(
+            "bus", 1.0, name=f"{prefix}ask", scv=1.0
+        )
 
     found = answer(grouped_model({"test": (2, ask("", 3.0)), "others": (5, ask("o.", 8.0))}))
-    truth = exact(network_arrays(np.ones((2, 1)), population=np.array([2, 5]), think=np.array([3.0, 8.0])))
+    truth = exact(
+        network_arrays(np.ones((2, 1)), population=np.array([2, 5]), think=np.array([3.0, 8.0]))
+    )
     assert found["throughput[test]"] == pytest.approx(truth.throughput.ravel()[0], rel=1e-9)
     assert found["throughput[others]"] == pytest.approx(truth.throughput.ravel()[1], rel=1e-9)
 
@@ -204,7 +242,10 @@ def test_groups_have_the_value_names_of_the_closed_form() -> None:
 
 def test_a_sweep_over_competitors_is_one_recursion_and_has_derivatives() -> None:
     form = MeanValue(
-        grouped_model({"test": (1, cycle()), "others": (3, cycle("o.", think=2.0))}, resources={"bus": Station(2)})
+        grouped_model(
+            {"test": (1, cycle()), "others": (3, cycle("o.", think=2.0))},
+            resources={"bus": Station(2)},
+        )
     )
     swept = form.points({"groups.others.processors": np.array([0.0, 3.0, 7.0])})
     alone = [form.times({"groups.others.processors": n})[0] for n in (0.0, 3.0, 7.0)]
@@ -217,24 +258,32 @@ def test_a_sweep_over_competitors_is_one_recursion_and_has_derivatives() -> None
 
 
 def test_groups_refuse_barriers_and_too_many_populations() -> None:
-    model = grouped_model({"test": (1, cycle() >> barrier("meet")), "others": (3, cycle("o.") >> barrier("meet"))})
-    assert MeanValue(model).points({}).answer(0).failed == (
-        "barrier meet is met by groups whose cycles differ; mean-value has no answer for that, simulation may"
+    model = grouped_model(
+        {"test": (1, cycle() >> barrier("meet")), "others": (3, cycle("o.") >> barrier("meet"))}
+    )
+    assert (
+        MeanValue(model).points({}).answer(0).failed
+        == "barrier meet is met by groups whose cycles differ; mean-value has no answer for that,"
+        " simulation may"
     )
     many = grouped_model({"test": (300, cycle()), "others": (300, cycle("o."))}, name="many")
-    assert MeanValue(many).points({}).answer(0).failed == (
-        "mean-value goes through every population of groups up to the one asked for, 301 x 301 of many; "
-        "the limit is 20,000: simulate it, or allow more with --limit populations=95000 (limits: in a study, limits= in "
-        "Python)"
+    assert (
+        MeanValue(many).points({}).answer(0).failed
+        == "mean-value goes through every population of groups up to the one asked for, 301 x 301"
+        " of many; the limit is 20,000: simulate it, or allow more with --limit"
+        " populations=95000 (limits: in a study, limits= in Python)"
     )
     half = MeanValue(grouped_model({"test": (1, cycle()), "others": (2, cycle("o."))}))
-    assert half.points({"groups.others.processors": 1.5}).answer(0).failed == (
-        "mean-value counts processors one by one: the processors of group others must be a whole number from 0 to 1,000,000, "
-        "got 1.5"
+    assert (
+        half.points({"groups.others.processors": 1.5}).answer(0).failed
+        == "mean-value counts processors one by one: the processors of group others must be a whole"
+        " number from 0 to 1,000,000, got 1.5"
     )
 
 
-def test_the_time_between_visits_varies_as_the_delay_does_that_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_between_visits_varies_as_the_delay_does_that_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     plain, seen = visits.whole_service_weight, list[float]()
 
     def told(utilization: Array, processors: int, scv: Array) -> Array:
@@ -249,7 +298,10 @@ def test_the_time_between_visits_varies_as_the_delay_does_that_it_is(monkeypatch
 
 def test_groups_are_named_among_the_approximations() -> None:
     notes = answer(grouped_model({"test": (1, cycle()), "others": (3, cycle("o."))})).notes
-    assert "groups: an arriving processor finds what the population with one fewer of its group leaves" in notes
+    assert (
+        "groups: an arriving processor finds what the population with one fewer of its group leaves"
+        in notes
+    )
 
 
 def _modules(count: int, body: Callable[[int], Activity]) -> Activity:
@@ -262,21 +314,31 @@ USE, DO = Parameter("use", TIME, 1.0), Parameter("do", TIME, 0.3)
 FOLDS = {
     "servers": (lambda k: service(f"m{k}", USE, name=f"use{k}", scv=0.25), Station(2)),
     "varied": (lambda k: service(f"m{k}", USE, name=f"use{k}", scv=4.0), Station()),
-    "sharing": (lambda k: repeat(2, service(f"m{k}", USE, name=f"use{k}", scv=4.0)), Station(1, "ps")),
-    "held": (lambda k: hold(f"h{k}", delay(DO, name=f"do{k}") >> service(f"m{k}", USE, name=f"use{k}")), Station()),
+    "sharing": (
+        lambda k: repeat(2, service(f"m{k}", USE, name=f"use{k}", scv=4.0)),
+        Station(1, "ps"),
+    ),
+    "held": (
+        lambda k: hold(f"h{k}", delay(DO, name=f"do{k}") >> service(f"m{k}", USE, name=f"use{k}")),
+        Station(),
+    ),
     "tried again": (lambda k: hold(f"s{k}", service(f"m{k}", USE, name=f"use{k}")), Station()),
 }
 
 
 @pytest.mark.parametrize("kind", FOLDS)
-def test_alike_resources_are_lumped_into_one_without_another_answer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alike_resources_are_lumped_into_one_without_another_answer(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     body, station = FOLDS[kind]
     pause = Parameter("pause", TIME, 0.2)
     resources: dict[str, Resource] = {f"m{k}": station for k in range(8)}
     resources |= {f"h{k}": Permits(2) for k in range(8)} if kind == "held" else {}
     resources |= {f"s{k}": Lock("tas", back_off="constant", base=pause) for k in range(8)}
     others = service("m9", 0.5, name="other", scv=1.0) >> delay(3.0, name="think", scv=1.0)
-    cycle = hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
+    cycle = (
+        hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
+    )
     model = grouped_model({"first": (4, cycle), "rest": (2, others)}, resources=resources)
     assert visits.lumped(model.bodies, model).copies
     lumped = MeanValue(model).points({}).answer(0, shares=kind == "servers")
@@ -287,13 +349,16 @@ def test_alike_resources_are_lumped_into_one_without_another_answer(kind: str, m
     for name, value in plain.values.items():
         assert lumped[name] == pytest.approx(value.value, rel=1e-9), name
     assert lumped.steps == pytest.approx(plain.steps, rel=1e-9)
-    assert lumped.gradient.get("time", {}) == pytest.approx(plain.gradient.get("time", {}), rel=1e-6, abs=1e-12)
+    assert lumped.gradient.get("time", {}) == pytest.approx(
+        plain.gradient.get("time", {}), rel=1e-6, abs=1e-12
+    )
 
 
 def test_what_would_take_hours_is_left_to_simulation() -> None:
     steps = [service("bus", 1.0, name=f"step-{number}") for number in range(2001)]
     long = closed_model(then(*steps), 2, resources={"bus": Station()})
-    assert MeanValue(long).points({}).answer(0).failed == (
-        "mean-value would follow 2001 visits to resources; the limit is 2,000: simulate it, or allow more with --limit "
-        "visits=2100 (limits: in a study, limits= in Python)"
+    assert (
+        MeanValue(long).points({}).answer(0).failed
+        == "mean-value would follow 2001 visits to resources; the limit is 2,000: simulate it, or"
+        " allow more with --limit visits=2100 (limits: in a study, limits= in Python)"
     )

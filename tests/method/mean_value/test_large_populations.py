@@ -1,4 +1,6 @@
-"""Populations that are not gone through one by one: the state that finds itself, beside the recursion."""
+"""Populations that are not gone through one by one: the state that finds itself, beside the
+recursion.
+"""
 
 from __future__ import annotations
 
@@ -51,14 +53,18 @@ def test_a_million_processors_saturate_a_station(tmp_path: Path) -> None:
     assert _time(tmp_path, 1_000_000, "1 s") == pytest.approx(1000.0, rel=1e-6)
 
 
-def test_a_state_that_does_not_settle_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_does_not_settle_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(closed, "MOST_ITERATIONS", 3)
     path = tmp_path / "large.yaml"
     path.write_text(MODEL.replace("PROCESSORS", "20000").replace("THINK", "1 s"))
     with pytest.raises(NoAnswerError) as caught:
         solve(path, method="mean-value")
-    assert str(caught.value) == (
-        "the state of 20,000 processors does not settle within 3 steps; ask for simulation or bounds"
+    assert (
+        str(caught.value)
+        == "the state of 20,000 processors does not settle within 3 steps; ask for simulation or"
+        " bounds"
     )
 
 

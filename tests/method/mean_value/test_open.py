@@ -29,7 +29,9 @@ def test_pollaczek_and_khinchine(scv: float, load: float) -> None:
 
 
 def visits_in_a_row(count: int, load: float, scv: float) -> float:
-    """Follow a customer through a queue of services of mean 1 that it joins again at once: who is ahead returns, others come."""
+    """Follow a customer through a queue of services of mean 1 that it joins again at once: who
+    is ahead returns, others come.
+    """
     rate, waits = load / count, np.zeros(count)
     for _ in range(2000):
         ahead = rate * waits + rate
@@ -41,20 +43,32 @@ def visits_in_a_row(count: int, load: float, scv: float) -> float:
     return float(waits.sum()) + count
 
 
-@pytest.mark.parametrize(("load", "scv", "error"), [(0.6, 0.0, 0.045), (0.85, 1.0, 1e-9), (0.85, 4.0, 0.12)])
-def test_a_visit_that_follows_at_once_finds_no_service_under_way(load: float, scv: float, error: float) -> None:
+@pytest.mark.parametrize(
+    ("load", "scv", "error"), [(0.6, 0.0, 0.045), (0.85, 1.0, 1e-9), (0.85, 4.0, 0.12)]
+)
+def test_a_visit_that_follows_at_once_finds_no_service_under_way(
+    load: float, scv: float, error: float
+) -> None:
     """Without that the time is 40 % too long at scv 4."""
     for count in (2, 4):
         cycle = repeat(count, service("bus", 1.0, scv=scv))
-        assert answered(cycle, load / count)["time"] == pytest.approx(visits_in_a_row(count, load, scv), rel=error)
+        assert answered(cycle, load / count)["time"] == pytest.approx(
+            visits_in_a_row(count, load, scv), rel=error
+        )
 
 
 @pytest.mark.parametrize(("times", "error"), [((0.5, 0.5, 0.5), 1e-9), ((0.5, 1.0, 0.25), 0.05)])
 @pytest.mark.parametrize("scv", [0.25, 1.0, 4.0])
-def test_branches_that_come_together_are_a_batch(times: tuple[float, ...], error: float, scv: float) -> None:
-    """Of the works B of batches, E B^2 / 2 (1 - load) is found there, and a customer ends with all of its own."""
+def test_branches_that_come_together_are_a_batch(
+    times: tuple[float, ...], error: float, scv: float
+) -> None:
+    """Of the works B of batches, E B^2 / 2 (1 - load) is found there, and a customer ends with
+    all of its own.
+    """
     rate, work = 0.4, sum(times)
-    cycle = fork(*(service("bus", each, name=f"part{index}", scv=scv) for index, each in enumerate(times)))
+    cycle = fork(
+        *(service("bus", each, name=f"part{index}", scv=scv) for index, each in enumerate(times))
+    )
     square = work**2 + scv * sum(each**2 for each in times)
     wanted = rate * square / 2 / (1 - rate * work) + work
     assert answered(cycle, rate)["time"] == pytest.approx(wanted, rel=error)
@@ -77,7 +91,10 @@ def test_several_servers_wait_by_erlang(servers: int, discipline: str) -> None:
 
 def test_visits_of_two_kinds_wait_alike_at_a_first_come_station() -> None:
     answer = answered(
-        service("bus", 1.0, scv=1.0) >> delay(1.0, name="gap") >> service("bus", 3.0, name="long", scv=0.0), 0.2
+        service("bus", 1.0, scv=1.0)
+        >> delay(1.0, name="gap")
+        >> service("bus", 3.0, name="long", scv=0.0),
+        0.2,
     )
     left = 0.2 * 1.0 * 1.0 + 0.6 * 3.0 / 2
     assert answer["wait[bus]"] == pytest.approx(left / (1 - 0.8))
@@ -92,7 +109,10 @@ def test_a_lock_is_a_queue_whose_service_is_what_is_done_under_it() -> None:
 
 
 def test_inner_locks_are_solved_first() -> None:
-    answer = answered(hold("outer", hold("inner", delay(0.5, name="a"))) >> hold("inner", delay(0.1, name="b")), 0.5)
+    answer = answered(
+        hold("outer", hold("inner", delay(0.5, name="a"))) >> hold("inner", delay(0.1, name="b")),
+        0.5,
+    )
     inside = 0.05 * 0.1 / 2 / (1 - 0.05)
     assert answer["time"] is not None
     assert answer["time"] > 0.6 + inside
@@ -107,16 +127,20 @@ def test_the_shares_count_the_rate_as_a_time_to_the_power_minus_one() -> None:
 
 def test_forks_of_an_open_population() -> None:
     answer = answered(fork(service("a", 1.0, scv=1.0), service("b", 1.0, scv=1.0)), 0.5)
-    # Flatto and Hahn's queues in parallel, by Nelson and Tantawi: (12 - load) / 8 times the time of one.
+    # Flatto and Hahn's queues in parallel, by Nelson and Tantawi: (12 - load) / 8 times the time of
+    # one.
     assert answer["time"] == pytest.approx((12 - 0.5) / 8 * 2.0, rel=0.05)
 
 
 def test_branches_at_shared_servers_vary_as_exponential_times_do() -> None:
-    # The time at shared servers is as variable as an exponential one, about: two of them take 3/2 of the time of one.
+    # The time at shared servers is as variable as an exponential one, about: two of them take 3/2
+    # of the time of one.
     shared = {"a": Station(1, "ps"), "b": Station(1, "ps")}
     for unit in (1.0, 1e-3):
         cycle = fork(service("a", unit, scv=1.0), service("b", unit, scv=1.0))
-        assert answered(cycle, 0.5 / unit, **shared)["time"] == pytest.approx(1.5 * 2.0 * unit, rel=0.1)
+        assert answered(cycle, 0.5 / unit, **shared)["time"] == pytest.approx(
+            1.5 * 2.0 * unit, rel=0.1
+        )
 
 
 def failed(cycle: Activity, rate: float, **resources: Resource) -> str:
@@ -133,10 +157,12 @@ def test_what_is_saturated_is_named_with_its_load() -> None:
     text = failed(hold("door", held) >> outside, 1.1)
     assert text.startswith("lock door is saturated: 1.1/s arrive, fewer than ")
     assert text.endswith(
-        "(with the mean-value waits while it is held, which may be too long; simulation may have an answer)"
+        "(with the mean-value waits while it is held, which may be too long; simulation may have an"
+        " answer)"
     )
-    assert failed(service("bus", 1.0), 1.0) == (
-        f"station bus is saturated: 1/s arrive, fewer than 1/s can be served (load 1, {words}"
+    assert (
+        failed(service("bus", 1.0), 1.0)
+        == f"station bus is saturated: 1/s arrive, fewer than 1/s can be served (load 1, {words}"
     )
 
 
@@ -149,8 +175,12 @@ def test_one_saturated_point_leaves_the_others_their_answers() -> None:
 
 
 def test_a_lock_is_not_held_longer_than_all_others_can_delay_its_holder() -> None:
-    """Each customer outside the lock delays one holder once, so that the wait of a holder is at most their service."""
-    body = hold("door", service("bus", 0.2, name="in", scv=4.0)) >> service("bus", 0.5, name="out", scv=4.0)
+    """Each customer outside the lock delays one holder once, so that the wait of a holder is at
+    most their service.
+    """
+    body = hold("door", service("bus", 0.2, name="in", scv=4.0)) >> service(
+        "bus", 0.5, name="out", scv=4.0
+    )
     for rate in (0.2, 1.0, 1.3):
         answer = MeanValue(open_model(body, rate)).points({}).answer(0)
         # A holder does no more than its own service and that of one customer outside.
@@ -158,36 +188,52 @@ def test_a_lock_is_not_held_longer_than_all_others_can_delay_its_holder() -> Non
 
 
 def test_what_makes_no_sense_of_a_stream_is_refused() -> None:
-    assert failed(delay(1.0, name="a") >> barrier("meet", parties=2), 0.1) == (
-        "barrier meet needs a fixed population; mean-value has no answer for customers that arrive"
+    assert (
+        failed(delay(1.0, name="a") >> barrier("meet", parties=2), 0.1)
+        == "barrier meet needs a fixed population; mean-value has no answer for customers that"
+        " arrive"
     )
-    assert failed(service("own", 1.0), 0.1) == (
-        "the customers of model use processors, but an open population has none; mean-value needs a station for that"
+    assert (
+        failed(service("own", 1.0), 0.1)
+        == "the customers of model use processors, but an open population has none; mean-value"
+        " needs a station for that"
     )
-    circle = hold("a", hold("b", delay(1.0, name="x"))) >> hold("b", hold("a", delay(1.0, name="y")))
-    assert failed(circle, 0.1) == (
-        "locks a and b are taken in both orders: their holders may wait for each other without end; take them in one order"
+    circle = hold("a", hold("b", delay(1.0, name="x"))) >> hold(
+        "b", hold("a", delay(1.0, name="y"))
+    )
+    assert (
+        failed(circle, 0.1)
+        == "locks a and b are taken in both orders: their holders may wait for each other without"
+        " end; take them in one order"
     )
     # Holders of one more lock cannot deadlock, but their locks have no order all the same.
     guarded = hold("g", hold("a", hold("b", delay(1.0, name="x")))) >> hold(
         "g", hold("b", hold("a", delay(1.0, name="y")))
     )
     for cycle, resources in ((circle, {"a": Permits(2)}), (guarded, {"g": Lock()})):
-        assert failed(cycle, 0.1, **resources) == (
-            "locks a, b are each taken while another of them is held; mean-value solves a lock after those taken inside it, so it "
-            "has no order for these; simulate it"
+        assert (
+            failed(cycle, 0.1, **resources)
+            == "locks a, b are each taken while another of them is held; mean-value solves a lock"
+            " after those taken inside it, so it has no order for these; simulate it"
         )
-    assert failed(delay(1.0, name="a"), 0.0) == (
-        "customers of model arrive 0 times a second; mean-value needs a rate above 0"
+    assert (
+        failed(delay(1.0, name="a"), 0.0)
+        == "customers of model arrive 0 times a second; mean-value needs a rate above 0"
     )
 
 
 def test_the_measured_error_is_told_of_each_point_that_is_approximate() -> None:
-    form = MeanValue(open_model(hold("door", delay(0.5, name="a", scv=1.0)) >> service("bus", 1.0, scv=2.0), 0.2))
+    form = MeanValue(
+        open_model(hold("door", delay(0.5, name="a", scv=1.0)) >> service("bus", 1.0, scv=2.0), 0.2)
+    )
     two = form.points({"population.arrivals": np.array([0.1, 0.4])}).provenance()
     one, many = (form.points({}).provenance(count) for count in (None, 3))
     said = one.errors[0]
     assert "locks" in said
-    assert (one.errors, two.errors, many.errors) == ({0: said}, {0: said, 1: said}, {0: said, 1: said, 2: said})
+    assert (one.errors, two.errors, many.errors) == (
+        {0: said},
+        {0: said, 1: said},
+        {0: said, 1: said, 2: said},
+    )
     plain = MeanValue(open_model(service("bus", 1.0, scv=1.0), 0.2)).points({}).provenance(3)
     assert plain.errors == {}

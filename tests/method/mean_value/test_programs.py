@@ -41,10 +41,11 @@ def test_one_pass_is_a_wave() -> None:
 
 
 def exact_rounds(processors: int, rounds: int, times: tuple[float, float], sharing: bool) -> float:
-    """Give the mean time until all have gone through two exponential stations so often: first steps, none goes back.
+    """Return the mean time until all have gone through two exponential stations so often: first
+    steps, none goes back.
 
-    A state has, for each station, the visits that are still to come of those present: in order, or of any order where
-    they share the server.
+    A state has, for each station, the visits that are still to come of those present: in order, or
+    of any order where they share the server.
     """
 
     @cache
@@ -67,14 +68,19 @@ def exact_rounds(processors: int, rounds: int, times: tuple[float, float], shari
 
 @pytest.mark.parametrize("discipline", ["fcfs", "ps"])
 @pytest.mark.parametrize(
-    ("processors", "rounds", "disk"), [(4, 2, 0.2), (2, 2, 0.2), (4, 4, 0.2), (4, 2, 1.0), (5, 3, 0.01)]
+    ("processors", "rounds", "disk"),
+    [(4, 2, 0.2), (2, 2, 0.2), (4, 4, 0.2), (4, 2, 1.0), (5, 3, 0.01)],
 )
 def test_iterations_of_a_phase_are_a_closed_cycle_with_a_start_and_an_end(
     processors: int, rounds: int, disk: float, discipline: str
 ) -> None:
     cycle = service("bus", 1.0, scv=1.0) >> service("disk", disk, scv=1.0)
     resources = {"bus": Station(1, discipline), "disk": Station(1, discipline)}
-    answer = MeanValue(phased_model((rounds, processors, cycle), resources=resources)).points({}).answer(0)
+    answer = (
+        MeanValue(phased_model((rounds, processors, cycle), resources=resources))
+        .points({})
+        .answer(0)
+    )
     exact = exact_rounds(processors, rounds, (1.0, disk), discipline == "ps")
     assert answer["time"] == pytest.approx(exact, rel=0.02)
     assert math.fsum(answer.account.values()) == pytest.approx(answer["time"])
@@ -84,7 +90,10 @@ def test_iterations_of_a_phase_are_a_closed_cycle_with_a_start_and_an_end(
 @pytest.mark.parametrize("scv", [0.25, 1.0, 4.0])
 def test_the_many_processors_of_a_phase_are_placed_at_quantiles(scv: float) -> None:
     time = RandomTime(np.ones(1), np.full(1, scv))
-    followed, placed = ordered_ends(time, MOST_FOLLOWED)[0], ordered_ends(time, MOST_FOLLOWED + 1)[0]
+    followed, placed = (
+        ordered_ends(time, MOST_FOLLOWED)[0],
+        ordered_ends(time, MOST_FOLLOWED + 1)[0],
+    )
     assert placed[[128, 200, -1]] == pytest.approx(followed[[128, 200, -1]], rel=0.03)
 
 
@@ -98,7 +107,9 @@ def test_many_iterations_tend_to_the_steady_state() -> None:
 
 def test_the_account_of_all_processors_adds_up() -> None:
     work = delay(2.0, name="a", scv=1.0) >> service("bus", 1.0)
-    model = phased_model((5, 6, work), (1, 1, delay(4.0, name="alone")), (2, 3, work >> barrier("meet")))
+    model = phased_model(
+        (5, 6, work), (1, 1, delay(4.0, name="alone")), (2, 3, work >> barrier("meet"))
+    )
     answer = MeanValue(model).points({}).answer(0)
     time = answer["time"]
     assert time is not None
@@ -111,7 +122,9 @@ def test_the_account_of_all_processors_adds_up() -> None:
 
 def test_a_sweep_over_the_processors_of_one_phase() -> None:
     cycle = delay(2.0, name="a", scv=1.0) >> service("bus", 1.0)
-    model = phased_model((2, Parameter("p", value=2.0), cycle), (Parameter("r", value=1.0), 3, delay(1.0, name="b")))
+    model = phased_model(
+        (2, Parameter("p", value=2.0), cycle), (Parameter("r", value=1.0), 3, delay(1.0, name="b"))
+    )
     form = MeanValue(model)
     swept = form.points({"p": np.array([1.0, 2.0, 5.0]), "r": np.array([1.0, 0.0, 2.0])})
     for index, (p, r) in enumerate([(1.0, 1.0), (2.0, 0.0), (5.0, 2.0)]):
@@ -121,32 +134,42 @@ def test_a_sweep_over_the_processors_of_one_phase() -> None:
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
-    model = phased_model((Parameter("r", value=1.0), Parameter("p", value=2.0), delay(1.0, name="a")))
+    model = phased_model(
+        (Parameter("r", value=1.0), Parameter("p", value=2.0), delay(1.0, name="a"))
+    )
     form = MeanValue(model)
     assert (
         form.points({"r": -1.0}).answer(0).failed
         == "the count of phase 1 comes out as -1, which mean-value cannot take"
     )
-    assert form.points({"p": 2.5}).answer(0).failed == (
-        "mean-value counts processors one by one: the processors of phase 1 must be a whole number from 1 to 1,000,000, "
-        "got 2.5"
+    assert (
+        form.points({"p": 2.5}).answer(0).failed
+        == "mean-value counts processors one by one: the processors of phase 1 must be a whole"
+        " number from 1 to 1,000,000, got 2.5"
     )
 
 
-def test_waits_of_supersteps_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_of_supersteps_that_do_not_settle_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     lines = [delay(2.0, name=f"work{k}") >> service("bus", 1.0, name=f"visit{k}") for k in range(3)]
     model = superstep_model((2, lines, delay(0.1, name="meet")))
     assert MeanValue(model).points({}).answer(0).failed is None
     monkeypatch.setattr(programs, "FIXED_POINT_STEPS", 1)
     failed = MeanValue(model).points({}).answer(0).failed
-    assert failed == (
-        "the waits in the supersteps of model do not settle: after 1 steps they still change by 0.1 of the time; simulate it"
+    assert (
+        failed
+        == "the waits in the supersteps of model do not settle: after 1 steps they still change by"
+        " 0.1 of the time; simulate it"
     )
 
 
 @pytest.mark.parametrize("count", [2, 3, 6])
-def test_a_visit_to_another_processor_finds_its_own_service_as_often_as_it_is_busy(count: int) -> None:
-    # U R, little used: each is busy with its own service for 1 s of 1001, and of an exponential service 1 s is left.
+def test_a_visit_to_another_processor_finds_its_own_service_as_often_as_it_is_busy(
+    count: int,
+) -> None:
+    # U R, little used: each is busy with its own service for 1 s of 1001, and of an exponential
+    # service 1 s is left.
     lines = [
         delay(1000.0, name=f"work{k}")
         >> service("own", 1.0, name=f"own{k}", scv=1.0)
@@ -167,9 +190,16 @@ def test_serial_stages_in_a_superstep_take_the_time_of_the_flow_line() -> None:
 
 
 def test_two_processors_of_supersteps_that_only_visit_each_other_never_wait_there() -> None:
-    lines = [delay(2.0, name=f"work{k}") >> service("other", 1.0, name=f"visit{k}", scv=1.0) for k in range(3)]
+    lines = [
+        delay(2.0, name=f"work{k}") >> service("other", 1.0, name=f"visit{k}", scv=1.0)
+        for k in range(3)
+    ]
     meet = delay(0.1, name="meet")
-    two, three = (MeanValue(superstep_model((2, lines[:count], meet))).points({}).answer(0) for count in (2, 3))
-    # A third processor makes a request of the same processor as the visitor with the probability 1 / 2.
+    two, three = (
+        MeanValue(superstep_model((2, lines[:count], meet))).points({}).answer(0)
+        for count in (2, 3)
+    )
+    # A third processor makes a request of the same processor as the visitor with the probability 1
+    # / 2.
     assert [two["time"], two["time"] == three["time"]] == [pytest.approx(2 * 3.1, rel=1e-12), False]
     assert sum(three.account.values()) == pytest.approx(three["time"], rel=1e-12)

@@ -1,4 +1,6 @@
-"""What holds for every model: accounts and shares add up, bounds enclose, derivatives are derivatives."""
+"""What holds for every model: accounts and shares add up, bounds enclose, derivatives are
+derivatives.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,15 @@ from tests.bounds import bounds
 from tests.strategies import models, quick
 
 BUSY = (0.003, 0.03, 0.3)
-"""Factors of the arrival rate at which customers wait; of those that saturate a resource nothing is asked but the words."""
+"""Factors of the arrival rate at which customers wait; of those that saturate a resource nothing
+is asked but the words.
+"""
 
 REFUSALS = (
-    "where not every processor comes to it in turn; mean-value has no answer for that, simulation may",
+    (
+        "where not every processor comes to it in turn; mean-value has no answer for that,"
+        " simulation may"
+    ),
     "needs a fixed population; mean-value has no answer for customers that arrive",
     "but an open population has none; mean-value needs a station for that",
     "the limit is 1); lower the arrivals, or shorten what is asked of it",
@@ -63,7 +70,11 @@ def test_the_account_adds_up_to_the_time_and_lost_processors_to_all(model: Model
         assert min(book.values()) >= 0
     if not isinstance(model.population, OpenPopulation):
         useful = math.fsum(answer.account.get(name, 0.0) for name in model.useful)
-        lost = [value.value or 0.0 for name, value in answer.values.items() if name.startswith("processors_lost")]
+        lost = [
+            value.value or 0.0
+            for name, value in answer.values.items()
+            if name.startswith("processors_lost")
+        ]
         throughput = answer["throughput"]
         assert throughput is not None
         assert math.fsum([*lost, throughput * useful]) == pytest.approx(throughput * time, rel=1e-9)
@@ -91,7 +102,11 @@ def test_the_time_is_within_the_bounds(model: Model) -> None:
 @given(models(depth=2, arrivals=BUSY))
 def test_nobody_is_busy_for_more_than_all_of_the_time(model: Model) -> None:
     answer = answered(model)
-    used = {name: value.value or 0.0 for name, value in answer.values.items() if name.startswith("utilization")}
+    used = {
+        name: value.value or 0.0
+        for name, value in answer.values.items()
+        if name.startswith("utilization")
+    }
     assert {name: use for name, use in used.items() if not -1e-9 <= use <= 1 + 1e-7} == {}
 
 
@@ -135,17 +150,24 @@ def test_the_gradient_is_the_limit_of_small_differences(model: Model) -> None:
 
 
 def _jump(model: Model) -> float:
-    """Give the largest relative change of the time when one parameter changes by a billionth.
+    """Return the largest relative change of the time when one parameter changes by a billionth.
 
-    A count that is not whole is random, and its deviation grows with the root of what it is away from a whole number.
+    A count that is not whole is random, and its deviation grows with the root of what it is away
+    from a whole number.
     """
     form = MeanValue(model)
     nodes = (node for body in model.bodies for node in steps(body))
-    counts = {each.name for each in parameters(*(node.count for node in nodes if isinstance(node, Repeat)))}
+    counts = {
+        each.name
+        for each in parameters(*(node.count for node in nodes if isinstance(node, Repeat)))
+    }
     names = [each for each in form.smooth if each not in counts]
     moved = 1 + 1e-9 * np.eye(len(names), len(names) + 1, 1)  # the first point is the model itself
     times = form.times(
-        {name: (form.tape.parameters[name].value or 0.0) * row for name, row in zip(names, moved, strict=True)}
+        {
+            name: (form.tape.parameters[name].value or 0.0) * row
+            for name, row in zip(names, moved, strict=True)
+        }
     )
     return float(np.abs(times / times[0] - 1).max())
 
@@ -156,7 +178,9 @@ TIED = closed_model(
         3,
         fork(
             hold("lock", service("disk", 0.7, name="a", scv=0.25)),
-            fork(service("disk", 0.8, name="b", scv=0.25), service("disk", 0.5, name="c", scv=0.25)),
+            fork(
+                service("disk", 0.8, name="b", scv=0.25), service("disk", 0.5, name="c", scv=0.25)
+            ),
         ),
     ),
     processors=8,
@@ -168,22 +192,31 @@ TIED = closed_model(
 @given(models(depth=2, arrivals=BUSY))
 @example(TIED)
 def test_the_time_has_no_jumps(model: Model) -> None:
-    assume(not any(isinstance(node, Choice) for body in model.bodies for node in steps(body)))  # p alone adds to no 1
+    assume(
+        not any(isinstance(node, Choice) for body in model.bodies for node in steps(body))
+    )  # p alone adds to no 1
     answered(model)
     assert _jump(model) < 1e-7
 
 
 def test_one_point_and_the_same_point_in_a_sweep() -> None:
     form = MeanValue(SMOOTH)
-    sweep = {"population.processors": np.array([1.0, 4.0, 4.0, 9.0]), "bus": np.array([1.0, 1.0, 2.0, 0.5])}
+    sweep = {
+        "population.processors": np.array([1.0, 4.0, 4.0, 9.0]),
+        "bus": np.array([1.0, 1.0, 2.0, 0.5]),
+    }
     swept = form.points(sweep)
     for index in range(4):
-        alone = form.points({name: float(column[index]) for name, column in sweep.items()}).answer(0)
+        alone = form.points({name: float(column[index]) for name, column in sweep.items()}).answer(
+            0
+        )
         there = swept.answer(index)
         assert {name: value.value for name, value in there.values.items()} == pytest.approx(
             {name: value.value for name, value in alone.values.items()}, rel=1e-9, abs=1e-12
         )
-        assert dict(there.share["time"]) == pytest.approx(dict(alone.share["time"]), rel=1e-6, abs=1e-9)
+        assert dict(there.share["time"]) == pytest.approx(
+            dict(alone.share["time"]), rel=1e-6, abs=1e-9
+        )
     assert swept.columns()["time"].tolist() == pytest.approx(form.times(sweep).tolist())
 
 

@@ -1,4 +1,6 @@
-"""Reader-writer locks by mean value: exact beside Markov chains where it must be, near simulation elsewhere, and refusals."""
+"""Reader-writer locks by mean value: exact beside Markov chains where it must be, near
+simulation elsewhere, and refusals.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,13 @@ from tests.method.test_waits_for_signals import cycles_a_second, readers_and_wri
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 @pytest.mark.parametrize("readers", [1, 2, 10**6])
 @pytest.mark.parametrize(("users", "writers"), [(2, 0.7), (5, 0.3)])
-def test_exponential_times_behind_a_delay_are_exact(users: int, writers: float, order: str, readers: int) -> None:
+def test_exponential_times_behind_a_delay_are_exact(
+    users: int, writers: float, order: str, readers: int
+) -> None:
     answer = solve(readers_and_writers(users, writers, 1.5, order, readers), method="mean-value")
-    assert answer["throughput"] == pytest.approx(cycles_a_second(users, writers, 1.5, order, readers), rel=1e-7)
+    assert answer["throughput"] == pytest.approx(
+        cycles_a_second(users, writers, 1.5, order, readers), rel=1e-7
+    )
     assert answer.account["lock:table"] == pytest.approx(answer["wait[table]"])
     assert ("utilization[table]" in answer.values) == (readers < 10**6)
 
@@ -60,16 +66,19 @@ def test_the_unit_of_time_changes_nothing() -> None:
             (0.7, hold("table", delay(unit / 2, name="read", scv=1), "read")),
             (0.3, hold("table", delay(unit, name="write", scv=0.25), "write")),
         )
-        found = solve(closed_model(cycle, 4, resources={"table": ReaderWriterLock("fair")}), method="mean-value")[
-            "time"
-        ]
+        found = solve(
+            closed_model(cycle, 4, resources={"table": ReaderWriterLock("fair")}),
+            method="mean-value",
+        )["time"]
         assert found is not None
         return found / unit
 
     assert time(1e-9) == pytest.approx(time(1.0), rel=1e-9)
 
 
-def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[float] = []
 
     def left(held: RandomTime, mean: Array, customers: int, between: Array, busy: Array) -> Array:
@@ -79,7 +88,8 @@ def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(m
     monkeypatch.setattr(shared_locks, "_residual_write", left)
     writers, reading = 0.3, 1.5
     values = solve(readers_and_writers(5, writers, reading, "fair"), method="mean-value")
-    # Of requests 1 / 0.3 are for one to write; between two writes of one processor are as many pauses, and the reads.
+    # Of requests 1 / 0.3 are for one to write; between two writes of one processor are as many
+    # pauses, and the reads.
     reads = (1 / writers - 1) * (1 / reading + values["wait[table]"])  # type: ignore[operator]
     assert seen[-1] == pytest.approx(1 / writers + reads, rel=1e-6)
 
@@ -87,12 +97,19 @@ def test_the_pause_between_writes_holds_the_reads_between_them_and_their_waits(m
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
 def test_writers_alone_have_a_lock_and_readers_alone_never_wait(order: str) -> None:
     def time(mode: str) -> float:
-        cycle = delay(4.0, name="think", scv=1) >> hold("table", delay(1.0, name="inside", scv=1), mode)
-        found = solve(closed_model(cycle, 6, resources={"table": ReaderWriterLock(order)}), method="mean-value")["time"]
+        cycle = delay(4.0, name="think", scv=1) >> hold(
+            "table", delay(1.0, name="inside", scv=1), mode
+        )
+        found = solve(
+            closed_model(cycle, 6, resources={"table": ReaderWriterLock(order)}),
+            method="mean-value",
+        )["time"]
         assert found is not None
         return found
 
-    lock = closed_model(delay(4.0, name="think", scv=1) >> hold("lock", delay(1.0, name="inside", scv=1)), 6)
+    lock = closed_model(
+        delay(4.0, name="think", scv=1) >> hold("lock", delay(1.0, name="inside", scv=1)), 6
+    )
     assert time("write") == pytest.approx(solve(lock, method="mean-value")["time"], rel=1e-6)
     assert time("read") == pytest.approx(5.0, rel=1e-6)
 
@@ -110,7 +127,12 @@ def test_the_gradient_is_the_limit_of_small_differences() -> None:
 def test_a_curve_over_processors_rises_and_a_part_under_the_lock_is_no_promise() -> None:
     form = MeanValue(readers_and_writers(4, 0.3, 1.5, "writer-first"))
     assert (np.diff(form.times({"population.processors": np.arange(1.0, 13.0)})) > 0).all()
-    assert form.points({}).answer(0).notes[0].startswith("reader-writer locks table: waits of a Markov chain")
+    assert (
+        form.points({})
+        .answer(0)
+        .notes[0]
+        .startswith("reader-writer locks table: waits of a Markov chain")
+    )
 
 
 @pytest.mark.parametrize("order", READER_WRITER_ORDERS)
@@ -121,7 +143,12 @@ def test_waits_of_more_than_a_chain_counts_are_near_those_of_one_that_counts_all
     """Measured: from -1.2 to 0.9 %."""
     users = 3 * shared_locks.MOST_IN_CHAIN[order] // 2
     queue = Queue("table", (), 10**6, lock=True, order=order)
-    times = np.full(1, users * 0.65 / load), np.full(1, 0.3), RandomTime(np.full(1, 0.5), np.full(1, 0.25)), np.ones(1)
+    times = (
+        np.full(1, users * 0.65 / load),
+        np.full(1, 0.3),
+        RandomTime(np.full(1, 0.5), np.full(1, 0.25)),
+        np.ones(1),
+    )
     near = shared_locks._waits_of_both(queue, users, *times)
     monkeypatch.setitem(shared_locks.MOST_IN_CHAIN, order, users)
     assert near == pytest.approx(shared_locks._waits_of_both(queue, users, *times), rel=0.02)
@@ -146,16 +173,26 @@ REFUSED: list[tuple[Callable[[Activity], Model], str]] = [
 @pytest.mark.parametrize(("made", "why"), REFUSED)
 def test_what_the_chain_is_not_for_is_refused(made: Callable[[Activity], Model], why: str) -> None:
     model = made(THINK >> READ)
-    with pytest.raises(NoAnswerError, match=f"no approximation of waits for table with {why}") as caught:
+    with pytest.raises(
+        NoAnswerError, match=f"no approximation of waits for table with {why}"
+    ) as caught:
         solve(model, method="mean-value")
-    assert str(caught.value).endswith(": a reader-writer lock beside these is simulated, and bounds enclose it")
+    assert str(caught.value).endswith(
+        ": a reader-writer lock beside these is simulated, and bounds enclose it"
+    )
 
 
 def test_mean_value_is_the_default() -> None:
     assert solve(readers_and_writers(2, 0.3, 1.5, "fair")).method == "mean-value"
-    served = closed_model(THINK >> hold("table", service("disk", 1.0, scv=1), "read"), 3, resources=TABLE)
-    (said,) = (note for note in solve(served, method="mean-value").notes if "none is promised" in note)
-    assert said.startswith("a station that readers use under a reader-writer lock: errors of up to ")
+    served = closed_model(
+        THINK >> hold("table", service("disk", 1.0, scv=1), "read"), 3, resources=TABLE
+    )
+    (said,) = (
+        note for note in solve(served, method="mean-value").notes if "none is promised" in note
+    )
+    assert said.startswith(
+        "a station that readers use under a reader-writer lock: errors of up to "
+    )
     assert said.endswith("; simulate, or ask for markov-chain of few processors")
 
 

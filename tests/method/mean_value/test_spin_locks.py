@@ -31,7 +31,9 @@ def seconds(name: str, value: float) -> Parameter:
 
 def door(kind: str, back_off: str = "none", pause: float = 0.0) -> Lock:
     most = seconds("door.most", 8 * pause)
-    return Lock(kind, "bus", seconds("door.access", 1.0), back_off, seconds("door.base", pause), most)
+    return Lock(
+        kind, "bus", seconds("door.access", 1.0), back_off, seconds("door.base", pause), most
+    )
 
 
 def spinning(lock: Lock, processors: int, work: float = 100.0, section: float = 20.0) -> Model:
@@ -58,11 +60,24 @@ def test_one_alone_takes_what_the_closed_form_counts(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "lock", [door("tas"), door("tas", "constant", 10.0), door("ttas"), door("ticket"), door("array"), door("mcs")]
+    "lock",
+    [
+        door("tas"),
+        door("tas", "constant", 10.0),
+        door("ttas"),
+        door("ticket"),
+        door("array"),
+        door("mcs"),
+    ],
 )
 def test_usual_errors_are_below_ten_percent(lock: Lock) -> None:
     off = []
-    for processors, work, section in ((4, 200.0, 20.0), (8, 100.0, 2.0), (16, 200.0, 20.0), (32, 100.0, 2.0)):
+    for processors, work, section in (
+        (4, 200.0, 20.0),
+        (8, 100.0, 2.0),
+        (16, 200.0, 20.0),
+        (32, 100.0, 2.0),
+    ):
         model = spinning(lock, processors, work, section)
         truth = solve(model, None, Simulation(precision=0.02, events=60_000))["time"]
         assert truth is not None
@@ -75,7 +90,8 @@ def test_a_full_lock_goes_round_as_the_laws_say() -> None:
     n, section = 40, 20.0
     for kind, law in (("tas", TEST_AND_SET_HANDOFF), ("ticket", TICKET_HANDOFF)):
         handed = float(law.equation(n - 1, 1.0))
-        # The releasing access of a ticket lock waits for no burst: it is over before the section is, or nearly.
+        # The releasing access of a ticket lock waits for no burst: it is over before the section
+        # is, or nearly.
         floor = n * (section + handed)
         assert floor * 0.97 < time_of(spinning(door(kind), n, work=1.0)) < floor * 1.35
 
@@ -88,7 +104,9 @@ def test_a_full_ticket_lock_is_handed_over_in_simulation_as_its_law_says() -> No
     seen = solve(model, None, Simulation(cycles=20_000))
     assert seen["time"] is not None
     assert seen["utilization[bus]"] is not None
-    assert seen["time"] == pytest.approx(n * (section + TICKET_HANDOFF.equation(n - 1, 1.0)), rel=0.01)
+    assert seen["time"] == pytest.approx(
+        n * (section + TICKET_HANDOFF.equation(n - 1, 1.0)), rel=0.01
+    )
     # A number, a first look and a release, and a look of all who wait whenever the lock is let go.
     assert seen["utilization[bus]"] * seen["time"] == pytest.approx(n * (3 + n - 1), rel=0.001)
 
@@ -112,7 +130,8 @@ def test_each_waiter_costs_but_those_of_a_queue_lock() -> None:
 
 @pytest.mark.parametrize("processors", [8, 20])
 def test_a_crowd_that_keeps_itself_is_found(processors: int) -> None:
-    # Of 20, those who come to a lock that is free most of the time would wait little, if they were not so many already.
+    # Of 20, those who come to a lock that is free most of the time would wait little, if they were
+    # not so many already.
     model = spinning(door("ttas"), processors, 100.0, 2.0)
     truth = solve(model, None, Simulation(precision=0.02, events=200_000))["time"]
     assert time_of(model) == pytest.approx(truth, rel=0.1)
@@ -120,7 +139,10 @@ def test_a_crowd_that_keeps_itself_is_found(processors: int) -> None:
 
 def test_spinners_load_the_station_of_the_word() -> None:
     models = {kind: spinning(door(kind), 16) for kind in ("tas", "mcs")}
-    busy = {kind: MeanValue(model).points({}).answer(0)["utilization[bus]"] for kind, model in models.items()}
+    busy = {
+        kind: MeanValue(model).points({}).answer(0)["utilization[bus]"]
+        for kind, model in models.items()
+    }
     assert busy["tas"] == pytest.approx(1.0, abs=0.02)
     assert busy["mcs"] is not None
     assert busy["mcs"] < 0.2
@@ -130,14 +152,19 @@ def test_spinners_load_the_station_of_the_word() -> None:
 def test_one_who_only_asks_the_bus_is_disturbed_by_those_who_spin(kind: str) -> None:
     spin = hold("door", delay(5.0, name="crit", scv=1.0)) >> delay(5.0, name="rest", scv=1.0)
     model = grouped_model(
-        {"test": (1, service("bus", 1.0, name="ask") >> delay(10.0, name="think", scv=1.0)), "others": (8, spin)},
+        {
+            "test": (1, service("bus", 1.0, name="ask") >> delay(10.0, name="think", scv=1.0)),
+            "others": (8, spin),
+        },
         resources={"door": door(kind)},
     )
     truth = solve(model, None, Simulation(precision=0.02, events=150_000))["time"]
     assert time_of(model) == pytest.approx(truth, rel=0.1)
 
 
-@pytest.mark.parametrize("lock", [*map(door, KINDS), door("tas", "constant", 5.0), door("tas", "exponential", 2.0)])
+@pytest.mark.parametrize(
+    "lock", [*map(door, KINDS), door("tas", "constant", 5.0), door("tas", "exponential", 2.0)]
+)
 def test_accounts_and_shares_add_up_and_derivatives_are_derivatives(lock: Lock) -> None:
     form = MeanValue(spinning(lock, 9))
     answer = form.points({}).answer(0)
@@ -151,15 +178,23 @@ def test_accounts_and_shares_add_up_and_derivatives_are_derivatives(lock: Lock) 
 def test_it_says_that_spinning_is_approximate_and_refuses_it_for_arrivals() -> None:
     notes = MeanValue(spinning(door("tas"), 4)).points({}).answer(0).notes
     assert (
-        "spin locks door: waiting processors load the word's station, and hand-overs follow the laws of Anderson and others"
-        in notes
+        "spin locks door: waiting processors load the word's station, and hand-overs follow the"
+        " laws of Anderson and others" in notes
     )
     assert any(
-        note.startswith("usual error of the time with spin locks under 10 % (from 2 to 64 processors, random times)")
+        note.startswith(
+            "usual error of the time with spin locks under 10 % (from 2 to 64 processors, random"
+            " times)"
+        )
         for note in notes
     )
-    assert MeanValue(open_model(CYCLE, 0.001, resources={"door": door("tas")})).points({}).answer(0).failed == (
-        "an open population sets no limit to how many spin at door; mean-value has no answer, simulation may"
+    assert (
+        MeanValue(open_model(CYCLE, 0.001, resources={"door": door("tas")}))
+        .points({})
+        .answer(0)
+        .failed
+        == "an open population sets no limit to how many spin at door; mean-value has no answer,"
+        " simulation may"
     )
     queue = open_model(CYCLE, 0.001, resources={"door": door("mcs")})
     assert time_of(queue) == pytest.approx(123.0, rel=0.02)
@@ -167,16 +202,19 @@ def test_it_says_that_spinning_is_approximate_and_refuses_it_for_arrivals() -> N
 
 def test_an_access_that_takes_less_than_nothing_is_refused() -> None:
     form = MeanValue(spinning(door("tas"), 4))
-    assert form.points({"door.access": -1.0}).answer(0).failed == (
-        "an access to the word of lock door comes out as -1, which mean-value cannot take"
+    assert (
+        form.points({"door.access": -1.0}).answer(0).failed
+        == "an access to the word of lock door comes out as -1, which mean-value cannot take"
     )
-    assert form.points({"door.base": -1.0}).answer(0).failed == (
-        "the back-off of lock door comes out as -1, which mean-value cannot take"
+    assert (
+        form.points({"door.base": -1.0}).answer(0).failed
+        == "the back-off of lock door comes out as -1, which mean-value cannot take"
     )
 
 
 @pytest.mark.parametrize(
-    ("lock", "promise"), [(door("tas"), 0.1), (door("tas", "constant", 16.0), 0.5), (door("mcs"), 0.1)]
+    ("lock", "promise"),
+    [(door("tas"), 0.1), (door("tas", "constant", 16.0), 0.5), (door("mcs"), 0.1)],
 )
 def test_locks_with_back_off_keep_a_wider_promise(lock: Lock, promise: float) -> None:
     model = spinning(lock, 16, 60.0, 2.0)

@@ -58,7 +58,9 @@ def test_a_constant_pipeline_is_a_flow_line() -> None:
     assert answer.exact
 
 
-def sampled_pipeline(means: list[float], scv: float, items: int, serial_stages: list[bool]) -> float:
+def sampled_pipeline(
+    means: list[float], scv: float, items: int, serial_stages: list[bool]
+) -> float:
     """Follow many drawn pipelines."""
     random = np.random.Generator(np.random.PCG64(1))
     runs = 20_000
@@ -75,7 +77,9 @@ def sampled_pipeline(means: list[float], scv: float, items: int, serial_stages: 
 
 
 @pytest.mark.parametrize("scv", [1.0, 0.25])
-@pytest.mark.parametrize("serial_stages", [[True, True, True], [True, False, True], [False, True, False]])
+@pytest.mark.parametrize(
+    "serial_stages", [[True, True, True], [True, False, True], [False, True, False]]
+)
 def test_random_pipelines_against_samples(scv: float, serial_stages: list[bool]) -> None:
     means = [1.0, 0.8, 1.2]
     stages = [
@@ -95,7 +99,9 @@ def test_constant_items_that_share_servers_all_end_together(items: int) -> None:
 
 def test_long_pipelines_are_extrapolated() -> None:
     form = MeanValue(
-        closed_model(pipeline([serial(delay(1.0, name="a", scv=1.0)), serial(delay(0.4, name="b"))], 500), 1)
+        closed_model(
+            pipeline([serial(delay(1.0, name="a", scv=1.0)), serial(delay(0.4, name="b"))], 500), 1
+        )
     )
     # Of hundreds of items, each takes what the slowest stage takes.
     assert form.times({})[0] == pytest.approx(500.4, rel=0.01)
@@ -110,12 +116,15 @@ def test_a_fractional_number_of_items_is_interpolated() -> None:
 
 
 def test_the_time_of_works_at_several_servers_varies_as_it_should() -> None:
-    # Four works begin at once at two servers: three ends at rate 2, then one at rate 1. Beside a delay of 2.5 the variance counts.
+    # Four works begin at once at two servers: three ends at rate 2, then one at rate 1. Beside a
+    # delay of 2.5 the variance counts.
     t = np.arange(0.0, 40.0, 0.002)
     ends = np.convolve(4 * t**2 * np.exp(-2 * t), np.exp(-t))[: len(t)] * 0.002
     exact = 2.5 + float(np.sum((1 - np.cumsum(ends) * 0.002)[t >= 2.5])) * 0.002
     works = fork(*(service("disk", 1.0, name=f"work-{number}", scv=1.0) for number in range(4)))
-    model = closed_model(fork(works, delay(2.5, name="beside")), 1, resources={"disk": Station(servers=2)})
+    model = closed_model(
+        fork(works, delay(2.5, name="beside")), 1, resources={"disk": Station(servers=2)}
+    )
     assert MeanValue(model).points({}).answer(0)["time"] == pytest.approx(exact, rel=0.05)
 
 
@@ -125,5 +134,7 @@ class Strange(Activity):
 
 def test_a_node_without_a_rule_is_refused_by_name() -> None:
     form = MeanValue(closed_model(Strange() >> service("disk", 1.0), 2))
-    with pytest.raises(ModelError, match="mean value knows no activity of type Strange; name another method"):
+    with pytest.raises(
+        ModelError, match="mean value knows no activity of type Strange; name another method"
+    ):
         form.points({})

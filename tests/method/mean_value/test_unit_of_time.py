@@ -1,4 +1,6 @@
-"""The unit of time changes no answer: every sum of times is one of times, and every variance is one of squares of times."""
+"""The unit of time changes no answer: every sum of times is one of times, and every variance is
+one of squares of times.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ COSTLY = {"reader-writer locks", "reader-writer locks of many"}
 def test_times_in_a_smaller_unit_are_the_same_times(construct: str, scv: float) -> None:
     model = generated(construct, scv, 1)
     units = {name: UNIT**each.dimension.time_power for name, each in model.parameters.items()}
-    given = {name: np.array([1.0, units[name]]) * (each.value or 0.0) for name, each in model.parameters.items()}
+    given = {
+        name: np.array([1.0, units[name]]) * (each.value or 0.0)
+        for name, each in model.parameters.items()
+    }
     points = MeanValue(model).points(given)
     one, other = points.answer(0), points.answer(1)
     found = dict(one.values)
@@ -28,4 +33,6 @@ def test_times_in_a_smaller_unit_are_the_same_times(construct: str, scv: float) 
     for name, value in found.items():
         unit = {"s": UNIT, "1/s": 1 / UNIT}.get(value.unit, 1.0)
         assert other[name] == pytest.approx((value.value or 0.0) * unit, rel=1e-11), name
-    assert other.account == pytest.approx({label: UNIT * each for label, each in one.account.items()}, rel=1e-9)
+    assert other.account == pytest.approx(
+        {label: UNIT * each for label, each in one.account.items()}, rel=1e-9
+    )

@@ -1,4 +1,6 @@
-"""Arrivals in bursts: a Markov-modulated Poisson process, against matrix-geometric solutions, renewal theory and simulation."""
+"""Arrivals in bursts: a Markov-modulated Poisson process, against matrix-geometric solutions,
+renewal theory and simulation.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,18 @@ def queue(quiet: float, burst: float, begins: float, ends: float, rate: float) -
 
 
 def matrix_geometric(quiet: float, burst: float, begins: float, ends: float, rate: float) -> float:
-    """Mean number present at MMPP/M/1, by the minimal solution R of A0 + R A1 + R^2 A2 = 0 (Neuts, 1981)."""
+    """Mean number present at MMPP/M/1, by the minimal solution R of A0 + R A1 + R^2 A2 = 0
+    (Neuts, 1981).
+    """
     a0, a2 = np.diag([quiet, burst]), rate * np.eye(2)
     moves = np.array([[-begins, begins], [ends, -ends]])
     a1, r = moves - a0 - a2, np.zeros((2, 2))
     for _ in range(3_000):
         r = -(a0 + r @ r @ a2) @ np.linalg.inv(a1)
     balance = moves - a0 + r @ a2
-    start = np.linalg.lstsq(np.vstack([balance.T, np.linalg.inv(np.eye(2) - r).sum(axis=1)]), [0, 0, 1], rcond=None)[0]
+    start = np.linalg.lstsq(
+        np.vstack([balance.T, np.linalg.inv(np.eye(2) - r).sum(axis=1)]), [0, 0, 1], rcond=None
+    )[0]
     spread = np.linalg.inv(np.eye(2) - r)
     return float((start @ r @ spread @ spread).sum())
 
@@ -42,16 +48,22 @@ def matrix_geometric(quiet: float, burst: float, begins: float, ends: float, rat
         ((20.0, 150.0, 1 / 9, 1.0, 100.0), 9.506624),
     ],
 )
-def test_one_server_has_the_matrix_geometric_answer(numbers: tuple[float, ...], present: float) -> None:
+def test_one_server_has_the_matrix_geometric_answer(
+    numbers: tuple[float, ...], present: float
+) -> None:
     answer = solve(queue(*numbers))
     assert answer.method == "markov-chain"
     assert answer["queue_length[cpu]"] == pytest.approx(present, abs=1e-6)
     assert answer["queue_length[cpu]"] == pytest.approx(matrix_geometric(*numbers), rel=1e-8)
-    assert answer["utilization[cpu]"] == pytest.approx((answer["throughput[web]"] or 0.0) / numbers[4])
+    assert answer["utilization[cpu]"] == pytest.approx(
+        (answer["throughput[web]"] or 0.0) / numbers[4]
+    )
 
 
 def test_pauses_make_renewals() -> None:
-    """Without arrivals in the other state: GI/M/1, whose queue falls by the root of sigma = E exp(-mu (1 - sigma) A)."""
+    """Without arrivals in the other state: GI/M/1, whose queue falls by the root of sigma = E
+    exp(-mu (1 - sigma) A).
+    """
     arrival, begins, ends, mu = 2.0, 0.3, 0.3, 2.0
     sigma = 0.5
     for _ in range(500):
@@ -86,18 +98,24 @@ def test_times_between_arrivals_have_the_distribution_of_the_process() -> None:
     silent = np.array([[-0.7, 0.2], [1.0, -4.0]])
     after = np.array([0.5 * 1.0, 3.0 * 0.2]) / (0.5 * 1.0 + 3.0 * 0.2)
     for t in (0.2, 1.0, 3.0):
-        assert (drawn > t).mean() == pytest.approx(float((after @ expm(silent * t)).sum()), abs=0.015)
+        assert (drawn > t).mean() == pytest.approx(
+            float((after @ expm(silent * t)).sum()), abs=0.015
+        )
 
 
 def test_a_run_begins_in_a_burst_as_often_as_there_is_one() -> None:
-    """In a burst the first arrival comes within a hundredth of a second, else hardly ever: 0.1 / (0.1 + 0.3) of all runs."""
+    """In a burst the first arrival comes within a hundredth of a second, else hardly ever: 0.1 /
+    (0.1 + 0.3) of all runs.
+    """
     times = BurstyTimes((0.5, 1000.0), (0.1, 0.3))
     first = [next(times.blocks(Stream(1, "web", run), [1])).item() for run in range(1000)]
     assert np.mean(np.array(first) < 0.01) == pytest.approx(0.25, abs=0.04)
 
 
 def test_a_batch_waits_for_itself() -> None:
-    """Batches of 4 at .15 a second: L = rho (1 + E X^2 / E X) / (2 (1 - rho)) of M^X/M/1, 2.5 times that of M/M/1."""
+    """Batches of 4 at .15 a second: L = rho (1 + E X^2 / E X) / (2 (1 - rho)) of M^X/M/1, 2.5
+    times that of M/M/1.
+    """
     model = network({"web": open_class(0.15, batch=4)}, {"cpu": station(service={"web": 1.0})})
     answer = solve(model)
     assert answer["queue_length[cpu]"] == pytest.approx(0.6 * (1 + 4) / (2 * 0.4), rel=1e-8)
@@ -111,11 +129,18 @@ def test_a_batch_waits_for_itself() -> None:
         assert value.low - wide / 2 <= (answer[name] or 0.0) <= value.high + wide / 2
     many = network({"web": open_class(0.1, batch=30)}, {"a": station(service={"web": 0.1})})
     assert solve(many)["queue_length[a]"] == pytest.approx(0.3 * 31 / (2 * 0.7), rel=1e-8)
-    with pytest.raises(NoAnswerError, match="web arrive in batches, which the method exact does not take"):
-        solve(model, method="exact")
-    small = network({"web": open_class(0.15, batch=4)}, {"cpu": station(service={"web": 1.0}, capacity=9)})
     with pytest.raises(
-        NoAnswerError, match="web arrive in batches, which a chain takes only without capacities; ask for simulation"
+        NoAnswerError, match="web arrive in batches, which the method exact does not take"
+    ):
+        solve(model, method="exact")
+    small = network(
+        {"web": open_class(0.15, batch=4)}, {"cpu": station(service={"web": 1.0}, capacity=9)}
+    )
+    with pytest.raises(
+        NoAnswerError,
+        match=(
+            "web arrive in batches, which a chain takes only without capacities; ask for simulation"
+        ),
     ):
         solve(small)
     with pytest.raises(ModelError, match="a batch of arrivals must be at least 1 customer, got 0"):
@@ -123,7 +148,9 @@ def test_a_batch_waits_for_itself() -> None:
 
 
 def test_customers_of_a_batch_go_their_own_ways_and_begin_in_phases() -> None:
-    """Half of each pair come here: batches of one or two, at odds of 2 to 1, at M^X/G/1 (Pollaczek and Khinchin)."""
+    """Half of each pair come here: batches of one or two, at odds of 2 to 1, at M^X/G/1
+    (Pollaczek and Khinchin).
+    """
     stations = {"a": station(service={"web": 1.0}, visits={"web": 0.5}, scv={"web": 2.0})}
     answer = solve(network({"web": open_class(0.2, batch=2)}, stations))
     load, mean, square = 0.2, 4 / 3, 2.0
@@ -133,13 +160,18 @@ def test_customers_of_a_batch_go_their_own_ways_and_begin_in_phases() -> None:
 
 def test_bursts_go_along_routes_and_answers_have_shares() -> None:
     bursty = open_class(0.5, burst_arrivals=1.5, burst_time=2.0, quiet_time=5.0)
-    stations = {"cpu": station(service={"web": 0.4}), "disk": station(service={"web": 0.3}, capacity=4)}
+    stations = {
+        "cpu": station(service={"web": 0.4}),
+        "disk": station(service={"web": 0.3}, capacity=4),
+    }
     ways = [
         route(("web", "cpu"), ("web", "disk"), 0.5),
         route(("web", "cpu"), None, 0.5),
         route(("web", "disk"), None, 1),
     ]
-    routed = network({}, stations, chains={"all": chain(["web"], bursty, ("web", "cpu"))}, routing=ways)
+    routed = network(
+        {}, stations, chains={"all": chain(["web"], bursty, ("web", "cpu"))}, routing=ways
+    )
     answer = solve(routed)
     assert answer["throughput[all]"] == pytest.approx((0.5 * 5 + 1.5 * 2) / 7)
     assert sum(answer.share["response_time[all]"].values()) == pytest.approx(1.0, rel=1e-6)
@@ -157,18 +189,25 @@ def test_a_chain_begins_between_bursts() -> None:
 def test_other_methods_refuse_bursts_by_name(method: str) -> None:
     with pytest.raises(NoAnswerError) as caught:
         solve(queue(0.5, 3.0, 0.2, 1.0, 2.0), method=method)
-    assert str(caught.value) == (
-        f"web arrive in bursts, which the method {method} does not take; ask for markov-chain or simulation"
+    assert (
+        str(caught.value)
+        == f"web arrive in bursts, which the method {method} does not take; ask for markov-chain or"
+        " simulation"
     )
 
 
 def test_bursts_that_say_too_little_are_refused() -> None:
     told: list[dict[str, Any]] = [{"burst_time": 1.0}, {"burst_arrivals": 1.0}]
     for given in told:
-        with pytest.raises(ModelError, match="arrivals in bursts need a burst_time and a quiet_time"):
+        with pytest.raises(
+            ModelError, match="arrivals in bursts need a burst_time and a quiet_time"
+        ):
             open_class(1.0, **given)
     never = queue(0.5, 3.0, 0.2, 1.0, 2.0)
-    with pytest.raises(NoAnswerError, match=r"classes.web.quiet_time must be above 0 s: without bursts leave it out"):
+    with pytest.raises(
+        NoAnswerError,
+        match=r"classes.web.quiet_time must be above 0 s: without bursts leave it out",
+    ):
         solve(never, {"classes.web.quiet_time": 0.0})
     with pytest.raises(NoAnswerError, match="station cpu is saturated"):
         solve(queue(0.5, 9.0, 0.2, 0.3, 2.0))

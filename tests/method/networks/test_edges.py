@@ -1,4 +1,6 @@
-"""The edges that a solver must name: nobody, no work, too much work, numbers out of range; by every method."""
+"""The edges that a solver must name: nobody, no work, too much work, numbers out of range; by
+every method.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ from slipstick.model.network import chain, closed_class, open_class, route, stat
 EXACT = ("exact", "convolution", "markov-chain")
 EVERY = (*EXACT, "schweitzer", "linearizer")
 NO_TIME = "a cycle of j takes no time: all its demands and its think time are 0"
-FULL = "cpu has a capacity, and the bounds do not cover loss or blocking; ask for markov-chain or simulation"
+FULL = (
+    "cpu has a capacity, and the bounds do not cover loss or blocking; ask for markov-chain or"
+    " simulation"
+)
 
 
 def said(model: QueueingNetwork, method: str) -> dict[str, float | None]:
@@ -37,7 +42,9 @@ def test_who_visits_nothing_only_thinks(method: str, size: int) -> None:
 @pytest.mark.parametrize("method", EVERY)
 def test_a_station_of_no_demand_drops_out(method: str) -> None:
     one, none = station(demand={"j": 1.0}), station(demand={"j": 0.0})
-    with_it = said(network({"j": closed_class(3, think_time=1.0)}, {"cpu": one, "idle": none}), method)
+    with_it = said(
+        network({"j": closed_class(3, think_time=1.0)}, {"cpu": one, "idle": none}), method
+    )
     without = said(network({"j": closed_class(3, think_time=1.0)}, {"cpu": one}), method)
     assert {name: with_it[name] for name in without} == pytest.approx(without, rel=1e-9)
     assert with_it["queue_length[idle]"] == 0
@@ -51,7 +58,11 @@ def test_a_service_time_of_zero_where_a_class_never_goes_says_nothing(method: st
     for more in ({}, {"b": 0.0}):
         stations = {"cpu": station(service={"a": 1.0, **more}), "disk": station(service={"b": 0.5})}
         users = {"users": chain(["a", "b"], closed_class(3, think_time=1.0), ("a", "cpu"))}
-        found.append(answered(network({}, stations, chains=users, routing=ways), {}, method, Simulation(seed=1)))
+        found.append(
+            answered(
+                network({}, stations, chains=users, routing=ways), {}, method, Simulation(seed=1)
+            )
+        )
     for without, given in zip(*found, strict=True):
         here = {name: given.values[name] for name in without.values}
         assert {name: (each.value, each.low) for name, each in here.items()} == {
@@ -64,16 +75,23 @@ def test_a_service_time_of_zero_where_a_class_never_goes_says_nothing(method: st
 def test_an_arriving_customer_is_at_least_as_long_as_its_demand_at_full_speed() -> None:
     """A station that is faster with several present serves one in less than its demand."""
     pool = station(rates=[0.5, 4], discipline="ps", demand={"jobs": 1.0, "guests": 1.0})
-    model = network({"jobs": closed_class(1, think_time=1.0), "guests": open_class(1.0)}, {"pool": pool})
+    model = network(
+        {"jobs": closed_class(1, think_time=1.0), "guests": open_class(1.0)}, {"pool": pool}
+    )
     (bounds,) = answered(model, {}, "bounds", Simulation(seed=1))
     for method in EXACT:
         assert said(model, method)["throughput[jobs]"] == pytest.approx(0.5076923, abs=1e-7)
-        assert (said(model, method)["response_time[guests]"] or 0) >= (bounds.values["response_time[guests]"].low or 1)
+        assert (said(model, method)["response_time[guests]"] or 0) >= (
+            bounds.values["response_time[guests]"].low or 1
+        )
 
 
 @pytest.mark.parametrize("method", [*EVERY[:2], "schweitzer", "linearizer", "simulation", "bounds"])
 def test_a_cycle_of_no_time_is_refused(method: str) -> None:
-    assert refused(network({"j": closed_class(3)}, {"cpu": station(demand={"j": 0.0})}), method) == NO_TIME
+    assert (
+        refused(network({"j": closed_class(3)}, {"cpu": station(demand={"j": 0.0})}), method)
+        == NO_TIME
+    )
 
 
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
@@ -94,17 +112,22 @@ def test_a_station_all_but_saturated_has_an_answer() -> None:
 @pytest.mark.parametrize("method", [*EVERY, "simulation", "bounds"])
 @pytest.mark.parametrize("demand", [1e-320, 1e-300, 1e308])
 def test_numbers_whose_products_leave_the_range_are_refused(method: str, demand: float) -> None:
-    model = network({"j": closed_class(4)}, {"cpu": station(demand={"j": demand}), "disk": station(demand={"j": 1.0})})
-    assert refused(model, method) == (
-        f"stations.cpu.demand.j must be 0 or from 1e-150 to 1e+150 in base units, got {demand:g}; beyond that products of "
-        "numbers leave the range of doubles"
+    model = network(
+        {"j": closed_class(4)},
+        {"cpu": station(demand={"j": demand}), "disk": station(demand={"j": 1.0})},
+    )
+    assert (
+        refused(model, method)
+        == "stations.cpu.demand.j must be 0 or from 1e-150 to 1e+150 in base units, got"
+        f" {demand:g}; beyond that products of numbers leave the range of doubles"
     )
 
 
 def test_numbers_near_the_ends_of_the_range_are_not() -> None:
     for demand in (1e-150, 1e150):
         model = network(
-            {"j": closed_class(4)}, {"cpu": station(demand={"j": demand}), "disk": station(demand={"j": demand})}
+            {"j": closed_class(4)},
+            {"cpu": station(demand={"j": demand}), "disk": station(demand={"j": demand})},
         )
         for method in EVERY[:2]:
             assert said(model, method)["throughput[j]"] == pytest.approx(0.8 / demand)
@@ -113,7 +136,10 @@ def test_numbers_near_the_ends_of_the_range_are_not() -> None:
 @pytest.mark.parametrize("stream", [True, False])
 def test_bounds_know_nobody_who_is_lost(stream: bool) -> None:
     members = open_class(1.5) if stream else closed_class(5, think_time=1.0)
-    assert refused(network({"j": members}, {"cpu": station(demand={"j": 1.0}, capacity=2)}), "bounds") == FULL
+    assert (
+        refused(network({"j": members}, {"cpu": station(demand={"j": 1.0}, capacity=2)}), "bounds")
+        == FULL
+    )
 
 
 @pytest.mark.parametrize("method", EXACT)

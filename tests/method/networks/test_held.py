@@ -1,4 +1,6 @@
-"""Blocking after service, from networks: a printed example, other kinds of blocking where they are the same, refusals."""
+"""Blocking after service, from networks: a printed example, other kinds of blocking where they
+are the same, refusals.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,26 @@ from typing import Any
 
 import pytest
 
-from slipstick import QueueingNetwork, chain, closed_class, network, open_class, route, solve, station, transient
+from slipstick import (
+    QueueingNetwork,
+    chain,
+    closed_class,
+    network,
+    open_class,
+    route,
+    solve,
+    station,
+    transient,
+)
 from slipstick.errors import NoAnswerError
 
 AFTER: dict[str, Any] = {"blocking": "after-service"}
 JOBS = {"jobs": 1.0}
 
 
-def ring(first: float, second: float, room: tuple[int, int], size: int, **more: Any) -> QueueingNetwork:
+def ring(
+    first: float, second: float, room: tuple[int, int], size: int, **more: Any
+) -> QueueingNetwork:
     stations = {
         "first": station(service={"jobs": first}, capacity=room[0], **AFTER),
         "second": station(service={"jobs": second}, capacity=room[1], **AFTER),
@@ -33,9 +47,15 @@ def test_a_printed_example() -> None:
 
 def test_routing_says_the_same_as_the_order_written() -> None:
     stations = ring(2.0, 0.9, (7, 5), 10).stations
-    ways = [route(("jobs", "first"), ("jobs", "second"), 1.0), route(("jobs", "second"), ("jobs", "first"), 1.0)]
+    ways = [
+        route(("jobs", "first"), ("jobs", "second"), 1.0),
+        route(("jobs", "second"), ("jobs", "first"), 1.0),
+    ]
     chains = {"all": chain(["jobs"], closed_class(10), ("jobs", "first"))}
-    routed, ordered = solve(network({}, stations, chains=chains, routing=ways)), solve(ring(2.0, 0.9, (7, 5), 10))
+    routed, ordered = (
+        solve(network({}, stations, chains=chains, routing=ways)),
+        solve(ring(2.0, 0.9, (7, 5), 10)),
+    )
     for name in ("throughput[jobs]", "queue_length[jobs,first]", "utilization[second]"):
         assert routed[name] == pytest.approx(ordered[name])
 
@@ -50,12 +70,19 @@ def test_room_for_all_is_no_blocking() -> None:
             )
         ),
     )
-    for name in ("throughput[jobs]", "response_time[jobs]", "queue_length[jobs,second]", "utilization[jobs,first]"):
+    for name in (
+        "throughput[jobs]",
+        "response_time[jobs]",
+        "queue_length[jobs,second]",
+        "utilization[jobs,first]",
+    ):
         assert blocked[name] == pytest.approx(free[name])
 
 
 def test_a_line_holds_up_who_came_in_and_loses_at_the_door() -> None:
-    """No room between two servers of rate 1: at most 2/3 goes through a line that never lacks work."""
+    """No room between two servers of rate 1: at most 2/3 goes through a line that never lacks
+    work.
+    """
     stations = {name: station(service=JOBS, capacity=1, **AFTER) for name in ("first", "second")}
     answer = solve(network({"jobs": open_class(1e5)}, stations))
     assert answer["throughput[jobs]"] == pytest.approx(2 / 3, rel=1e-4)
@@ -75,7 +102,9 @@ HOLDS = station(service=JOBS, capacity=2, **AFTER)
 PAIR = station(service=JOBS, servers=2)
 REFUSED = [
     (
-        network({"jobs": closed_class(3, think_time=1.0)}, {"one": station(service=JOBS), "two": HOLDS}),
+        network(
+            {"jobs": closed_class(3, think_time=1.0)}, {"one": station(service=JOBS), "two": HOLDS}
+        ),
         "blocking after service is for one class that does not think; ask for another blocking",
     ),
     (
@@ -97,7 +126,9 @@ def test_what_it_is_not_for_is_named(model: QueueingNetwork, text: str) -> None:
 
 
 def test_a_chain_too_large_says_that_nothing_else_blocks() -> None:
-    with pytest.raises(NoAnswerError, match="ask for fewer customers or smaller capacities; no other method blocks"):
+    with pytest.raises(
+        NoAnswerError, match="ask for fewer customers or smaller capacities; no other method blocks"
+    ):
         solve(ring(1.0, 1.0, (600_000, 600_000), 600_000))
 
 

@@ -1,4 +1,6 @@
-"""Questions that cost too much are refused before the cost is paid, with the number, the limit and a way out."""
+"""Questions that cost too much are refused before the cost is paid, with the number, the limit
+and a way out.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ def test_of_very_many_servers(members: CustomerClass, method: str | None) -> Non
     asked = network({"j": members}, {"cpu": station(demand={"j": 1.0}, servers=10**9)})
     answers = answered(asked, {}, method)
     refused = (
-        "cpu has 1,000,000,000 servers, and speeds are listed for each; the limit is 1,000,000: make it a delay (discipline "
-        "is), ask for simulation, or allow more with --limit speeds=1e+09 (limits: in a study, limits= in Python)"
+        "cpu has 1,000,000,000 servers, and speeds are listed for each; the limit is 1,000,000:"
+        " make it a delay (discipline is), ask for simulation, or allow more with --limit"
+        " speeds=1e+09 (limits: in a study, limits= in Python)"
     )
     if method in ("bounds", "markov-chain"):
         assert all(each.failed is None for each in answers)
@@ -28,8 +31,10 @@ def test_of_very_many_servers(members: CustomerClass, method: str | None) -> Non
 def test_of_very_many_items() -> None:
     line = pipeline([serial(delay(1.0, name="read")), serial(delay(2.0, name="write"))], items=1e9)
     (answer,) = answered(closed_model(line, name="copy"), {}, "simulation")
-    assert answer.failed == (
-        "a simulation of copy follows 1e+09 branches and items at once, each with the account of 2 steps; the limit is "
-        "25,000,000: give it fewer processors, items or branches, ask for mean-value, or allow more with --limit "
-        "numbers=2.5e+10 (limits: in a study, limits= in Python)"
+    assert (
+        answer.failed
+        == "a simulation of copy follows 1e+09 branches and items at once, each with the account of"
+        " 2 steps; the limit is 25,000,000: give it fewer processors, items or branches, ask for"
+        " mean-value, or allow more with --limit numbers=2.5e+10 (limits: in a study, limits= in"
+        " Python)"
     )

@@ -1,4 +1,6 @@
-"""Markov chains of classes that change: against product form where it holds, and against simulation where not."""
+"""Markov chains of classes that change: against product form where it holds, and against
+simulation where not.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,12 @@ OUT = [*WAYS[:4], route(("a", "disk"), ("a", "cpu"), 1.0), route(("b", "disk"), 
 BESIDE = network(
     {"lone": closed_class(2, think_time=0.3)},
     {
-        "cpu": dataclasses.replace(CPU, service=station(service={"a": 0.01, "b": 0.05, "lone": 0.02}).service),
-        "disk": dataclasses.replace(DISK, service=station(service={"a": 0.07, "b": 0.07, "lone": 0.07}).service),
+        "cpu": dataclasses.replace(
+            CPU, service=station(service={"a": 0.01, "b": 0.05, "lone": 0.02}).service
+        ),
+        "disk": dataclasses.replace(
+            DISK, service=station(service={"a": 0.07, "b": 0.07, "lone": 0.07}).service
+        ),
     },
     chains=BATCH,
     routing=WAYS,
@@ -40,11 +46,18 @@ BESIDE = network(
 IN_FORM = {
     "with think time": network({}, {"cpu": CPU, "disk": DISK}, chains=USERS, routing=WAYS),
     "without": network({}, {"cpu": CPU, "disk": DISK}, chains=BATCH, routing=WAYS),
-    "open": network({}, {"cpu": CPU, "disk": dataclasses.replace(DISK, discipline="ps")}, chains=STREAM, routing=OUT),
+    "open": network(
+        {},
+        {"cpu": CPU, "disk": dataclasses.replace(DISK, discipline="ps")},
+        chains=STREAM,
+        routing=OUT,
+    ),
     "beside a class that stays": BESIDE,
 }
 IN_LINE = station(service={"a": 0.3, "b": 0.9, "w": 0.4})
-BY_RANK = station(service={"a": 0.3, "b": 0.5, "w": 0.4}, discipline="priority", priority={"a": 1, "b": 0, "w": 2})
+BY_RANK = station(
+    service={"a": 0.3, "b": 0.5, "w": 0.4}, discipline="priority", priority={"a": 1, "b": 0, "w": 2}
+)
 BOTH = {
     "users": chain(["a", "b"], closed_class(3, think_time=1.0), ("a", "cpu")),
     "web": chain(["w"], open_class(0.2), ("w", "cpu")),
@@ -71,7 +84,10 @@ def closed(capacity: int | None = None) -> QueueingNetwork:
 WITHOUT = {
     "unequal service in line": closed(),
     "priority": network(
-        {}, {"cpu": BY_RANK, "disk": station(service={"a": 0.7, "b": 0.2})}, chains=BOTH, routing=ROUND
+        {},
+        {"cpu": BY_RANK, "disk": station(service={"a": 0.7, "b": 0.2})},
+        chains=BOTH,
+        routing=ROUND,
     ),
     "a full station": closed(capacity=2),
 }
@@ -99,7 +115,12 @@ def test_where_it_does_not_values_are_those_that_a_simulation_sees(name: str) ->
     seen = solve(WITHOUT[name], method="simulation", simulation=Simulation(seed=2, shares=False))
     checked = 0
     for key, each in seen.values.items():
-        if key in markov and each.low is not None and each.high is not None and "quantile" not in key:
+        if (
+            key in markov
+            and each.low is not None
+            and each.high is not None
+            and "quantile" not in key
+        ):
             # The intervals hold the answer 95 times of 100; three times as wide, always.
             middle, half = (each.low + each.high) / 2, (each.high - each.low) / 2
             assert markov[key] == pytest.approx(middle, abs=3 * half + 1e-9), key
@@ -109,7 +130,9 @@ def test_where_it_does_not_values_are_those_that_a_simulation_sees(name: str) ->
 
 
 def test_who_is_lost_begins_anew_as_the_class_of_the_reference() -> None:
-    """Whoever comes as b to a full disk goes on as a: of those at the processor the part that is b follows."""
+    """Whoever comes as b to a full disk goes on as a: of those at the processor the part that is
+    b follows.
+    """
     answer = numbers(solve(WITHOUT["a full station"], method="markov-chain"))
     assert answer["throughput[b]"] == pytest.approx(0.3 * answer["throughput[a]"], rel=1e-9)
 
@@ -122,16 +145,21 @@ def test_derivatives_travel_through_the_chain() -> None:
     assert slope == pytest.approx((ends[1] - ends[0]) / (2 * step), rel=1e-5)
 
 
-@pytest.mark.parametrize("members", [closed_class(3, think_time=1.0), closed_class(3), open_class(1.0)])
+@pytest.mark.parametrize(
+    "members", [closed_class(3, think_time=1.0), closed_class(3), open_class(1.0)]
+)
 @pytest.mark.parametrize("order", [("disk", "cpu"), ("cpu", "disk")])
 def test_a_visit_that_may_be_left_out_has_its_derivative(
     members: ClosedClass | OpenClass, order: tuple[str, str]
 ) -> None:
-    """One visit is where customers begin to pass a station by, which changes no probability but its slope."""
+    """One visit is where customers begin to pass a station by, which changes no probability but
+    its slope.
+    """
     stations = {name: station(service={"a": 0.3}, visits={"a": 1.0}) for name in order}
     model = network({"a": members}, stations)
     chained, formula = (
-        solve(model, method=method).gradient["response_time[a]"] for method in ("markov-chain", "exact")
+        solve(model, method=method).gradient["response_time[a]"]
+        for method in ("markov-chain", "exact")
     )
     assert {name: chained[name] for name in formula if "think" not in name} == pytest.approx(
         {name: slope for name, slope in formula.items() if "think" not in name}, rel=1e-9
@@ -140,12 +168,16 @@ def test_a_visit_that_may_be_left_out_has_its_derivative(
 
 def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
     many = {"users": chain(["a", "b"], closed_class(40, think_time=1.0), ("a", "cpu"))}
-    model = network({}, {"cpu": CPU, "disk": station(service={"a": 0.7, "b": 0.2})}, chains=many, routing=WAYS)
+    model = network(
+        {}, {"cpu": CPU, "disk": station(service={"a": 0.7, "b": 0.2})}, chains=many, routing=WAYS
+    )
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain", limits={"states": 1000})
-    assert str(caught.value) == (
-        "the chain has more than 1,000 states (as many as were looked for); ask for linearizer, schweitzer or simulation, or "
-        f"for fewer customers or an scv nearer to 1, {way_out('states')}"
+    assert (
+        str(caught.value)
+        == "the chain has more than 1,000 states (as many as were looked for); ask for linearizer,"
+        " schweitzer or simulation, or for fewer customers or an scv nearer to 1,"
+        f" {way_out('states')}"
     )
 
 
@@ -158,11 +190,15 @@ def test_a_chain_that_is_too_large_is_refused_with_its_size() -> None:
 )
 def test_what_to_ask_for_instead_is_what_there_is(blocking: str, words: str) -> None:
     full = station(service={"jobs": 1.0}, capacity=400_000, blocking=blocking)
-    model = network({"jobs": closed_class(400_000)}, {"first": station(service={"jobs": 1.0}), "second": full})
+    model = network(
+        {"jobs": closed_class(400_000)}, {"first": station(service={"jobs": 1.0}), "second": full}
+    )
     with pytest.raises(NoAnswerError) as caught:
         solve(model, method="markov-chain")
-    assert str(caught.value) == (
-        f"the chain has more than 30,000 states (at least 400,000, for as many customers); {words}, {way_out('states')}"
+    assert (
+        str(caught.value)
+        == "the chain has more than 30,000 states (at least 400,000, for as many customers);"
+        f" {words}, {way_out('states')}"
     )
 
 
@@ -171,11 +207,15 @@ class TestBlocking:
 
     def ring(self, blocking: str) -> QueueingNetwork:
         second = station(service={"jobs": 1.0}, capacity=2, blocking=blocking)
-        return network({"jobs": closed_class(3)}, {"first": station(service={"jobs": 1.0}), "second": second})
+        return network(
+            {"jobs": closed_class(3)}, {"first": station(service={"jobs": 1.0}), "second": second}
+        )
 
     @pytest.mark.parametrize("blocking", ["repeat", "before-service"])
     def test_a_ring_of_two_stops_at_its_capacity(self, blocking: str) -> None:
-        """0, 1 or 2 are at the second, up at rate 1 until it is full, down at rate 1: each a third of the time."""
+        """0, 1 or 2 are at the second, up at rate 1 until it is full, down at rate 1: each a
+        third of the time.
+        """
         answer = solve(self.ring(blocking), method="markov-chain")
         assert answer["throughput[jobs]"] == pytest.approx(2 / 3)
         assert [answer[f"probability[second,{n}]"] for n in range(3)] == pytest.approx([1 / 3] * 3)
@@ -184,8 +224,10 @@ class TestBlocking:
     def test_a_simulation_blocks_nobody(self) -> None:
         with pytest.raises(NoAnswerError) as caught:
             solve(self.ring("repeat"), method="simulation")
-        assert str(caught.value) == (
-            "the simulation loses an arrival at second when it is full and does not block; use markov-chain"
+        assert (
+            str(caught.value)
+            == "the simulation loses an arrival at second when it is full and does not block; use"
+            " markov-chain"
         )
 
 
@@ -193,7 +235,9 @@ def test_an_open_station_that_is_not_visited_changes_nothing() -> None:
     alone = {"app": station(service={"requests": 0.04}, servers=6)}
     never = {"web": station(service={"requests": 0.01}, visits={"requests": 0}), **alone}
     times = [
-        solve(network({"requests": open_class(90.0)}, each), method="markov-chain")["response_time[requests]"]
+        solve(network({"requests": open_class(90.0)}, each), method="markov-chain")[
+            "response_time[requests]"
+        ]
         for each in (alone, never)
     ]
     assert times[0] == pytest.approx(times[1], rel=1e-12)

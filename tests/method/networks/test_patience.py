@@ -1,4 +1,6 @@
-"""Customers that abandon queues: Erlang A as a law, as a Markov chain and simulated; time-outs against Barrer's M/M/1+D."""
+"""Customers that abandon queues: Erlang A as a law, as a Markov chain and simulated; time-outs
+against Barrer's M/M/1+D.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_a_chain_has_the_values_of_erlang_a(
     assert answer["abandonment[calls,agents]"] == pytest.approx(share, rel=2e-6)
     assert answer["waiting_time[calls,agents]"] == pytest.approx(patience * share, rel=2e-6)
     assert answer["throughput[calls]"] == pytest.approx(rate * (1 - share), rel=2e-6)
-    assert answer["utilization[agents]"] == pytest.approx(rate * (1 - share) * service / servers, rel=2e-6)
+    assert answer["utilization[agents]"] == pytest.approx(
+        rate * (1 - share) * service / servers, rel=2e-6
+    )
     for law, value in (("abandonment", "abandonment"), ("waiting-time", "waiting_time")):
         given = {"servers": servers, "service": service, "arrivals": rate, "patience": patience}
         told = LAWS[f"mmc-patience-{law}"](**given)
@@ -63,8 +67,12 @@ def test_a_chain_has_the_values_of_erlang_a(
 
 
 def test_a_time_out_has_the_shares_of_barrer() -> None:
-    """M/M/1+D: the work found has density l P0 exp(-(m - l) w) up to T and falls as exp(-m w) behind it."""
-    model = network({"web": open_class(0.8)}, {"cpu": station(service={"web": 1.0}, timeout={"web": 1.0})})
+    """M/M/1+D: the work found has density l P0 exp(-(m - l) w) up to T and falls as exp(-m w)
+    behind it.
+    """
+    model = network(
+        {"web": open_class(0.8)}, {"cpu": station(service={"web": 1.0}, timeout={"web": 1.0})}
+    )
     empty = 1 / (1 + 0.8 * ((1 - exp(-0.2)) / 0.2 + exp(0.8) * exp(-1.0)))
     found = solve(model, method="simulation", simulation=Simulation(seed=3, cycles=10_000))
     share = found.values["abandonment[web,cpu]"]
@@ -72,20 +80,25 @@ def test_a_time_out_has_the_shares_of_barrer() -> None:
     assert share.high is not None
     assert share.low <= 0.8 * empty * exp(-0.2) <= share.high
     with pytest.raises(
-        NoAnswerError, match="the time-out at cpu is constant, which a chain does not take; ask for simulation"
+        NoAnswerError,
+        match="the time-out at cpu is constant, which a chain does not take; ask for simulation",
     ):
         solve(model)
 
 
 def queues() -> list[QueueingNetwork]:
-    """Each order of service that the chain and the simulator take, closed and open classes, and classes of a chain."""
+    """Each order of service that the chain and the simulator take, closed and open classes, and
+    classes of a chain.
+    """
     two: dict[str, Any] = {"a": open_class(0.5), "b": closed_class(2, think_time=1.0)}
     patient: dict[str, Any] = {"service": {"a": 1.0, "b": 0.5}, "patience": {"a": 2.0, "b": 1.0}}
     closed = {"a": closed_class(4, think_time=0.5), "b": closed_class(2, think_time=1.0)}
     switching = network(
         {},
         {
-            "q": station(service={"a": 1.0, "b": 0.5}, patience={"a": 1.0, "b": 2.0}, discipline="random"),
+            "q": station(
+                service={"a": 1.0, "b": 0.5}, patience={"a": 1.0, "b": 2.0}, discipline="random"
+            ),
             "z": station(service={"a": 0.3}),
         },
         chains={"all": chain(["a", "b"], closed_class(5, think_time=0.2), ("a", "q"))},
@@ -99,11 +112,18 @@ def queues() -> list[QueueingNetwork]:
     then = station(service={"a": 0.5}, capacity=3)
     return [
         network(two, {"q": station(**patient, discipline="random"), "p": then}),
-        network(two, {"q": station(**patient, discipline="priority", priority={"a": 1, "b": 0}, capacity=4)}),
+        network(
+            two,
+            {"q": station(**patient, discipline="priority", priority={"a": 1, "b": 0}, capacity=4)},
+        ),
         network(closed, {"q": station(**patient)}),
         network(
             {"a": open_class(0.8)},
-            {"q": station(service={"a": 1.0}, scv={"a": 4.0}, patience={"a": 2.0}, discipline="lcfs")},
+            {
+                "q": station(
+                    service={"a": 1.0}, scv={"a": 4.0}, patience={"a": 2.0}, discipline="lcfs"
+                )
+            },
         ),
         switching,
     ]
@@ -114,7 +134,11 @@ def test_simulation_and_chain_agree(which: int) -> None:
     model = queues()[which]
     exact = solve(model)
     found = solve(model, method="simulation", simulation=Simulation(seed=4, cycles=6_000))
-    names = [name for name, each in exact.values.items() if name in found.values and each.value is not None]
+    names = [
+        name
+        for name, each in exact.values.items()
+        if name in found.values and each.value is not None
+    ]
     kinds = (
         "throughput",
         "response_time",
@@ -133,7 +157,10 @@ def test_simulation_and_chain_agree(which: int) -> None:
 def test_patience_is_differentiated_and_looked_at_on_the_way() -> None:
     model = calls(2, 3.0, 1.0, 2.0)
     slope = solve(model).gradient["response_time[calls]"]["stations.agents.patience.calls"]
-    up, down = (solve(calls(2, 3.0, 1.0, 2.0 + step))["response_time[calls]"] or 0.0 for step in (1e-4, -1e-4))
+    up, down = (
+        solve(calls(2, 3.0, 1.0, 2.0 + step))["response_time[calls]"] or 0.0
+        for step in (1e-4, -1e-4)
+    )
     assert slope == pytest.approx((up - down) / 2e-4, rel=1e-5)
     settled = transient(model, [60.0])["queue_length[agents]"].item()
     assert settled == pytest.approx(solve(model)["queue_length[agents]"], rel=1e-6)
@@ -143,30 +170,45 @@ def test_patience_is_differentiated_and_looked_at_on_the_way() -> None:
     ("given", "message"),
     [
         ({"patience": {"b": 1.0}}, "b has no service at q; leave its patience out"),
-        ({"patience": {"a": 1.0}, "timeout": {"a": 1.0}}, "a has a patience at q, too; give one of them"),
+        (
+            {"patience": {"a": 1.0}, "timeout": {"a": 1.0}},
+            "a has a patience at q, too; give one of them",
+        ),
         (
             {"timeout": {"a": 1.0}, "discipline": "ps"},
             "a station that is ps has no queue that customers abandon before",
         ),
-        ({"patience": {"a": 1.0}, "rates": [1.0]}, "a station with rates has no queue that customers abandon"),
-        ({"patience": {"a": 0.0}}, "the patience of a at q must be above 0 s; with capacity none waits"),
+        (
+            {"patience": {"a": 1.0}, "rates": [1.0]},
+            "a station with rates has no queue that customers abandon",
+        ),
+        (
+            {"patience": {"a": 0.0}},
+            "the patience of a at q must be above 0 s; with capacity none waits",
+        ),
         (
             {"patience": {"a": 1.0}, "capacity": 3, "blocking": "repeat"},
-            "customers that abandon q are not covered where it blocks; leave patience or blocking out",
+            (
+                "customers that abandon q are not covered where it blocks; leave patience or"
+                " blocking out"
+            ),
         ),
     ],
 )
 def test_patience_that_means_nothing_is_refused(given: dict[str, Any], message: str) -> None:
     classes = {"a": open_class(0.5), "b": open_class(0.1)}
     with pytest.raises(SlipstickError, match=message):
-        network(classes, {"q": station(service={"a": 1.0}, **given), "r": station(service={"b": 1.0})})
+        network(
+            classes, {"q": station(service={"a": 1.0}, **given), "r": station(service={"b": 1.0})}
+        )
 
 
 def test_other_methods_say_what_to_ask_for() -> None:
     model = calls(1, 1.0, 1.0, 1.0)
     for method in ("exact", "linearizer"):
         with pytest.raises(
-            NoAnswerError, match=f"abandon the queue of agents, which the method {method} does not take"
+            NoAnswerError,
+            match=f"abandon the queue of agents, which the method {method} does not take",
         ):
             solve(model, method=method)
     with pytest.raises(NoAnswerError, match=r"stations.agents.patience.calls must be above 0 s"):

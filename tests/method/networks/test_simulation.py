@@ -1,7 +1,8 @@
-"""Simulated networks against exact answers, within their intervals, and what the simulation refuses.
+"""Simulated networks against exact answers, within their intervals, and what the simulation
+refuses.
 
-Each value is checked at a level so high that all of them together raise a false alarm in fewer than 1 of 200 choices of
-seeds; the seeds are fixed, so a failure is not chance.
+Each value is checked at a level so high that all of them together raise a false alarm in fewer than
+1 of 200 choices of seeds; the seeds are fixed, so a failure is not chance.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from slipstick import QueueingNetwork, Simulation, chain, closed_class, load, network, open_class, route, solve, station
+from slipstick import (
+    QueueingNetwork,
+    Simulation,
+    chain,
+    closed_class,
+    load,
+    network,
+    open_class,
+    route,
+    solve,
+    station,
+)
 from slipstick.answer import Answer
 from slipstick.errors import NoAnswerError
 from slipstick.method.agreement import agreement
@@ -27,16 +39,24 @@ CYCLES = 60_000 if AVAILABLE else 12_000
 
 
 def seen(model: QueueingNetwork, seed: int = 1, cycles: int = CYCLES) -> Answer:
-    settings = Simulation(seed=seed, level=LEVEL, cycles=cycles, kernel="compiled" if AVAILABLE else "plain")
+    settings = Simulation(
+        seed=seed, level=LEVEL, cycles=cycles, kernel="compiled" if AVAILABLE else "plain"
+    )
     return solve(model, method="simulation", simulation=settings)
 
 
-def outside(found: Answer, truth: Mapping[str, float]) -> dict[str, tuple[float | None, float | None, float]]:
+def outside(
+    found: Answer, truth: Mapping[str, float]
+) -> dict[str, tuple[float | None, float | None, float]]:
     """List the values whose interval does not hold the truth, or says nothing."""
     wrong = {}
     for name, exact in truth.items():
         value = found.values[name]
-        if value.low is None or value.high is None or not value.low - 1e-9 <= exact <= value.high + 1e-9:
+        if (
+            value.low is None
+            or value.high is None
+            or not value.low - 1e-9 <= exact <= value.high + 1e-9
+        ):
             wrong[name] = (value.low, value.high, exact)
     return wrong
 
@@ -54,14 +74,19 @@ def known(answer: Answer) -> dict[str, float]:
 
 def two_kinds(cpu: NetworkStation, think: float = 1.0) -> QueueingNetwork:
     disk = station(service={"a": 1.0, "b": 1.0}, discipline="lcfs-pr", visits={"a": 0.5, "b": 1.5})
-    return network({"a": closed_class(2, think), "b": closed_class(2, think)}, {"cpu": cpu, "disk": disk})
+    return network(
+        {"a": closed_class(2, think), "b": closed_class(2, think)}, {"cpu": cpu, "disk": disk}
+    )
 
 
 WORK = {"a": 1.0, "b": 2.0}
 FIRST_B = {"a": 1, "b": 0}
 PASSING = network(
     {},
-    {"cpu": station(service={"new": 0.2, "old": 0.1}, discipline="ps"), "disk": station(service={"old": 0.3})},
+    {
+        "cpu": station(service={"new": 0.2, "old": 0.1}, discipline="ps"),
+        "disk": station(service={"old": 0.3}),
+    },
     chains={"web": chain(["new", "old"], open_class(1.0), ("new", "cpu"))},
     routing=[
         route(("new", "cpu"), ("old", "disk"), 0.8),
@@ -114,10 +139,14 @@ def test_exact_answers_lie_within_the_intervals(name: str) -> None:
     model, method = MODELS[name]
     found, truth = seen(model), known(solve(model, method=method))
     assert outside(found, truth) == {}
-    assert {each for each in found.values if not each.startswith("response_time_quantile")} <= set(truth)
+    assert {each for each in found.values if not each.startswith("response_time_quantile")} <= set(
+        truth
+    )
 
 
-@pytest.mark.parametrize("name", ["bolch-8-5", "bolch-8-6", "lazowska-mixed", "schwetman-mixed", "bolch-8-4"])
+@pytest.mark.parametrize(
+    "name", ["bolch-8-5", "bolch-8-6", "lazowska-mixed", "schwetman-mixed", "bolch-8-4"]
+)
 def test_of_textbook_networks(name: str) -> None:
     model = load(f"queueing-network/{name}")
     assert isinstance(model, QueueingNetwork)
@@ -127,7 +156,11 @@ def test_of_textbook_networks(name: str) -> None:
 def test_intervals_are_narrow_enough_to_say_something() -> None:
     for model in (CENTRAL, MIXED, SWITCHING):
         for name, each in seen(model).values.items():
-            if name.startswith(("throughput", "response_time[")) and each.value and each.high is not None:
+            if (
+                name.startswith(("throughput", "response_time["))
+                and each.value
+                and each.high is not None
+            ):
                 assert each.high - each.value < 0.12 * each.value, name
 
 
@@ -136,7 +169,9 @@ def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     empty = (1 - load_) / (1 - load_ ** (most + 1))
     lost = empty * load_**most
     present = sum(n * empty * load_**n for n in range(most + 1))
-    one = network({"jobs": open_class(load_)}, {"cpu": station(service={"jobs": 1.0}, capacity=most)})
+    one = network(
+        {"jobs": open_class(load_)}, {"cpu": station(service={"jobs": 1.0}, capacity=most)}
+    )
     truth = {
         "loss_probability[jobs,cpu]": lost,
         "throughput[jobs]": load_ * (1 - lost),
@@ -146,7 +181,8 @@ def test_losses_are_those_of_erlang_and_of_one_server() -> None:
     assert outside(seen(one), truth) == {}
     terms = [3.0**n / math.factorial(n) for n in range(5)]
     lines = network(
-        {"calls": open_class(3.0)}, {"lines": station(service={"calls": 1.0}, servers=4, capacity=4, scv={"calls": 4})}
+        {"calls": open_class(3.0)},
+        {"lines": station(service={"calls": 1.0}, servers=4, capacity=4, scv={"calls": 4})},
     )
     assert outside(seen(lines), {"loss_probability[calls,lines]": terms[-1] / sum(terms)}) == {}
 
@@ -184,14 +220,24 @@ def test_a_chain_with_losses_is_counted_where_its_cycle_ends() -> None:
         ],
     )
     found = seen(model)
-    # One who comes to the bay, at the rate 1/2 of each x at home, is lost if the other is in it: states (x, y, in bay).
+    # One who comes to the bay, at the rate 1/2 of each x at home, is lost if the other is in it:
+    # states (x, y, in bay).
     generator = np.zeros((5, 5))
-    for here, there, rate in [(0, 1, 1.0), (0, 3, 1.0), (1, 2, 0.5), (1, 0, 1.0), (1, 4, 0.5), (2, 1, 2.0)]:
+    for here, there, rate in [
+        (0, 1, 1.0),
+        (0, 3, 1.0),
+        (1, 2, 0.5),
+        (1, 0, 1.0),
+        (1, 4, 0.5),
+        (2, 1, 2.0),
+    ]:
         generator[here, there] += rate
     for here, there, rate in [(3, 4, 0.5), (3, 0, 0.5), (4, 3, 1.0), (4, 1, 0.5)]:
         generator[here, there] += rate
     generator -= np.diag(generator.sum(axis=1))
-    pi = np.linalg.lstsq(np.vstack([generator.T, np.ones(5)]), np.array([0, 0, 0, 0, 0, 1.0]), rcond=None)[0]
+    pi = np.linalg.lstsq(
+        np.vstack([generator.T, np.ones(5)]), np.array([0, 0, 0, 0, 0, 1.0]), rcond=None
+    )[0]
     xs, ys, busy = np.array([2, 1, 0, 1, 0]), np.array([0, 1, 2, 0, 1]), np.array([0, 0, 0, 1, 1])
     comes = 0.5 * float(pi @ xs)
     truth = {
@@ -206,14 +252,24 @@ def test_a_chain_with_losses_is_counted_where_its_cycle_ends() -> None:
 
 def test_a_speed_that_does_not_depend_on_who_is_there_is_a_faster_server() -> None:
     """Pollaczek and Khinchin's formula, of half the service time."""
-    model = network({"jobs": open_class(1.2)}, {"cpu": station(service={"jobs": 1.0}, scv={"jobs": 4}, rates=[2])})
+    model = network(
+        {"jobs": open_class(1.2)},
+        {"cpu": station(service={"jobs": 1.0}, scv={"jobs": 4}, rates=[2])},
+    )
     wait = 1.2 * 0.5**2 * (1 + 4) / 2 / (1 - 0.6)
-    assert outside(seen(model), {"response_time[jobs]": 0.5 + wait, "utilization[jobs,cpu]": 0.6}) == {}
+    assert (
+        outside(seen(model), {"response_time[jobs]": 0.5 + wait, "utilization[jobs,cpu]": 0.6})
+        == {}
+    )
 
 
 def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
     model = network({"jobs": open_class(1.5)}, {"cpu": station(service={"jobs": 1.0}, servers=2)})
-    truth = {name: each for name, each in known(solve(model)).items() if name.startswith("response_time_quantile")}
+    truth = {
+        name: each
+        for name, each in known(solve(model)).items()
+        if name.startswith("response_time_quantile")
+    }
     assert len(truth) == 4
     assert outside(seen(model), truth) == {}
     row = {
@@ -223,10 +279,16 @@ def test_quantiles_are_those_of_several_servers_without_thinking() -> None:
     }
     for members in (open_class(0.8), closed_class(6, think_time=3.0)):
         model = network({"jobs": members}, row)
-        truth = {name: each for name, each in known(solve(model)).items() if name.startswith("response_time_quantile")}
+        truth = {
+            name: each
+            for name, each in known(solve(model)).items()
+            if name.startswith("response_time_quantile")
+        }
         assert len(truth) == 4
         assert outside(seen(model), truth) == {}
-    alone = network({"jobs": closed_class(1, think_time=50.0)}, {"cpu": station(service={"jobs": 1.0})})
+    alone = network(
+        {"jobs": closed_class(1, think_time=50.0)}, {"cpu": station(service={"jobs": 1.0})}
+    )
     assert outside(seen(alone), {"response_time_quantile[jobs,0.9]": math.log(10)}) == {}
 
 
@@ -235,7 +297,9 @@ def test_the_account_adds_up_to_the_cycle() -> None:
     assert list(found.account) == list(solve(CENTRAL).account)
     time = found["response_time[jobs]"]
     assert time is not None
-    assert math.fsum(found.account.values()) - found.account["think"] == pytest.approx(time, rel=1e-12)
+    assert math.fsum(found.account.values()) - found.account["think"] == pytest.approx(
+        time, rel=1e-12
+    )
     assert found.account["think"] == pytest.approx(5.0, rel=0.1)
     assert seen(MIXED, cycles=500).account == {}
 
@@ -246,7 +310,9 @@ def test_parts_add_up_to_the_whole() -> None:
         sum(found[f"residence_time[batch,{name}]"] for name in ("cpu", "disk", "pool")), rel=1e-9
     )
     assert found["waiting_time[batch,disk]"] < found["time_per_visit[batch,disk]"]
-    assert found["time_per_visit[batch,disk]"] * 3 == pytest.approx(found["residence_time[batch,disk]"])
+    assert found["time_per_visit[batch,disk]"] * 3 == pytest.approx(
+        found["residence_time[batch,disk]"]
+    )
     assert found["queue_length[net]"] == pytest.approx(found["queue_length[web,net]"])
     assert "utilization[web,net]" not in found
     assert "waiting_time[batch,pool]" not in found
@@ -268,14 +334,21 @@ def test_a_new_station_does_not_disturb_the_others_numbers() -> None:
     def model(**more: NetworkStation) -> QueueingNetwork:
         return network({"jobs": closed_class(1)}, {"cpu": station(service={"jobs": 1.0}), **more})
 
-    alone, beside = (seen(each, cycles=320) for each in (model(), model(disk=station(service={"jobs": 1.0}))))
-    assert alone["residence_time[jobs,cpu]"] == pytest.approx(beside["residence_time[jobs,cpu]"], rel=1e-9)
+    alone, beside = (
+        seen(each, cycles=320) for each in (model(), model(disk=station(service={"jobs": 1.0})))
+    )
+    assert alone["residence_time[jobs,cpu]"] == pytest.approx(
+        beside["residence_time[jobs,cpu]"], rel=1e-9
+    )
 
 
 def test_constant_times_are_exact() -> None:
     model = network(
         {"jobs": closed_class(3, think_time=0.0)},
-        {"cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0}), "disk": station(demand={"jobs": 1.0}, scv={"jobs": 0})},
+        {
+            "cpu": station(demand={"jobs": 2.0}, scv={"jobs": 0}),
+            "disk": station(demand={"jobs": 1.0}, scv={"jobs": 0}),
+        },
     )
     found = answered(model, {}, "simulation")[0]
     assert found.exact
@@ -287,7 +360,9 @@ def test_only_those_who_come_to_a_station_can_fill_it() -> None:
     model = network(
         {"few": closed_class(2), "many": closed_class(5)},
         {
-            "small": station(service={"few": 1.0, "many": 0.0}, visits={"few": 1.0, "many": 0.0}, capacity=2),
+            "small": station(
+                service={"few": 1.0, "many": 0.0}, visits={"few": 1.0, "many": 0.0}, capacity=2
+            ),
             "large": station(service={"few": 0.0, "many": 0.5}, visits={"few": 0.0, "many": 1.0}),
         },
     )
@@ -308,7 +383,11 @@ def test_of_nobody_nothing_is_seen() -> None:
         {"cpu": station(demand={"jobs": 1.0, "web": 1.0, "batch": 1.0}, discipline="ps")},
     )
     found = seen(half, cycles=500)
-    assert (found["throughput[jobs]"], found["response_time[jobs]"], found["throughput[web]"]) == (0.0, 0.0, 0.0)
+    assert (found["throughput[jobs]"], found["response_time[jobs]"], found["throughput[web]"]) == (
+        0.0,
+        0.0,
+        0.0,
+    )
     assert "response_time[web]" not in found.values
     assert found["utilization[cpu]"] == pytest.approx(1.0)
 
@@ -321,8 +400,8 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
     (
         network({"jobs": open_class(2.0)}, {"cpu": station(service={"jobs": 1.0})}),
         (
-            "station cpu is saturated: arrivals ask it for 2 s of service a second, and it gives less than 1; lower the "
-            "arrivals, shorten the demand, or add servers"
+            "station cpu is saturated: arrivals ask it for 2 s of service a second, and it gives"
+            " less than 1; lower the arrivals, shorten the demand, or add servers"
         ),
     ),
     (
@@ -330,29 +409,35 @@ REFUSED: list[tuple[QueueingNetwork, str]] = [
         "a cycle of jobs takes no time: all its demands and its think time are 0",
     ),
     (
-        network({"jobs": closed_class(50_000)}, {"cpu": station(service={"jobs": 1.0}, discipline="ps")}),
+        network(
+            {"jobs": closed_class(50_000)}, {"cpu": station(service={"jobs": 1.0}, discipline="ps")}
+        ),
         (
-            "a simulation follows each customer, and jobs has 50,000, so 2.5e+09 pairs share servers; the limit is "
-            "2,000,000,000: ask for an approximate method, or allow more with --limit shares=2.6e+09 (limits: in a study, "
-            "limits= in Python)"
+            "a simulation follows each customer, and jobs has 50,000, so 2.5e+09 pairs share"
+            " servers; the limit is 2,000,000,000: ask for an approximate method, or allow more"
+            " with --limit shares=2.6e+09 (limits: in a study, limits= in Python)"
         ),
     ),
     (
         network({"jobs": closed_class(2_000_000)}, {"cpu": station(service={"jobs": 1.0})}),
         (
-            "a simulation follows each customer, and jobs has 2,000,000; the limit is 1,000,000: ask for an approximate "
-            "method, or allow more with --limit customers=2.1e+06 (limits: in a study, limits= in Python)"
+            "a simulation follows each customer, and jobs has 2,000,000; the limit is 1,000,000:"
+            " ask for an approximate method, or allow more with --limit customers=2.1e+06 (limits:"
+            " in a study, limits= in Python)"
         ),
     ),
     (
         LOOP,
         (
-            "a cycle of jobs may begin at cpu, which may be full: a lost customer would come back at the same instant; give "
-            "jobs a think time, or cpu more capacity"
+            "a cycle of jobs may begin at cpu, which may be full: a lost customer would come back"
+            " at the same instant; give jobs a think time, or cpu more capacity"
         ),
     ),
     (
-        network({"jobs": closed_class(2)}, {"cpu": station(service={"jobs": 1.0}, discipline="lcfs-pr", rates=[1, 2])}),
+        network(
+            {"jobs": closed_class(2)},
+            {"cpu": station(service={"jobs": 1.0}, discipline="lcfs-pr", rates=[1, 2])},
+        ),
         "station cpu: rates are simulated of one server that is fcfs or ps, got 1 that are lcfs-pr",
     ),
     (
@@ -380,10 +465,15 @@ def test_points_of_a_sweep_are_what_they_are_alone() -> None:
     points = form.points({"classes.jobs.population": np.array([1.0, 20.0, 2.5])})
     columns = points.columns()
     assert points.answer(1) == solve(CENTRAL, method="simulation", simulation=settings)
-    assert columns["low[response_time[jobs]]"][1] == points.answer(1).values["response_time[jobs]"].low
+    assert (
+        columns["low[response_time[jobs]]"][1] == points.answer(1).values["response_time[jobs]"].low
+    )
     assert columns["response_time[jobs]"][0] < columns["response_time[jobs]"][1]
     assert np.isnan(columns["response_time[jobs]"][2])
-    assert points.answer(2).failed == ("classes.jobs.population must be a whole number that is not negative, got 2.5")
+    assert (
+        points.answer(2).failed
+        == "classes.jobs.population must be a whole number that is not negative, got 2.5"
+    )
 
 
 def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
@@ -392,7 +482,10 @@ def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
     settings = Simulation(seed=2, cycles=20_000, shares=2)
     found, exact = solve(small, method="simulation", simulation=settings), solve(small)
     wanted = exact.share["response_time[jobs]"]
-    assert list(found.share["response_time[jobs]"]) == sorted(wanted, key=lambda name: -abs(wanted[name]))[:2]
+    assert (
+        list(found.share["response_time[jobs]"])
+        == sorted(wanted, key=lambda name: -abs(wanted[name]))[:2]
+    )
     for name, each in found.share["response_time[jobs]"].items():
         assert each == pytest.approx(wanted[name], rel=0.05)
         assert found.gradient["response_time[jobs]"][name] == pytest.approx(
@@ -400,19 +493,24 @@ def test_shares_come_from_differences_and_are_those_of_mean_values() -> None:
         )
     assert found.notes[-1].startswith("shares of the largest 2 by differences of 2 %")
     nobody = network(
-        {"web": open_class(0.0), "jobs": closed_class(1)}, {"cpu": station(demand={"web": 1.0, "jobs": 1.0})}
+        {"web": open_class(0.0), "jobs": closed_class(1)},
+        {"cpu": station(demand={"web": 1.0, "jobs": 1.0})},
     )
     assert solve(nobody, method="simulation", simulation=settings).share == {}
 
 
 def test_simulation_is_held_against_exact_methods_by_response_time() -> None:
-    answers = [each for name in ("exact", "simulation", "bounds") for each in answered(CENTRAL, {}, name)]
+    answers = [
+        each for name in ("exact", "simulation", "bounds") for each in answered(CENTRAL, {}, name)
+    ]
     found = agreement("central", answers)
     assert found.findings == ()
     assert found.verdicts[0].startswith("exact is ")
 
 
-def test_a_queue_that_grows_while_no_cycle_ends_is_followed_half_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_that_grows_while_no_cycle_ends_is_followed_half_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("slipstick.sim.run._PATIENCE", 80_000)
     cpu = station(service={"web": 0.25, "batch": 2.5e8})
     blocked = network({"web": open_class(1.0), "batch": closed_class(3)}, {"cpu": cpu})

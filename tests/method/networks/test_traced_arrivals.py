@@ -1,4 +1,6 @@
-"""Arrivals at the times of a trace: against Lindley's recursion, from files of several forms, and from damaged ones."""
+"""Arrivals at the times of a trace: against Lindley's recursion, from files of several forms,
+and from damaged ones.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +61,16 @@ def test_waits_are_those_of_lindley(tmp_path: Path) -> None:
     found = solve(path, method="simulation", simulation=settings)
     value = found.values["waiting_time[web,cpu]"]
     assert value.value == pytest.approx(lindley(GAPS * 8e-3, 8e-3, 5), rel=0.05)
-    assert any("as the 400 times between arrivals of their trace say" in note for note in found.notes)
+    assert any(
+        "as the 400 times between arrivals of their trace say" in note for note in found.notes
+    )
     gaps = network(
         {"web": open_class(1 / (GAPS.mean() * 8e-3), trace=GAPS.tolist())},
         {"cpu": station(service={"web": 8e-3}, scv={"web": 0})},
     )
-    same = solve(gaps, method="simulation", simulation=settings).values["waiting_time[web,cpu]"].value
+    same = (
+        solve(gaps, method="simulation", simulation=settings).values["waiting_time[web,cpu]"].value
+    )
     assert same == pytest.approx(value.value, rel=1e-9)
 
 
@@ -90,9 +96,9 @@ def test_files_of_several_forms_say_the_same(tmp_path: Path, table: str, keys: s
     assert trace(path) == pytest.approx((0.75, 1.5, 0.75))
     again.write_text(dump(model))
     assert trace(again) == trace(path)
-    assert solve(model, method="simulation", simulation=Simulation(cycles=200))["throughput[web]"] == pytest.approx(
-        0.75, rel=0.1
-    )
+    assert solve(model, method="simulation", simulation=Simulation(cycles=200))[
+        "throughput[web]"
+    ] == pytest.approx(0.75, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -100,19 +106,35 @@ def test_files_of_several_forms_say_the_same(tmp_path: Path, table: str, keys: s
     [
         ("0\n1\n", "", "does not say the unit of its times; give unit, such as ms"),
         ("0\n1\n", ", unit: kg", "kg"),
-        ("0\n2\n1\n", ", unit: s", "line 3: the time is before that of the arrival above; sort the file"),
+        (
+            "0\n2\n1\n",
+            ", unit: s",
+            "line 3: the time is before that of the arrival above; sort the file",
+        ),
         (
             "0\n-2\n",
             ", unit: s, of: gaps",
             "line 2: a gap is negative; sort the file, or say whether it has times or gaps as of",
         ),
         ("time,size\n1,2\n", ", unit: s", "has the columns 'time', 'size'; name one as column"),
-        ("time,size\n1,2\n2,3\n", ", unit: s, column: tme", "there is no column 'tme'; did you mean 'time'?"),
-        ("1,2\n2,3\n", ", unit: s", "has several columns and no line of names; keep the one of the times"),
+        (
+            "time,size\n1,2\n2,3\n",
+            ", unit: s, column: tme",
+            "there is no column 'tme'; did you mean 'time'?",
+        ),
+        (
+            "1,2\n2,3\n",
+            ", unit: s",
+            "has several columns and no line of names; keep the one of the times",
+        ),
         ("time\n1\nlater\n", ", unit: s", "line 3: a number is wanted, got 'later'"),
         ("1\n1\n", ", unit: s", "needs arrivals at two different times at least"),
         ("\n", ", unit: s", "has no lines with numbers"),
-        ("0\n1\n" * 50_001, ", unit: s", "has 100,002 arrivals; the limit is 100,000: keep a part of them, or"),
+        (
+            "0\n1\n" * 50_001,
+            ", unit: s",
+            "has 100,002 arrivals; the limit is 100,000: keep a part of them, or",
+        ),
     ],
 )
 def test_what_is_no_trace_is_named(tmp_path: Path, table: str, keys: str, message: str) -> None:
@@ -167,17 +189,28 @@ def test_200_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_other_methods_and_other_bursts_are_refused(tmp_path: Path) -> None:
-    model = network({"web": open_class(1.0, trace=[1.0, 3.0])}, {"cpu": station(service={"web": 0.5})})
+    model = network(
+        {"web": open_class(1.0, trace=[1.0, 3.0])}, {"cpu": station(service={"web": 0.5})}
+    )
     for method in ("best", "markov-chain", "exact"):
-        with pytest.raises(NoAnswerError, match=r"web arrive at the times of a trace, which .*; ask for simulation"):
+        with pytest.raises(
+            NoAnswerError, match=r"web arrive at the times of a trace, which .*; ask for simulation"
+        ):
             solve(model, method=method)
     with pytest.raises(
-        ModelError, match="a trace says when customers arrive, so that there are no bursts and batches beside it"
+        ModelError,
+        match=(
+            "a trace says when customers arrive, so that there are no bursts and batches beside it"
+        ),
     ):
         open_class(1.0, trace=[1.0], batch=2)
     for gaps in ([0.0], [-1.0, 2.0], [float("nan")]):
         with pytest.raises(
-            ModelError, match="the times between the arrivals of a trace must be finite, not negative, and not all 0"
+            ModelError,
+            match=(
+                "the times between the arrivals of a trace must be finite, not negative, and not"
+                " all 0"
+            ),
         ):
             open_class(1.0, trace=gaps)
 

@@ -26,7 +26,10 @@ from slipstick.method.methods import answered
 DOOR = network({"guests": open_class(1.0)}, {"door": station(service={"guests": 2.0}, capacity=1)})
 PAIR = network(
     {"jobs": closed_class(3, think_time=1.0)},
-    {"cpu": station(service={"jobs": 0.5}), "disk": station(service={"jobs": 0.2}, visits={"jobs": 2.0})},
+    {
+        "cpu": station(service={"jobs": 0.5}),
+        "disk": station(service={"jobs": 0.2}, visits={"jobs": 2.0}),
+    },
 )
 SWITCHING = network(
     {},
@@ -40,7 +43,9 @@ def test_one_place_fills_exponentially() -> None:
     """Up at rate 1, down at 1/2: P(full) = (1 - exp(-1.5 t)) 2/3."""
     times = [0.0, 0.3, 2.0, 0.3]
     found = transient(DOOR, times)
-    assert found["probability[door,1]"] == pytest.approx([2 / 3 * (1 - math.exp(-1.5 * t)) for t in times])
+    assert found["probability[door,1]"] == pytest.approx(
+        [2 / 3 * (1 - math.exp(-1.5 * t)) for t in times]
+    )
     assert found["queue_length[guests,door]"] == pytest.approx(found["probability[door,1]"])
 
 
@@ -74,7 +79,9 @@ def test_the_first_time_that_so_many_are_there_is_that_of_births_and_deaths() ->
 
 def test_beside_simulated_values_an_exact_one_has_an_interval_of_one_point() -> None:
     for method, ends in (("simulation", (1.0, 1.0)), ("markov-chain", (None, None))):
-        (answer,) = answered(DOOR, {}, method, Simulation(cycles=100), values=["time_until[door,1]"])
+        (answer,) = answered(
+            DOOR, {}, method, Simulation(cycles=100), values=["time_until[door,1]"]
+        )
         assert answer["time_until[door,1]"] == pytest.approx(1.0)
         assert answer.values["time_until[door,1]"].ends == pytest.approx(ends)
 
@@ -88,9 +95,21 @@ def test_nobody_waits_for_what_never_comes() -> None:
 @pytest.mark.parametrize(
     ("ask", "kind", "text"),
     [
-        (lambda: time_until(PAIR, "dsik", 1), UnknownNameError, "there is no station 'dsik'; did you mean 'disk'?"),
-        (lambda: transient(PAIR, [1.0], {"x": 1.0}), ModelError, "network has no parameter 'x' to look at on its way"),
-        (lambda: transient(PAIR, [-1.0]), ModelError, r"times must be finite and at least 0 s, got [-1.0]"),
+        (
+            lambda: time_until(PAIR, "dsik", 1),
+            UnknownNameError,
+            "there is no station 'dsik'; did you mean 'disk'?",
+        ),
+        (
+            lambda: transient(PAIR, [1.0], {"x": 1.0}),
+            ModelError,
+            "network has no parameter 'x' to look at on its way",
+        ),
+        (
+            lambda: transient(PAIR, [-1.0]),
+            ModelError,
+            r"times must be finite and at least 0 s, got [-1.0]",
+        ),
         (
             lambda: transient(DOOR, [1.0], {"classes.guests.arrivals": math.nan}),
             NoAnswerError,
@@ -100,9 +119,10 @@ def test_nobody_waits_for_what_never_comes() -> None:
             lambda: transient(PAIR, [1.0], limit=3),
             NoAnswerError,
             (
-                "the chain has more than 3 states (at least 3, for as many customers); ask for linearizer, schweitzer or "
-                "simulation, or for fewer customers or an scv nearer to 1, or allow more with --limit states=NUMBER (limits: in "
-                "a study, limits= in Python)"
+                "the chain has more than 3 states (at least 3, for as many customers); ask for"
+                " linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to"
+                " 1, or allow more with --limit states=NUMBER (limits: in a study, limits= in"
+                " Python)"
             ),
         ),
     ],
@@ -115,4 +135,6 @@ def test_what_cannot_be_asked_is_named(ask: object, kind: type[Exception], text:
 
 def test_times_come_back_in_the_order_asked() -> None:
     one, other = transient(PAIR, [2.0, 0.5]), transient(PAIR, [0.5, 2.0])
-    np.testing.assert_allclose(one["queue_length[cpu]"], other["queue_length[cpu]"][::-1], rtol=1e-9)
+    np.testing.assert_allclose(
+        one["queue_length[cpu]"], other["queue_length[cpu]"][::-1], rtol=1e-9
+    )

@@ -1,4 +1,6 @@
-"""Isoefficiency beside the published orders, and beside putting the size it gives back into the efficiency."""
+"""Isoefficiency beside the published orders, and beside putting the size it gives back into the
+efficiency.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,20 @@ FFT_MESH = run(FFT_WORK / N + START * log2(N) + WORD * n / sympy.sqrt(N), FFT_WO
 CUBE = STEP * n**3
 CANNON = run(CUBE / N + 2 * sympy.sqrt(N) * START + 2 * WORD * n**2 / sympy.sqrt(N), CUBE)
 SIMPLE = run(CUBE / N + START * log2(N) + 2 * WORD * n**2 / sympy.sqrt(N), CUBE)
-GUPTA_KUMAR = run(CUBE / N + third(5) * START * log2(N) + third(5) * WORD * n**2 * log2(N) / N ** third(2), CUBE)
+GUPTA_KUMAR = run(
+    CUBE / N + third(5) * START * log2(N) + third(5) * WORD * n**2 * log2(N) / N ** third(2), CUBE
+)
 
-# Grama, Gupta and Kumar, IEEE Parallel & Distributed Technology 1(3), 1993 (sums, FFT); Gupta and Kumar, ICPP 1993
-# (matrix multiplication: simple and Cannon's on hypercube and mesh, and their own on the hypercube).
+# Grama, Gupta and Kumar, IEEE Parallel & Distributed Technology 1(3), 1993 (sums, FFT); Gupta and
+# Kumar, ICPP 1993 (matrix multiplication: simple and Cannon's on hypercube and mesh, and their own
+# on the hypercube).
 ORDERS = {
     "adding numbers": (SUMS, N * sympy.log(N)),
     "FFT on a hypercube, wide": (FFT_HYPERCUBE, N**2 * sympy.log(N)),
-    "FFT on a mesh": (FFT_MESH, sympy.sqrt(N) * sympy.exp(2 * sympy.log(2).evalf(4) * sympy.sqrt(N))),
+    "FFT on a mesh": (
+        FFT_MESH,
+        sympy.sqrt(N) * sympy.exp(2 * sympy.log(2).evalf(4) * sympy.sqrt(N)),
+    ),
     "Cannon": (CANNON, N ** sympy.Rational(3, 2)),
     "simple, on a hypercube": (SIMPLE, N ** sympy.Rational(3, 2)),
     "Gupta and Kumar": (GUPTA_KUMAR, N * sympy.log(N) ** 3),
@@ -85,17 +93,26 @@ def test_adding_numbers_gives_the_papers_sizes() -> None:
     found = isoefficiency(SUMS, 0.8)
     assert found.work(np.array([4.0, 8.0, 16.0])) == pytest.approx([64.0, 192.0, 512.0])
     overhead = float(SUMS.overhead.subs(N, 16).evalf())
-    assert ISOEFFICIENCY_WORK(efficiency=0.8, overhead=overhead, operation=1.0) == pytest.approx(512.0)
+    assert ISOEFFICIENCY_WORK(efficiency=0.8, overhead=overhead, operation=1.0) == pytest.approx(
+        512.0
+    )
 
 
 @pytest.mark.parametrize(
     "sample",
-    [SUMS, run(n**2 / N + START * n / sympy.sqrt(N) + START, n**2), run(n**3 / N + WORD * n**2 * log2(N) / N, n**3)],
+    [
+        SUMS,
+        run(n**2 / N + START * n / sympy.sqrt(N) + START, n**2),
+        run(n**3 / N + WORD * n**2 * log2(N) / N, n**3),
+    ],
 )
 def test_an_exact_solution_is_what_root_finding_finds(sample: Run) -> None:
     found = isoefficiency(sample, 0.6)
     assert found.exact is not None
-    exact = [float(found.exact.subs({**TIMES, ratio(found): found.ratio, N: count}).evalf()) for count in FEW]
+    exact = [
+        float(found.exact.subs({**TIMES, ratio(found): found.ratio, N: count}).evalf())
+        for count in FEW
+    ]
     assert found.work(FEW) == pytest.approx(exact, rel=1e-9)
 
 
@@ -112,14 +129,22 @@ def test_each_needs_work_is_what_that_term_alone_asks_for() -> None:
     for need in isoefficiency(CANNON, 0.5).needs:
         alone = isoefficiency(Run(CUBE / N + need.term.expression / N, CUBE, n, N, TIMES), 0.5)
         said = [
-            float(need.work.subs({**TIMES, sympy.Symbol("efficiency_ratio", positive=True): 1.0, N: p})) for p in FEW
+            float(
+                need.work.subs(
+                    {**TIMES, sympy.Symbol("efficiency_ratio", positive=True): 1.0, N: p}
+                )
+            )
+            for p in FEW
         ]
         assert alone.work(FEW) == pytest.approx(said, rel=1e-9)
 
 
 @pytest.mark.parametrize(("logs", "within"), [(1, 0.3), (2, 0.6)])
-def test_a_term_with_another_logarithm_than_the_work_has_its_leading_part(logs: int, within: float) -> None:
-    # n log^k n = K n^(1/2) N: the exact size against the leading part, whose ratio tends to 1 as the logarithm of N does.
+def test_a_term_with_another_logarithm_than_the_work_has_its_leading_part(
+    logs: int, within: float
+) -> None:
+    # n log^k n = K n^(1/2) N: the exact size against the leading part, whose ratio tends to 1 as
+    # the logarithm of N does.
     work = STEP * n * log2(n) ** logs
     found = isoefficiency(run(work / N + WORD * sympy.sqrt(n), work), 0.5)
     (need,) = found.needs
@@ -146,8 +171,9 @@ def test_what_grows_as_fast_as_the_work_is_said_not_to_scale() -> None:
     assert found.exact is None
     assert found.dominant_terms == ()
     # Amdahl: E = 1 / (1 + 0.01 N) for any size.
-    assert found.limit == (
-        "N*n*t_c/100 grows with n as fast as the work, so a larger size cannot pay for it: "
+    assert (
+        found.limit
+        == "N*n*t_c/100 grows with n as fast as the work, so a larger size cannot pay for it: "
         "no size reaches 0.5 on more than 100"
     )
     assert np.isnan(found.size(FEW)).all()
@@ -156,8 +182,10 @@ def test_what_grows_as_fast_as_the_work_is_said_not_to_scale() -> None:
 def test_a_constant_share_bounds_the_efficiency() -> None:
     sample = run(STEP * n / N + STEP * n / N / 4 + START, STEP * n)
     assert isoefficiency(sample, 0.7).order == N
-    assert isoefficiency(sample, 0.9).limit == (
-        "n*t_c/4 grows with n as fast as the work, and so bounds the efficiency whatever the size: it stays under 0.8"
+    assert (
+        isoefficiency(sample, 0.9).limit
+        == "n*t_c/4 grows with n as fast as the work, and so bounds the efficiency whatever the"
+        " size: it stays under 0.8"
     )
     assert np.isfinite(isoefficiency(sample, 0.7).size(FEW)).all()
     assert np.isnan(isoefficiency(sample, 0.9).size(FEW)).all()
@@ -165,7 +193,9 @@ def test_a_constant_share_bounds_the_efficiency() -> None:
 
 def test_what_grows_faster_than_the_work_is_said_so() -> None:
     limit = isoefficiency(run(STEP * n / N + WORD * n**2, STEP * n), 0.5).limit
-    assert limit == "N*n**2*t_w grows with n faster than the work, so a larger size cannot pay for it"
+    assert (
+        limit == "N*n**2*t_w grows with n faster than the work, so a larger size cannot pay for it"
+    )
 
 
 def test_a_negative_term_is_a_gain_and_asks_for_nothing() -> None:
@@ -178,7 +208,11 @@ WRONG = [
     (SUMS, 1.0, "an efficiency to keep lies between 0 and 1; got 1"),
     (SUMS, 0.0, "an efficiency to keep lies between 0 and 1; got 0"),
     (Run(STEP * n / N + START, STEP * n, n, N), 0.5, "an isoefficiency needs a value for t_c, t_s"),
-    (run(n / N + sympy.sqrt(n + N), n), 0.5, "N*sqrt(N + n) is no product of powers and logarithms of n and N"),
+    (
+        run(n / N + sympy.sqrt(n + N), n),
+        0.5,
+        "N*sqrt(N + n) is no product of powers and logarithms of n and N",
+    ),
 ]
 
 

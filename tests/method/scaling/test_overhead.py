@@ -17,10 +17,14 @@ from slipstick.model.system import Model, closed_model, open_model, phased_model
 ITEMS, ROUNDS = Parameter("items", value=4096.0), Parameter("rounds", value=2.0)
 N = Parameter("population.processors", value=16.0)
 STEP, START = Parameter("step", TIME, 1e-6), Parameter("start", TIME, 20e-6)
-POINTS = {"population.processors": np.array([2.0, 8.0, 32.0, 128.0]), "items": np.array([256.0, 1000.0, 64.0, 1e6])}
+POINTS = {
+    "population.processors": np.array([2.0, 8.0, 32.0, 128.0]),
+    "items": np.array([256.0, 1000.0, 64.0, 1e6]),
+}
 
 ADDING = closed_model(
-    delay(ITEMS / N * STEP, name="add", component="busy") >> delay(log2(N) * START, name="exchange", component="send"),
+    delay(ITEMS / N * STEP, name="add", component="busy")
+    >> delay(log2(N) * START, name="exchange", component="send"),
     N,
 )
 GRID = closed_model(
@@ -34,7 +38,8 @@ PROGRAM = phased_model(
     (
         ROUNDS,
         N,
-        delay(ITEMS / N * STEP, name="compute", component="busy") >> delay(START, name="meet", component="send"),
+        delay(ITEMS / N * STEP, name="compute", component="busy")
+        >> delay(START, name="meet", component="send"),
     ),
 )
 
@@ -52,15 +57,20 @@ def test_the_overhead_is_what_the_account_leaves_of_all_processors(model: Model)
 
 
 def test_a_model_that_adds_numbers_is_n_log_n() -> None:
-    assert str(isoefficiency(run_of(ADDING, "items"), 0.8).order) == (
-        "population.processors*log(population.processors)"
+    assert (
+        str(isoefficiency(run_of(ADDING, "items"), 0.8).order)
+        == "population.processors*log(population.processors)"
     )
 
 
 def test_the_size_found_in_symbols_has_that_efficiency_in_the_model() -> None:
     found = isoefficiency(run_of(GRID, "items"), 0.6)
     counts = np.array([2.0, 16.0, 1024.0])
-    columns = ClosedForm(GRID).points({"items": found.size(counts), "population.processors": counts}).columns()
+    columns = (
+        ClosedForm(GRID)
+        .points({"items": found.size(counts), "population.processors": counts})
+        .columns()
+    )
     assert columns["efficiency"] == pytest.approx(0.6, rel=1e-9)
 
 
@@ -69,18 +79,28 @@ def test_several_parameters_grow_in_proportion() -> None:
     at = {both.size: 4.0, both.processors: 16.0, **both.values}
     rounds = next(each for each in alone.values if str(each) == "rounds")
     same = {**alone.values, alone.size: 4 * 4096.0, rounds: 4.0, alone.processors: 16.0}
-    assert float(both.overhead.subs(at)) == pytest.approx(float(alone.overhead.subs(same)), rel=1e-12)
+    assert float(both.overhead.subs(at)) == pytest.approx(
+        float(alone.overhead.subs(same)), rel=1e-12
+    )
     assert float(both.work.subs(at)) == pytest.approx(float(alone.work.subs(same)), rel=1e-12)
 
 
 def test_against_one_processor_the_work_is_the_time_with_n_1() -> None:
     run = run_of(PROGRAM, "items", against="one-processor")
     one = ClosedForm(PROGRAM).times({"population.processors": 1.0, "items": 64.0})
-    assert float(run.work.subs({**run.values, run.size: 64.0})) == pytest.approx(float(one[0]), rel=1e-12)
+    assert float(run.work.subs({**run.values, run.size: 64.0})) == pytest.approx(
+        float(one[0]), rel=1e-12
+    )
 
 
 def test_a_law_is_held_against_one_processor() -> None:
-    run = run_of(LAWS["amdahl-time"], "parallel", "processors", against="one-processor", values={"serial": 2.0})
+    run = run_of(
+        LAWS["amdahl-time"],
+        "parallel",
+        "processors",
+        against="one-processor",
+        values={"serial": 2.0},
+    )
     # T_o = N (s + p/N) - s - p
     serial = next(iter(run.values))
     assert sympy.expand(run.overhead - (run.processors - 1) * serial) == 0
@@ -104,7 +124,10 @@ LONGEST = closed_model(delay(maximum(ITEMS / N, 64) * STEP, name="add", componen
 FORKED = closed_model(fork(delay(ITEMS / N * STEP, name="a"), delay(START, name="b")), N)
 
 WRONG = [
-    (lambda: run_of(ADDING, "item"), "the time of model does not depend on 'item'; did you mean 'items'?"),
+    (
+        lambda: run_of(ADDING, "item"),
+        "the time of model does not depend on 'item'; did you mean 'items'?",
+    ),
     (
         lambda: run_of(ADDING, "items", "processors"),
         "the time of model does not depend on 'processors'; did you mean 'population.processors'?",
@@ -123,9 +146,15 @@ WRONG = [
     ),
     (
         lambda: run_of(
-            closed_model(delay(ITEMS * STEP, name="a", component="busy") >> delay(N * START, name="b"), N), "items"
+            closed_model(
+                delay(ITEMS * STEP, name="a", component="busy") >> delay(N * START, name="b"), N
+            ),
+            "items",
         ),
-        "the useful work of model depends on population.processors; hold it against one-processor instead",
+        (
+            "the useful work of model depends on population.processors; hold it against"
+            " one-processor instead"
+        ),
     ),
     (
         lambda: run_of(LONGEST, "items"),

@@ -81,7 +81,9 @@ def test_what_no_size_reaches_is_not_a_number() -> None:
     found = factors(runs(form_of(ADDING, {}, CLOSED_FORM)), TIME_BOUND, FEW, 100e-6)
     assert np.isfinite(found).tolist() == [True, True, True, False]
     replicated = closed_model(
-        delay(ITEMS / N * STEP, name="add", component="busy") >> delay(ITEMS * STEP, name="same", component="copy"), N
+        delay(ITEMS / N * STEP, name="add", component="busy")
+        >> delay(ITEMS * STEP, name="same", component="copy"),
+        N,
     )
     # E = 1 / (1 + N) whatever the size.
     assert np.isnan(factors(runs(form_of(replicated, {})), EFFICIENCY_CONSERVED, FEW, 0.5)).all()
@@ -92,7 +94,9 @@ def test_against_one_processor_a_law_has_an_efficiency() -> None:
     form = form_of(law, _symbols())
     amdahl = Runs([(form, FEW)], "processors", {"parallel": (8.0, 1.0)}, "one-processor")
     columns = amdahl.columns(np.ones(4), FEW)
-    assert columns["efficiency"] == pytest.approx(LAWS["amdahl-speedup"](serial=0.2, processors=FEW) / FEW, rel=1e-12)
+    assert columns["efficiency"] == pytest.approx(
+        LAWS["amdahl-speedup"](serial=0.2, processors=FEW) / FEW, rel=1e-12
+    )
     # Parallel work p at E = 0.5: (s + p) = 0.5 N (s + p / N), so p = s (N - 2).
     found = 8.0 * factors(amdahl, EFFICIENCY_CONSERVED, FEW[1:], 0.5)
     assert found == pytest.approx(2.0 * (FEW[1:] - 2.0), rel=1e-9)
@@ -111,7 +115,15 @@ def test_waiting_asks_for_more_work_than_the_closed_form_sees_and_simulation_agr
     )
     few = np.array([8.0])
     sizes = {
-        method: 4096 * factors(runs(form_of(locked, {}, method, Simulation(seed=1))), EFFICIENCY_CONSERVED, few, 0.8)[0]
+        method: (
+            4096
+            * factors(
+                runs(form_of(locked, {}, method, Simulation(seed=1))),
+                EFFICIENCY_CONSERVED,
+                few,
+                0.8,
+            )[0]
+        )
         for method in ("closed-form", "mean-value", "simulation")
     }
     assert sizes["closed-form"] == pytest.approx(4 * 20 * 8)
@@ -137,7 +149,9 @@ def test_a_model_built_anew_for_each_number_is_solved_by_its_own_form() -> None:
     built = Runs(apart, "parts", {"items": (4096.0, 1.0)}, "useful")
     assert not built.any_number
     whole = runs(form_of(ADDING, {}, CLOSED_FORM))
-    assert factors(built, TIME_BOUND, FEW, 1e-3) == pytest.approx(factors(whole, TIME_BOUND, FEW, 1e-3), rel=1e-9)
+    assert factors(built, TIME_BOUND, FEW, 1e-3) == pytest.approx(
+        factors(whole, TIME_BOUND, FEW, 1e-3), rel=1e-9
+    )
 
 
 def test_the_matrix_holds_the_latency_metric_above_its_diagonal() -> None:
@@ -145,12 +159,16 @@ def test_the_matrix_holds_the_latency_metric_above_its_diagonal() -> None:
     table = scalability(time, efficiency)
     assert np.isnan(np.tril(table)).sum() - np.isnan(np.triu(table, 1)).sum() == 6
     latency = time * (1 - efficiency)
-    assert table[0, 2] == pytest.approx(LATENCY_SCALABILITY(latency=latency[0], more_latency=latency[2]))
+    assert table[0, 2] == pytest.approx(
+        LATENCY_SCALABILITY(latency=latency[0], more_latency=latency[2])
+    )
 
 
 def test_at_one_time_the_matrix_is_the_papers_equation_12() -> None:
     table = scalability(np.array([100.0, 100.0]), np.array([0.5, 0.39]))
-    assert table[0, 1] == pytest.approx(TIME_BOUND_LATENCY_SCALABILITY(efficiency=0.5, more_efficiency=0.39))
+    assert table[0, 1] == pytest.approx(
+        TIME_BOUND_LATENCY_SCALABILITY(efficiency=0.5, more_efficiency=0.39)
+    )
     assert round(table[0, 1], 2) == 0.82  # printed for 4 to 32 processors
 
 
@@ -162,12 +180,18 @@ def test_roots_are_found_on_either_side_and_the_nearest_first() -> None:
     goals = np.array([-6.0, 0.0, 0.3, 40.0])
     assert reached(lambda x, goal: x - goal, goals) == pytest.approx(goals, abs=1e-9)
     # Also where the function is 0 or 1 where the search begins.
-    assert reached(lambda x, goal: goal - x, np.array([0.0, 1.0])) == pytest.approx([0.0, 1.0], abs=1e-9)
+    assert reached(lambda x, goal: goal - x, np.array([0.0, 1.0])) == pytest.approx(
+        [0.0, 1.0], abs=1e-9
+    )
     assert np.isnan(reached(lambda x, goal: x - goal, np.array([65.0, -65.0, 1e9]))).all()
-    assert np.isnan(reached(lambda x, goal: np.where(x > 1, np.nan, x - goal), np.array([3.0]))).all()
+    assert np.isnan(
+        reached(lambda x, goal: np.where(x > 1, np.nan, x - goal), np.array([3.0]))
+    ).all()
 
 
 def test_the_last_root_is_the_one_beyond_which_the_function_stays_below() -> None:
-    found = last_reached(lambda x, top: np.sin(x) * (x < top), np.array([17.0, 8.0]), places=np.arange(0.1, 30, 0.5))
+    found = last_reached(
+        lambda x, top: np.sin(x) * (x < top), np.array([17.0, 8.0]), places=np.arange(0.1, 30, 0.5)
+    )
     assert found[0] == pytest.approx(5 * np.pi)
     assert found[1] == pytest.approx(8.0, abs=0.5)

@@ -11,7 +11,15 @@ from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.names import names_of
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import delay, hold
-from slipstick.model.system import Lock, Model, Resource, Station, closed_model, open_model, phased_model
+from slipstick.model.system import (
+    Lock,
+    Model,
+    Resource,
+    Station,
+    closed_model,
+    open_model,
+    phased_model,
+)
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plan.plan import Op
 from slipstick.sim.settings import Simulation
@@ -62,7 +70,8 @@ def test_one_alone_accesses_what_its_kind_of_lock_counts(kind: str, word: str | 
 @pytest.mark.parametrize(("kind", "own"), [("array", 2), ("mcs", 0)])
 def test_a_queue_of_processors_tells_the_next_one_at_its_node(kind: str, own: int) -> None:
     local, remote = accesses(program(door(kind, 0), 5))
-    # The word is local to one of five; the flag of the next is never, but for the last release of all.
+    # The word is local to one of five; the flag of the next is never, but for the last release of
+    # all.
     assert local == pytest.approx(own + 0.2, abs=0.021)
     assert remote == pytest.approx(0.8 + 1, abs=0.021)
 
@@ -70,7 +79,9 @@ def test_a_queue_of_processors_tells_the_next_one_at_its_node(kind: str, own: in
 def test_without_a_home_or_processors_nothing_is_counted() -> None:
     plain = program(door("tas", None), 3)
     assert not [name for name in names_of(plain) if name.startswith("accesses")]
-    assert {"accesses[door,local]", "accesses[door,remote]"} <= set(names_of(program(door("tas", 0), 3)))
+    assert {"accesses[door,local]", "accesses[door,remote]"} <= set(
+        names_of(program(door("tas", 0), 3))
+    )
     assert "accesses[door,local]" not in names_of(program(door("tas", 0), 3), "mean-value")
     resources: dict[str, Resource] = {"bus": Station(), "door": door("tas", 0)}
     arriving = open_model(SECTION, Parameter("rate", TIME**-1, 0.1), resources=resources)
@@ -82,5 +93,9 @@ def test_counting_takes_no_time() -> None:
     times = []
     for home in (None, 0):
         model = closed_model(SECTION, 4, resources={"bus": Station(), "door": door("mcs", home)})
-        times.append(solve(model, None, method="simulation", simulation=Simulation(seed=1, cycles=2000))["time"])
+        times.append(
+            solve(model, None, method="simulation", simulation=Simulation(seed=1, cycles=2000))[
+                "time"
+            ]
+        )
     assert times[0] == times[1]

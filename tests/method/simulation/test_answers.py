@@ -48,7 +48,9 @@ def plain(model: Model, settings: Simulation = SETTINGS) -> Answer:
 
 def quick(model: Model, settings: Simulation) -> Answer:
     """Simulate by the compiled kernel, where it is there: it gives the same."""
-    return simulation.solve(model, None, replace(settings, kernel="compiled" if AVAILABLE else "plain"))
+    return simulation.solve(
+        model, None, replace(settings, kernel="compiled" if AVAILABLE else "plain")
+    )
 
 
 @many
@@ -56,8 +58,12 @@ def quick(model: Model, settings: Simulation) -> Answer:
 def test_without_contention_or_chance_it_is_the_closed_form(model: Model) -> None:
     exact, seen = solve(model), plain(model)
     assert exact["time"] == pytest.approx(seen["time"], rel=1e-12)
-    assert seen.account == pytest.approx({name: each for name, each in exact.account.items() if each}, rel=1e-9)
-    assert seen.technology == pytest.approx({name: each for name, each in exact.technology.items() if each}, rel=1e-9)
+    assert seen.account == pytest.approx(
+        {name: each for name, each in exact.account.items() if each}, rel=1e-9
+    )
+    assert seen.technology == pytest.approx(
+        {name: each for name, each in exact.technology.items() if each}, rel=1e-9
+    )
     assert seen.exact
     time = seen.values["time"]
     assert time.low == pytest.approx(time.high, rel=1e-12)
@@ -77,10 +83,15 @@ def test_the_account_adds_up_to_the_time(model: Model) -> None:
 @few
 @given(busy_models(random=False))
 def test_all_times_twice_as_long_take_twice_as_long(model: Model) -> None:
-    twice = {step.name: 2 * each for step, each in zip(model.steps, flatten(model).once.values(), strict=True)}
+    twice = {
+        step.name: 2 * each
+        for step, each in zip(model.steps, flatten(model).once.values(), strict=True)
+    }
     once, slow = plain(model, SHORT), plain_with(model, twice)
     assert slow["time"] == pytest.approx(2 * (once["time"] or 0.0), rel=1e-12)
-    assert slow.account == pytest.approx({name: 2 * each for name, each in once.account.items()}, rel=1e-12)
+    assert slow.account == pytest.approx(
+        {name: 2 * each for name, each in once.account.items()}, rel=1e-12
+    )
 
 
 def plain_with(model: Model, values: dict[str, float]) -> Answer:
@@ -102,7 +113,9 @@ def test_bounds_enclose_what_is_not_random(model: Model) -> None:
 @few
 @given(busy_models(), st.integers(0, 99))
 def test_intervals_meet_the_bounds(model: Model, seed: int) -> None:
-    """At 99.99 %, so that all examples together raise a false alarm in few choices of seeds; these are fixed."""
+    """At 99.99 %, so that all examples together raise a false alarm in few choices of seeds;
+    these are fixed.
+    """
     # A program is begun anew for every replication, which takes longer than a cycle.
     settings = Simulation(seed=seed, cycles=200 if flatten(model).plan.once else 1500, level=0.9999)
     answers = [quick(model, settings), bounds(model)]
@@ -111,11 +124,15 @@ def test_intervals_meet_the_bounds(model: Model, seed: int) -> None:
 
 
 def little(model: Model, seed: int) -> None:
-    """Compare integrals kept by the stations with visits followed one by one, in a program that ends."""
+    """Compare integrals kept by the stations with visits followed one by one, in a program that
+    ends.
+    """
     plan = flatten(model).plan
     visits: dict[str, float] = {}
 
-    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
+    def log(
+        member: int, branch: int, label: int, start: float, end: float, cause: int | None
+    ) -> None:
         step = plan.labels[label].removeprefix("wait:")
         station = next((each.resource for each in model.steps if each.name == step), step)
         visits[str(station)] = visits.get(str(station), 0.0) + end - start
@@ -137,8 +154,12 @@ def test_the_law_of_little_holds_on_the_sample_path(model: Model, seed: int) -> 
 
 @few
 @given(busy_models(), st.integers(0, 99))
-def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(model: Model, seed: int) -> None:
-    plan = flatten(phased_model((3, 4, model.bodies[0] >> barrier("meet")), resources=RESOURCES)).plan
+def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(
+    model: Model, seed: int
+) -> None:
+    plan = flatten(
+        phased_model((3, 4, model.bodies[0] >> barrier("meet")), resources=RESOURCES)
+    ).plan
     trace: list[tuple[float, int, int, int]] = []
     kernel = Kernel(plan, seed, trace=trace)
     rounds = dict.fromkeys(range(4), 0)
@@ -155,13 +176,21 @@ def test_a_lock_is_never_held_twice_and_a_barrier_never_passed_early(model: Mode
 
 
 @few
-@given(st.lists(st.sampled_from(["bus", "pool"]), min_size=1, max_size=4), st.integers(2, 6), st.integers(0, 99))
+@given(
+    st.lists(st.sampled_from(["bus", "pool"]), min_size=1, max_size=4),
+    st.integers(2, 6),
+    st.integers(0, 99),
+)
 def test_more_servers_or_shorter_times_do_not_slow_first_come_first_served(
     visits: list[str], processors: int, seed: int
 ) -> None:
-    """Only without forks, choices and priorities: with them more can well be slower (Graham's anomalies)."""
+    """Only without forks, choices and priorities: with them more can well be slower (Graham's
+    anomalies).
+    """
     work = delay(1.0, name="work", scv=1.0)
-    cycle = then(work, *(service(name, 1.0, name=f"s{index}", scv=1.0) for index, name in enumerate(visits)))
+    cycle = then(
+        work, *(service(name, 1.0, name=f"s{index}", scv=1.0) for index, name in enumerate(visits))
+    )
     slow = closed_model(cycle, processors, resources={"bus": Station(1), "pool": Station(1)})
     more = closed_model(cycle, processors, resources={"bus": Station(2), "pool": Station(1)})
     ends = [ended(slow, {}, seed), ended(more, {}, seed), ended(slow, {"s0": 0.5}, seed)]
@@ -170,7 +199,7 @@ def test_more_servers_or_shorter_times_do_not_slow_first_come_first_served(
 
 
 def ended(model: Model, values: dict[str, float], seed: int) -> float:
-    """Give the time when the members together have ended so many cycles."""
+    """Return the time when the members together have ended so many cycles."""
     kernel = Kernel(flatten(model, values).plan, seed)
     while kernel.cycles[0] < 200:
         kernel.run(1)
@@ -182,7 +211,9 @@ def test_processors_are_interchangeable() -> None:
     cycle = delay(5.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", scv=1.0))
     spent = [0.0] * 8
 
-    def log(member: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
+    def log(
+        member: int, branch: int, label: int, start: float, end: float, cause: int | None
+    ) -> None:
         spent[member] += end - start if label == 0 else 0.0
 
     kernel = Kernel(flatten(closed_model(cycle, 8)).plan, 1, log=log)
@@ -192,9 +223,15 @@ def test_processors_are_interchangeable() -> None:
 
 
 def test_a_lock_with_think_time_as_in_the_design() -> None:
-    """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 % wait."""
-    cycle = delay(9.0, name="work", scv=1.0) >> hold("door", delay(1.0, name="inside", component="critical", scv=1.0))
-    answer = simulation.solve(closed_model(cycle, 10), None, Simulation(seed=1, cycles=200_000, shares=2))
+    """Work 9, critical section 1, ten processors: about 75 % work, 8 % critical section, 17 %
+    wait.
+    """
+    cycle = delay(9.0, name="work", scv=1.0) >> hold(
+        "door", delay(1.0, name="inside", component="critical", scv=1.0)
+    )
+    answer = simulation.solve(
+        closed_model(cycle, 10), None, Simulation(seed=1, cycles=200_000, shares=2)
+    )
     time = answer["time"] or 0.0
     assert {name: each / time for name, each in answer.account.items()} == pytest.approx(
         {"busy": 0.75, "critical": 0.083, "lock:door": 0.17}, abs=0.02
@@ -209,7 +246,10 @@ def test_where_stages_share_a_resource_it_is_taken_at_its_word() -> None:
     first, second = service("bus", 1.0, name="first"), service("bus", 1.0, name="second")
     answer = plain(phased_model((1, 1, pipeline([first, second], 3)), name="both"))
     assert answer["time"] == 6.0
-    assert solve(phased_model((1, 1, pipeline([first, second], 3))), method="closed-form")["time"] == 4.0
+    assert (
+        solve(phased_model((1, 1, pipeline([first, second], 3))), method="closed-form")["time"]
+        == 4.0
+    )
 
 
 def test_processors_serve_each_other_one_request_at_a_time() -> None:
@@ -224,7 +264,11 @@ def test_processors_serve_each_other_one_request_at_a_time() -> None:
 def test_idle_processors_and_the_end_of_a_phase() -> None:
     answer = plain(phased_model((2, 4, delay(1.0, name="all")), (1, 1, delay(2.0, name="alone"))))
     assert answer.account == {"busy": 2.5, "idle": 1.5}
-    assert (answer["time"], answer["efficiency"], answer["processors_lost[idle]"]) == (4.0, 0.625, 1.5)
+    assert (answer["time"], answer["efficiency"], answer["processors_lost[idle]"]) == (
+        4.0,
+        0.625,
+        1.5,
+    )
     assert answer.notes[0] == "ran the program once: nothing in it is random"
 
 
@@ -284,8 +328,8 @@ REFUSED = [
         lambda: open_model(service("disk", 0.01), 150.0),
         NoAnswerError,
         (
-            "station disk is saturated: 150/s arrive, fewer than 100/s can be served (load 1.5, the limit is 1); lower the "
-            "arrivals, or shorten what is asked of it"
+            "station disk is saturated: 150/s arrive, fewer than 100/s can be served (load 1.5, the"
+            " limit is 1); lower the arrivals, or shorten what is asked of it"
         ),
     ),
     (
@@ -296,14 +340,23 @@ REFUSED = [
     (
         lambda: closed_model(delay(Parameter("t", TIME, 3.0) - Parameter("u", TIME, 4.0))),
         NoAnswerError,
-        "the time of step delay comes out as -1.0 s; what is simulated takes 0 s, or from 1e-140 to 1e+140 s",
+        (
+            "the time of step delay comes out as -1.0 s; what is simulated takes 0 s, or from"
+            " 1e-140 to 1e+140 s"
+        ),
     ),
     (
-        lambda: closed_model(choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))),
+        lambda: closed_model(
+            choose((Parameter("p", COUNT, 0.5) * 3, delay(1.0)), (0.5, delay(2.0, name="other")))
+        ),
         NoAnswerError,
         "the probabilities of a choice come out as 1.5, 0.5",
     ),
-    (lambda: closed_model(delay(1.0) >> Strange()), ModelError, "no simulation knows an activity of type Strange"),
+    (
+        lambda: closed_model(delay(1.0) >> Strange()),
+        ModelError,
+        "no simulation knows an activity of type Strange",
+    ),
     (
         lambda: closed_model(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),
         NoAnswerError,
@@ -313,7 +366,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("make", "kind", "words"), REFUSED, ids=range(len(REFUSED)))
-def test_what_cannot_be_simulated_is_refused(make: Callable[[], Model], kind: type[Exception], words: str) -> None:
+def test_what_cannot_be_simulated_is_refused(
+    make: Callable[[], Model], kind: type[Exception], words: str
+) -> None:
     with pytest.raises(kind) as caught:
         plain(make())
     assert str(caught.value) == words
@@ -322,14 +377,20 @@ def test_what_cannot_be_simulated_is_refused(make: Callable[[], Model], kind: ty
 def test_a_fraction_of_a_round_is_a_chance() -> None:
     answer = plain(closed_model(repeat(2.5, delay(2.0))), Simulation(seed=1, cycles=20_000))
     assert answer["time"] == pytest.approx(5.0, rel=0.02)
-    assert answer.notes[1] == "the count of repeat is 2.5: its fraction is taken as the chance of one more"
+    assert (
+        answer.notes[1]
+        == "the count of repeat is 2.5: its fraction is taken as the chance of one more"
+    )
 
 
 def test_too_little_to_go_on_gives_no_interval() -> None:
     answer = plain(closed_model(delay(1.0, scv=1.0)), Simulation(seed=1, cycles=80))
     assert answer.values["time"].low is None
     assert answer.converged is False
-    assert answer.notes[1] == "not converged: the run is too short, or drifts, so no interval can be trusted"
+    assert (
+        answer.notes[1]
+        == "not converged: the run is too short, or drifts, so no interval can be trusted"
+    )
 
 
 def test_the_precision_wished_is_said_in_percent() -> None:
@@ -348,7 +409,10 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Kernel, "run", interrupted)
     answer = plain(closed_model(delay(1.0, scv=1.0)), Simulation(seed=1, precision=1e-6))
-    assert answer.notes[0] == "unfinished: it was interrupted, after 49040 cycles; 400 of them dropped as warm-up"
+    assert (
+        answer.notes[0]
+        == "unfinished: it was interrupted, after 49040 cycles; 400 of them dropped as warm-up"
+    )
     assert answer.converged is False
     assert answer["time"] == pytest.approx(1.0, rel=0.1)
 
@@ -356,13 +420,17 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_cycle_that_never_ends_is_not_waited_for() -> None:
     with pytest.raises(NoAnswerError) as caught:
         plain(closed_model(repeat(1e15, delay(1.0))), Simulation(seed=1, events=20_000))
-    assert str(caught.value) == ("no cycle has ended after 32704 events, at 32704 s: there is nothing to estimate")
+    assert (
+        str(caught.value)
+        == "no cycle has ended after 32704 events, at 32704 s: there is nothing to estimate"
+    )
 
 
 def test_one_alone_asks_processors_outside_each_item_another() -> None:
     """As the closed form has it: nobody is in the way of anybody there."""
     model = closed_model(
-        pipeline([parallel(service("each-other", 2.0, name="ask"))], 3) >> service("other", 1.0, name="one")
+        pipeline([parallel(service("each-other", 2.0, name="ask"))], 3)
+        >> service("other", 1.0, name="one")
     )
     assert plain(model)["time"] == solve(model)["time"] == 3.0
 
@@ -385,14 +453,20 @@ def in_turn(kind: str, members: int = 8, back_off: str = "none") -> Model:
 
 
 def test_fairness_is_jains_index_of_the_waits() -> None:
-    """Three ask at once and hold the lock for 10 s each: they wait 0, 10 and 20 s, 30^2 / (3 x 500)."""
+    """Three ask at once and hold the lock for 10 s each: they wait 0, 10 and 20 s, 30^2 / (3 x
+    500).
+    """
     model = phased_model((1, 3, hold("door", delay(10.0, name="inside"))))
     assert plain(model)["fairness[door]"] == pytest.approx(0.6)
-    two = phased_model((1, 3, hold("door", delay(10.0, name="inside")) >> hold("gate", delay(1.0, name="there"))))
+    two = phased_model(
+        (1, 3, hold("door", delay(10.0, name="inside")) >> hold("gate", delay(1.0, name="there")))
+    )
     assert plain(two)["fairness"] == pytest.approx(30**2 / (6 * 500))
     # Constant times: whoever is handed the lock has waited as long as all others.
     steady = closed_model(delay(1.0, name="work") >> hold("door", delay(2.0, name="inside")), 5)
-    assert plain(steady, Simulation(seed=1, cycles=8000))["fairness[door]"] == pytest.approx(1.0, abs=1e-3)
+    assert plain(steady, Simulation(seed=1, cycles=8000))["fairness[door]"] == pytest.approx(
+        1.0, abs=1e-3
+    )
     # Nobody waits, so there is nothing to spread.
     alone = plain(closed_model(hold("door", delay(2.0, name="inside", scv=1.0)), 1), SHORT)
     assert "fairness[door]" not in alone.values
@@ -403,7 +477,9 @@ def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck()
         kind: quick(in_turn(kind, 16), Simulation(seed=1, cycles=8000)).values["fairness[door]"]
         for kind in ("fifo", "ticket", "mcs", "tas", "ttas")
     }
-    lucky = quick(in_turn("tas", 16, "exponential"), Simulation(seed=1, cycles=8000)).values["fairness[door]"]
+    lucky = quick(in_turn("tas", 16, "exponential"), Simulation(seed=1, cycles=8000)).values[
+        "fairness[door]"
+    ]
     ordered = [found[kind].low for kind in ("fifo", "ticket", "mcs")]
     assert min(low or 0.0 for low in ordered) > 0.9
     assert lucky.high is not None
@@ -411,8 +487,11 @@ def test_locks_that_keep_the_order_are_fairer_than_those_that_leave_it_to_luck()
 
 
 def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None:
-    """Waits that are 0 or exponential by a coin have E[w]^2 / E[w^2] = (m / 2)^2 / (2 m^2 / 2), a quarter."""
-    # The one who holds the lock at once holds it for an exponential time, of which the other has the rest to wait.
+    """Waits that are 0 or exponential by a coin have E[w]^2 / E[w^2] = (m / 2)^2 / (2 m^2 / 2),
+    a quarter.
+    """
+    # The one who holds the lock at once holds it for an exponential time, of which the other has
+    # the rest to wait.
     first = hold("door", delay(3.0, name="first", scv=1.0))
     model = phased_model((1, 2, first))
     seen = quick(model, Simulation(seed=1, cycles=8000)).values["fairness[door]"]
@@ -424,11 +503,15 @@ def test_waits_of_random_order_have_the_fairness_of_their_distribution() -> None
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scv", [0.0, 1.0])
 def test_times_of_any_size_are_simulated_rightly_or_refused_by_name(scv: float) -> None:
-    """Issue 12: 1e-300 s ended in a ZeroDivisionError, 1e300 s in warnings and an interval that was none."""
+    """Issue 12: 1e-300 s ended in a ZeroDivisionError, 1e300 s in warnings and an interval that
+    was none.
+    """
 
     def answer(scale: float) -> Answer:
         cycle = delay(3 * scale, name="work", scv=scv) >> service("bus", scale, scv=scv)
-        return solve(closed_model(cycle, 3), method="simulation", simulation=Simulation(cycles=2000))
+        return solve(
+            closed_model(cycle, 3), method="simulation", simulation=Simulation(cycles=2000)
+        )
 
     one = answer(1.0)["time"]
     for scale in (3e-140, 1e-20, 1e20, 3e139):
@@ -436,6 +519,7 @@ def test_times_of_any_size_are_simulated_rightly_or_refused_by_name(scv: float) 
         assert answer(scale)["time"] == pytest.approx(scale * (one or 0.0), rel=1e-3)
     for scale in (1e-300, 1e-150, 1e150, 1e300):
         with pytest.raises(
-            NoAnswerError, match=r"the time of step work comes out as .*; what is simulated takes 0 s, or"
+            NoAnswerError,
+            match=r"the time of step work comes out as .*; what is simulated takes 0 s, or",
         ):
             answer(scale)

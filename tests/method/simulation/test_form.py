@@ -17,7 +17,9 @@ from slipstick.method.simulation import form as simulation
 from slipstick.method.simulation.flatten import flatten
 from tests.simulation import solve
 
-MODEL = closed_model(delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4)
+MODEL = closed_model(
+    delay(9.0, name="work", scv=1.0) >> hold("door", service("bus", 1.0, scv=1.0)), processors=4
+)
 SETTINGS = Simulation(seed=5, cycles=4000)
 
 
@@ -30,15 +32,22 @@ def test_every_point_is_what_it_is_alone() -> None:
     assert len(points) == 3
     assert points.limits() == {}
     columns = points.columns()
-    assert columns["time"][2] == alone["time"] == form.times({"population.processors": 8.0, "work": 3.0})[0]
+    assert (
+        columns["time"][2]
+        == alone["time"]
+        == form.times({"population.processors": 8.0, "work": 3.0})[0]
+    )
     assert columns["low[time]"][2] == alone.values["time"].low
     assert np.all(np.diff(columns["time"]) > 0)
 
 
 def test_a_point_that_cannot_be_simulated_says_why_and_the_others_stay() -> None:
-    points = form_of(MODEL, {}, "simulation", SETTINGS).points({"population.processors": np.array([2.5, 2.0])})
-    assert points.answer(0).failed == (
-        "a simulation needs the population to be a whole number from 1 to 1000000, got 2.5"
+    points = form_of(MODEL, {}, "simulation", SETTINGS).points(
+        {"population.processors": np.array([2.5, 2.0])}
+    )
+    assert (
+        points.answer(0).failed
+        == "a simulation needs the population to be a whole number from 1 to 1000000, got 2.5"
     )
     assert np.isnan(points.columns()["time"]).tolist() == [True, False]
     assert not points.interrupted

@@ -24,7 +24,8 @@ def explore_states(
     Parameters
     ----------
     start : the state at time 0, or the probability of each [1]
-    transitions : gives the states that follow a state, each with its rate [1/s]; a rate of 0 is no move
+    transitions : gives the states that follow a state, each with its rate [1/s]; a rate of 0 is no
+        move
     limit : states at most
 
     >>> chain = explore_states(0, lambda n: [(n + 1, 0.5)] * (n < 3) + [(n - 1, 1.0)] * (n > 0))

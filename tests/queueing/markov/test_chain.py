@@ -62,7 +62,9 @@ def generators(draw: st.DrawFn) -> list[list[float]]:
 
 @given(generators())
 def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) -> None:
-    chain = explore_states(0, lambda at: [(to, rate) for to, rate in enumerate(rows[at]) if to != at])
+    chain = explore_states(
+        0, lambda at: [(to, rate) for to, rate in enumerate(rows[at]) if to != at]
+    )
     dense = chain.generator().toarray()
     assert dense.sum(axis=1) == pytest.approx(0.0, abs=1e-9)
     system = np.vstack([dense.T, np.ones(chain.size)])
@@ -76,7 +78,9 @@ def test_every_method_solves_what_dense_algebra_solves(rows: list[list[float]]) 
 @pytest.mark.parametrize("method", ["direct", "iterative"])
 def test_a_chain_may_start_where_it_hardly_ever_is(method: str) -> None:
     chain = birth_death(10.0, 1.0, 600)  # the start has 1e-600 of the likeliest state
-    assert stationary(chain, method)[::-1] == pytest.approx(0.9 * 10.0 ** -np.arange(601.0), rel=1e-9, abs=1e-17)
+    assert stationary(chain, method)[::-1] == pytest.approx(
+        0.9 * 10.0 ** -np.arange(601.0), rel=1e-9, abs=1e-17
+    )
 
 
 def test_elimination_keeps_the_digits_of_what_is_hardly_ever_seen() -> None:
@@ -85,37 +89,48 @@ def test_elimination_keeps_the_digits_of_what_is_hardly_ever_seen() -> None:
 
 
 def test_states_that_are_left_for_ever_have_no_part() -> None:
-    chain = explore_states("start", {"start": [("a", 1.0)], "a": [("b", 1.0)], "b": [("a", 3.0)]}.__getitem__)
+    chain = explore_states(
+        "start", {"start": [("a", 1.0)], "a": [("b", 1.0)], "b": [("a", 3.0)]}.__getitem__
+    )
     assert stationary(chain) == pytest.approx([0.0, 0.75, 0.25])
 
 
 def test_two_ends_have_no_long_run() -> None:
-    chain = explore_states("start", {"start": [("a", 1.0), ("b", 1.0)], "a": [], "b": []}.__getitem__)
+    chain = explore_states(
+        "start", {"start": [("a", 1.0), ("b", 1.0)], "a": [], "b": []}.__getitem__
+    )
     with pytest.raises(NoAnswerError) as caught:
         stationary(chain)
-    assert str(caught.value) == (
-        "the chain ends in one of 2 sets of states and stays there, so the long run depends on chance; "
-        "let every state be reached from every other"
+    assert (
+        str(caught.value)
+        == "the chain ends in one of 2 sets of states and stays there, so the long run depends on"
+        " chance; let every state be reached from every other"
     )
 
 
 def test_a_chain_too_large_is_refused_with_its_size() -> None:
     with pytest.raises(NoAnswerError) as caught:
         explore_states(0, lambda n: [(n + 1, 1.0)], limit=1000)
-    assert str(caught.value) == (
-        "the chain has more than 1,000 states (999 of them looked at); ask for fewer customers or phases, use an "
-        "approximate method or simulation, or allow more with --limit states=NUMBER (limits: in a study, limits= in Python)"
+    assert (
+        str(caught.value)
+        == "the chain has more than 1,000 states (999 of them looked at); ask for fewer customers"
+        " or phases, use an approximate method or simulation, or allow more with --limit"
+        " states=NUMBER (limits: in a study, limits= in Python)"
     )
 
 
 def test_an_unknown_method_is_named() -> None:
-    with pytest.raises(ModelError, match="there is no method 'power' for the long run; known: gth, direct, iterative"):
+    with pytest.raises(
+        ModelError,
+        match="there is no method 'power' for the long run; known: gth, direct, iterative",
+    ):
         stationary(birth_death(1.0, 1.0, 2), "power")
 
 
 def test_what_does_not_solve_the_equations_is_refused() -> None:
     with pytest.raises(
-        NoAnswerError, match=r"the long run of 2 states did not come out: pi Q is 2\.0e-01 of the largest"
+        NoAnswerError,
+        match=r"the long run of 2 states did not come out: pi Q is 2\.0e-01 of the largest",
     ):
         _check(birth_death(1.0, 1.0, 1).generator(), np.array([0.4, 0.6]))
 
@@ -145,14 +160,18 @@ def test_after_long_the_start_is_forgotten() -> None:
     assert transient(chain, [300.0])[0] == pytest.approx(stationary(chain), abs=1e-10)
 
 
-def test_the_errors_of_all_steps_add_up_to_the_error_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_errors_of_all_steps_add_up_to_the_error_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[float] = []
 
     def noted(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
         asked.append(error)
         first, weights = _poisson(mean, error)
         ticks = np.arange(first, first + len(weights))
-        exact = np.exp(ticks * math.log(mean) - mean - np.array([math.lgamma(k + 1) for k in ticks]))
+        exact = np.exp(
+            ticks * math.log(mean) - mean - np.array([math.lgamma(k + 1) for k in ticks])
+        )
         assert 1 - exact.sum() <= error
         return first, weights
 
@@ -176,7 +195,9 @@ def test_the_ticks_that_count_reach_as_far_as_chernoff_says_and_no_further(mean:
 def test_a_transient_answer_has_its_derivative() -> None:
     a, b, t = 0.7, 1.9, 0.8
     found = transient(birth_death(a + 1j * STEP, b, 1), [t])[0, 1].imag / STEP
-    expected = b / (a + b) ** 2 * -math.expm1(-(a + b) * t) + a / (a + b) * t * math.exp(-(a + b) * t)
+    expected = b / (a + b) ** 2 * -math.expm1(-(a + b) * t) + a / (a + b) * t * math.exp(
+        -(a + b) * t
+    )
     assert found == pytest.approx(expected, rel=1e-8)
 
 
@@ -186,14 +207,18 @@ def test_transient_questions_out_of_range_are_named() -> None:
         transient(chain, [-1.0])
     with pytest.raises(ModelError, match="times must be finite and at least 0 s, got"):
         transient(chain, [math.inf])
-    with pytest.raises(ModelError, match="the error of a transient answer must lie between 0 and 1, got 0"):
+    with pytest.raises(
+        ModelError, match="the error of a transient answer must lie between 0 and 1, got 0"
+    ):
         transient(chain, [1.0], 0.0)
     with pytest.raises(NoAnswerError) as caught:
         transient(chain, [1e6])
-    assert str(caught.value) == (
-        "the chain's clock ticks 2e+06 times until the last time asked for, which is 4.01e+09 steps with its rates; the "
-        "limit is 2,000,000,000: ask for an earlier time, for the long run, or allow more with --limit ticks=4.2e+09 (limits: "
-        "in a study, limits= in Python)"
+    assert (
+        str(caught.value)
+        == "the chain's clock ticks 2e+06 times until the last time asked for, which is 4.01e+09"
+        " steps with its rates; the limit is 2,000,000,000: ask for an earlier time, for the"
+        " long run, or allow more with --limit ticks=4.2e+09 (limits: in a study, limits= in"
+        " Python)"
     )
 
 
@@ -207,7 +232,9 @@ def test_the_first_passage_of_a_birth_chain_is_as_known(up: float, down: float, 
     for n in range(most):
         step = 1 / up + (down / up * step if n else 0.0)
         total += step
-    chain = explore_states(0, lambda n: ([(n + 1, up)] + [(n - 1, down)] * (n > 0)) if n < most else [])
+    chain = explore_states(
+        0, lambda n: ([(n + 1, up)] + [(n - 1, down)] * (n > 0)) if n < most else []
+    )
     assert mean_time_until(chain, [most]) == pytest.approx(total, rel=1e-12)
 
 
@@ -229,8 +256,14 @@ def test_the_time_until_an_end_has_its_derivative() -> None:
 
 def test_ends_that_are_not_there_are_named() -> None:
     chain = birth_death(1.0, 1.0, 2)
-    with pytest.raises(ModelError, match=r"an end must be the number of a state from 0 to 2, got \[3\]"):
+    with pytest.raises(
+        ModelError, match=r"an end must be the number of a state from 0 to 2, got \[3\]"
+    ):
         mean_time_until(chain, [3])
-    trap = explore_states(0, {0: [(1, 1.0), (2, 1.0)], 1: [], 2: [(3, 1.0)], 3: [(2, 1.0)]}.__getitem__)
-    with pytest.raises(NoAnswerError, match="from state 2 no end can be reached, so the mean time is infinite"):
+    trap = explore_states(
+        0, {0: [(1, 1.0), (2, 1.0)], 1: [], 2: [(3, 1.0)], 3: [(2, 1.0)]}.__getitem__
+    )
+    with pytest.raises(
+        NoAnswerError, match="from state 2 no end can be reached, so the mean time is infinite"
+    ):
         mean_time_until(trap, [1])

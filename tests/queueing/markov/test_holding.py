@@ -36,9 +36,14 @@ def ring(count: int) -> Any:
 
 
 @pytest.mark.parametrize(("stations", "most"), [(2, 2 / 3), (3, 22 / 39)])
-def test_lines_without_room_between_stations_are_as_fast_as_hunt_found(stations: int, most: float) -> None:
-    # Hunt, Operations Research 4(6), 1956: the largest utilization of balanced lines without buffers.
-    found = after_service(np.ones(stations), ring(stations), [None] + [1] * (stations - 1), population=9)
+def test_lines_without_room_between_stations_are_as_fast_as_hunt_found(
+    stations: int, most: float
+) -> None:
+    # Hunt, Operations Research 4(6), 1956: the largest utilization of balanced lines without
+    # buffers.
+    found = after_service(
+        np.ones(stations), ring(stations), [None] + [1] * (stations - 1), population=9
+    )
     assert found.ended[0, 0] == pytest.approx(np.full(stations, most), rel=1e-10)
     assert found.queue.sum() == pytest.approx(9.0)
 
@@ -74,25 +79,33 @@ def test_arrivals_are_lost_at_the_door_and_flow_is_conserved() -> None:
 
 def test_the_throughput_of_a_line_has_its_derivative() -> None:
     def of(mean: complex) -> complex:
-        rate: complex = after_service([1.0, mean], ring(2), [None, 2], population=5).ended[0, 0, 0].item()
+        rate: complex = (
+            after_service([1.0, mean], ring(2), [None, 2], population=5).ended[0, 0, 0].item()
+        )
         return rate
 
-    assert of(1.7 + 1e-30j).imag / 1e-30 == pytest.approx((of(1.7 + 1e-5) - of(1.7 - 1e-5)).real / 2e-5, rel=1e-7)
+    assert of(1.7 + 1e-30j).imag / 1e-30 == pytest.approx(
+        (of(1.7 + 1e-5) - of(1.7 - 1e-5)).real / 2e-5, rel=1e-7
+    )
 
 
 def test_stations_that_hold_up_each_other_are_named() -> None:
     with pytest.raises(NoAnswerError) as caught:
         after_service([1.0, 1.0], ring(2), [2, 2], population=4)
-    assert str(caught.value) == (
-        "stations can block each other in a deadlock: station 1 waits for station 2, which waits for it; let a capacity on each way round "
-        "be larger than the population can fill"
+    assert (
+        str(caught.value)
+        == "stations can block each other in a deadlock: station 1 waits for station 2, which waits"
+        " for it; let a capacity on each way round be larger than the population can fill"
     )
 
 
 def test_a_printed_example_of_two_stations_that_hold_up_each_other() -> None:
-    """Bolch et al. 1998, example 10.19, p. 551: 10 customers, services of 2 and 0.9, room for 7 and 5; cut off, not rounded."""
+    """Bolch et al. 1998, example 10.19, p. 551: 10 customers, services of 2 and 0.9, room for 7
+    and 5; cut off, not rounded.
+    """
     found = after_service([2.0, 0.9], [[0.0, 1.0], [1.0, 0.0]], [7, 5], population=10)
     np.testing.assert_allclose(found.queue[0, 0], [6.73, 3.27], atol=0.011)
-    # Five states, each 2 / 0.9 times as likely as the one before; the first and the last are held up.
+    # Five states, each 2 / 0.9 times as likely as the one before; the first and the last are held
+    # up.
     chances = (2 / 0.9) ** np.arange(5)
     np.testing.assert_allclose(found.queue[0, 0, 0], chances @ [5, 5, 6, 7, 7] / chances.sum())

@@ -41,14 +41,18 @@ def test_a_queue_with_room_for_some(load: float, servers: int, room: int) -> Non
 
 @pytest.mark.parametrize("scv", [0.5, 1.0, 3.0])
 def test_the_loss_of_erlang_b_depends_on_the_mean_alone(scv: float) -> None:
-    found = solve_markov_chain(network_arrays([2.0], arrivals=1.3, discipline="fcfs", servers=4, scv=scv, capacity=[4]))
+    found = solve_markov_chain(
+        network_arrays([2.0], arrivals=1.3, discipline="fcfs", servers=4, scv=scv, capacity=[4])
+    )
     assert found.loss.item() == pytest.approx(erlang_b(4, 2.6), rel=1e-11)
 
 
 @pytest.mark.parametrize("servers", [1, 4, 20])
 def test_the_wait_of_erlang_c(servers: int) -> None:
     load = 0.8 * servers
-    found = solve_markov_chain(network_arrays([1.0], arrivals=load, discipline="fcfs", servers=servers))
+    found = solve_markov_chain(
+        network_arrays([1.0], arrivals=load, discipline="fcfs", servers=servers)
+    )
     blocked = erlang_b(servers, load)
     waits = blocked / (1 - 0.8 * (1 - blocked))
     assert found.residence.item() == pytest.approx(1 + waits / (servers - load), rel=1e-9)
@@ -59,7 +63,14 @@ def test_engset_loses_what_its_sources_see() -> None:
     # P(lost) of N sources is P(all busy) of N - 1 sources.
     sources, lines, ask, mean = 9, 4, 0.3, 1.4
     found = solve_markov_chain(
-        network_arrays([mean], population=sources, think=1 / ask, discipline="fcfs", servers=lines, capacity=[lines])
+        network_arrays(
+            [mean],
+            population=sources,
+            think=1 / ask,
+            discipline="fcfs",
+            servers=lines,
+            capacity=[lines],
+        )
     )
     weights = [math.comb(sources - 1, n) * (ask * mean) ** n for n in range(lines + 1)]
     assert found.loss.item() == pytest.approx(weights[-1] / sum(weights), rel=1e-12)
@@ -72,7 +83,8 @@ def test_the_machine_repairman(repairmen: int) -> None:
         network_arrays([mend], population=machines, think=run, discipline="fcfs", servers=repairmen)
     )
     expected = birth_death(
-        [(machines - n) / run for n in range(machines)], [min(n, repairmen) / mend for n in range(1, machines + 1)]
+        [(machines - n) / run for n in range(machines)],
+        [min(n, repairmen) / mend for n in range(1, machines + 1)],
     )
     assert present(found, 0) == pytest.approx(expected, abs=1e-14)
 
@@ -85,7 +97,9 @@ def test_who_never_waits_is_poisson() -> None:
 
 
 def test_speeds_by_number_present() -> None:
-    found = solve_markov_chain(network_arrays([1.0], population=5, think=1.0, rates=[[1.0, 1.5, 1.7]]))
+    found = solve_markov_chain(
+        network_arrays([1.0], population=5, think=1.0, rates=[[1.0, 1.5, 1.7]])
+    )
     expected = birth_death([5.0, 4, 3, 2, 1], [1.0, 1.5, 1.7, 1.7, 1.7])
     assert present(found, 0) == pytest.approx(expected, abs=1e-14)
     assert found.utilization.item() == pytest.approx(1 - expected[0])
@@ -106,7 +120,9 @@ def test_service_in_phases_waits_as_pollaczek_and_khinchine_say(load: float, scv
 
 @pytest.mark.parametrize("discipline", ["ps", "lcfs-pr"])
 def test_sharing_and_the_stack_depend_on_the_mean_alone(discipline: str) -> None:
-    found = solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline=discipline, scv=3.0, capacity=[9]))
+    found = solve_markov_chain(
+        network_arrays([1.0], arrivals=0.5, discipline=discipline, scv=3.0, capacity=[9])
+    )
     assert present(found, 0) == pytest.approx(birth_death([0.5] * 9, [1.0] * 9), abs=1e-12)
 
 
@@ -116,7 +132,9 @@ RESIDUAL = float((ARRIVALS * SERVICE**2).sum())
 
 
 def two_classes(discipline: str) -> MarkovSolution:
-    given = network_arrays(SERVICE[:, None], arrivals=ARRIVALS, discipline=discipline, priority=[0, 1])
+    given = network_arrays(
+        SERVICE[:, None], arrivals=ARRIVALS, discipline=discipline, priority=[0, 1]
+    )
     return solve_markov_chain(given, error=1e-8)
 
 
@@ -133,7 +151,9 @@ def test_priorities_wait_as_cobham_says() -> None:
 def test_preemption_hides_the_lower_class() -> None:
     first = SERVICE[0] / (1 - LOAD[0])
     second = SERVICE[1] / (1 - LOAD[0]) + RESIDUAL / (1 - LOAD[0]) / (1 - LOAD[1])
-    assert two_classes("priority-preemptive").residence.ravel() == pytest.approx([first, second], rel=1e-6)
+    assert two_classes("priority-preemptive").residence.ravel() == pytest.approx(
+        [first, second], rel=1e-6
+    )
 
 
 def test_a_preempted_service_in_phases_is_resumed() -> None:
@@ -141,7 +161,11 @@ def test_a_preempted_service_in_phases_is_resumed() -> None:
     scv = np.array([3.0, 0.5])
     arrivals, service = np.array([0.15, 0.1]), np.array([1.0, 1.5])
     given = network_arrays(
-        service[:, None], arrivals=arrivals, discipline="priority-preemptive", priority=[0, 1], scv=scv[:, None]
+        service[:, None],
+        arrivals=arrivals,
+        discipline="priority-preemptive",
+        priority=[0, 1],
+        scv=scv[:, None],
     )
     found = solve_markov_chain(given, error=1e-5)
     load = np.cumsum(arrivals * service)
@@ -163,17 +187,27 @@ def test_no_more_lies_beyond_the_truncation_than_promised(load: float, error: fl
 
 
 def test_a_station_fills_as_known_over_time() -> None:
-    space, chain = markov_chain(network_arrays([1 / 1.9], arrivals=0.7, discipline="fcfs", capacity=[1]))
+    space, chain = markov_chain(
+        network_arrays([1 / 1.9], arrivals=0.7, discipline="fcfs", capacity=[1])
+    )
     found = transient(chain, [0.4])[0]
     busy = 0.7 / 2.6 * -math.expm1(-2.6 * 0.4)
-    assert found @ space.stations[0].length(np.asarray(chain.states)) == pytest.approx(busy, abs=1e-10)
+    assert found @ space.stations[0].length(np.asarray(chain.states)) == pytest.approx(
+        busy, abs=1e-10
+    )
 
 
 @pytest.mark.parametrize("scv", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize("options", [{}, {"servers": 3}, {"discipline": "fcfs", "servers": 2}, {"discipline": "lcfs"}])
-def test_the_states_that_arrivals_lead_to_are_those_of_one_arrival_after_the_other(options: Any, scv: float) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"servers": 3}, {"discipline": "fcfs", "servers": 2}, {"discipline": "lcfs"}]
+)
+def test_the_states_that_arrivals_lead_to_are_those_of_one_arrival_after_the_other(
+    options: Any, scv: float
+) -> None:
     ordered = {"discipline": "fcfs", "servers": 3, **options}
-    space, chain = markov_chain(network_arrays([1.0], arrivals=0.4, scv=scv, **ordered), truncation=9)
+    space, chain = markov_chain(
+        network_arrays([1.0], arrivals=0.4, scv=scv, **ordered), truncation=9
+    )
     one_by_one = space.start[None, :]
     at, known = space.columns(0), {row.tobytes() for row in np.asarray(chain.states)}
     for filled in space.stations[0].filled(one_by_one[:, at], 0, 9):

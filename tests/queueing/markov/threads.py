@@ -41,7 +41,8 @@ class Threads:
     Parameters
     ----------
     throughput : critical sections ended [1/s]
-    working, spinning, holding : cores busy with work, with spinning, and for the holder of the lock [1]
+    working, spinning, holding : cores busy with work, with spinning, and for the holder of the lock
+        [1]
     idle : cores that nobody wants [1]
     waiting : threads that wait for the lock, spinning or not [1]
     stranded : probability that the holder of the lock has no core [1]
@@ -101,12 +102,13 @@ def thread_chain(
     spin: bool = False,
     limit: float = 3e5,
 ) -> MarkovChain:
-    """Give the chain of threads that work and then enter a critical section, again and again.
+    """Yield the chain of threads that work and then enter a critical section, again and again.
 
-    Both take a core for an exponential time. A thread that finds the lock taken gives up its core and sleeps, to be
-    made the holder in its turn; or it spins on its core. A core's time slice ends after an exponential time, if
-    somebody has no core; then one of those gets it at random. A free core is taken at once. A spin lock that is let go
-    is taken by one who spins on a core, else by the first spinner to get one, or who asks meanwhile.
+    Both take a core for an exponential time. A thread that finds the lock taken gives up its core
+    and sleeps, to be made the holder in its turn; or it spins on its core. A core's time slice ends
+    after an exponential time, if somebody has no core; then one of those gets it at random. A free
+    core is taken at once. A spin lock that is let go is taken by one who spins on a core, else by
+    the first spinner to get one, or who asks meanwhile.
 
     Parameters
     ----------
@@ -151,7 +153,9 @@ def _asks(at: _At, rate: complex, count: int, cores: int, spin: bool) -> Iterato
 
 
 def _lets_go(at: _At, rate: complex, count: int, cores: int) -> Iterator[_Move]:
-    """Let the holder go back to work on its core; a sleeper is handed the lock, a spinner on a core takes it."""
+    """Let the holder go back to work on its core; a sleeper is handed the lock, a spinner on a
+    core takes it.
+    """
     if at.holder != 1:
         return
     free = at._replace(holder=0, working=at.working + 1)
@@ -180,7 +184,7 @@ def _slices(at: _At, rate: complex) -> Iterator[_Move]:
 
 
 def _filled(at: _At, rate: complex, cores: int) -> Iterator[_Move]:
-    """Give a free core to one who has none."""
+    """Yield a free core to one who has none."""
     if at.running < cores and at.ready + at.stalled + (at.holder == 2):
         yield from _given(at, rate, at)
     else:
@@ -188,7 +192,9 @@ def _filled(at: _At, rate: complex, cores: int) -> Iterator[_Move]:
 
 
 def _given(at: _At, rate: complex, choice: _At) -> Iterator[_Move]:
-    """Give a core to one of those who have none in `choice`, at random; a spinner who finds the lock free takes it."""
+    """Yield a core to one of those who have none in `choice`, at random; a spinner who finds the
+    lock free takes it.
+    """
     without = choice.ready + choice.stalled + (choice.holder == 2)
     if choice.ready:
         yield at._replace(working=at.working + 1, ready=at.ready - 1), rate * choice.ready / without

@@ -12,7 +12,9 @@ FOUND = Agreement(
     "many",
     ("closed-form", "simulation", "bounds"),
     (
-        MethodValues("time", "s", (Value(1.0, "s"), Value(2.0, "s", 1.9, 2.1), Value(None, "s", 0.5, None))),
+        MethodValues(
+            "time", "s", (Value(1.0, "s"), Value(2.0, "s", 1.9, 2.1), Value(None, "s", 0.5, None))
+        ),
         MethodValues("speedup", "1", (Value(4.0, "1"), Value(3.0, "1"), None)),
     ),
     ("simulation lies within the bounds",),
@@ -50,7 +52,10 @@ def wide(methods: int, rows: int = 1) -> Agreement:
     names = tuple(f"method-number-{index}" for index in range(methods))
     values = tuple(Value(index + 0.123456, "s", index, index + 0.25) for index in range(methods))
     return Agreement(
-        "many", names, tuple(MethodValues(f"queue_length[jobs,{row}]", "s", values) for row in range(rows)), ()
+        "many",
+        names,
+        tuple(MethodValues(f"queue_length[jobs,{row}]", "s", values) for row in range(rows)),
+        (),
     )
 
 
@@ -59,7 +64,9 @@ def test_what_is_wider_than_a_terminal_is_folded_and_no_name_is_broken() -> None
     lines = text.splitlines()
     assert max(map(len, lines)) <= 100
     heads = [line.split() for line in lines if line.startswith("value")]
-    assert [name for head in heads for name in head[1:]] == [f"method-number-{index}" for index in range(9)]
+    assert [name for head in heads for name in head[1:]] == [
+        f"method-number-{index}" for index in range(9)
+    ]
     assert len(heads) > 1
     assert sum(line.startswith("queue_length[jobs,0] ") for line in lines) == len(heads)
     assert sum(line.startswith("value") for line in agreement_text(wide(2)).splitlines()) == 1

@@ -67,7 +67,10 @@ KEPT = runs(
     items=np.array([10.0, 40.0, np.nan]),
     time=np.array([0.2, 0.4, np.nan]),
     efficiency=np.array([0.5, 0.5, np.nan]),
-    **{"account[lock]": np.array([0.1, 0.2, np.nan]), "account[busy]": np.array([0.1, 0.2, np.nan])},
+    **{
+        "account[lock]": np.array([0.1, 0.2, np.nan]),
+        "account[busy]": np.array([0.1, 0.2, np.nan]),
+    },
 )
 TABLE = np.full((3, 3), np.nan)
 TABLE[0, 1] = 0.5
@@ -75,7 +78,11 @@ GROWTH = IsoefficiencyFormula(
     efficiency=0.5,
     overhead="a*N + b*N**2",
     work="n",
-    terms=(OverheadTerm("a*N", "N", 2.0), OverheadTerm("b*N**2", "N**2", 33.3), OverheadTerm("-c", "", None)),
+    terms=(
+        OverheadTerm("a*N", "N", 2.0),
+        OverheadTerm("b*N**2", "N**2", 33.3),
+        OverheadTerm("-c", "", None),
+    ),
     order="N**2",
     exact="K*(a*N + b*N**2)",
     limit="",
@@ -93,7 +100,8 @@ MADE = Scaling(
     growth=GROWTH,
 )
 AT_THE_END = (
-    "At a fixed size it has an efficiency of at least 50 % on up to 8 processors, the largest number examined: 52 %"
+    "At a fixed size it has an efficiency of at least 50 % on up to 8 processors, the largest"
+    " number examined: 52 %"
 )
 BANDS = BandsSpec(kind="bands", name="bands", title="What they do")
 
@@ -107,7 +115,12 @@ def test_bands_add_up_to_all_processors_and_the_useful_come_first() -> None:
 
 def test_without_an_account_there_are_two_bands() -> None:
     bare = replace(
-        MADE, ways={"fixed-size": replace(FIXED, columns={name: FIXED[name] for name in ("time", "efficiency")})}
+        MADE,
+        ways={
+            "fixed-size": replace(
+                FIXED, columns={name: FIXED[name] for name in ("time", "efficiency")}
+            )
+        },
     )
     bands = bands_of(bare, "fixed-size")
     assert sum(bands.values()) == pytest.approx(COUNT)
@@ -134,19 +147,27 @@ def test_the_section_says_sizes_matrix_and_symbols() -> None:
     assert "on up to 8 processors, the largest number examined: 52 %" in text
     assert "#### efficiency-conserved, keeping 50 %" in text
     assert "- N = 8: no size will do" in text
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
     assert ["4", "40", "400 ms", "50 %", "200 ms", "200 ms", "yes"] in rows
     assert ["8", "-", "-", "-", "-", "-", "-"] in rows
     assert ["2", "0.50"] in rows
     assert ["`b*N**2`", "`N**2`", "33.3"] in rows
     assert ["`-c`", "-", "-"] in rows
     reigns = "the term that asks for the most from N = 33.3 on is `b*N**2`"
-    assert f"To keep 50 % the work must grow as `N**2`; {reigns}. Exactly, W = `K*(a*N + b*N**2)`." in text
+    assert (
+        f"To keep 50 % the work must grow as `N**2`; {reigns}. Exactly, W = `K*(a*N + b*N**2)`."
+        in text
+    )
 
 
 def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
     table = tidy_columns(
-        replace(SMALL_RESULTS, sweeps=(), cases={}, questions={"scale": ScaleResult((MADE,))}), ["time"]
+        replace(SMALL_RESULTS, sweeps=(), cases={}, questions={"scale": ScaleResult((MADE,))}),
+        ["time"],
     )
     rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
     kept = [row for row in rows if row["sweep"] == "scale/efficiency-conserved"]
@@ -162,7 +183,11 @@ def test_the_tidy_table_has_a_row_for_each_way_and_number() -> None:
 
 
 def test_published_cells_stand_beside_ours() -> None:
-    cells = (PublishedScalability(2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14", "closed-form", True),)
+    cells = (
+        PublishedScalability(
+            2, 4, "efficiency-conserved", 0.54, 0.5, "Figure 14", "closed-form", True
+        ),
+    )
     beside = replace(MADE, printed=cells)
     section = question_section(ScaleResult((beside,)))
     # W'/W = 2 / 0.54 for twice the processors; 2 / 0.5 is the square of 2.
@@ -171,7 +196,11 @@ def test_published_cells_stand_beside_ours() -> None:
     assert all(number in section for number in ("0.54", "0.50", "1.89", "2.00"))
     assert "1 statement checked: 0 hits, 1 miss (base-2-to-4-efficiency-conserved)" in section
     (row,) = ScaleResult((beside,)).files()["statements-of-scaling.csv"]
-    assert (row["verdict"], row["wanted"], row["method"]) == ("miss", "0.54, within 0.005", "closed-form")
+    assert (row["verdict"], row["wanted"], row["method"]) == (
+        "miss",
+        "0.54, within 0.005",
+        "closed-form",
+    )
     document = question_document(ScaleResult((beside,)))
     assert document["scalings"][0]["printed"] == [
         {"processors": 2, "more_processors": 4, "way": "efficiency-conserved"}
@@ -193,13 +222,22 @@ def test_json_has_what_the_page_has() -> None:
     (found,) = document["scalings"]
     assert found["path"] == "population.processors"
     kept = found["ways"]["efficiency-conserved"]
-    assert found["goals"] == {"efficiency-conserved": {"value": 0.5, "unit": "1", "low": None, "high": None}}
-    assert (kept["points"]["population.processors"], kept["columns"]["items"]) == ([2, 4, 8], [10, 40, None])
+    assert found["goals"] == {
+        "efficiency-conserved": {"value": 0.5, "unit": "1", "low": None, "high": None}
+    }
+    assert (kept["points"]["population.processors"], kept["columns"]["items"]) == (
+        [2, 4, 8],
+        [10, 40, None],
+    )
     assert kept["failed"] == {"2": "no size will do"}
     assert kept["provenance"]["methods"] == ["closed-form"] * 3
     assert found["matrix"]["efficiency-conserved"][0] == [None, 0.5, None]
     fastest = found["fastest"]
-    assert (fastest["processors"], fastest["value"]["value"], fastest["at_the_end"]) == (7, 0.4, False)
+    assert (fastest["processors"], fastest["value"]["value"], fastest["at_the_end"]) == (
+        7,
+        0.4,
+        False,
+    )
     assert found["growth"]["terms"][1] == {"text": "b*N**2", "order": "N**2", "since": 33.3}
     assert json.loads(json.dumps(document, allow_nan=False)) == document
 
@@ -208,18 +246,30 @@ def test_the_terminal_gets_a_line_for_each_finding() -> None:
     assert ScaleResult((MADE,)).text().splitlines() == [
         "base: At a fixed size it is fastest on 7 processors: 400 ms",
         f"base: {AT_THE_END}",
-        "base: To keep 50 % the work must grow as N**2; the term that asks for the most from N = 33.3 on is b*N**2",
+        (
+            "base: To keep 50 % the work must grow as N**2; the term that asks for the most from N"
+            " = 33.3 on is b*N**2"
+        ),
     ]
 
 
 def test_what_does_not_scale_says_why() -> None:
-    never = replace(MADE, growth=replace(GROWTH, order="", exact="", limit="b*n grows as fast as the work"))
+    never = replace(
+        MADE, growth=replace(GROWTH, order="", exact="", limit="b*n grows as fast as the work")
+    )
     idle = replace(MADE, growth=replace(GROWTH, terms=GROWTH.terms[2:]))
     assert ScaleResult((idle,)).text().endswith("must grow as N**2")
-    assert ScaleResult((never,)).text().splitlines()[-1] == "base: Not scalable at 50 %: b*n grows as fast as the work"
-    assert "Not scalable at 50 %: b\\*n grows as fast as the work." in question_section(ScaleResult((never,)))
+    assert (
+        ScaleResult((never,)).text().splitlines()[-1]
+        == "base: Not scalable at 50 %: b*n grows as fast as the work"
+    )
+    assert "Not scalable at 50 %: b\\*n grows as fast as the work." in question_section(
+        ScaleResult((never,))
+    )
     none = replace(MADE, growth=None, no_growth="only a closed form has one")
-    assert "No isoefficiency in symbols: only a closed form has one." in question_section(ScaleResult((none,)))
+    assert "No isoefficiency in symbols: only a closed form has one." in question_section(
+        ScaleResult((none,))
+    )
 
 
 def test_where_nothing_stands_out_that_is_said() -> None:
@@ -231,10 +281,13 @@ def test_where_nothing_stands_out_that_is_said() -> None:
 
 def test_the_head_says_once_what_holds_of_several_cases() -> None:
     other = replace(MADE, case="other", growth=replace(GROWTH, order="N**3*log(N)"))
-    assert ScaleResult((MADE,)).headline() == (
-        "base: at a fixed size it is fastest on 7 processors: 400 ms, to keep 50 % the work must grow as N^2"
+    assert (
+        ScaleResult((MADE,)).headline()
+        == "base: at a fixed size it is fastest on 7 processors: 400 ms, to keep 50 % the work must"
+        " grow as N^2"
     )
-    assert ScaleResult((MADE, other)).headline() == (
-        "At a fixed size it is fastest on 7 processors: 400 ms (base, other). "
+    assert (
+        ScaleResult((MADE, other)).headline()
+        == "At a fixed size it is fastest on 7 processors: 400 ms (base, other). "
         "To keep 50 % the work must grow as N^2 (base); N^3 log(N) (other)"
     )

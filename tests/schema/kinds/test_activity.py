@@ -108,12 +108,23 @@ POOL_ERRORS = [
         "resources.stack.trees: node 0 of a tree has 2 subtrees, but 1 follow it",
     ),
     ("iterations: 9, ", "", "write one of iterations, work and trees: the tasks of a pool"),
-    ("trees: [[2, 0, 0]]", "trees: [[2, 0, 0]], chunk: 2", "chunk is of a loop; a pool of trees has none"),
-    ("iterations: 9, ", "iterations: 9, min_size: 2, ", "min_size is of trees; a pool of a loop has none"),
+    (
+        "trees: [[2, 0, 0]]",
+        "trees: [[2, 0, 0]], chunk: 2",
+        "chunk is of a loop; a pool of trees has none",
+    ),
+    (
+        "iterations: 9, ",
+        "iterations: 9, min_size: 2, ",
+        "min_size is of trees; a pool of a loop has none",
+    ),
     (
         "wait: m.c",
         "wait: m.d",
-        "wait('m.d') needs a semaphore, the places or items of a buffer, or a condition of a monitor",
+        (
+            "wait('m.d') needs a semaphore, the places or items of a buffer, or a condition of a"
+            " monitor"
+        ),
     ),
     ("{signal: s.u}", "{name: d, delay: 1 s}", "no step signals s.u, so a wait for it never ends"),
     (
@@ -122,8 +133,16 @@ POOL_ERRORS = [
         "x.yaml:5:25: resources.q.items: at most as many as the buffer has places, 2; got 3",
     ),
     ("{get: q}", "{get: s}", ":15:15: phases.0.cycle.3.get: wait('s.items') needs a semaphore"),
-    ("[{name: c, delay", "[{nmae: c, delay", "phases.0.cycle.2.body.0.nmae: unknown key; did you mean 'name'?"),
-    ("{ask: loop}", "{ask: lop}", "ask needs a pool of tasks called 'lop', which is not there; did you mean 'loop'?"),
+    (
+        "[{name: c, delay",
+        "[{nmae: c, delay",
+        "phases.0.cycle.2.body.0.nmae: unknown key; did you mean 'name'?",
+    ),
+    (
+        "{ask: loop}",
+        "{ask: lop}",
+        "ask needs a pool of tasks called 'lop', which is not there; did you mean 'loop'?",
+    ),
 ]
 
 
@@ -152,10 +171,15 @@ def b(path: str) -> Activity:
         ([A, B], a("cycle") >> b("cycle")),
         (
             ["{name: a, delay: 1 s, scv: 2, component: think, technology: wire}"],
-            delay(time("cycle.a.delay", 1.0), name="a", scv=2.0, component="think", technology="wire"),
+            delay(
+                time("cycle.a.delay", 1.0), name="a", scv=2.0, component="think", technology="wire"
+            ),
         ),
         (["{service: bus, time: 1 s}"], service("bus", time("cycle.0.time", 1.0))),
-        (["{name: x, service: own, time: 1 s}"], service("own", time("cycle.x.time", 1.0), name="x")),
+        (
+            ["{name: x, service: own, time: 1 s}"],
+            service("own", time("cycle.x.time", 1.0), name="x"),
+        ),
         ([f"{{hold: door, body: [{A}]}}"], hold("door", a("cycle.0.body"))),
         ([f"{{fork: [[{A}], [{B}]]}}"], fork(a("cycle.0.fork.0"), b("cycle.0.fork.1"))),
         (
@@ -167,9 +191,17 @@ def b(path: str) -> Activity:
         ),
         ([f"{{repeat: 3, body: [{A}]}}"], repeat(count("cycle.0.repeat", 3.0), a("cycle.0.body"))),
         (
-            [f"{{pipeline: 7, name: line, stages: [{{serial: [{A}], name: s}}, {{parallel: [{B}]}}]}}"],
+            [
+                (
+                    f"{{pipeline: 7, name: line, stages: [{{serial: [{A}], name: s}}, {{parallel:"
+                    f" [{B}]}}]}}"
+                )
+            ],
             pipeline(
-                [serial(a("cycle.line.stages.s.serial"), name="s"), parallel(b("cycle.line.stages.1.parallel"))],
+                [
+                    serial(a("cycle.line.stages.s.serial"), name="s"),
+                    parallel(b("cycle.line.stages.1.parallel")),
+                ],
                 count("cycle.line.pipeline", 7.0),
                 name="line",
             ),
@@ -183,7 +215,10 @@ def test_a_construct_is_that_of_python(tmp_path: Path, items: list[str], made: A
 
 
 def test_uneven_pipelines_have_a_body_for_each_item(tmp_path: Path) -> None:
-    text = f"{{pipeline: 2, stages: [{{serial_each: [[{A}], [{B}]]}}, {{parallel_each: [[{{delay: 3 s}}], [{{delay: 4 s}}]]}}]}}"
+    text = (
+        f"{{pipeline: 2, stages: [{{serial_each: [[{A}], [{B}]]}}, {{parallel_each: [[{{delay: 3"
+        " s}], [{delay: 4 s}]]}]}"
+    )
     stages = "cycle.0.stages"
     assert cycle(tmp_path, text) == pipeline(
         [
@@ -219,7 +254,8 @@ def test_all_kinds_of_population(tmp_path: Path) -> None:
     arriving = model(tmp_path, activity(item, head="population: {arrivals: 0.3 /s}")).population
     assert arriving == OpenPopulation(Parameter("population.arrivals", RATE, 0.3), a("cycle"))
     phase = (
-        "[{repeat: 4, processors: 8, cycle: [{name: a, delay: 1 s}]}, {processors: 2, cycle: [{name: b, delay: 2 s}]}]"
+        "[{repeat: 4, processors: 8, cycle: [{name: a, delay: 1 s}]}, {processors: 2, cycle:"
+        " [{name: b, delay: 2 s}]}]"
     )
     at_root = model(tmp_path, f"activity: 1\nphases: {phase}\n")
     inside = model(tmp_path, f"activity: 1\npopulation: {{phases: {phase}}}\n")
@@ -235,8 +271,8 @@ def test_all_kinds_of_population(tmp_path: Path) -> None:
 
 def test_parameters_may_stand_in_times_and_counts(tmp_path: Path) -> None:
     head = (
-        "parameters: {unit: 2 ms, parts: 4, twice: 2 * unit, rate: 0.5 /s}\npopulation: {processors: 2 * parts}\n"
-        + RESOURCES
+        "parameters: {unit: 2 ms, parts: 4, twice: 2 * unit, rate: 0.5 /s}\npopulation:"
+        " {processors: 2 * parts}\n" + RESOURCES
     )
     text = activity(
         "{delay: twice}",
@@ -266,9 +302,14 @@ def test_defaults_are_those_of_the_format(tmp_path: Path) -> None:
         ("delay.2", "busy", "application", 0.0),
     ]
     assert made.useful == ("busy",)
-    assert model(tmp_path, activity("{delay: 1 s}", head=HEAD)).resources["bus"] == Station(1, "fcfs")
+    assert model(tmp_path, activity("{delay: 1 s}", head=HEAD)).resources["bus"] == Station(
+        1, "fcfs"
+    )
     meeting = model(
-        tmp_path, activity("{barrier: m}", head="population: {processors: 2}\nresources: {m: {barrier: tree}}")
+        tmp_path,
+        activity(
+            "{barrier: m}", head="population: {processors: 2}\nresources: {m: {barrier: tree}}"
+        ),
     )
     assert meeting.resources["m"] == Barrier("tree", Number(0.0, TIME))
 
@@ -302,7 +343,10 @@ def test_a_step_at_a_repeated_resource_uses_one_of_them_at_random(tmp_path: Path
     assert found.resources == {f"memory.{k}": Station(discipline="ps") for k in range(2)} | {
         f"table.{k}": Lock() for k in range(2)
     }
-    read, crit = time("cycle.read.time", 1e-6), delay(time("cycle.2.body.crit.delay", 3e-6), name="crit")
+    read, crit = (
+        time("cycle.read.time", 1e-6),
+        delay(time("cycle.2.body.crit.delay", 3e-6), name="crit"),
+    )
     assert found.population.bodies[0] == (
         choose(*((0.5, service(f"memory.{k}", read, name=f"read.{k}")) for k in range(2)))
         >> service("memory.0", time("cycle.first.time", 2e-6), name="first")
@@ -316,7 +360,10 @@ def test_a_step_at_a_repeated_resource_uses_one_of_them_at_random(tmp_path: Path
 
 def test_one_of_a_repeated_resource_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, REPEATED.replace("memory.0", "memory.2")) == [
-        "x.yaml:6:28: cycle.1.service: first needs a station called 'memory.2', which is not there; did you mean 'memory.1'?"
+        (
+            "x.yaml:6:28: cycle.1.service: first needs a station called 'memory.2', which is not there;"
+            " did you mean 'memory.1'?"
+        )
     ]
 
 
@@ -331,19 +378,42 @@ UNREAD = [
     (
         ["{delay: 2 * parts}"],
         "",
-        ["2:33: parameters.parts: 3 lacks its unit; write '3 s' or '3 ms': cycle.0.delay wants a [s]"],
+        [
+            (
+                "2:33: parameters.parts: 3 lacks its unit; write '3 s' or '3 ms': cycle.0.delay wants"
+                " a [s]"
+            )
+        ],
     ),
-    (["{repeat: work, body: [{delay: work}]}"], "", ["6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted"]),
-    (["{delay: work +}"], "", ["6:13: cycle.0.delay: a number, a name or '(' is wanted here, got the end"]),
+    (
+        ["{repeat: work, body: [{delay: work}]}"],
+        "",
+        ["6:14: cycle.0.repeat: work gives a [s], but a [1] is wanted"],
+    ),
+    (
+        ["{delay: work +}"],
+        "",
+        ["6:13: cycle.0.delay: a number, a name or '(' is wanted here, got the end"],
+    ),
     (
         ["{delay: (3 us + work)}"],
         "",
-        ["6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share can be told"],
+        [
+            (
+                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share"
+                " can be told"
+            )
+        ],
     ),
     (
         ["{delay: 3 us + work}"],
         "",
-        ["6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share can be told"],
+        [
+            (
+                "6:13: cycle.0.delay: '3 us' holds time; make it a named parameter, so that its share"
+                " can be told"
+            )
+        ],
     ),
     (
         ["{name: a, delay: work}", "{name: a, delay: 2 * work}"],
@@ -364,7 +434,12 @@ UNREAD = [
         ["6:5: cycle.0: stage delay has 2 bodies, one for each item, but the pipeline has 3 items"],
     ),
     (
-        ["{pipeline: 2, name: p, stages: [{serial: [{delay: work}], name: s}, {serial: [{delay: work}], name: s}]}"],
+        [
+            (
+                "{pipeline: 2, name: p, stages: [{serial: [{delay: work}], name: s}, {serial: [{delay:"
+                " work}], name: s}]}"
+            )
+        ],
         "",
         ["6:5: cycle.0: the stages of pipeline p need names of their own; used twice: s"],
     ),
@@ -376,9 +451,18 @@ UNREAD = [
     (
         ["{service: bos, time: work}"],
         "",
-        ["6:15: cycle.0.service: bos needs a station called 'bos', which is not there; did you mean 'bus'?"],
+        [
+            (
+                "6:15: cycle.0.service: bos needs a station called 'bos', which is not there; did you"
+                " mean 'bus'?"
+            )
+        ],
     ),
-    (["{service: door, time: work}"], "", ["6:15: cycle.0.service: door needs a station, but 'door' is a lock"]),
+    (
+        ["{service: door, time: work}"],
+        "",
+        ["6:15: cycle.0.service: door needs a station, but 'door' is a lock"],
+    ),
     (
         ["{hold: bus, body: [{delay: work}]}"],
         "",
@@ -388,7 +472,10 @@ UNREAD = [
         ["{repeat: 2, body: [{barrier: met}]}"],
         "",
         [
-            "6:34: cycle.0.body.0.barrier: barrier needs a barrier called 'met', which is not there; did you mean 'meet'?"
+            (
+                "6:34: cycle.0.body.0.barrier: barrier needs a barrier called 'met', which is not"
+                " there; did you mean 'meet'?"
+            )
         ],
     ),
     (
@@ -396,11 +483,17 @@ UNREAD = [
         "useful: [bussy]",
         ["7:10: useful.0: no step has the component 'bussy'; there are busy"],
     ),
-    (["{barrier: meet}"], "useful: [busy]", ["7:10: useful.0: no step has the component 'busy'; there are no steps"]),
+    (
+        ["{barrier: meet}"],
+        "useful: [busy]",
+        ["7:10: useful.0: no step has the component 'busy'; there are no steps"],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("items", "tail", "problems"), UNREAD, ids=[each[2][0][:60] for each in UNREAD])
+@pytest.mark.parametrize(
+    ("items", "tail", "problems"), UNREAD, ids=[each[2][0][:60] for each in UNREAD]
+)
 def test_what_does_not_fit_is_refused_where_it_stands(
     tmp_path: Path, items: list[str], tail: str, problems: list[str]
 ) -> None:
@@ -409,14 +502,34 @@ def test_what_does_not_fit_is_refused_where_it_stands(
 
 
 def test_all_that_does_not_fit_comes_at_once(tmp_path: Path) -> None:
-    head = "parameters: {work: 1 ms, odd: 2 * wrok, more: odd + 1}\npopulation: {processors: parts}\nresources: {door: {lock: fifo}}"
-    text = activity("{delay: odd}", "{hold: dor, body: [{delay: q}]}", "{service: bus, time: work * work}", head=head)
+    head = (
+        "parameters: {work: 1 ms, odd: 2 * wrok, more: odd + 1}\npopulation: {processors:"
+        " parts}\nresources: {door: {lock: fifo}}"
+    )
+    text = activity(
+        "{delay: odd}",
+        "{hold: dor, body: [{delay: q}]}",
+        "{service: bus, time: work * work}",
+        head=head,
+    )
     assert refused(tmp_path, text) == [
         "x.yaml:2:31: parameters.odd: there is no name 'wrok'; did you mean 'work'?",
-        "x.yaml:3:26: population.processors: there is no name 'parts'; known: work; write a number, or the name of a parameter",
-        "x.yaml:7:12: cycle.1.hold: hold needs a lock, permits or a monitor called 'dor', which is not there; did you mean 'door'?",
-        "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work; write '5 us', or the name of a parameter",
-        "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which is not there; known: door, own, other, each-other",
+        (
+            "x.yaml:3:26: population.processors: there is no name 'parts'; known: work; write a"
+            " number, or the name of a parameter"
+        ),
+        (
+            "x.yaml:7:12: cycle.1.hold: hold needs a lock, permits or a monitor called 'dor', which"
+            " is not there; did you mean 'door'?"
+        ),
+        (
+            "x.yaml:7:32: cycle.1.body.0.delay: there is no name 'q'; known: work; write '5 us', or"
+            " the name of a parameter"
+        ),
+        (
+            "x.yaml:8:15: cycle.2.service: bus needs a station called 'bus', which is not there;"
+            " known: door, own, other, each-other"
+        ),
         "x.yaml:8:26: cycle.2.time: work * work gives a [s^2], but a [s] is wanted",
     ]
 
@@ -427,7 +540,9 @@ def test_what_is_nested_too_deep_for_a_path_is_refused_where_it_stands(tmp_path:
         item = f"{{pipeline: 2, name: {'p' * 60}{number}, stages: [{{serial: [{item}]}}]}}"
     problems = refused(tmp_path, activity(item))
     path = "cycle." + "p" * 54
-    assert problems[0].endswith(f": the path '{path[:56]}... is too long; use shorter names, or nest less")
+    assert problems[0].endswith(
+        f": the path '{path[:56]}... is too long; use shorter names, or nest less"
+    )
     assert all(each.startswith("x.yaml:4:") for each in problems)
 
 
@@ -440,16 +555,20 @@ def test_what_is_nested_too_deep_for_a_path_is_refused_where_it_stands(tmp_path:
         ("{server: 2}", "servers"),
     ],
 )
-def test_a_misspelt_key_of_a_resource_names_the_key_of_its_kind(resource: str, meant: str, tmp_path: Path) -> None:
+def test_a_misspelt_key_of_a_resource_names_the_key_of_its_kind(
+    resource: str, meant: str, tmp_path: Path
+) -> None:
     head = f"population: {{processors: 2}}\nresources: {{pool: {resource}}}"
     (problem,) = refused(tmp_path, activity("{name: work, delay: 9 s}", head=head))
     assert problem.endswith(f"unknown key; did you mean {meant!r}?")
 
 
 def kinds(spec: type[ItemSpec]) -> set[str]:
-    """Give the keys of the kinds of steps; those that begin something general have none."""
+    """Return the keys of the kinds of steps; those that begin something general have none."""
     mine = {vars(spec)["key"]} if "key" in vars(spec) else set()
-    return set() if issubclass(spec, OperationSpec) else mine.union(*map(kinds, spec.__subclasses__()))
+    return (
+        set() if issubclass(spec, OperationSpec) else mine.union(*map(kinds, spec.__subclasses__()))
+    )
 
 
 def test_three_shipped_activities_show_every_step_that_needs_no_machine() -> None:

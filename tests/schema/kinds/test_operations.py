@@ -1,4 +1,6 @@
-"""Activities on machines: quantities of the machine in formulas, messages, collective operations, arithmetic."""
+"""Activities on machines: quantities of the machine in formulas, messages, collective
+operations, arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ HEAD = "activity: 1\nmachine: gpu-node-h100\npopulation: {processors: 8}\ncycle:
 
 
 def time_of(
-    path: str, given: dict[str, float | str] | None = None, name: str = "time", machine: str | None = None
+    path: str,
+    given: dict[str, float | str] | None = None,
+    name: str = "time",
+    machine: str | None = None,
 ) -> float:
     value = solve(path, given, machine=machine)[name]
     assert value is not None
@@ -42,13 +47,16 @@ def test_a_message_costs_what_the_cost_table_of_its_network_says(tmp_path: Path)
     far = time_of(activity(tmp_path, "{message: 48.5 kB}"), {"machine.network.switches": 3})
     assert far == pytest.approx(2 * 40e-9 + 1e-6 + 2 * 0.445e-6 + 3 * 0.24e-6, rel=1e-12)
     switch = activity(tmp_path, "{message: 48.5 kB, placement: switch}")
-    assert solve(switch, {"machine.network.switches": 3})["time"] == pytest.approx(answer["time"], rel=1e-12)
+    assert solve(switch, {"machine.network.switches": 3})["time"] == pytest.approx(
+        answer["time"], rel=1e-12
+    )
 
 
 def test_a_network_of_a_latency_and_a_rate_has_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
-        "machine: 1\nsource: me\nsources: {me: measured}\nprocessors: {count: 64, flops: 2 TFlop/s}\n"
-        "network: {protocol: {ranges: {all: {total: {fixed: 0.75 us}}}}, wire: {per_byte: 200 Gbit/s}}\n"
+        "machine: 1\nsource: me\nsources: {me: measured}\nprocessors: {count: 64, flops: 2"
+        " TFlop/s}\nnetwork: {protocol: {ranges: {all: {total: {fixed: 0.75 us}}}}, wire:"
+        " {per_byte: 200 Gbit/s}}\n"
     )
     head = HEAD.replace("gpu-node-h100", str(tmp_path / "own.yaml"))
     path = activity(tmp_path, "{message: 1 MB}", "{flops: 4 GFlop}", head=head)
@@ -60,12 +68,16 @@ def test_more_processors_than_the_machine_has_are_noted(tmp_path: Path) -> None:
     path = activity(tmp_path, "{collective: barrier}")
     assert said not in solve(path).notes
     assert said in solve(path, {"population.processors": 20000}).notes
-    head = HEAD.replace("{processors: 8}", "{processors: n}").replace("cycle:", "parameters: {n: 20000}\ncycle:")
+    head = HEAD.replace("{processors: 8}", "{processors: n}").replace(
+        "cycle:", "parameters: {n: 20000}\ncycle:"
+    )
     assert said in solve(activity(tmp_path, "{collective: barrier}", head=head)).notes
 
 
 def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_path: Path) -> None:
-    head = HEAD.replace("{processors: 8}", "{processors: n / 2}").replace("cycle:", "parameters: {n: 16}\ncycle:")
+    head = HEAD.replace("{processors: 8}", "{processors: n / 2}").replace(
+        "cycle:", "parameters: {n: 16}\ncycle:"
+    )
     path = activity(tmp_path, "{collective: barrier}", head=head)
     assert not any("whole number" in note for note in solve(path).notes)
     (note,) = (each for each in solve(path, {"parameters.n": 5}).notes if "whole number" in each)
@@ -75,11 +87,20 @@ def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_p
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: f"{each.operation}-{each.name}")
-def test_a_collective_takes_the_time_of_its_law(algorithm: CollectiveAlgorithm, tmp_path: Path) -> None:
+def test_a_collective_takes_the_time_of_its_law(
+    algorithm: CollectiveAlgorithm, tmp_path: Path
+) -> None:
     sized = "" if algorithm.operation == "barrier" else "size: 3 MB, "
     combined = "combine: 0.002 ns/B, " if algorithm.combines else ""
-    item = f"{{collective: {algorithm.operation}, {sized}{combined}algorithm: {algorithm.name}, placement: node}}"
-    found = solve(activity(tmp_path, item), {"population.processors": [1.0, 5.0, 8.0, 24.0]}, method="closed-form")
+    item = (
+        f"{{collective: {algorithm.operation}, {sized}{combined}algorithm: {algorithm.name},"
+        " placement: node}"
+    )
+    found = solve(
+        activity(tmp_path, item),
+        {"population.processors": [1.0, 5.0, 8.0, 24.0]},
+        method="closed-form",
+    )
     for ranks, time in zip((1, 5, 8, 24), found["time"], strict=True):
         given = {"ranks": ranks, "size": 3e6, "latency": LATENCY, "per_byte": PER_BYTE}
         if algorithm.operation == "barrier":
@@ -99,13 +120,19 @@ def test_the_best_algorithm_is_the_least_of_all_at_each_point(tmp_path: Path) ->
     head = HEAD.replace("cycle:", "parameters: {n: 1 kB}\ncycle:")
     times = {
         name: solve(
-            activity(tmp_path, f"{{collective: allreduce, size: n, algorithm: {name}, placement: network}}", head=head),
+            activity(
+                tmp_path,
+                f"{{collective: allreduce, size: n, algorithm: {name}, placement: network}}",
+                head=head,
+            ),
             points,
             method="closed-form",
         )["time"]
         for name in [*names, "best"]
     }
-    assert times["best"] == pytest.approx(np.min([times[name] for name in names], axis=0), rel=1e-12)
+    assert times["best"] == pytest.approx(
+        np.min([times[name] for name in names], axis=0), rel=1e-12
+    )
     assert len({int(np.argmin([times[name][k] for name in names])) for k in range(4)}) > 1
 
 
@@ -115,8 +142,13 @@ def _best(operation: str, size: float, ranks: float, latency: float, per_byte: f
     return min(float(each.law(**given)) for each in ALGORITHMS if each.operation == operation)
 
 
-def test_ranks_fill_nodes_by_default_and_reduce_in_levels_where_that_is_faster(tmp_path: Path) -> None:
-    points: dict[str, list[float]] = {"population.processors": [8, 9, 1024, 1024], "parameters.n": [1e9, 1e9, 1e9, 8]}
+def test_ranks_fill_nodes_by_default_and_reduce_in_levels_where_that_is_faster(
+    tmp_path: Path,
+) -> None:
+    points: dict[str, list[float]] = {
+        "population.processors": [8, 9, 1024, 1024],
+        "parameters.n": [1e9, 1e9, 1e9, 8],
+    }
     head = HEAD.replace("cycle:", "parameters: {n: 1 kB}\ncycle:")
     path = activity(tmp_path, "{collective: allreduce, size: n}", head=head)
     network = (2 * (40e-9 + 0.445e-6) + 0.24e-6, 1 / 48.5e9)
@@ -126,8 +158,16 @@ def test_ranks_fill_nodes_by_default_and_reduce_in_levels_where_that_is_faster(t
         within = _best("reduce-scatter", size, 8, *inside) + _best("allgather", size, 8, *inside)
         return within + _best("allreduce", size / 8, nodes, *network)
 
-    wanted = [_best("allreduce", 1e9, 8, *inside), in_levels(1e9, 2), in_levels(1e9, 128), in_levels(8, 128)]
-    flat = [_best("allreduce", size, ranks, *network) for ranks, size in ((9, 1e9), (1024, 1e9), (1024, 8))]
+    wanted = [
+        _best("allreduce", 1e9, 8, *inside),
+        in_levels(1e9, 2),
+        in_levels(1e9, 128),
+        in_levels(8, 128),
+    ]
+    flat = [
+        _best("allreduce", size, ranks, *network)
+        for ranks, size in ((9, 1e9), (1024, 1e9), (1024, 8))
+    ]
     expected = [wanted[0], *(min(pair) for pair in zip(flat, wanted[1:], strict=True))]
     assert solve(path, points, method="closed-form")["time"] == pytest.approx(expected, rel=1e-9)
     assert expected[2] < flat[1] / 4
@@ -135,7 +175,10 @@ def test_ranks_fill_nodes_by_default_and_reduce_in_levels_where_that_is_faster(t
 
 
 def test_a_named_algorithm_or_another_operation_has_no_levels(tmp_path: Path) -> None:
-    for item in ("{collective: allreduce, size: 1 GB, algorithm: ring", "{collective: alltoall, size: 1 GB"):
+    for item in (
+        "{collective: allreduce, size: 1 GB, algorithm: ring",
+        "{collective: alltoall, size: 1 GB",
+    ):
         for ranks, placement in ((8, "node"), (64, "network")):
             times = [
                 time_of(activity(tmp_path, f"{item}{placed}}}"), {"population.processors": ranks})
@@ -168,7 +211,9 @@ def test_formulas_name_quantities_of_the_machine_which_any_machine_replaces(tmp_
 def test_a_technology_leaves_out_what_the_machine_does_not_give() -> None:
     answer, later = solve("allreduce"), solve("allreduce", technology="table-7")
     told = [each for each in later.notes if "machine.system.signal" in each]
-    assert told == ["technology table-7: signal is left out, for machine.system.signal is not given here"]
+    assert told == [
+        "technology table-7: signal is left out, for machine.system.signal is not given here"
+    ]
     assert later.technology["application"] == pytest.approx(answer.technology["application"] / 8)
 
 
@@ -182,11 +227,16 @@ def test_a_shared_medium_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_model_that_uses_nothing_of_its_machine_says_so() -> None:
     answer = solve("lock-and-bus", machine="gpu-node-a100")
-    assert "lock-and-bus uses nothing of its machine; every machine gives the same answer" in answer.notes
+    assert (
+        "lock-and-bus uses nothing of its machine; every machine gives the same answer"
+        in answer.notes
+    )
 
 
 def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
-    path = activity(tmp_path, "{pipeline: 32, stages: [{count: 64, serial: [{name: layer, delay: 1 ms}]}]}")
+    path = activity(
+        tmp_path, "{pipeline: 32, stages: [{count: 64, serial: [{name: layer, delay: 1 ms}]}]}"
+    )
     assert solve(path)["time"] == pytest.approx((32 + 64 - 1) * 1e-3)
     assert solve(path, {"cycle.0.stages.0.count": 8})["time"] == pytest.approx((32 + 8 - 1) * 1e-3)
 
@@ -194,10 +244,26 @@ def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("head", "item", "message"),
     [
-        ("", "{message: 1 kB}", "message needs a machine; write machine: NAME in the file, or give one with --machine"),
-        ("", "{delay: machine.network.adapter}", "machine.network.adapter needs a machine; write machine: NAME"),
-        ("machine: ksr-1\n", "{message: 1 kB}", "message needs a machine with a network; this one shares memory"),
-        ("machine: rs6000-43p-atm\n", "{flops: 5}", "compute needs machine.processors.flops, which"),
+        (
+            "",
+            "{message: 1 kB}",
+            "message needs a machine; write machine: NAME in the file, or give one with --machine",
+        ),
+        (
+            "",
+            "{delay: machine.network.adapter}",
+            "machine.network.adapter needs a machine; write machine: NAME",
+        ),
+        (
+            "machine: ksr-1\n",
+            "{message: 1 kB}",
+            "message needs a machine with a network; this one shares memory",
+        ),
+        (
+            "machine: rs6000-43p-atm\n",
+            "{flops: 5}",
+            "compute needs machine.processors.flops, which",
+        ),
         (
             "machine: rs6000-43p-atm\n",
             "{message: 1 kB, placement: node}",
@@ -208,8 +274,16 @@ def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
             "{collective: allgather, size: 1 kB, algorithm: rabenseifner}",
             "allgather has no algorithm 'rabenseifner'",
         ),
-        ("machine: rs6000-43p-atm\n", "{collective: barrier, size: 1 kB}", "a barrier moves no bytes; leave size out"),
-        ("machine: rs6000-43p-atm\n", "{collective: reduce}", "reduce needs the size of its vector"),
+        (
+            "machine: rs6000-43p-atm\n",
+            "{collective: barrier, size: 1 kB}",
+            "a barrier moves no bytes; leave size out",
+        ),
+        (
+            "machine: rs6000-43p-atm\n",
+            "{collective: reduce}",
+            "reduce needs the size of its vector",
+        ),
         (
             "machine: rs6000-43p-atm\n",
             "{delay: 2 * machine.netwrok.adapter}",
@@ -227,7 +301,11 @@ def test_what_is_missing_or_wrong_is_told_where_it_is_written(
     head: str, item: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SpecError) as caught:
-        solve(activity(tmp_path, item, head=f"activity: 1\n{head}population: {{processors: 8}}\ncycle:\n"))
+        solve(
+            activity(
+                tmp_path, item, head=f"activity: 1\n{head}population: {{processors: 8}}\ncycle:\n"
+            )
+        )
     assert message in str(caught.value)
     assert "model.yaml:" in str(caught.value)
 
@@ -240,6 +318,7 @@ def test_ranks_are_given_where_no_population_tells_them(tmp_path: Path) -> None:
 
 def test_a_program_names_what_its_machine_does_not_tell() -> None:
     with pytest.raises(
-        SpecError, match=r"dvsm/page-fault needs machine\.memory\.page, which this machine does not give"
+        SpecError,
+        match=r"dvsm/page-fault needs machine\.memory\.page, which this machine does not give",
     ):
         solve("dvsm/page-fault", machine="gpu-node-a100")

@@ -57,18 +57,23 @@ def refusal(field: Any, written: object) -> str:
         (TimeOrFormula, "3 ms", 3e-3, TIME),
     ],
 )
-def test_a_quantity_is_read_in_base_units(field: Any, written: object, value: float, dimension: object) -> None:
+def test_a_quantity_is_read_in_base_units(
+    field: Any, written: object, value: float, dimension: object
+) -> None:
     given = read(field, written)
     assert (given.value, given.dimension, given.text) == (value, dimension, str(written))
 
 
 def test_a_quantity_may_say_where_it_comes_from() -> None:
-    assert read(Time, {"value": "5 us", "source": "me", "assumed": True}) == Given(5e-6, TIME, "5 us", "me", True)
+    assert read(Time, {"value": "5 us", "source": "me", "assumed": True}) == Given(
+        5e-6, TIME, "5 us", "me", True
+    )
     assert read(Time, {"value": "5 us"}) == Given(5e-6, TIME, "5 us")
 
 
 @pytest.mark.parametrize(
-    "text", ["work", "(2 * work)", "2 * work", "1 / rate", "1/rate", "work - 3", "- work", "max(a, 1)"]
+    "text",
+    ["work", "(2 * work)", "2 * work", "1 / rate", "1/rate", "work - 3", "- work", "max(a, 1)"],
 )
 def test_arithmetic_is_kept_as_text_where_it_may_stand(text: str) -> None:
     assert read(TimeOrFormula, text) == Formula(text)
@@ -90,17 +95,29 @@ REFUSED: list[tuple[Any, object, str]] = [
     (Count, "5 us", "'5 us' is a quantity in s, but a plain number is wanted, such as '5'"),
     (Time, "5 uss", "'5 uss': there is no unit 'uss'; did you mean 'us'?"),
     (Time, "12:30", f"'12:30': there is no unit ':30'; {KNOWN}"),
-    (Time, "no", "'no': this does not begin with a number; write a number and a unit, such as '5 us'"),
+    (
+        Time,
+        "no",
+        "'no': this does not begin with a number; write a number and a unit, such as '5 us'",
+    ),
     (Time, "nan s", "'nan s': the number is not finite; write a finite one, such as '5 us'"),
     (Time, "inf", "'inf': the number is not finite; write a finite one, such as '5 us'"),
-    (Time, "017 us", "'017 us': a number with a leading zero can be read in two ways; write it without the zero"),
+    (
+        Time,
+        "017 us",
+        "'017 us': a number with a leading zero can be read in two ways; write it without the zero",
+    ),
     (Time, "-5 us", "must be at least 0 s, got -5 us"),
     (Time, True, "write '5 us'; got true"),
     (Time, None, "write '5 us'; got nothing"),
     (Time, ["5 us"], "write '5 us'; got a list"),
     (Count, None, "write a number; got nothing"),
     (Count, -1, "must be at least 0, got -1"),
-    (Count, "x", "'x': this does not begin with a number; write a number and a unit, such as '5 us'"),
+    (
+        Count,
+        "x",
+        "'x': this does not begin with a number; write a number and a unit, such as '5 us'",
+    ),
     (Whole, 0, "must be at least 1, got 0"),
     (Whole, 2.5, "must be a whole number, got 2.5"),
     (Factor, 0, "must be more than 0, got 0"),
@@ -109,7 +126,11 @@ REFUSED: list[tuple[Any, object, str]] = [
     (AnyQuantity, "-5 us", "must be at least 0 s, got -5 us"),
     (AnyQuantity, True, "write a number or a quantity such as '5 us'; got true"),
     (Time, {"value": 5}, f"{UNIT} 5"),
-    (Time, {"value": "x + 1"}, "'x + 1': this does not begin with a number; write a number and a unit, such as '5 us'"),
+    (
+        Time,
+        {"value": "x + 1"},
+        "'x + 1': this does not begin with a number; write a number and a unit, such as '5 us'",
+    ),
     (
         TimeOrFormula,
         {"value": "work"},
@@ -117,13 +138,19 @@ REFUSED: list[tuple[Any, object, str]] = [
     ),
     (Time, {}, "a quantity written as keys needs 'value'"),
     (Time, {"source": "me"}, "a quantity written as keys needs 'value'"),
-    (Time, {"value": "5 us", "sorce": "me"}, "a quantity has no key 'sorce'; did you mean 'source'?"),
+    (
+        Time,
+        {"value": "5 us", "sorce": "me"},
+        "a quantity has no key 'sorce'; did you mean 'source'?",
+    ),
     (Time, {"value": "5 us", "source": 5}, "'source' is text; got 5"),
     (Time, {"value": "5 us", "assumed": "yes"}, "'assumed' is true or false; got 'yes'"),
 ]
 
 
-@pytest.mark.parametrize(("field", "written", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED])
+@pytest.mark.parametrize(
+    ("field", "written", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED]
+)
 def test_each_refusal_word_for_word(field: Any, written: object, message: str) -> None:
     assert refusal(field, written) == message
 

@@ -59,11 +59,16 @@ def test_the_design_reads_as_it_says(tmp_path: Path) -> None:
         "stations.disk.service.jobs", made.stations["disk"].service["jobs"].dimension, 0.01
     )
     assert [each.servers for each in made.stations.values()] == [1, 2, 1, 1]
-    assert [str(each) for each in made.stations["pool"].rates] == [f"stations.pool.rates.{n}" for n in range(3)]
+    assert [str(each) for each in made.stations["pool"].rates] == [
+        f"stations.pool.rates.{n}" for n in range(3)
+    ]
 
 
 def test_numbers_may_be_formulas_over_parameters(tmp_path: Path) -> None:
-    text = line(DESIGN, 5, "  cpu: {discipline: ps, demand: {jobs: work / 2}}") + "parameters: {work: 10 ms}\n"
+    text = (
+        line(DESIGN, 5, "  cpu: {discipline: ps, demand: {jobs: work / 2}}")
+        + "parameters: {work: 10 ms}\n"
+    )
     assert str(built(tmp_path, text).stations["cpu"].demand["jobs"]) == "parameters.work / 2"
 
 
@@ -71,12 +76,19 @@ def test_numbers_may_be_formulas_over_parameters(tmp_path: Path) -> None:
 def test_a_network_that_is_written_reads_as_the_same(name: str, tmp_path: Path) -> None:
     made = built(tmp_path, NETWORKS[name])
     again = built(tmp_path, dump(made))
-    assert (again.stations, again.chains, again.routing) == (made.stations, made.chains, made.routing)
+    assert (again.stations, again.chains, again.routing) == (
+        made.stations,
+        made.chains,
+        made.routing,
+    )
     assert again.classes == made.classes
 
 
 def test_what_becomes_of_who_finds_a_station_full_is_read_and_written(tmp_path: Path) -> None:
-    made = built(tmp_path, line(DESIGN, 5, "  cpu: {demand: {jobs: 5 ms}, capacity: 3, blocking: before-service}"))
+    made = built(
+        tmp_path,
+        line(DESIGN, 5, "  cpu: {demand: {jobs: 5 ms}, capacity: 3, blocking: before-service}"),
+    )
     assert (made.stations["cpu"].capacity, made.stations["cpu"].blocking) == (3, "before-service")
     assert built(tmp_path, dump(made)).stations["cpu"] == made.stations["cpu"]
 
@@ -84,7 +96,9 @@ def test_what_becomes_of_who_finds_a_station_full_is_read_and_written(tmp_path: 
 @pytest.mark.parametrize("text", [DESIGN, SWITCHING, *NETWORKS.values()])
 def test_editors_take_what_the_loader_takes(text: str) -> None:
     schema = editor_schema("queueing-network")
-    assert [each.message for each in Draft202012Validator(schema).iter_errors(yaml.safe_load(text))] == []
+    assert [
+        each.message for each in Draft202012Validator(schema).iter_errors(yaml.safe_load(text))
+    ] == []
 
 
 def test_a_class_of_a_chain_may_be_listed_without_customers(tmp_path: Path) -> None:
@@ -93,7 +107,11 @@ def test_a_class_of_a_chain_may_be_listed_without_customers(tmp_path: Path) -> N
 
 REFUSED: list[tuple[str, list[str]]] = [
     (
-        line(line(DESIGN, 5, "  cpu: {discipline: ps, demand: {jbos: 5 ms}}"), 6, "  disk: {demand: {jobs: 5}}"),
+        line(
+            line(DESIGN, 5, "  cpu: {discipline: ps, demand: {jbos: 5 ms}}"),
+            6,
+            "  disk: {demand: {jobs: 5}}",
+        ),
         [
             "5:34: stations.cpu.demand.jbos: there is no class 'jbos'; did you mean 'jobs'?",
             "6:25: stations.disk.demand.jobs: write a number with a unit, such as '5 us'; got 5",
@@ -101,8 +119,9 @@ REFUSED: list[tuple[str, list[str]]] = [
     ),
     (
         (
-            "queueing-network: 1\nchains:\n  users: {classes: [a], population: 2.5, reference: [a, cpu]}\n"
-            "stations:\n  cpu: {service: {a: 1 s, b: 1 s}}\nrouting:\n  - {from: [a, cup], to: [a, cpu], probability: 1}\n"
+            "queueing-network: 1\nchains:\n  users: {classes: [a], population: 2.5, reference: [a,"
+            " cpu]}\nstations:\n  cpu: {service: {a: 1 s, b: 1 s}}\nrouting:\n  - {from: [a, cup],"
+            " to: [a, cpu], probability: 1}\n"
         ),
         [
             "3:37: chains.users.population: must be a whole number, got 2.5",
@@ -116,13 +135,21 @@ REFUSED: list[tuple[str, list[str]]] = [
     ),
     (
         line(DESIGN, 5, "  cpu: {demand: {jobs: 5 ms}, service: {jobs: 1 ms}}"),
-        ["5:47: stations.cpu.service.jobs: jobs has both a demand and a service time at cpu; give one"],
+        [
+            (
+                "5:47: stations.cpu.service.jobs: jobs has both a demand and a service time at cpu;"
+                " give one"
+            )
+        ],
     ),
     (
         line(DESIGN, 6, "  disk: {visits: {jobs: 3}}"),
         [
             "6:3: stations.disk: no class visits disk; give it a demand, or leave it out",
-            "6:25: stations.disk.visits.jobs: visits of jobs to disk have no service time; give it one",
+            (
+                "6:25: stations.disk.visits.jobs: visits of jobs to disk have no service time; give"
+                " it one"
+            ),
         ],
     ),
     (
@@ -137,8 +164,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {discipline: fifo, demand: {jobs: 5 ms}}"),
         [
             (
-                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, NETWORK_DISCIPLINES[:-1]))} or "
-                f"{NETWORK_DISCIPLINES[-1]!r}; got 'fifo'"
+                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, NETWORK_DISCIPLINES[:-1]))}"
+                f" or {NETWORK_DISCIPLINES[-1]!r}; got 'fifo'"
             )
         ],
     ),
@@ -146,14 +173,27 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {servers: 1.5, demand: {jobs: 5 ms}}"),
         ["5:18: stations.cpu.servers: must be a whole number, got 1.5"],
     ),
-    (line(DESIGN, 3, "  jobs: {population: 2.5}"), ["3:22: classes.jobs.population: must be a whole number, got 2.5"]),
+    (
+        line(DESIGN, 3, "  jobs: {population: 2.5}"),
+        ["3:22: classes.jobs.population: must be a whole number, got 2.5"],
+    ),
     (
         line(DESIGN, 3, "  jobs: {population: 2, arrivals: 1 /s}"),
-        ["3:35: classes.jobs.arrivals: closed with a population, or open with arrivals; give one of them"],
+        [
+            (
+                "3:35: classes.jobs.arrivals: closed with a population, or open with arrivals; give one"
+                " of them"
+            )
+        ],
     ),
     (
         line(DESIGN, 3, "  jobs: {arrivals: 1 /s, think_time: 1 s}"),
-        ["3:38: classes.jobs.think_time: a think time belongs to a closed class; an open class has none"],
+        [
+            (
+                "3:38: classes.jobs.think_time: a think time belongs to a closed class; an open class"
+                " has none"
+            )
+        ],
     ),
     (
         line(DESIGN, 3, "  jobs: {population: 2, burst_time: 1 s}"),
@@ -175,11 +215,21 @@ REFUSED: list[tuple[str, list[str]]] = [
     (line(DESIGN, 4, "station:"), ["4:1: station: unknown key; did you mean 'stations'?"]),
     (
         line(DESIGN, 5, "  cpu: {demand: {jobs: work}}"),
-        ["5:24: stations.cpu.demand.jobs: there is no name 'work'; write '5 us', or the name of a parameter"],
+        [
+            (
+                "5:24: stations.cpu.demand.jobs: there is no name 'work'; write '5 us', or the name of"
+                " a parameter"
+            )
+        ],
     ),
     (
         line(SWITCHING, 10, "  - {from: [b, cpu], to: [a, cpu], probability: 0.9}"),
-        ["10:49: routing.2.probability: the probabilities of leaving cpu as b must add up to 1, got 0.9"],
+        [
+            (
+                "10:49: routing.2.probability: the probabilities of leaving cpu as b must add up to 1,"
+                " got 0.9"
+            )
+        ],
     ),
     (
         line(SWITCHING, 8, "  - {from: [a, cpu], to: [a, cpu], probability: 1}"),
@@ -194,8 +244,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(SWITCHING, 3, "  users: {classes: [a, b], population: 3}"),
         [
             (
-                "3:10: chains.users.reference: key 'reference' is missing: class and station where a cycle begins, or where customers "
-                "arrive"
+                "3:10: chains.users.reference: key 'reference' is missing: class and station where a"
+                " cycle begins, or where customers arrive"
             )
         ],
     ),
@@ -232,7 +282,9 @@ def test_each_fault_is_told_at_its_line(text: str, problems: list[str], tmp_path
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    text = line(line(DESIGN, 5, "  cpu: {demand: {jbos: wrok}}"), 8, "  net: {discipline: is, servers: 2}")
+    text = line(
+        line(DESIGN, 5, "  cpu: {demand: {jbos: wrok}}"), 8, "  net: {discipline: is, servers: 2}"
+    )
     assert [each.split(": ")[1] for each in refused(tmp_path, text)] == [
         "stations.cpu.demand.jbos",
         "stations.cpu.demand.jbos",
@@ -247,7 +299,10 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
         ({"method": "exactt"}, "--set method: there is no method 'exactt'; did you mean 'exact'?"),
         (
             {"workload": "sor"},
-            ("--set workload: a queueing network runs on no workload; leave it out, or name a program to run on it"),
+            (
+                "--set workload: a queueing network runs on no workload; leave it out, or name a"
+                " program to run on it"
+            ),
         ),
         (
             {"stations__cpu__demand__job": "3 ms"},
@@ -258,7 +313,9 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_set_is_checked_like_what_is_written(given: dict[str, Any], text: str, tmp_path: Path) -> None:
+def test_what_is_set_is_checked_like_what_is_written(
+    given: dict[str, Any], text: str, tmp_path: Path
+) -> None:
     (tmp_path / "x.yaml").write_text(DESIGN)
     with pytest.raises(SpecError) as caught:
         build(resolve(settings(model=str(tmp_path / "x.yaml"), **given), Library()))

@@ -24,19 +24,47 @@ WRONG = [
         "factor: 2, doubling: 18 month",
         "a period needs exactly one of factor, doubling, halving and",
     ),
-    (", doubling: 18 month, spread: 2%", "", "a period needs exactly one of factor, doubling, halving and uncertain"),
-    ("18 month", "18", "rates.processors.0.doubling: write a number with a unit, such as '5 us'; got 18"),
+    (
+        ", doubling: 18 month, spread: 2%",
+        "",
+        "a period needs exactly one of factor, doubling, halving and uncertain",
+    ),
+    (
+        "18 month",
+        "18",
+        "rates.processors.0.doubling: write a number with a unit, such as '5 us'; got 18",
+    ),
     ("18 month", "0 month", "rates.processors.0.doubling: must be more than 0 s, got 0 s"),
     ("spread: 2%", "spread: -2%", "rates.processors.0.spread: must be at least 0, got -0.02"),
     ("to: 2000", "to: 1985", "the period ends in 1985, before it has begun in 1990"),
     ("to: 2000", "to: 20000", "rates.processors.0.to: at most 2200.0; got 20000"),
-    ("from: 2000", "from: 2001", "the period from 2001 leaves a gap after the one before, which ends in 2000"),
-    ("from: 2000", "from: 1999", "the period from 1999 overlaps the one before, which ends in 2000"),
-    ("factor: {value: 1.2, assumed: true}", "factor: 0", "rates.processors.1.factor: must be more than 0, got 0"),
+    (
+        "from: 2000",
+        "from: 2001",
+        "the period from 2001 leaves a gap after the one before, which ends in 2000",
+    ),
+    (
+        "from: 2000",
+        "from: 1999",
+        "the period from 1999 overlaps the one before, which ends in 2000",
+    ),
+    (
+        "factor: {value: 1.2, assumed: true}",
+        "factor: 0",
+        "rates.processors.1.factor: must be more than 0, got 0",
+    ),
     ("  wire:", "  wires:", "rates.wires: unknown key; did you mean 'wire'?"),
     ("triangular", "triangle", "did you mean 'triangular'?"),
-    ("mode: 1.2", "mode: 1.5", "rates.wire.0.uncertain.mode: the mode must lie between from and to, got 1.5"),
-    ("from: 1.1", "from: -1", "a yearly factor is more than 0, and this one need not be; use another"),
+    (
+        "mode: 1.2",
+        "mode: 1.5",
+        "rates.wire.0.uncertain.mode: the mode must lie between from and to, got 1.5",
+    ),
+    (
+        "from: 1.1",
+        "from: -1",
+        "a yearly factor is more than 0, and this one need not be; use another",
+    ),
     ("from: 1.1", "from: 1.1 s", "rates.wire.0.uncertain.mode: a [1] does not go with a [s]"),
     (
         "{distribution: triangular, from: 1.1, mode: 1.2, to: 1.4}",
@@ -68,7 +96,11 @@ WRONG = [
         "{distribution: uniform, from: 1 us, to: 3 us}",
         "a yearly factor is a plain number, not a [s]",
     ),
-    ("to: 1.4}}", "to: 1.4}, spread: 1%}", "uncertain says how far the rate spreads; leave out spread"),
+    (
+        "to: 1.4}}",
+        "to: 1.4}, spread: 1%}",
+        "uncertain says how far the rate spreads; leave out spread",
+    ),
     ("doubling: 18 month", "doublng: 18 month", "unknown key; did you mean 'doubling'?"),
 ]
 

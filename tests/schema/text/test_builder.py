@@ -15,8 +15,13 @@ BOMBS = {
     "braces": "{a: " * 100_000,
     "dashes": "- " * 200_000,
     "question marks": "? " * 200_000,
-    "aliases": "a: &a [1, 2]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS)),
-    "merges": "a: &a {x: 1}\n" + "".join(f"{b}: &{b} {{<<: [*{a}, *{a}]}}\n" for a, b in pairwise(LETTERS)),
+    "aliases": (
+        "a: &a [1, 2]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS))
+    ),
+    "merges": (
+        "a: &a {x: 1}\n"
+        + "".join(f"{b}: &{b} {{<<: [*{a}, *{a}]}}\n" for a, b in pairwise(LETTERS))
+    ),
     "base 60": "a: " + ":".join(["59"] * 100_000),
     "small values": "a: [" + "1, " * 300_000 + "1]",
     "problems": "a: [" + "&a 01, " * 45_000 + "1]",

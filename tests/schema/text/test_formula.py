@@ -1,4 +1,6 @@
-"""Formulas: what they mean, what is refused in which words, and that nothing in them is executed."""
+"""Formulas: what they mean, what is refused in which words, and that nothing in them is
+executed.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ def test_what_laws_are_made_of_can_be_written(formula: str, expected: float) -> 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=lambda law: law.name)
 def test_every_law_as_it_is_printed_reads_back(law: Law) -> None:
-    symbols: dict[str, Expr] = {each.name: Parameter(each.name, each.dimension) for each in law.symbols}
+    symbols: dict[str, Expr] = {
+        each.name: Parameter(each.name, each.dimension) for each in law.symbols
+    }
     again = read_expression(repr(law.right), symbols)
     assert repr(again) == repr(law.right)
     assert again.dimension == law.right.dimension
@@ -159,7 +163,9 @@ def power(base: float, exponent: int) -> float:
 
 
 def evaluated(node: ast.expr) -> float:
-    """Compute what Python would; ArithmeticError where a double is not exact any more or there is no value."""
+    """Compute what Python would; ArithmeticError where a double is not exact any more or there
+    is no value.
+    """
     match node:
         case ast.Constant(int(number)):
             return float(number)
@@ -221,7 +227,11 @@ def expressions(draw: st.DrawFn, dimension: Dimension = COUNT, depth: int = 4) -
     leaves: list[Expr] = [each for each in PARAMETERS if each.dimension == dimension]
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9).map(float)
-        return draw(st.sampled_from(leaves) | numbers.map(Number) if dimension == COUNT else st.sampled_from(leaves))
+        return draw(
+            st.sampled_from(leaves) | numbers.map(Number)
+            if dimension == COUNT
+            else st.sampled_from(leaves)
+        )
 
     def inner(of: Dimension = dimension) -> Expr:
         return draw(expressions(of, depth - 1))
@@ -247,7 +257,9 @@ def expressions(draw: st.DrawFn, dimension: Dimension = COUNT, depth: int = 4) -
             lambda: inner() ** draw(st.integers(-64, 64)),
             lambda: inner(TIME) * inner(TIME) ** -1,
             lambda: inner(BYTES) / inner(BYTES),
-            lambda: draw(st.sampled_from([nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt]))(inner()),
+            lambda: draw(st.sampled_from([nodes.ceil, nodes.floor, nodes.log2, nodes.sqrt]))(
+                inner()
+            ),
             lambda: nodes.ceil_log(inner(), draw(st.integers(2, 64))),
             lambda: nodes.select(inner(), inner(), inner(), inner()),
             lambda: special.erlang_b(inner(), draw(st.integers(0, 20))),
@@ -263,7 +275,8 @@ def expressions(draw: st.DrawFn, dimension: Dimension = COUNT, depth: int = 4) -
 def has_negative_zero(expr: Expr) -> bool:
     """Find what text does not tell from zero."""
     return any(
-        isinstance(each, Number) and each.value == 0 and math.copysign(1, each.value) < 0 for each in nodes.walk(expr)
+        isinstance(each, Number) and each.value == 0 and math.copysign(1, each.value) < 0
+        for each in nodes.walk(expr)
     )
 
 
@@ -358,12 +371,18 @@ WANTED = "a number, a name or '(' is wanted here, got"
 STRANGE = "is no part of arithmetic; operators are + - * / **"
 MISSING = "has no operator before it; operators are + - * / **"
 COMPARES = "'<' compares; that is for conditions, and not within brackets"
-EXPONENT = "an exponent must be a whole number from -64 to 64, written out (others by pow(x, y), of plain numbers); got"
+EXPONENT = (
+    "an exponent must be a whole number from -64 to 64, written out (others by pow(x, y), of plain"
+    " numbers); got"
+)
 SHARE = "holds time; make it a named parameter, so that its share can be told"
 NESTED = "this has over 60 levels of brackets, signs and powers; give the inner part a name"
 MANY = "this has over 1000 operations; give parts of it names"
 HIGH = "this has over 150 operations that wait for each other; form groups, as in (a * b) * (c * d)"
-LARGE = "this has over 20000 operations with its names written out; make the formulas that it names shorter"
+LARGE = (
+    "this has over 20000 operations with its names written out; make the formulas that it names"
+    " shorter"
+)
 FUNCTIONS = "max, min, ceil, floor, log2, sqrt, ceil_log, select, exp, exprel, log, pow, ..."
 ALL_NAMES = ", ".join(KNOWN)
 
@@ -398,7 +417,11 @@ def character(name: str) -> str:
         ("n)", 2, "')' closes nothing; take it away, or write a '(' before it"),
         ("1,000", 2, "',' stands only between what a function takes; a thousand is 1000"),
         ("(1, 2)", 3, "',' stands only between what a function takes; a thousand is 1000"),
-        ("n and parts", 3, "'and' cannot stand here; only comparisons are joined, and only with 'and'"),
+        (
+            "n and parts",
+            3,
+            "'and' cannot stand here; only comparisons are joined, and only with 'and'",
+        ),
         ("1 or 2", 3, "'or' cannot stand here; only comparisons are joined, and only with 'and'"),
         ("2 * (n + 1", 11, "the '(' at column 5 is not closed; write a ')'"),
         ("max(n, (1)", 11, "the '(' at column 4 is not closed; write a ')'"),
@@ -416,7 +439,10 @@ def character(name: str) -> str:
         (
             "engset(1, 1e6, 0.5)",
             1,
-            "engset(load, servers, sources) takes at least as many sources as servers, 1000000; got 0.5 sources",
+            (
+                "engset(load, servers, sources) takes at least as many sources as servers, 1000000;"
+                " got 0.5 sources"
+            ),
         ),
         ("max()", 1, "max takes at least 1 operand, got 0"),
         ("ceil()", 1, "ceil takes 1 operand, got 0"),
@@ -471,7 +497,12 @@ def test_refuses_an_expression(formula: str, column: int, message: str) -> None:
         wide = wide * wide
     with pytest.raises(FormulaError) as refused:
         read_expression(
-            formula, {**KNOWN, "deep": deep, "wide": wide} if {"deep", "wide"} & set(formula.split()) else KNOWN
+            formula,
+            (
+                {**KNOWN, "deep": deep, "wide": wide}
+                if {"deep", "wide"} & set(formula.split())
+                else KNOWN
+            ),
         )
     assert (refused.value.column, str(refused.value)) == (column, message)
 
@@ -484,7 +515,11 @@ def test_refuses_an_expression(formula: str, column: int, message: str) -> None:
         ("n < 2 and parts", 16, "a condition compares two sides, as in 'parts <= 8'"),
         ("n and parts < 2", 3, "a condition compares two sides, as in 'parts <= 8'"),
         ("n < 2 and", 10, f"{WANTED} the end"),
-        ("n < 2 or n > 3", 7, "'or' cannot stand here; only comparisons are joined, and only with 'and'"),
+        (
+            "n < 2 or n > 3",
+            7,
+            "'or' cannot stand here; only comparisons are joined, and only with 'and'",
+        ),
         ("(n < 2) and n > 1", 4, COMPARES),
         ("n = 2", 3, "'=' does not compare; write == in a condition"),
         ("n => 2", 3, "'=' does not compare; write == in a condition"),
@@ -518,7 +553,9 @@ def test_suggests_only_what_can_be_written() -> None:
         read_expression("page-fault", {"page-fault": KNOWN["t"], "n": KNOWN["n"]})
 
 
-def problem(reader: Callable[..., object], formula: str, known: dict[str, Expr]) -> FormulaError | None:
+def problem(
+    reader: Callable[..., object], formula: str, known: dict[str, Expr]
+) -> FormulaError | None:
     try:
         reader(formula, known)
     except FormulaError as refused:

@@ -43,16 +43,32 @@ cycle:
   - {name: '1', delay: 3 s}
 """
 
-scalars = st.none() | st.booleans() | st.integers(-999, 999) | st.floats(allow_nan=False) | st.text(max_size=5)
-keys = st.sampled_from(["a", "b", "name", "c.d", "", '"', "\\", "0", "7", "é"]) | st.text(max_size=3)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-999, 999)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+)
+keys = st.sampled_from(["a", "b", "name", "c.d", "", '"', "\\", "0", "7", "é"]) | st.text(
+    max_size=3
+)
 values: st.SearchStrategy[Any] = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4), max_leaves=12
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=12,
 )
 tables = st.dictionaries(keys, values, max_size=4)
 
 
 def known_paths(value: Any, above: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    children = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+    children = (
+        enumerate(value)
+        if isinstance(value, list)
+        else value.items()
+        if isinstance(value, dict)
+        else ()
+    )
     return [above, *(path for key, child in children for path in known_paths(child, (*above, key)))]
 
 
@@ -81,7 +97,9 @@ def test_a_path_comes_apart(path: str, parts: tuple[str, ...]) -> None:
     assert split(path) == parts
 
 
-@given(st.lists(st.text(max_size=6) | st.sampled_from(["a.b", '"', "\\", '"a"', "\\.", '"."', "\n"])))
+@given(
+    st.lists(st.text(max_size=6) | st.sampled_from(["a.b", '"', "\\", '"a"', "\\.", '"."', "\n"]))
+)
 def test_what_is_joined_comes_apart_into_the_same(parts: list[str]) -> None:
     assert split(join(parts)) == tuple(parts)
 
@@ -106,7 +124,10 @@ def test_text_is_kept_as_it_would_be_written() -> None:
 def test_other_values_are_refused(value: object, kind: str) -> None:
     with pytest.raises(ModelError) as caught:
         from_plain(value, BASE)
-    assert str(caught.value) == f"a {kind} cannot stand in a spec; use text keys, lists, text and numbers"
+    assert (
+        str(caught.value)
+        == f"a {kind} cannot stand in a spec; use text keys, lists, text and numbers"
+    )
 
 
 @given(values)
@@ -125,7 +146,9 @@ def test_leaves_are_all_scalars_under_paths_that_lead_to_them(value: Any) -> Non
     found = list(leaves(tree))
     assert len({path for path, _ in found}) == len(found)
     assert all(at(tree, path) is scalar for path, scalar in found)
-    assert len(found) == sum(not isinstance(find(value, path), list | dict) for path in known_paths(value))
+    assert len(found) == sum(
+        not isinstance(find(value, path), list | dict) for path in known_paths(value)
+    )
 
 
 def test_items_go_by_a_name_of_their_own() -> None:
@@ -157,7 +180,9 @@ def test_items_go_by_a_name_of_their_own() -> None:
         ("", (1, 1), (1, 1)),
     ],
 )
-def test_places_of_paths_that_exist_and_that_do_not(path: str, key: tuple[int, int], value: tuple[int, int]) -> None:
+def test_places_of_paths_that_exist_and_that_do_not(
+    path: str, key: tuple[int, int], value: tuple[int, int]
+) -> None:
     tree = read_text(CYCLE, "f")
     assert key_mark(tree, path) == Mark("f", *key)
     assert value_mark(tree, path) == Mark("f", *value)
@@ -182,7 +207,9 @@ def test_replace_adds_a_key_where_its_table_exists() -> None:
     changed = replace(tree, 'cpu."disk.demand"', read_value("[1, 2]", "--set"))
     assert plain(changed) == {"cpu": {"servers": 1, "disk.demand": [1, 2]}}
     assert key_mark(changed, ["cpu", "disk.demand"]) == Mark("--set", 1, 1)
-    assert key_mark(replace(tree, "cpu.servers", read_value("2", "--set")), "cpu.servers") == Mark("f", 1, 7)
+    assert key_mark(replace(tree, "cpu.servers", read_value("2", "--set")), "cpu.servers") == Mark(
+        "f", 1, 7
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,17 +251,25 @@ def test_merging_with_nothing_or_with_itself_changes_nothing(value: Any) -> None
     tree = from_plain(value, BASE)
     assert plain(merge(tree, tree)) == value
     if isinstance(value, dict):
-        assert plain(merge(from_plain({}, BASE), tree)) == plain(merge(tree, from_plain({}, BASE))) == value
+        assert (
+            plain(merge(from_plain({}, BASE), tree))
+            == plain(merge(tree, from_plain({}, BASE)))
+            == value
+        )
 
 
 def test_merge_marks_what_both_have_where_the_changes_are() -> None:
     base = read_text("a: {x: 1}\nb: {y: [1, 2]}", "base")
     tree = merge(base, read_text("\nb: {y: [3], z: 4}", "change"))
-    assert [key_mark(tree, path).file for path in ("a", "a.x", "b", "b.y", "b.z")] == ["base"] * 2 + ["change"] * 3
+    assert [key_mark(tree, path).file for path in ("a", "a.x", "b", "b.y", "b.z")] == [
+        "base"
+    ] * 2 + ["change"] * 3
     assert value_mark(tree, "b") == Mark("change", 2, 4)
 
 
 def test_nodes_made_by_hand_equal_those_that_are_read() -> None:
     scalar: Node = Scalar(1, "1", Mark("f", 1, 5), quoted=False)
     listing = Listing((scalar,), Mark("f", 1, 4))
-    assert read_text("a: [1]", "f") == Table({"a": Entry(Mark("f", 1, 1), listing)}, Mark("f", 1, 1))
+    assert read_text("a: [1]", "f") == Table(
+        {"a": Entry(Mark("f", 1, 1), listing)}, Mark("f", 1, 1)
+    )

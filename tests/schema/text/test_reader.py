@@ -1,4 +1,6 @@
-"""The reader: what it accepts, every refusal word for word, and that nothing else ever comes out."""
+"""The reader: what it accepts, every refusal word for word, and that nothing else ever comes
+out.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,17 @@ from hypothesis import strategies as st
 
 import slipstick.schema.text as module
 from slipstick.errors import SpecError
-from slipstick.schema.text import Mark, Node, Table, key_mark, plain, read_file, read_text, read_value, value_mark
+from slipstick.schema.text import (
+    Mark,
+    Node,
+    Table,
+    key_mark,
+    plain,
+    read_file,
+    read_text,
+    read_value,
+    value_mark,
+)
 
 LOADERS = [yaml.CSafeLoader, yaml.SafeLoader]
 
@@ -103,25 +115,32 @@ REFUSED = {
     "# nothing\n": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
     "---\n": "1:1: there is nothing in it; begin with what it is, as in 'activity: 1'",
     "text": "1:1: a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'",
-    "\n- 1\n": "2:1: a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'",
+    "\n- 1\n": (
+        "2:1: a spec is made of 'key: value' lines; begin with what it is, as in 'activity: 1'"
+    ),
     "a:\n\tb: 1": "2:1: a tab stands here; write spaces",
     "a: b\0": "1:5: the character U+0000 is not text; remove it",
     "a: b\u2028c: d": "1:5: the character U+2028 is not text; remove it",
     "a: \ud800": "1:4: the character U+D800 is not text; remove it",
     'a: "\\x07"': "1:4: a: the character U+0007 is not text; remove it",
     'a: "\\ud800"': f"1:4: {NO_ESCAPE}",
-    'a: "b\\q"': r"1:4: a '\' between double quotes begins an escape; write '\\', or use single quotes",
+    'a: "b\\q"': (
+        r"1:4: a '\' between double quotes begins an escape; write '\\', or use single quotes"
+    ),
     "# c\n\n%YAML 1.1\n---\na: 1": "3:1: a file needs no '%' line; leave it out",
     "a: " + "b" * 8193: "1:4: a: a text of 8,193 characters; at most 8,192 can be written",
     "b" * 257 + ": 1": f"1:1: the key '{'b' * 56}... has 257 characters; at most 256 are allowed",
-    "a: " + "[" * 500: f"1:35: a{'.0' * 31}: nested more than 32 deep; name the parts and use less depth",
-    "a: [" + "1," * 60_000 + "]": "1:100001: a.49998: more than 50,000 values; split the file, use `extends:`, "
-    "or allow more with --limit spec_values=NUMBER (limits: in a study, limits= in Python)",
-    "a"
-    * (
-        2**20 + 1
-    ): "1:1: 1,048,577 bytes are too many; the limit is 1,048,576: split the file, use `extends:`, or allow "
-    "more with --limit spec_bytes=1.1e+06 (limits: in a study, limits= in Python)",
+    "a: " + "[" * 500: (
+        f"1:35: a{'.0' * 31}: nested more than 32 deep; name the parts and use less depth"
+    ),
+    "a: [" + "1," * 60_000 + "]": (
+        "1:100001: a.49998: more than 50,000 values; split the file, use `extends:`, "
+        "or allow more with --limit spec_values=NUMBER (limits: in a study, limits= in Python)"
+    ),
+    "a" * (2**20 + 1): (
+        "1:1: 1,048,577 bytes are too many; the limit is 1,048,576: split the file, use `extends:`,"
+        " or allow more with --limit spec_bytes=1.1e+06 (limits: in a study, limits= in Python)"
+    ),
     "a: b: c": "1:5: ':' cannot stand here; quote text with ': ' in it, or check the indentation",
     "a: - b": "1:4: '-' cannot stand here; give each item a line of its own",
     "a: 1\nb\nc: 2": "2:1: this is no 'key: value'; write a ':' and a space after the key",
@@ -150,7 +169,9 @@ def refusal(text: str) -> str:
 
 
 @pytest.mark.usefixtures("loader")
-@pytest.mark.parametrize(("text", "message"), REFUSED.items(), ids=[repr(text[:20]) for text in REFUSED])
+@pytest.mark.parametrize(
+    ("text", "message"), REFUSED.items(), ids=[repr(text[:20]) for text in REFUSED]
+)
 def test_each_refusal_word_for_word(text: str, message: str) -> None:
     assert refusal(text) == f"f.yaml:{message}"
 
@@ -162,7 +183,10 @@ def test_all_problems_come_at_once_also_those_before_a_syntax_error() -> None:
         "f.yaml:1:4: a: '017' is ambiguous; write 17 or 0o17",
         f"f.yaml:2:4: b: the alias '*c' {SHARE}",
         "f.yaml:3:1: a: key 'a' already stands in line 1; keep one of them",
-        "f.yaml:4:4: the bracket opened here must be closed, or a ',' written, before the end of the file",
+        (
+            "f.yaml:4:4: the bracket opened here must be closed, or a ',' written, before the end"
+            " of the file"
+        ),
     ]
 
 
@@ -223,11 +247,19 @@ def mutated(draw: st.DrawFn, bits: str) -> str:
     text = draw(st.sampled_from(SPECS))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
-        text = text[:start] + draw(st.text(bits, max_size=3)) + text[start + draw(st.integers(0, 6)) :]
+        text = (
+            text[:start] + draw(st.text(bits, max_size=3)) + text[start + draw(st.integers(0, 6)) :]
+        )
     return text
 
 
-@given(st.one_of(mutated(":-[]{},'\"#&*!|>?%@`<~=. \n\t\r\\\0\x85é\ud800017aeunx"), st.text(), st.binary().map(repr)))
+@given(
+    st.one_of(
+        mutated(":-[]{},'\"#&*!|>?%@`<~=. \n\t\r\\\0\x85é\ud800017aeunx"),
+        st.text(),
+        st.binary().map(repr),
+    )
+)
 @example('a: "\\U00110000"')
 @example("? ")
 def test_nothing_but_a_tree_or_problems_with_a_place(text: str) -> None:
@@ -235,7 +267,10 @@ def test_nothing_but_a_tree_or_problems_with_a_place(text: str) -> None:
         result = read_with(loader, text)
         assert isinstance(result, Table | SpecError)
         if isinstance(result, SpecError):
-            assert all(1 <= problem.line <= text.count("\n") + text.count("\r") + 1 for problem in result.problems)
+            assert all(
+                1 <= problem.line <= text.count("\n") + text.count("\r") + 1
+                for problem in result.problems
+            )
             assert all(problem.column >= 1 for problem in result.problems)
 
 
@@ -244,7 +279,8 @@ def test_libyaml_and_pyyaml_accept_the_same(text: str) -> None:
     ours, other = (read_with(loader, text) for loader in LOADERS)
     if isinstance(ours, Table) or isinstance(other, Table):
         assert ours == other
-    # Else both refuse. Of two syntax errors libyaml, which looks further ahead, may meet the other one first.
+    # Else both refuse. Of two syntax errors libyaml, which looks further ahead, may meet the other
+    # one first.
 
 
 @given(st.binary(max_size=200))
@@ -277,7 +313,9 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert file_refusal(tmp_path) == f"{tmp_path}:1:1: this is a directory; name a file in it"
     assert file_refusal(tmp_path / "none") == f"{tmp_path}/none:1:1: {missing}"
     assert file_refusal("a\0b") == f"'a\\x00b':1:1: {missing}"
-    assert file_refusal("/dev/null/a") == "/dev/null/a:1:1: the file cannot be read: Not a directory"
+    assert (
+        file_refusal("/dev/null/a") == "/dev/null/a:1:1: the file cannot be read: Not a directory"
+    )
 
 
 def test_files_that_are_no_text_or_too_large(tmp_path: Path) -> None:
@@ -287,7 +325,8 @@ def test_files_that_are_no_text_or_too_large(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(50_000_000)
     too_many = (
-        "50,000,000 bytes are too many; the limit is 1,048,576: split the file, use `extends:`, or allow more with"
+        "50,000,000 bytes are too many; the limit is 1,048,576: split the file, use `extends:`, or"
+        " allow more with"
     )
     assert file_refusal(path).startswith(f"{path}:1:1: {too_many} --limit spec_bytes=5.2e+07 (")
     path.write_text(ACTIVITY)
@@ -295,7 +334,10 @@ def test_files_that_are_no_text_or_too_large(tmp_path: Path) -> None:
 
 
 def test_the_reader_starts_without_the_heavy_libraries() -> None:
-    code = "import sys, slipstick.schema.text as r; sys.exit(bool({'pydantic', 'numpy', 'sympy'} & set(sys.modules)))"
+    code = (
+        "import sys, slipstick.schema.text as r; sys.exit(bool({'pydantic', 'numpy', 'sympy'} &"
+        " set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

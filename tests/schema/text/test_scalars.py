@@ -10,9 +10,34 @@ VALUES: list[tuple[str, object]] = [
     *[(text, None) for text in ("~", "null", "Null", "NULL", "")],
     *[("true", True), ("TRUE", True), ("False", False)],
     *[("0", 0), ("-5", -5), ("+5", 5), ("0o17", 15), ("0xfF", 255), ("9" * 18, 10**18 - 1)],
-    *[("1e3", 1e3), ("2.5e9", 2.5e9), ("1E+3", 1e3), (".5", 0.5), ("1.", 1.0), ("-1.5e-3", -1.5e-3), ("0e999", 0.0)],
-    *[(text, text) for text in ("no", "off", "yes", "on", "y", "N", "12:30", "1:30:00", "2026-01-02", "2026-13-45")],
-    *[(text, text) for text in ("1_000", "0x", "0o9", "-0x1", "nan", "inf", "5 ms", "1e", "+", ".", "٣")],
+    *[
+        ("1e3", 1e3),
+        ("2.5e9", 2.5e9),
+        ("1E+3", 1e3),
+        (".5", 0.5),
+        ("1.", 1.0),
+        ("-1.5e-3", -1.5e-3),
+        ("0e999", 0.0),
+    ],
+    *[
+        (text, text)
+        for text in (
+            "no",
+            "off",
+            "yes",
+            "on",
+            "y",
+            "N",
+            "12:30",
+            "1:30:00",
+            "2026-01-02",
+            "2026-13-45",
+        )
+    ],
+    *[
+        (text, text)
+        for text in ("1_000", "0x", "0o9", "-0x1", "nan", "inf", "5 ms", "1e", "+", ".", "٣")
+    ],
     *[("'017'", "017"), ('".inf"', ".inf"), ("''", ""), ('"a\\tb\\u00e9"', "a\tb\u00e9")],
 ]
 
@@ -21,4 +46,8 @@ VALUES: list[tuple[str, object]] = [
 def test_plain_text_means_what_the_core_schema_says(text: str, value: object) -> None:
     node = at(read_text(f"a: {text}\n", "f.yaml"), "a")
     assert isinstance(node, Scalar)
-    assert (node.value, type(node.value), node.quoted) == (value, type(value), text[:1] in tuple("'\""))
+    assert (node.value, type(node.value), node.quoted) == (
+        value,
+        type(value),
+        text[:1] in tuple("'\""),
+    )

@@ -33,7 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def written(along: str, base: str = "{model: model.yaml, method: mean-value}", more: str = "") -> Path:
+def written(
+    along: str, base: str = "{model: model.yaml, method: mean-value}", more: str = ""
+) -> Path:
     path = Path("study.yaml")
     path.write_text(f"study: 1\nbase: {base}\nbottleneck: {{along: {{{along}}}{more}}}\n")
     return path
@@ -46,7 +48,8 @@ def found(along: str, base: str = "{model: model.yaml, method: mean-value}") -> 
 
 def test_the_saturation_population_is_that_of_the_demands_and_the_think_time(folder: Path) -> None:
     made = found("population.processors: [1, 8, 12, 13, 64]")
-    # 9 + 2 + 1 ms in all; the disk 1 ms, the two processors together 1 ms, the lock as long as the disk.
+    # 9 + 2 + 1 ms in all; the disk 1 ms, the two processors together 1 ms, the lock as long as the
+    # disk.
     assert made.cycle == pytest.approx([12e-3] * 5)
     assert {name: each[0] for name, each in made.demands.items()} == pytest.approx(
         {"cpu": 1e-3, "disk": 1e-3, "door": 1e-3}
@@ -55,12 +58,18 @@ def test_the_saturation_population_is_that_of_the_demands_and_the_think_time(fol
     assert made.bound == pytest.approx([1 / 12e-3, 8 / 12e-3, 1000, 1000, 1000])
 
 
-def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughput(folder: Path) -> None:
+def test_no_method_is_above_the_bound_and_utilization_follows_from_the_throughput(
+    folder: Path,
+) -> None:
     for method, beyond in (("mean-value", 1e-9), ("simulation", 0.05)):
-        made = found("population.processors: [1, 4, 16, 32]", f"{{model: model.yaml, method: {method}}}")
+        made = found(
+            "population.processors: [1, 4, 16, 32]", f"{{model: model.yaml, method: {method}}}"
+        )
         assert np.all(made.throughput <= made.bound * (1 + beyond))
         assert made.throughput[0] == pytest.approx(1 / 12e-3, rel=0.05)
-        assert made.utilization("disk") == pytest.approx(np.minimum(made.throughput, made.bound) * 1e-3)
+        assert made.utilization("disk") == pytest.approx(
+            np.minimum(made.throughput, made.bound) * 1e-3
+        )
         assert made.throughput[-1] > 0.85 * made.bound[-1]
 
 
@@ -72,7 +81,9 @@ def test_another_resource_takes_over_where_its_demand_is_the_larger(folder: Path
         "base: disk is the bottleneck for parameters.work from 1 ms on",
         "base: cpu is the bottleneck from 2.1 ms on, disk up to 1.9 ms",
     ]
-    assert lines[2].startswith("base: not saturated anywhere; nearest at parameters.work = 4 ms with N = 4, and N* = 7")
+    assert lines[2].startswith(
+        "base: not saturated anywhere; nearest at parameters.work = 4 ms with N = 4, and N* = 7"
+    )
 
 
 def test_a_network_gives_its_own_saturation_population_and_utilization(folder: Path) -> None:
@@ -83,18 +94,25 @@ def test_a_network_gives_its_own_saturation_population_and_utilization(folder: P
     assert made.bottlenecks == ("cpu",) * 5
     assert made.utilization("cpu")[-1] == pytest.approx(1.0, abs=1e-6)
     text = BottleneckResult((made,)).text()
-    assert "saturated from classes.jobs.population = 28 on, where N = 28 is above N* = 27.05" in text
+    assert (
+        "saturated from classes.jobs.population = 28 on, where N = 28 is above N* = 27.05" in text
+    )
 
 
-def test_a_throughput_above_the_bound_is_named_and_no_utilization_is_above_one(folder: Path) -> None:
-    """The closed form of 64 processors takes 12 ms a cycle: 64 / 12 ms where the disk allows 1 / 1 ms."""
+def test_a_throughput_above_the_bound_is_named_and_no_utilization_is_above_one(
+    folder: Path,
+) -> None:
+    """The closed form of 64 processors takes 12 ms a cycle: 64 / 12 ms where the disk allows 1 /
+    1 ms.
+    """
     made = found("population.processors: [1, 8, 64]", "{model: model.yaml, method: closed-form}")
     assert made.above.tolist() == [False, False, True]
     assert made.utilization("disk").tolist() == pytest.approx([1 / 12, 8 / 12, 1.0])
     lines = BottleneckResult((made,)).text().splitlines()
-    assert lines[-1] == (
-        "base: the throughput by closed-form is above the bound from population.processors = 64 on, by up to 433 %; "
-        "it leaves waiting out, mean-value and simulation do not"
+    assert (
+        lines[-1]
+        == "base: the throughput by closed-form is above the bound from population.processors = 64"
+        " on, by up to 433 %; it leaves waiting out, mean-value and simulation do not"
     )
 
 
@@ -111,24 +129,37 @@ def test_a_station_of_several_rates_bounds_by_its_highest_speed(folder: Path) ->
     assert np.all(made.throughput <= made.bound * (1 + 1e-9))
 
 
-def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_the_table_and_json_have_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     written("population.processors: [8, 16]")
     printed, page, rows, found = reported("bottleneck", capsys)
     assert "base: saturated from population.processors = 16 on" in printed
     assert "## Bottlenecks\n" in page
     assert "| cpu" in page
-    assert [float(row["throughput_bound [1/s]"]) for row in rows] == pytest.approx([8 / 12e-3, 1000])
+    assert [float(row["throughput_bound [1/s]"]) for row in rows] == pytest.approx(
+        [8 / 12e-3, 1000]
+    )
     assert [row["bottleneck"] for row in rows] == ["cpu", "cpu"]
     (document,) = found["bottleneck"]
     populations = [each["values"]["saturation_population"]["value"] for each in found["answers"]]
     assert populations == pytest.approx([12.0, 12.0])
-    assert [document[key] for key in ("path", "unit", "values")] == ["population.processors", "1", [8, 16]]
+    assert [document[key] for key in ("path", "unit", "values")] == [
+        "population.processors",
+        "1",
+        [8, 16],
+    ]
 
 
 @pytest.mark.parametrize(
     ("along", "base", "more", "message"),
     [
-        ("population.processors: [1, 2]", "{model: model.yaml}", ", cases: [bass]", "there is no case 'bass'"),
+        (
+            "population.processors: [1, 2]",
+            "{model: model.yaml}",
+            ", cases: [bass]",
+            "there is no case 'bass'",
+        ),
         ("population.procesors: [1, 2]", "{model: model.yaml}", "", "did you mean"),
         (
             "method: [mean-value, closed-form]",
@@ -136,12 +167,28 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
             "",
             "an axis of numbers is wanted, such as the number of processors",
         ),
-        ("population.arrivals: [1 /s]", "{model: open.yaml}", "", "base is no closed population of processors"),
-        ("population.processors: [1]", "{model: alone.yaml}", "", "base asks no resource for service"),
+        (
+            "population.arrivals: [1 /s]",
+            "{model: open.yaml}",
+            "",
+            "base is no closed population of processors",
+        ),
+        (
+            "population.processors: [1]",
+            "{model: alone.yaml}",
+            "",
+            "base asks no resource for service",
+        ),
     ],
 )
-def test_what_has_no_bottleneck_is_refused(folder: Path, along: str, base: str, more: str, message: str) -> None:
-    Path("alone.yaml").write_text(activity(CYCLE[0], head="parameters: {think: 1 s}\npopulation: {processors: 2}\n"))
-    Path("open.yaml").write_text(activity(*CYCLE, head=HEAD.replace("processors: 4", "arrivals: 3 /s")))
+def test_what_has_no_bottleneck_is_refused(
+    folder: Path, along: str, base: str, more: str, message: str
+) -> None:
+    Path("alone.yaml").write_text(
+        activity(CYCLE[0], head="parameters: {think: 1 s}\npopulation: {processors: 2}\n")
+    )
+    Path("open.yaml").write_text(
+        activity(*CYCLE, head=HEAD.replace("processors: 4", "arrivals: 3 /s"))
+    )
     with pytest.raises(SpecError, match=message):
         check_file(written(along, base, more).resolve())

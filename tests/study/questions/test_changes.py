@@ -1,4 +1,6 @@
-"""Changes beside the same values set by hand; pairs within a budget; rankings under technologies."""
+"""Changes beside the same values set by hand; pairs within a budget; rankings under
+technologies.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +55,17 @@ def test_the_overhead_reduction_is_that_of_the_values_set_by_hand(folder: Path) 
     assert effects["locality"]["time_saved"] == pytest.approx(2 / 9.8)
     # Under a technology a factor comes on top of what that has: 0.5 becomes 0.1.
     lean = next(each for each in then.effects if each.point["change"] == "lean")
-    assert lean["time"] == pytest.approx(alone(technology__processors="8", technology__adapter="0.1"))
+    assert lean["time"] == pytest.approx(
+        alone(technology__processors="8", technology__adapter="0.1")
+    )
     assert then.under == "fast.yaml"
 
 
 def test_the_best_pair_within_the_budget_and_how_the_two_act_together(folder: Path) -> None:
     now, _ = choices()
     pairs = {each.point["change"]: each for each in now.pairs}
-    # All six, those within the budget first; locality with nearer costs 8, with fewer or lean too much.
+    # All six, those within the budget first; locality with nearer costs 8, with fewer or lean too
+    # much.
     assert len(pairs) == 6
     assert [now.affordable(each) for each in now.pairs] == [True] * 4 + [False] * 2
     best = now.pairs[0]
@@ -74,21 +79,32 @@ def test_the_best_pair_within_the_budget_and_how_the_two_act_together(folder: Pa
 
 
 def test_two_factors_on_one_quantity_multiply(folder: Path) -> None:
-    text = RANK.replace("{set: {parameters.memory: 1 ms}, cost: 6}", "{times: {parameters.latency: 0.1}, cost: 6}")
-    pair = next(each for each in choices(text)[0].pairs if each.point["change"] == "nearer + locality")
+    text = RANK.replace(
+        "{set: {parameters.memory: 1 ms}, cost: 6}", "{times: {parameters.latency: 0.1}, cost: 6}"
+    )
+    pair = next(
+        each for each in choices(text)[0].pairs if each.point["change"] == "nearer + locality"
+    )
     assert pair["time"] == pytest.approx(alone(parameters__latency="1 us"))
 
 
 def test_the_order_under_each_technology(folder: Path) -> None:
     made = result_of(found(RANK), RankResult)
-    assert [(each.case, each.under) for each in made.rankings] == [("base", ""), ("base", "fast.yaml")]
-    saved = [{row.point["parameter"]: row["time_saved"] for row in each.rows} for each in made.rankings]
+    assert [(each.case, each.under) for each in made.rankings] == [
+        ("base", ""),
+        ("base", "fast.yaml"),
+    ]
+    saved = [
+        {row.point["parameter"]: row["time_saved"] for row in each.rows} for each in made.rankings
+    ]
     assert saved[0]["parameters.memory"] == pytest.approx(1.5 / 9.8)
     assert saved[1]["parameters.memory"] == pytest.approx(1.5 / (6 / 8 + 3 + 0.4))
 
 
 def test_a_case_is_held_against_the_base(folder: Path) -> None:
-    made = found("answer: [time, overhead, overhead_reduction]\nwhat_if: {slow: {parameters.memory: 6 ms}}")
+    made = found(
+        "answer: [time, overhead, overhead_reduction]\nwhat_if: {slow: {parameters.memory: 6 ms}}"
+    )
     assert made.cases["base"].find("overhead") == pytest.approx(3.8e-3)
     assert made.cases["base"].find("overhead_reduction") is None
     assert made.cases["slow"].find("overhead_reduction") == pytest.approx(-3 / 3.8)
@@ -96,17 +112,21 @@ def test_a_case_is_held_against_the_base(folder: Path) -> None:
     assert sweep.columns["overhead"] == pytest.approx([3.8e-3, 1.8e-3])
 
 
-def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_the_table_and_json_have_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     picture = "pictures:\n  - {name: bars, kind: changes, title: Changes, under: fast.yaml}\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + RANK + picture)
     printed, page, rows, document = reported("changes", capsys)
     printed = " ".join(printed.split())
     assert (
-        "base: among single changes, locality removes the most overhead: 52.6 % of 3.8 ms, in a time of 9.8 ms; "
-        "the best pair within a budget of 8 is" in printed
+        "base: among single changes, locality removes the most overhead: 52.6 % of 3.8 ms, in a"
+        " time of 9.8 ms; the best pair within a budget of 8 is" in printed
     )
     assert "### base under fast.yaml" in page
-    assert "less than the 21.1 % that the two remove separately" not in page  # only the best pair is spoken of
+    assert (
+        "less than the 21.1 % that the two remove separately" not in page
+    )  # only the best pair is spoken of
     assert Path("here/bars.png").is_file()
     assert len(rows) == 2 * (4 + 6)
     assert float(rows[0]["overhead_reduction [1]"]) == pytest.approx(0.4 / 3.8)
@@ -121,7 +141,11 @@ WRONG = [
         "base has no quantity 'parameters.mesages' to multiply; did you",
     ),
     ("parameters.messages: 0.5", "parameters.messages: -1", "rank.changes.fewer.times."),
-    ("{set: {parameters.memory: 1 ms}, cost: 6}", "{cost: 6}", "a change needs something to change: set or times"),
+    (
+        "{set: {parameters.memory: 1 ms}, cost: 6}",
+        "{cost: 6}",
+        "a change needs something to change: set or times",
+    ),
     (
         "{set: {parameters.memory: 1 ms}, cost: 6}",
         "{set: {parameters.memory: 1 ms}}",
@@ -132,13 +156,23 @@ WRONG = [
         "{set: {populaton.processors: 2}, cost: 6}",
         "there is no path 'populaton'; did you",
     ),
-    ("under: [fast.yaml]", "under: [fst.yaml]", "there is no file 'fst.yaml'; did you mean 'fast.yaml'?"),
-    ("  budget: 8", "  cases: [bass]", "rank.cases.0: there is no case 'bass'; did you mean 'base'?"),
+    (
+        "under: [fast.yaml]",
+        "under: [fst.yaml]",
+        "there is no file 'fst.yaml'; did you mean 'fast.yaml'?",
+    ),
+    (
+        "  budget: 8",
+        "  cases: [bass]",
+        "rank.cases.0: there is no case 'bass'; did you mean 'base'?",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_solved(
+    folder: Path, old: str, new: str, words: str
+) -> None:
     assert old in RANK
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + RANK.replace(old, new))
     with pytest.raises(SpecError) as caught:
@@ -149,17 +183,23 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 def test_a_budget_without_changes_and_a_picture_of_none_are_refused(folder: Path) -> None:
     head = "study: 1\nbase: {model: model.yaml}\n"
     Path("study.yaml").write_text(head + "rank: {budget: 3}\n")
-    with pytest.raises(SpecError, match="a budget is for a pair of changes; name at least two under changes"):
+    with pytest.raises(
+        SpecError, match="a budget is for a pair of changes; name at least two under changes"
+    ):
         check_file(Path("study.yaml"))
     Path("study.yaml").write_text(head + "pictures: [{name: x, kind: changes, title: x}]\n")
     with pytest.raises(SpecError, match="this draws rank, and the study does not ask for rank"):
         check_file(Path("study.yaml"))
-    Path("study.yaml").write_text(head + RANK + "pictures: [{name: x, kind: changes, title: x, cases: [bsae]}]\n")
+    Path("study.yaml").write_text(
+        head + RANK + "pictures: [{name: x, kind: changes, title: x, cases: [bsae]}]\n"
+    )
     with pytest.raises(SpecError, match="rank has no changes of bsae; did you mean 'base'"):
         check_file(Path("study.yaml"))
 
 
-def test_nothing_is_compiled_before_it_is_solved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_compiled_before_it_is_solved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     monkeypatch.setattr("slipstick.method.methods.form_of", lambda *given: asked.append(given))
     Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\n{RANK}")
@@ -193,7 +233,9 @@ def test_a_pair_is_refused_where_a_rule_is_about_both(tmp_path: Path) -> None:
         assert check_file(tmp_path / "study.yaml") == "study"
 
 
-def test_pairs_without_a_common_rule_are_not_checked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_without_a_common_rule_are_not_checked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Four changes make six pairs; only the two of the machine are put together."""
     (tmp_path / "study.yaml").write_text(LOCKS.replace("most: 20 us", "most: 80 us"))
     checked: list[str] = []

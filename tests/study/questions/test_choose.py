@@ -58,7 +58,10 @@ def everything() -> tuple[Sweep, np.ndarray[tuple[int, ...], np.dtype[np.float64
     """Solve every point, and give the cost of each."""
     axes = ", ".join(f"{path}: {{from: 3, to: 6, step: 1}}" for path in PATHS)
     (sweep,) = run(prepare(str(written(CHOOSE, more=f"vary: {{{axes}}}\n")))).sweeps
-    return sweep, np.stack([np.asarray(sweep.points[path], dtype=float) for path in PATHS], axis=1) @ COST
+    return (
+        sweep,
+        np.stack([np.asarray(sweep.points[path], dtype=float) for path in PATHS], axis=1) @ COST,
+    )
 
 
 def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) -> None:
@@ -67,9 +70,13 @@ def test_the_choice_and_the_runners_up_are_the_best_of_all_points(folder: Path) 
         text = CHOOSE.replace("90 ms", f"{limit!r} s") + f"  monotone: {str(monotone).lower()}\n"
         found = chosen(text)
         meet = sweep.columns[TIME] <= limit
-        assert [number(each, "objective") for each in found.found] == np.sort(cost[meet])[:4].tolist()
+        assert [number(each, "objective") for each in found.found] == np.sort(cost[meet])[
+            :4
+        ].tolist()
         for each in found.found:
-            row = np.all([np.asarray(sweep.points[path]) == each.point[path] for path in PATHS], axis=0)
+            row = np.all(
+                [np.asarray(sweep.points[path]) == each.point[path] for path in PATHS], axis=0
+            )
             assert number(each, "value[1]") == pytest.approx(sweep.columns[TIME][row][0], rel=1e-12)
             assert number(each, "slack[1]") == pytest.approx(limit - number(each, "value[1]"))
         assert found.points == (64, 64)
@@ -81,29 +88,46 @@ def test_an_approximate_quantile_meets_a_limit_with_its_whole_interval(folder: P
     name = "response_time_quantile[requests,0.99]"
     ways = list(product(range(3, 7), range(4, 7), range(3, 7)))  # three of app are saturated
     answers = [solve("tiers.yaml", dict(zip(PATHS, way, strict=True))) for way in ways]
-    known = [(float(way @ COST), *answer.ends(name)) for way, answer in zip(map(np.array, ways), answers, strict=True)]
+    known = [
+        (float(way @ COST), *answer.ends(name))
+        for way, answer in zip(map(np.array, ways), answers, strict=True)
+    ]
     limit = sorted(high for _, _, high in known if high is not None)[20]
     found = chosen(CHOOSE.replace("response_time[requests] <= 90 ms", f"{name} <= {limit!r} s"))
     surely = sorted(cost for cost, low, high in known if (limit if high is None else high) <= limit)
     assert [number(each, "objective") for each in found.found] == surely[:4]
-    open_ = sorted(cost for cost, low, high in known if cost < surely[0] and (low or 0.0) <= limit < (high or 0.0))
+    open_ = sorted(
+        cost
+        for cost, low, high in known
+        if cost < surely[0] and (low or 0.0) <= limit < (high or 0.0)
+    )
     assert [number(each, "objective") for each in found.undecided] == open_ != []
 
 
 def test_an_objective_of_answers_within_a_budget(folder: Path) -> None:
     sweep, cost = everything()
-    budget = CHOOSE.replace("minimize: cost", f"minimize: 2 * {TIME}").replace(f"{TIME} <= 90 ms", "cost <= 30")
+    budget = CHOOSE.replace("minimize: cost", f"minimize: 2 * {TIME}").replace(
+        f"{TIME} <= 90 ms", "cost <= 30"
+    )
     found = chosen(budget)
     within = cost <= 30
     assert found.points == (64, int(within.sum()))
     assert found.solved == np.count_nonzero(within)
-    assert number(found.found[0], "objective") == pytest.approx(2 * np.nanmin(sweep.columns[TIME][within]))
+    assert number(found.found[0], "objective") == pytest.approx(
+        2 * np.nanmin(sweep.columns[TIME][within])
+    )
     assert not found.ordered
 
 
 def test_numbers_that_shape_no_model_are_chosen_among_as_well(folder: Path) -> None:
-    text = "  vary: {stations.db.servers: [3, 4], classes.requests.arrivals: [140 /s, 100 /s, 120 /s, 149 /s]}\n"
-    text += f"  minimize: 0 - classes.requests.arrivals\n  where: {TIME} <= 90 ms and stations.db.servers < 4\n"
+    text = (
+        "  vary: {stations.db.servers: [3, 4], classes.requests.arrivals: [140 /s, 100 /s, 120 /s,"
+        " 149 /s]}\n"
+    )
+    text += (
+        f"  minimize: 0 - classes.requests.arrivals\n  where: {TIME} <= 90 ms and"
+        " stations.db.servers < 4\n"
+    )
     found = chosen(text)
     assert found.points == (8, 4)
     assert found.found[0].point == {"stations.db.servers": 3.0, "classes.requests.arrivals": 100.0}
@@ -115,16 +139,20 @@ def test_numbers_that_shape_no_model_are_chosen_among_as_well(folder: Path) -> N
 
 def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
     text = "  vary: {resources.*.permits: {from: 1, to: 4, step: 1}}\n"
-    text += "  minimize: resources.threads.permits + 4 * resources.connections.permits\n  where: time <= 1.7 s\n"
+    text += (
+        "  minimize: resources.threads.permits + 4 * resources.connections.permits\n  where: time"
+        " <= 1.7 s\n"
+    )
     Path("study.yaml").write_text(
-        "study: 1\nbase: {model: layered-service, method: mean-value}\n"
-        "vary: {resources.threads.permits: [1, 2, 3, 4], resources.connections.permits: [1, 2, 3, 4]}\n"
-        f"choose:\n{text}"
+        "study: 1\nbase: {model: layered-service, method: mean-value}\nvary:"
+        " {resources.threads.permits: [1, 2, 3, 4], resources.connections.permits: [1, 2, 3,"
+        f" 4]}}\nchoose:\n{text}"
     )
     results = run(prepare("study.yaml"))
     (found,), (sweep,) = result_of(results, ChooseResult).choices, results.sweeps
     threads, connections = (
-        np.array(sweep.points[f"resources.{each}.permits"], float) for each in ("threads", "connections")
+        np.array(sweep.points[f"resources.{each}.permits"], float)
+        for each in ("threads", "connections")
     )
     cost = (threads + 4 * connections)[sweep.columns["time"] <= 1.7]
     assert number(found.found[0], "objective") == cost.min()
@@ -139,9 +167,10 @@ def test_where_nothing_meets_the_conditions_the_nearest_is_named(folder: Path) -
         assert each.nearest.point == dict.fromkeys(PATHS, 6.0)
         assert each.conditions[each.worst] == "response_time[requests] <= 71 ms"
     (line,) = ChooseResult((found,)).sentences()
-    assert line == (
-        "base: no point meets all conditions; nearest is stations.web.servers = 6, stations.app.servers = 6, stations.db.servers "
-        "= 6, where response_time[requests] <= 71 ms fails with 73.33 ms, 3.18 % off; 64 of 64 points were solved"
+    assert (
+        line == "base: no point meets all conditions; nearest is stations.web.servers = 6,"
+        " stations.app.servers = 6, stations.db.servers = 6, where response_time[requests] <= 71"
+        " ms fails with 73.33 ms, 3.18 % off; 64 of 64 points were solved"
     )
     assert (
         "none of 64 points meets the conditions on what is varied"
@@ -151,8 +180,8 @@ def test_where_nothing_meets_the_conditions_the_nearest_is_named(folder: Path) -
 
 def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path) -> None:
     Path("one.yaml").write_text(
-        "queueing-network: 1\nclasses: {jobs: {arrivals: 8 /s}}\n"
-        "stations: {web: {servers: 10, discipline: fcfs, service: {jobs: 1 s}, visits: {jobs: 1}}}\n"
+        "queueing-network: 1\nclasses: {jobs: {arrivals: 8 /s}}\nstations: {web: {servers: 10,"
+        " discipline: fcfs, service: {jobs: 1 s}, visits: {jobs: 1}}}\n"
     )
     quantile = "response_time_quantile[jobs,0.99]"
     limit = alone(quantile, model="one.yaml")
@@ -173,7 +202,9 @@ def test_a_limit_that_noise_hides_leaves_a_cheaper_point_undecided(folder: Path)
     )
 
 
-def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_the_table_and_json_have_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     written(CHOOSE)
     printed, page, rows, document = reported("choose", capsys)
     assert "the least cost, 28, is at " in printed
@@ -188,15 +219,31 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
 
 
 WRONG = [
-    ("stations.*.servers: {from", "stations.*.server: {from", "base has no quantity 'stations.*.server' to choose"),
-    ("stations.db.servers: 5", "stations.bd.servers: 5", "base has no quantity 'stations.bd.servers' to choose"),
-    ("{from: 3, to: 6, step: 1}", "[1, 2.5]", "stations.web.servers: must be a whole number, got 2.5"),
+    (
+        "stations.*.servers: {from",
+        "stations.*.server: {from",
+        "base has no quantity 'stations.*.server' to choose",
+    ),
+    (
+        "stations.db.servers: 5",
+        "stations.bd.servers: 5",
+        "base has no quantity 'stations.bd.servers' to choose",
+    ),
+    (
+        "{from: 3, to: 6, step: 1}",
+        "[1, 2.5]",
+        "stations.web.servers: must be a whole number, got 2.5",
+    ),
     (
         "stations.*.servers: {from: 3, to: 6, step: 1}",
         "method: [exact, bounds]",
         "method is no number; what is chosen among is numbers, such as servers",
     ),
-    ("minimize: cost", "minimize: costs", "choose.minimize: there is no name 'costs'; did you mean 'cost'?"),
+    (
+        "minimize: cost",
+        "minimize: costs",
+        "choose.minimize: there is no name 'costs'; did you mean 'cost'?",
+    ),
     ("<= 90 ms", "== 90 ms", "at == nothing starts or stops holding"),
     ("<= 90 ms", "<= 90", "choose.where: cannot compare"),
     (
@@ -208,7 +255,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_solved(
+    folder: Path, old: str, new: str, words: str
+) -> None:
     assert old in CHOOSE
     with pytest.raises(SpecError) as caught:
         check_file(written(CHOOSE.replace(old, new)))

@@ -23,7 +23,9 @@ def results(folder: Path, *lines: str, **base: str) -> Results:
             head="population: {processors: 2}",
         )
     )
-    text = study("what_if: {fast: {cycle.work.delay: 4 ms}}", *lines, base=f"{{model: {folder}/model.yaml}}")
+    text = study(
+        "what_if: {fast: {cycle.work.delay: 4 ms}}", *lines, base=f"{{model: {folder}/model.yaml}}"
+    )
     (folder / "x.yaml").write_text(text)
     return run(prepare(str(folder / "x.yaml")))
 
@@ -36,7 +38,9 @@ def cells(folder: Path, row: str) -> tuple[TableCell, ...]:
 
 
 def test_a_cell_is_computed_in_the_unit_of_its_table(tmp_path: Path) -> None:
-    first, second = cells(tmp_path, '{row: r, sum: ["account[busy]", "step[update]"], printed: [10, 7], within: 0.5}')
+    first, second = cells(
+        tmp_path, '{row: r, sum: ["account[busy]", "step[update]"], printed: [10, 7], within: 0.5}'
+    )
     assert [first.computed, second.computed] == pytest.approx([10.0, 6.0])
     assert (first.case, first.printed, first.agrees) == ("base", 10.0, True)
     assert second.difference == pytest.approx(-1.0)
@@ -44,37 +48,60 @@ def test_a_cell_is_computed_in_the_unit_of_its_table(tmp_path: Path) -> None:
 
 
 def test_measured_values_are_added_and_blanks_stay_blank(tmp_path: Path) -> None:
-    first, second = cells(tmp_path, "{row: r, sum: [time], plus: [1.5, null], printed: [null, 6], within: [0, 1]}")
+    first, second = cells(
+        tmp_path, "{row: r, sum: [time], plus: [1.5, null], printed: [null, 6], within: [0, 1]}"
+    )
     assert [first.computed, second.computed] == pytest.approx([11.5, 6.0])
     assert (first.difference, first.agrees, second.within) == (None, True, 1.0)
 
 
 def test_an_approximation_has_an_error_against_an_exact_value_and_no_miss(tmp_path: Path) -> None:
-    found = result_of(results(tmp_path, TABLE % "{row: r, sum: [time], exact: true, printed: [8, 8]}"), CompareResult)
+    found = result_of(
+        results(tmp_path, TABLE % "{row: r, sum: [time], exact: true, printed: [8, 8]}"),
+        CompareResult,
+    )
     assert found.sentences() == ["Against 2 exact values the mean absolute error is 25 %."]
     page = question_section(found)
     assert "miss" not in page
-    rows = [[each.strip() for each in line.split("|")[2:-1]] for line in page.splitlines() if line.startswith("|")]
+    rows = [
+        [each.strip() for each in line.split("|")[2:-1]]
+        for line in page.splitlines()
+        if line.startswith("|")
+    ]
     assert [rows[-2], rows[-1]] == [["exact", "8", "8"], ["error", "+25 %", "-25 %"]]
-    both = problems(tmp_path, TABLE % "{row: r, sum: [time], exact: true, measured: true, printed: [8, 8]}")
+    both = problems(
+        tmp_path, TABLE % "{row: r, sum: [time], exact: true, measured: true, printed: [8, 8]}"
+    )
     assert both[0].endswith("row r is measured or exact, not both")
 
 
 def test_a_cell_may_be_a_slip_of_its_source(tmp_path: Path) -> None:
-    first, second = cells(tmp_path, "{row: r, sum: [time], printed: [9, 6], slips: {base: the sum is 10}}")
+    first, second = cells(
+        tmp_path, "{row: r, sum: [time], printed: [9, 6], slips: {base: the sum is 10}}"
+    )
     assert (first.slip, second.slip) == ("the sum is 10", "")
 
 
 def test_an_interval_holds_the_cases_that_a_cell_ranges_over(tmp_path: Path) -> None:
-    first, second = cells(tmp_path, "{row: r, sum: [time], printed: [7, 5], within: 0, ranging: {base: [fast]}}")
+    first, second = cells(
+        tmp_path, "{row: r, sum: [time], printed: [7, 5], within: 0, ranging: {base: [fast]}}"
+    )
     assert (first.computed, *first.ends) == pytest.approx((10.0, 6.0, 10.0))
     assert (first.inside, second.ends, second.inside) == (True, (None, None), None)
-    unknown = problems(tmp_path, TABLE % "{row: r, sum: [time], printed: [7, 5], ranging: {base: [fats]}}")
-    assert unknown == ["4:117: compare.0.rows.0.ranging.base: there is no case 'fats'; did you mean 'fast'?"]
+    unknown = problems(
+        tmp_path, TABLE % "{row: r, sum: [time], printed: [7, 5], ranging: {base: [fats]}}"
+    )
+    assert unknown == [
+        "4:117: compare.0.rows.0.ranging.base: there is no case 'fats'; did you mean 'fast'?"
+    ]
 
 
-def test_a_picture_has_the_cells_that_have_both_a_published_and_a_computed_value(tmp_path: Path) -> None:
-    found = result_of(results(tmp_path, TABLE % "{row: r, sum: [time], printed: [null, 5]}"), CompareResult)
+def test_a_picture_has_the_cells_that_have_both_a_published_and_a_computed_value(
+    tmp_path: Path,
+) -> None:
+    found = result_of(
+        results(tmp_path, TABLE % "{row: r, sum: [time], printed: [null, 5]}"), CompareResult
+    )
     (points,) = points_of(found.compared).values()
     assert points.tolist() == [[5.0], [pytest.approx(6.0)]]
 
@@ -94,7 +121,9 @@ def test_a_row_may_be_held_against_other_cases(tmp_path: Path) -> None:
         ["difference", "+66.7 %", "-40 %"],
     ]
     beside = problems(tmp_path, TABLE % "{row: r, sum: [time], against: [base, slow]}")
-    assert beside[0].endswith("compare.0.rows.0.against.1: there is no case 'slow'; known: base, fast")
+    assert beside[0].endswith(
+        "compare.0.rows.0.against.1: there is no case 'slow'; known: base, fast"
+    )
     neither = problems(tmp_path, TABLE % "{row: r, sum: [time]}")
     assert neither[0].endswith("row r needs something to stand beside: printed or against")
 
@@ -115,12 +144,19 @@ def test_the_allowance_is_not_lost_in_rounding(tmp_path: Path) -> None:
 def problems(folder: Path, *lines: str) -> list[str]:
     with pytest.raises(SpecError) as caught:
         results(folder, *lines)
-    return [f"{each.line}:{each.column}: {each.path}: {each.message}" for each in caught.value.problems]
+    return [
+        f"{each.line}:{each.column}: {each.path}: {each.message}" for each in caught.value.problems
+    ]
 
 
 def test_a_value_that_no_case_has_is_refused(tmp_path: Path) -> None:
     found = problems(tmp_path, TABLE % '{row: r, sum: [time, "step[updat]"], printed: [1, 2]}')
-    assert found == ["4:83: compare.0.rows.0.sum.1: no case has the value step[updat]; did you mean 'step[update]'?"]
+    assert found == [
+        (
+            "4:83: compare.0.rows.0.sum.1: no case has the value step[updat]; did you mean"
+            " 'step[update]'?"
+        )
+    ]
     assert problems(tmp_path, "answer: [time, efficency]") == [
         "4:16: answer.1: no answer has the value efficency; did you mean 'efficiency'?"
     ]
@@ -137,11 +173,17 @@ NAMES = [
         "4:32: compare.0.columns.0: there is no case 'bas'; did you mean 'base'?",
     ),
     (
-        "compare: [{title: t, columns: [base], rows: [{row: r, sum: [time], printed: [1], slips: {bse: x}}]}]",
+        (
+            "compare: [{title: t, columns: [base], rows: [{row: r, sum: [time], printed: [1],"
+            " slips: {bse: x}}]}]"
+        ),
         "4:95: compare.0.rows.0.slips.bse: there is no case 'bse'; did you mean 'base'?",
     ),
     (
-        "compare: [{title: t, unit: uss, columns: [base], rows: [{row: r, sum: [time], printed: [1]}]}]",
+        (
+            "compare: [{title: t, unit: uss, columns: [base], rows: [{row: r, sum: [time], printed:"
+            " [1]}]}]"
+        ),
         "4:28: compare.0.unit: 'uss': there is no unit 'uss'; did you mean 'us'?",
     ),
     (
@@ -154,18 +196,30 @@ NAMES = [
     ),
     (
         "pictures: [{name: p, title: t, kind: lines, sweep: vary, x: cycle.wrk.delay, y: [time]}]",
-        "4:61: pictures.0.x: sweep vary has no axis 'cycle.wrk.delay'; did you mean 'cycle.work.delay'?",
+        (
+            "4:61: pictures.0.x: sweep vary has no axis 'cycle.wrk.delay'; did you mean"
+            " 'cycle.work.delay'?"
+        ),
     ),
     (
-        "pictures: [{name: p, title: t, kind: map, sweep: vary, x: cycle.work.delay, y: nothing, value: time}]",
+        (
+            "pictures: [{name: p, title: t, kind: map, sweep: vary, x: cycle.work.delay, y:"
+            " nothing, value: time}]"
+        ),
         "4:80: pictures.0.y: sweep vary has no axis 'nothing'; known: cycle.work.delay",
     ),
     (
-        "pictures: [{name: p, title: t, kind: map, sweep: vary, x: cycle.work.delay, y: cycle.work.delay, value: time, case: fsat}]",
+        (
+            "pictures: [{name: p, title: t, kind: map, sweep: vary, x: cycle.work.delay, y:"
+            " cycle.work.delay, value: time, case: fsat}]"
+        ),
         "4:117: pictures.0.case: there is no case 'fsat'; did you mean 'fast'?",
     ),
     (
-        "pictures: [{name: p, title: t, kind: bars, cases: [base], stack: component}, {name: p, title: t, kind: bars, cases: [base], stack: component}]",
+        (
+            "pictures: [{name: p, title: t, kind: bars, cases: [base], stack: component}, {name: p,"
+            " title: t, kind: bars, cases: [base], stack: component}]"
+        ),
         "4:85: pictures.1.name: another picture is called p",
     ),
 ]
@@ -191,20 +245,29 @@ def test_a_study_tells_where_everything_comes_from(tmp_path: Path) -> None:
         "model": "model",
         "activity": 1,
         "population": {"processors": 2},
-        "cycle": [{"name": "work", "delay": "4 ms"}, {"name": "update", "delay": "2 ms", "component": "lock"}],
+        "cycle": [
+            {"name": "work", "delay": "4 ms"},
+            {"name": "update", "delay": "2 ms", "component": "lock"},
+        ],
     }
     assert set(found.versions) == {"python", "slipstick", "numpy", "code"}
 
 
 def test_a_time_cannot_stand_in_a_table_of_bytes(tmp_path: Path) -> None:
-    table = "compare: [{title: t, columns: [base, fast], unit: B, rows: [{row: r, sum: [time], printed: [1, 2]}]}]"
+    table = (
+        "compare: [{title: t, columns: [base, fast], unit: B, rows: [{row: r, sum: [time], printed:"
+        " [1, 2]}]}]"
+    )
     (message,) = problems(tmp_path, table)
     assert message.endswith("compare.0.rows.0.sum.0: time is a [s]; a [B] is needed")
 
 
 def test_a_quantity_enters_the_mean_error_once(tmp_path: Path) -> None:
     row = "{row: %s, sum: [time], printed: [8, 6], within: 0, measured: true%s}"
-    found = result_of(results(tmp_path, TABLE % f"{row % ('a', '')}, {row % ('b', ', counted: false')}"), CompareResult)
+    found = result_of(
+        results(tmp_path, TABLE % f"{row % ('a', '')}, {row % ('b', ', counted: false')}"),
+        CompareResult,
+    )
     # Computed 10 and 6 ms.
     assert found.text().endswith("Against 2 measured values the mean absolute error is 12.5 %.")
     assert question_section(found).count("mean absolute error 12.5 % over 2 measured values") == 2

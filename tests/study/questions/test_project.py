@@ -1,4 +1,6 @@
-"""Projections beside points that are solved one by one, and bands beside the quantiles of their rates."""
+"""Projections beside points that are solved one by one, and bands beside the quantiles of their
+rates.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +53,14 @@ def projection(text: str = PROJECT, base: str = "{model: model.yaml}", jobs: int
 
 def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> None:
     (track,) = projection().tracks
-    for year, time, efficiency in zip(range(2005, 2026, 5), *list(track.sweep.columns.values())[:2], strict=True):
+    for year, time, efficiency in zip(
+        range(2005, 2026, 5), *list(track.sweep.columns.values())[:2], strict=True
+    ):
         p = 1.4 ** min(year - 2005, 5) * 1.1 ** max(0, year - 2010)
-        given = {"technology__processors": repr(p), "technology__adapter": repr(1.05 ** -(year - 2005))}
+        given = {
+            "technology__processors": repr(p),
+            "technology__adapter": repr(1.05 ** -(year - 2005)),
+        }
         assert time == pytest.approx(alone(**given))
         assert efficiency == pytest.approx(alone("efficiency", **given))
     assert track.sweep.columns["overhead"] == pytest.approx(
@@ -62,8 +69,13 @@ def test_a_year_is_the_case_with_its_technology_set_by_hand(folder: Path) -> Non
 
 
 def test_a_case_starts_from_its_own_technology(folder: Path) -> None:
-    (track,) = projection(base="{model: model.yaml, technology.processors: 2, technology.adapter: 0.5}").tracks
-    given = {"technology__processors": repr(2 * 1.4**5), "technology__adapter": repr(0.5 * 1.05**-5)}
+    (track,) = projection(
+        base="{model: model.yaml, technology.processors: 2, technology.adapter: 0.5}"
+    ).tracks
+    given = {
+        "technology__processors": repr(2 * 1.4**5),
+        "technology__adapter": repr(0.5 * 1.05**-5),
+    }
     assert track.sweep.columns["time"][1] == pytest.approx(alone(**given))
 
 
@@ -73,9 +85,14 @@ def test_the_band_is_that_of_the_one_rate_that_is_drawn(folder: Path) -> None:
     for index, year in enumerate(range(2005, 2026, 5)):
         for rate, end in zip(rates, ("low[time]", "high[time]"), strict=True):
             p = 1.4 ** min(year - 2005, 5) * rate ** max(0, year - 2010)
-            given = {"technology__processors": repr(float(p)), "technology__adapter": repr(1.05 ** -(year - 2005))}
+            given = {
+                "technology__processors": repr(float(p)),
+                "technology__adapter": repr(1.05 ** -(year - 2005)),
+            }
             assert track.sweep[end][index] == pytest.approx(alone(**given), rel=5e-3)
-    assert track.sweep["low[time]"][1] == pytest.approx(track.sweep["high[time]"][1])  # to 2010 nothing is uncertain
+    assert track.sweep["low[time]"][1] == pytest.approx(
+        track.sweep["high[time]"][1]
+    )  # to 2010 nothing is uncertain
 
 
 def test_conditions_are_timed_between_the_years(folder: Path) -> None:
@@ -122,7 +139,9 @@ def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: P
     two = "what_if: {slow: {parameters.memory: 9 ms}}\n" + PROJECT.replace(
         "  base_year", "  cases: [base, slow]\n  base_year"
     )
-    assert projection(two).tracks[0].sweep["high[time]"].tolist() == one.sweep["high[time]"].tolist()
+    assert (
+        projection(two).tracks[0].sweep["high[time]"].tolist() == one.sweep["high[time]"].tolist()
+    )
     other = projection(PROJECT + "  seed: 7\n").tracks[0]
     assert other.sweep["low[time]"].tolist() != one.sweep["low[time]"].tolist()
     assert other.sweep["low[time]"] == pytest.approx(one.sweep["low[time]"], rel=2e-3)
@@ -154,23 +173,37 @@ project:
 def test_the_technology_of_2002_is_what_the_milestones_make_of_1996(folder: Path) -> None:
     text = "project: {trends: [milestones], base_year: 1996, years: [1996, 2002], samples: 0}\n"
     given = {"model": "dvsm/page-fault", "machine": "rs6000-43p-atm", "workload": "page-fault"}
-    (track,) = projection(text, base="{" + ", ".join(f"{key}: {each}" for key, each in given.items()) + "}").tracks
-    assert track.sweep.columns["time"][1] == pytest.approx(alone(technology="milestones-2002", **given), rel=1e-4)
+    (track,) = projection(
+        text, base="{" + ", ".join(f"{key}: {each}" for key, each in given.items()) + "}"
+    ).tracks
+    assert track.sweep.columns["time"][1] == pytest.approx(
+        alone(technology="milestones-2002", **given), rel=1e-4
+    )
 
 
-def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = "pictures:\n  - {name: ahead, kind: projection, title: Ahead, y: [time, efficiency]}\n"
+def test_the_page_the_table_and_json_have_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = (
+        "pictures:\n  - {name: ahead, kind: projection, title: Ahead, y: [time, efficiency]}\n"
+    )
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + PROJECT + picture)
     printed, page, rows, document = reported("project", capsys)
-    assert "base along trend: application takes the most time until 2005, memory from 2010" in printed
     assert (
-        "trend: these rates are guesses: processors 2010 to 2020; used outside their periods: processors, adapter"
-        in printed
+        "base along trend: application takes the most time until 2005, memory from 2010" in printed
+    )
+    assert (
+        "trend: these rates are guesses: processors 2010 to 2020; used outside their periods:"
+        " processors, adapter" in printed
     )
     assert "used outside their periods: processors, adapter for 2020 to 2025" in page
     assert Path("here/ahead.png").is_file()
     assert [row["year"] for row in rows] == ["2005.0", "2010.0", "2015.0", "2020.0", "2025.0"]
-    assert float(rows[4]["low time [s]"]) < float(rows[4]["time [s]"]) < float(rows[4]["high time [s]"])
+    assert (
+        float(rows[4]["low time [s]"])
+        < float(rows[4]["time [s]"])
+        < float(rows[4]["high time [s]"])
+    )
     answers = document["answers"]
     assert answers[4]["point"] == {"case": "base", "trend": "trend", "year": 2025.0}
     value = answers[4]["values"]["time"]
@@ -178,8 +211,16 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
 
 
 WRONG = [
-    ("[trend.yaml]", "[trends.yaml]", "project.trends.0: there is no file 'trends.yaml'; did you mean 'trend.yaml'?"),
-    ("[trend.yaml]", "[milestone]", "project.trends.0: there is no trend 'milestone'; did you mean 'milestones'?"),
+    (
+        "[trend.yaml]",
+        "[trends.yaml]",
+        "project.trends.0: there is no file 'trends.yaml'; did you mean 'trend.yaml'?",
+    ),
+    (
+        "[trend.yaml]",
+        "[milestone]",
+        "project.trends.0: there is no trend 'milestone'; did you mean 'milestones'?",
+    ),
     (
         "base_year: 2005",
         "base_year: 1995",
@@ -191,8 +232,16 @@ WRONG = [
         "[2010, 2005]",
         "project.years: years are at least two plain numbers that rise, such as 2024 and 2034",
     ),
-    ("{from: 2005, to: 2025, step: 5}", "[5, 2005]", "years lie between 1900 and 2200, got 5 to 2005"),
-    ("samples: 1024", "samples: 1000", "quasi-random draws come in powers of two; write 256 or 512, not 1000"),
+    (
+        "{from: 2005, to: 2025, step: 5}",
+        "[5, 2005]",
+        "years lie between 1900 and 2200, got 5 to 2005",
+    ),
+    (
+        "samples: 1024",
+        "samples: 1000",
+        "quasi-random draws come in powers of two; write 256 or 512, not 1000",
+    ),
     (
         "efficiency >= 0.5",
         "efficincy >= 0.5",
@@ -201,16 +250,29 @@ WRONG = [
     (
         "technology[application] >",
         "technology[aplication] >",
-        "project.watch.2: there is no name 'technology[aplication]'; did you mean 'technology[application]'?",
+        (
+            "project.watch.2: there is no name 'technology[aplication]'; did you mean"
+            " 'technology[application]'?"
+        ),
     ),
-    ("efficiency >= 0.5", "efficiency == 0.5", "at == nothing starts or stops holding; write one of < <= > >="),
+    (
+        "efficiency >= 0.5",
+        "efficiency == 0.5",
+        "at == nothing starts or stops holding; write one of < <= > >=",
+    ),
     ("efficiency >= 0.5", "efficiency >= 5 ms", "project.watch.0: cannot compare"),
-    ("  samples: 1024", "  cases: [bass]", "project.cases.0: there is no case 'bass'; did you mean 'base'?"),
+    (
+        "  samples: 1024",
+        "  cases: [bass]",
+        "project.cases.0: there is no case 'bass'; did you mean 'base'?",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_solved(
+    folder: Path, old: str, new: str, words: str
+) -> None:
     assert old in PROJECT
     text = "study: 1\nbase: {model: model.yaml}\n" + PROJECT.replace(old, new)
     Path("study.yaml").write_text(text)
@@ -223,26 +285,39 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 
 
 def test_what_has_no_classes_of_cost_is_refused(folder: Path) -> None:
-    Path("study.yaml").write_text("study: 1\nbase: {model: central-server}\n" + PROJECT[PROJECT.index("project") :])
-    with pytest.raises(SpecError, match="base has no classes of cost, so no trend changes it; project a program"):
+    Path("study.yaml").write_text(
+        "study: 1\nbase: {model: central-server}\n" + PROJECT[PROJECT.index("project") :]
+    )
+    with pytest.raises(
+        SpecError, match="base has no classes of cost, so no trend changes it; project a program"
+    ):
         check_file(Path("study.yaml"))
     picture = "pictures: [{name: x, kind: projection, title: x, y: [time]}]\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + picture)
-    with pytest.raises(SpecError, match="this draws project, and the study does not ask for project"):
+    with pytest.raises(
+        SpecError, match="this draws project, and the study does not ask for project"
+    ):
         check_file(Path("study.yaml"))
 
 
 def test_a_picture_of_a_value_that_is_not_there_names_those_that_are(folder: Path) -> None:
-    sample = "sample: {of: {parameters.memory: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples: 16}\n"
+    sample = (
+        "sample: {of: {parameters.memory: {distribution: uniform, from: 1 ms, to: 3 ms}}, samples:"
+        " 16}\n"
+    )
     results = found(PROJECT + sample)
     head = {"name": "x", "title": "x"}
     lines = ProjectionPictureSpec.model_validate({**head, "kind": "projection", "y": ["speed"]})
     with pytest.raises(
-        UnknownNameError, match="there is no projected value 'speed'; known: time, efficiency, overhead"
+        UnknownNameError,
+        match="there is no projected value 'speed'; known: time, efficiency, overhead",
     ):
         result_of(results, ProjectResult).draw(lines, {})
     histogram = HistogramSpec.model_validate({**head, "kind": "histogram", "value": "speed"})
-    with pytest.raises(UnknownNameError, match="there is no sampled value 'speed'; known: time, efficiency, overhead"):
+    with pytest.raises(
+        UnknownNameError,
+        match="there is no sampled value 'speed'; known: time, efficiency, overhead",
+    ):
         result_of(results, SampleResult).draw(histogram, {})
 
 
@@ -255,7 +330,10 @@ def test_ten_thousand_points_are_solved_at_once(folder: Path) -> None:
 
 def test_factors_of_the_processors_are_the_years_in_which_they_come(folder: Path) -> None:
     asked = PROJECT.replace(YEARS, f"factors: [0.5, 1, 2, {1.4**5 * 1.1!r}]")
-    by_factor, by_year = projection(asked), projection(PROJECT.replace(YEARS, "years: [2005, 2011]"))
+    by_factor, by_year = (
+        projection(asked),
+        projection(PROJECT.replace(YEARS, "years: [2005, 2011]")),
+    )
     doubling = np.log(2) / np.log(1.4)
     assert by_factor.years == pytest.approx([2005 - doubling, 2005, 2005 + doubling, 2011])
     (track,), (other,) = by_factor.tracks, by_year.tracks
@@ -275,7 +353,11 @@ def test_factors_stand_on_the_axis_and_in_every_table(folder: Path) -> None:
 
 def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives() -> None:
     study = yaml.safe_load((shipped() / "studies" / "dvsm-today.yaml").read_text())
-    stated = {case["technology.processors"] for case in study["what_if"].values() if "technology.processors" in case}
+    stated = {
+        case["technology.processors"]
+        for case in study["what_if"].values()
+        if "technology.processors" in case
+    }
     empty = Table({}, Mark("", 1, 1))
     context = StudyContext(StudySpec(study=1), empty, {}, {}, Library())
     found = trend_called("milestones", ("trend",), context).trend
@@ -288,7 +370,11 @@ def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives
     ("instead", "trend", "message"),
     [
         ("watch: []", TREND, "give years, or factors of the processors in their place"),
-        ("factors: [2, 1]", TREND, "factors are at least two plain numbers above 0 that rise, such as 1 and 16"),
+        (
+            "factors: [2, 1]",
+            TREND,
+            "factors are at least two plain numbers above 0 that rise, such as 1 and 16",
+        ),
         ("factors: [1, 1e300]", TREND, "along trend processors come to factors from"),
         (
             "factors: [1, 2]",
@@ -302,7 +388,9 @@ def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives
         ),
     ],
 )
-def test_factors_that_are_not_reached_are_refused(folder: Path, instead: str, trend: str, message: str) -> None:
+def test_factors_that_are_not_reached_are_refused(
+    folder: Path, instead: str, trend: str, message: str
+) -> None:
     Path("trend.yaml").write_text(trend)
     text = PROJECT.replace(f"  {YEARS}\n", f"  {instead}\n" if instead != "watch: []" else "")
     with pytest.raises(SpecError, match=message):
@@ -310,6 +398,8 @@ def test_factors_that_are_not_reached_are_refused(folder: Path, instead: str, tr
 
 
 def test_factors_come_along_one_trend(folder: Path) -> None:
-    text = PROJECT.replace(YEARS, "factors: [1, 2]").replace("[trend.yaml]", "[trend.yaml, milestones]")
+    text = PROJECT.replace(YEARS, "factors: [1, 2]").replace(
+        "[trend.yaml]", "[trend.yaml, milestones]"
+    )
     with pytest.raises(SpecError, match="with factors, project along one"):
         projection(text)

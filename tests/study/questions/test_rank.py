@@ -52,9 +52,10 @@ def test_effects_are_those_of_solving_again(tmp_path: Path) -> None:
         if row["time_saved"] is None:
             continue
         changed = number(row, "value") * (1.5 if str(row.point["change"]).endswith("more") else 0.5)
-        assert row["time_saved"] == 1.0 - time(**written(parameter(row), changed, row.unit("value"))) / base, parameter(
-            row
-        )
+        assert (
+            row["time_saved"]
+            == 1.0 - time(**written(parameter(row), changed, row.unit("value"))) / base
+        ), parameter(row)
 
 
 def test_elasticities_are_those_of_small_differences(tmp_path: Path) -> None:
@@ -67,12 +68,16 @@ def test_elasticities_are_those_of_small_differences(tmp_path: Path) -> None:
             time(**written(parameter(row), number(row, "value") * factor, row.unit("value")))
             for factor in (1 + 1e-6, 1 - 1e-6)
         )
-        assert (up - down) / (2e-6 * base) == pytest.approx(row["elasticity"], rel=1e-4, abs=1e-8), parameter(row)
+        assert (up - down) / (2e-6 * base) == pytest.approx(
+            row["elasticity"], rel=1e-4, abs=1e-8
+        ), parameter(row)
 
 
 def test_shares_of_times_add_up_to_one(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {change: 50%, most: 1000}")
-    shares = {parameter(row): number(row, "share") for row in found.rows if row["share"] is not None}
+    shares = {
+        parameter(row): number(row, "share") for row in found.rows if row["share"] is not None
+    }
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-12)
     assert all(
         row["share"] == row["elasticity"] or row["share"] is None
@@ -86,7 +91,11 @@ def test_the_best_come_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
     whole, few = ranking(tmp_path, "rank: {most: 100}"), ranking(tmp_path, "rank: {most: 3}")
     assert whole.rows[:3] == few.rows
     effects = [
-        abs(number(row, "elasticity") * 0.5 if row["time_saved"] is None else number(row, "time_saved"))
+        abs(
+            number(row, "elasticity") * 0.5
+            if row["time_saved"] is None
+            else number(row, "time_saved")
+        )
         for row in whole.rows
     ]
     assert effects == sorted(effects, reverse=True)
@@ -114,8 +123,12 @@ def test_only_what_is_asked_for_is_ranked(tmp_path: Path) -> None:
     found = ranking(tmp_path, "rank: {of: [compute, reply]}")
     assert {parameter(row) for row in found.rows} == {"compute", "reply"}
     (tmp_path / "model.yaml").write_text(activity("{name: work, delay: 9 ms}"))
-    found = ranking(tmp_path, "rank: {of: [cycle.0.delay]}", base=f"{{model: {tmp_path}/model.yaml}}")
-    assert [(parameter(row), row["share"], row["time_saved"]) for row in found.rows] == [("cycle.work.delay", 1.0, 0.5)]
+    found = ranking(
+        tmp_path, "rank: {of: [cycle.0.delay]}", base=f"{{model: {tmp_path}/model.yaml}}"
+    )
+    assert [(parameter(row), row["share"], row["time_saved"]) for row in found.rows] == [
+        ("cycle.work.delay", 1.0, 0.5)
+    ]
 
 
 def test_what_is_not_there_cannot_be_ranked(tmp_path: Path) -> None:
@@ -123,12 +136,17 @@ def test_what_is_not_there_cannot_be_ranked(tmp_path: Path) -> None:
         ranking(tmp_path, "rank: {of: [compute, machine.netwerk]}")
     (problem,) = caught.value.problems
     assert (problem.line, problem.column, problem.path) == (3, 22, "rank.of.1")
-    assert problem.message.startswith("base has no quantity 'machine.netwerk'; did you mean 'machine.")
+    assert problem.message.startswith(
+        "base has no quantity 'machine.netwerk'; did you mean 'machine."
+    )
 
 
 def test_a_case_without_an_answer_has_nothing_to_rank(tmp_path: Path) -> None:
     (tmp_path / "model.yaml").write_text(
-        activity("{name: work, delay: a - b}", head="parameters: {a: 1 s, b: 2 s}\npopulation: {processors: 2}")
+        activity(
+            "{name: work, delay: a - b}",
+            head="parameters: {a: 1 s, b: 2 s}\npopulation: {processors: 2}",
+        )
     )
     found = ranking(tmp_path, "rank: {}", base=f"{{model: {tmp_path}/model.yaml}}")
     assert (found.rows, found.idle) == ((), ())
@@ -136,6 +154,12 @@ def test_a_case_without_an_answer_has_nothing_to_rank(tmp_path: Path) -> None:
 
 def test_a_law_can_be_ranked(tmp_path: Path) -> None:
     found = ranking(
-        tmp_path, "rank: {change: 10%}", base="{model: law/flow-line, items: 3, once: 10 us, longest: 5 us}"
+        tmp_path,
+        "rank: {change: 10%}",
+        base="{model: law/flow-line, items: 3, once: 10 us, longest: 5 us}",
     )
-    assert {parameter(row): row["share"] for row in found.rows} == {"items": None, "once": 0.5, "longest": 0.5}
+    assert {parameter(row): row["share"] for row in found.rows} == {
+        "items": None,
+        "once": 0.5,
+        "longest": 0.5,
+    }

@@ -58,7 +58,8 @@ sample:
   samples: 2048
 """
     (time,) = sampling(text).outcomes
-    # n l with n 0 or 80 and l 10 or 30: variance 1600^2/2 ... first order of n 0.8, of l 0.1, together 0.1
+    # n l with n 0 or 80 and l 10 or 30: variance 1600^2/2 ... first order of n 0.8, of l 0.1,
+    # together 0.1
     values = np.array([0.0, 0.0, 800.0, 2400.0])
     whole = values.var()
     of_n, of_l = np.array([0.0, 1600.0]).var() / whole, np.array([400.0, 1200.0]).var() / whole
@@ -69,7 +70,9 @@ sample:
 
 
 def test_points_are_those_solved_alone(folder: Path) -> None:
-    text = SAMPLE.replace("4096", "16").replace("  samples", "  indices: false\n  answer: [efficiency]\n  samples")
+    text = SAMPLE.replace("4096", "16").replace(
+        "  samples", "  indices: false\n  answer: [efficiency]\n  samples"
+    )
     made = sampling(text + "  band: 50%\n")
     (outcome,) = made.outcomes
     assert outcome.name == "efficiency"
@@ -87,19 +90,29 @@ def test_the_result_is_the_same_for_any_number_of_workers(folder: Path) -> None:
 
 
 def test_even_points_are_surer_than_random_ones(folder: Path) -> None:
-    even, random = (sampling(SAMPLE + f"  draw: {draw}\n").outcomes[0] for draw in ("quasi-random", "random"))
+    even, random = (
+        sampling(SAMPLE + f"  draw: {draw}\n").outcomes[0] for draw in ("quasi-random", "random")
+    )
     theory = stats.norm(9.8e-3, 0.5e-3).ppf(0.95)
     assert random.quantiles[0.95][0] == pytest.approx(theory, rel=5e-3)
     width = {
-        each: high - low for each, (_, low, high) in (("even", even.quantiles[0.5]), ("random", random.quantiles[0.5]))
+        each: high - low
+        for each, (_, low, high) in (
+            ("even", even.quantiles[0.5]),
+            ("random", random.quantiles[0.5]),
+        )
     }
     assert width["even"] < width["random"]
 
 
 def test_points_without_an_answer_are_counted(folder: Path) -> None:
-    text = "sample:\n  of: {arrivals: {distribution: uniform, from: 1 /s, to: 3 /s}}\n  samples: 256\n  answer: [response_time]\n"
+    text = (
+        "sample:\n  of: {arrivals: {distribution: uniform, from: 1 /s, to: 3 /s}}\n  samples: 256\n"
+        "  answer: [response_time]\n"
+    )
     made = sampling(
-        text.replace("response_time", "response"), base="{model: law/mm1-response-time, arrivals: 1 /s, service: 0.5 s}"
+        text.replace("response_time", "response"),
+        base="{model: law/mm1-response-time, arrivals: 1 /s, service: 0.5 s}",
     )
     # Of 1 to 3 /s the upper half saturates the station.
     assert made.without == 128
@@ -108,20 +121,25 @@ def test_points_without_an_answer_are_counted(folder: Path) -> None:
 
 
 def test_a_class_of_cost_is_sampled_around_its_middle(folder: Path) -> None:
-    text = "sample:\n  of: {technology.adapter: {distribution: triangular, from: 0.5, mode: 1, to: 2}}\n  samples: 64\n"
+    text = (
+        "sample:\n  of: {technology.adapter: {distribution: triangular, from: 0.5, mode: 1, to:"
+        " 2}}\n  samples: 64\n"
+    )
     made = sampling(text)
     assert made.of == {"technology.adapter": "triangular: from 0.5, mode 1, to 2"}
     (outcome,) = made.outcomes
     assert [(each.first_order, each.total) for each in outcome.influences] == [(1.0, 1.0)]
 
 
-def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_the_table_and_json_have_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     picture = "pictures:\n  - {name: hist, kind: histogram, title: Time, value: time}\n"
     Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + SAMPLE + picture)
     printed, page, rows, document = reported("sample", capsys)
     assert (
-        " of the points, 9.8 ms on average, 9.8 ms as stated; parameters.computing causes the largest part of the variance"
-        in printed
+        " of the points, 9.8 ms on average, 9.8 ms as stated; parameters.computing causes the"
+        " largest part of the variance" in printed
     )
     assert "- `parameters.computing`: normal: mean 6 ms, deviation 0.4 ms, a guess" in page
     assert Path("here/hist.png").is_file()
@@ -135,7 +153,10 @@ WRONG = [
     (
         "parameters.memory:",
         "parameters.memry:",
-        "no answer of base is computed from parameters.memry as a number that can be anything; did you mean",
+        (
+            "no answer of base is computed from parameters.memry as a number that can be anything;"
+            " did you mean"
+        ),
     ),
     (
         "mean: 3 ms, deviation: 0.3 ms",
@@ -147,19 +168,31 @@ WRONG = [
         "deviation: 3 ms",
         "got -14.99 ms; one of its values is not allowed, so choose another distribution",
     ),
-    ("distribution: normal, mean: 3 ms", "distribution: gauss, mean: 3 ms", "write 'normal', 'lognormal', 'uniform', "),
+    (
+        "distribution: normal, mean: 3 ms",
+        "distribution: gauss, mean: 3 ms",
+        "write 'normal', 'lognormal', 'uniform', ",
+    ),
     ("deviation: 0.3 ms", "deviation: 0.3", "a [1] does not go with a [s]"),
     ("deviation: 0.3 ms", "deviation: -0.3 ms", "deviation: must be at least 0 s, got -300 us"),
     ("samples: 4096", "samples: 4000", "points come in powers of two; write 512 or 1024, not 4000"),
-    ("samples: 4096", "cases: [bass]", "sample.cases.0: there is no case 'bass'; did you mean 'base'?"),
+    (
+        "samples: 4096",
+        "cases: [bass]",
+        "sample.cases.0: there is no case 'bass'; did you mean 'base'?",
+    ),
     ("samples: 4096", "draw: sobol", "sample.draw: write 'quasi-random' or 'random'; got 'sobol'"),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_solved(
+    folder: Path, old: str, new: str, words: str
+) -> None:
     assert old in SAMPLE
-    Path("study.yaml").write_text("study: 1\nbase: {model: model.yaml}\n" + SAMPLE.replace(old, new))
+    Path("study.yaml").write_text(
+        "study: 1\nbase: {model: model.yaml}\n" + SAMPLE.replace(old, new)
+    )
     with pytest.raises(SpecError) as caught:
         check_file(Path("study.yaml"))
     assert words in str(caught.value)

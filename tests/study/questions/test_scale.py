@@ -1,4 +1,6 @@
-"""Scaling in a study: the shipped example beside the models solved one by one, and what is refused."""
+"""Scaling in a study: the shipped example beside the models solved one by one, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,11 @@ def scaling(text: str = SCALE) -> Scaling:
 
 
 def alone(processors: float, items: float) -> dict[str, float | None]:
-    given = settings(model="model.yaml", parameters__processors=f"{processors:g}", parameters__items=repr(float(items)))
+    given = settings(
+        model="model.yaml",
+        parameters__processors=f"{processors:g}",
+        parameters__items=repr(float(items)),
+    )
     (answer,), _ = solve_settings(given, Library())
     return {"time": answer["time"], "efficiency": answer["efficiency"]}
 
@@ -116,7 +122,10 @@ def test_the_symbols_say_the_order_and_what_decides_it(folder: Path) -> None:
 
 
 def test_a_law_scales_against_one_processor(folder: Path) -> None:
-    text = LAW + "  against: one-processor\n  size: {parallel: 1}\n  ways: [time-bound, efficiency-conserved]\n"
+    text = (
+        LAW + "  against: one-processor\n  size: {parallel: 1}\n  ways: [time-bound,"
+        " efficiency-conserved]\n"
+    )
     text += "  time: 3 s\n  efficiency: 70%\n"
     found = scaling(text)
     assert found.ways["time-bound"]["parallel"] == pytest.approx(COUNT)
@@ -144,11 +153,16 @@ def test_other_methods_have_no_symbols_but_sizes(folder: Path) -> None:
     closed = scaling()
     for way, each in found.ways.items():
         # Nobody waits for anything, so both are right.
-        assert each["parameters.items"] == pytest.approx(closed.ways[way]["parameters.items"], rel=1e-8)
+        assert each["parameters.items"] == pytest.approx(
+            closed.ways[way]["parameters.items"], rel=1e-8
+        )
 
 
 def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> None:
-    cell = "  threshold: 60%\n  printed: [{from: 4, to: 64, scalability: {time-bound: 0.5, memory-bound: 0.25}}]"
+    cell = (
+        "  threshold: 60%\n  printed: [{from: 4, to: 64, scalability: {time-bound: 0.5,"
+        " memory-bound: 0.25}}]"
+    )
     found = scaling(SCALE.replace("  threshold: 60%", cell))
     assert [(each.way, each.printed, each.computed) for each in found.printed] == [
         ("time-bound", 0.5, found.matrix["time-bound"][1, 3]),
@@ -156,7 +170,9 @@ def test_a_published_cell_is_held_against_that_of_the_matrix(folder: Path) -> No
     ]
 
 
-def test_json_and_the_table_have_the_same_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_the_table_have_the_same_numbers(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("study.yaml").write_text(SCALE)
     assert main(["run", "study.yaml", "--out", "out", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["scalings"]
@@ -171,7 +187,9 @@ def test_json_and_the_table_have_the_same_numbers(folder: Path, capsys: pytest.C
 
 def test_the_classical_programs_grow_as_published() -> None:
     """Grama, Gupta and Kumar, 1993; Gupta and Kumar, 1993: from the shipped activities, at 50 %."""
-    found = {each.case: each for each in result_of(run(prepare("isoefficiency")), ScaleResult).scalings}
+    found = {
+        each.case: each for each in result_of(run(prepare("isoefficiency")), ScaleResult).scalings
+    }
     orders = {case: each.growth.order for case, each in found.items() if each.growth is not None}
     assert orders == {
         "base": "processors*log(processors)",
@@ -192,7 +210,9 @@ def test_the_classical_programs_grow_as_published() -> None:
     assert mesh[-1] == pytest.approx(2**32, rel=1e-3)
 
 
-def test_the_command_line_says_it_in_a_few_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_says_it_in_a_few_lines(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("study.yaml").write_text(SCALE)
     assert main(["run", "study.yaml", "--out", "here"]) == 0
     printed = capsys.readouterr().out
@@ -229,7 +249,11 @@ WRONG = [
         "used: 4096 * 8 B",
         "does not depend on parameters.items, so no size fills the memory",
     ),
-    ("used: parameters.items * 8 B", "used: items * 8 B", "scale.memory.used: there is no name 'items'"),
+    (
+        "used: parameters.items * 8 B",
+        "used: items * 8 B",
+        "scale.memory.used: there is no name 'items'",
+    ),
     (
         "used: parameters.items * 8 B / parameters.processors",
         "used: parameters.items",
@@ -245,7 +269,11 @@ WRONG = [
         "[fixed-size, time-bound, memory-bound]",
         "scale has no way 'efficiency-conserved', so there is nothing to draw",
     ),
-    ("  threshold: 60%", "  cases: [bass]", "scale.cases.0: there is no case 'bass'; did you mean 'base'?"),
+    (
+        "  threshold: 60%",
+        "  cases: [bass]",
+        "scale.cases.0: there is no case 'bass'; did you mean 'base'?",
+    ),
     (
         "  threshold: 60%",
         "  printed: [{from: 2, to: 8, scalability: {time-bound: 0.5}}]",
@@ -265,7 +293,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_solved(
+    folder: Path, old: str, new: str, words: str
+) -> None:
     assert old in SCALE
     Path("study.yaml").write_text(SCALE.replace(old, new))
     for reading in (lambda: check_file(Path("study.yaml")), lambda: prepare("study.yaml")):
@@ -276,32 +306,43 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 
 def test_the_path_of_the_processors_gives_their_number(folder: Path) -> None:
     Path("model.yaml").write_text(
-        activity(*ITEMS, head=HEAD.replace("{processors: processors}", "{processors: 3 * processors}"))
+        activity(
+            *ITEMS, head=HEAD.replace("{processors: processors}", "{processors: 3 * processors}")
+        )
     )
     with pytest.raises(SpecError) as caught:
         scaling(SCALE)
-    assert "base has 6 processors where parameters.processors is 2; name a path that is their number" in str(
-        caught.value
+    assert (
+        "base has 6 processors where parameters.processors is 2; name a path that is their number"
+        in str(caught.value)
     )
 
 
 def test_a_law_does_not_say_what_is_useful(folder: Path) -> None:
     with pytest.raises(SpecError) as caught:
         scaling(LAW)
-    assert "base is a law, which does not say what is useful; write against: one-processor" in str(caught.value)
+    assert "base is a law, which does not say what is useful; write against: one-processor" in str(
+        caught.value
+    )
 
 
 def test_what_is_built_anew_needs_one_processor_to_be_listed(folder: Path) -> None:
     text = (
-        "study: 1\nbase: {model: dvsm/diff-request, machine: rs6000-43p-atm, workload: diff-request}\n"
-        "scale: {processors: {method: [1]}, against: one-processor}\n"
+        "study: 1\nbase: {model: dvsm/diff-request, machine: rs6000-43p-atm, workload:"
+        " diff-request}\nscale: {processors: {method: [1]}, against: one-processor}\n"
     )
     shapes = text.replace("method: [1]", "machine.processors.count: [2, 4, 8]")
     with pytest.raises(SpecError) as caught:
         scaling(shapes)
-    assert "is built anew for each number of processors, so list 1 to hold the others against" in str(caught.value)
+    assert (
+        "is built anew for each number of processors, so list 1 to hold the others against"
+        in str(caught.value)
+    )
 
 
 def test_every_method_that_answers_is_named(folder: Path) -> None:
-    text = "study: 1\nbase: {model: lock-and-bus}\nscale: {processors: {population.processors: [1, 4]}}\n"
+    text = (
+        "study: 1\nbase: {model: lock-and-bus}\nscale: {processors: {population.processors: [1,"
+        " 4]}}\n"
+    )
     assert scaling(text).ways["fixed-size"].provenance.methods == ["closed-form", "mean-value"]

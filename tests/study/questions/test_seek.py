@@ -1,4 +1,6 @@
-"""What is sought beside what is worked out by hand, and beside the points solved alone on both sides."""
+"""What is sought beside what is worked out by hand, and beside the points solved alone on both
+sides.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def seek(question: str, *lines: str, base: str = "{model: model.yaml}") -> ConditionSearch:
-    (each,) = result_of(found(f"seek: {{it: {{{question}}}}}", *lines, base=base), SeekResult).searches
+    (each,) = result_of(
+        found(f"seek: {{it: {{{question}}}}}", *lines, base=base), SeekResult
+    ).searches
     return each
 
 
@@ -41,14 +45,17 @@ def test_the_latency_up_to_which_the_efficiency_is_kept(folder: Path) -> None:
     assert not crossing.jump
     assert alone("efficiency", parameters__latency=f"{crossing.value * 1e6 * 0.999999} us") > 0.6
     assert alone("efficiency", parameters__latency=f"{crossing.value * 1e6 * 1.000001} us") < 0.6
-    assert search_text(made) == (
-        "it, base: efficiency >= 0.6 holds up to parameters.latency = 25 us (searched over parameters.latency from 0 s to 100 us)"
+    assert (
+        search_text(made)
+        == "it, base: efficiency >= 0.6 holds up to parameters.latency = 25 us (searched over"
+        " parameters.latency from 0 s to 100 us)"
     )
 
 
 def test_the_processors_that_halve_the_efficiency(folder: Path) -> None:
     made = seek(
-        "of: technology.processors, from: 1, to: 64, spacing: geometric, where: efficiency <= 0.5 * own.efficiency"
+        "of: technology.processors, from: 1, to: 64, spacing: geometric, where: efficiency <= 0.5 *"
+        " own.efficiency"
     )
     (crossing,) = made.crossings
     # E = (6 / p) / (6 / p + 3.8) is half of 6 / 9.8
@@ -58,14 +65,18 @@ def test_the_processors_that_halve_the_efficiency(folder: Path) -> None:
 
 def test_the_year_in_which_hardware_passes_software(folder: Path) -> None:
     made = seek(
-        "of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2050, where: 'technology[adapter] >= technology[application]'"
+        "of: year, trend: trend.yaml, base_year: 2005, from: 2005, to: 2050, where:"
+        " 'technology[adapter] >= technology[application]'"
     )
     (crossing,) = made.crossings
     # 6 ms / (1.4^5 1.1^t) = 0.8 ms / 1.05^(5 + t)
     t = math.log(6 / 0.8 / 1.4**5 * 1.05**5) / math.log(1.1 / 1.05)
     assert crossing.value == pytest.approx(2010 + t, rel=1e-10)
     assert made.beyond == ("processors (2010 to 2020)", "adapter (2000 to 2020)")
-    assert "used outside their periods: processors (2010 to 2020), adapter (2000 to 2020)" in search_text(made)
+    assert (
+        "used outside their periods: processors (2010 to 2020), adapter (2000 to 2020)"
+        in search_text(made)
+    )
 
 
 def test_all_crossings_are_found_and_their_sides_said(folder: Path) -> None:
@@ -84,10 +95,13 @@ cycle:
     assert [each.value for each in made.crossings] == pytest.approx([low, high])
     assert [each.starts for each in made.crossings] == [True, False]
     whole = seek("of: parameters.n, from: 1, to: 100, step: 1, where: time < 24.9 us")
-    assert [(each.before, each.value, each.starts) for each in whole.crossings] == [(5, 6, True), (19, 20, False)]
+    assert [(each.before, each.value, each.starts) for each in whole.crossings] == [
+        (5, 6, True),
+        (19, 20, False),
+    ]
     assert (
-        "holds from parameters.n = 6 on, not yet at 5, holds up to 19, no longer at parameters.n = 20"
-        in search_text(whole)
+        "holds from parameters.n = 6 on, not yet at 5, holds up to 19, no longer at parameters.n"
+        " = 20" in search_text(whole)
     )
 
 
@@ -96,11 +110,15 @@ def test_none_is_said_with_the_reason(folder: Path) -> None:
     assert made.crossings == ()
     assert (made.holds_first, made.holds_last) == (False, False)
     assert made.nearest == pytest.approx(1e-6)
-    assert search_text(made) == (
-        "it, base: efficiency >= 0.9 holds nowhere for parameters.latency from 1 us to 100 us: 0.6637 against 0.9 at one end "
-        "and 0.4615 against 0.9 at the other; it comes nearest to changing at 1 us, with 0.6637 against 0.9, 15.1 % apart"
+    assert (
+        search_text(made)
+        == "it, base: efficiency >= 0.9 holds nowhere for parameters.latency from 1 us to 100 us:"
+        " 0.6637 against 0.9 at one end and 0.4615 against 0.9 at the other; it comes nearest to"
+        " changing at 1 us, with 0.6637 against 0.9, 15.1 % apart"
     )
-    always = seek("of: parameters.latency, from: 1 us, to: 100 us, where: efficiency <= 0.9 and time > 1 us")
+    always = seek(
+        "of: parameters.latency, from: 1 us, to: 100 us, where: efficiency <= 0.9 and time > 1 us"
+    )
     assert "holds throughout for" in search_text(always)
 
 
@@ -137,19 +155,28 @@ def test_every_root_of_a_polynomial_that_the_grid_parts_is_found(roots: list[flo
     if len(roots) > 1 and np.diff(sorted(roots)).min() < 0.011:
         return
     values = np.prod([places - root for root in roots], axis=0) * np.ones(101)
-    made = changes(values, values >= 0, places, lambda x: float(np.prod([x - root for root in roots])))
+    made = changes(
+        values, values >= 0, places, lambda x: float(np.prod([x - root for root in roots]))
+    )
     assert [each.value for each in made] == pytest.approx(sorted(roots), abs=1e-12)
 
 
 def test_the_base_is_held_against_in_another_case(folder: Path) -> None:
     lines = "what_if: {slow: {parameters.memory: 9 ms}}"
-    made = seek("of: parameters.memory, from: 1 ms, to: 9 ms, where: time <= base.time, cases: [slow]", lines)
+    made = seek(
+        "of: parameters.memory, from: 1 ms, to: 9 ms, where: time <= base.time, cases: [slow]",
+        lines,
+    )
     assert [each.value for each in made.crossings] == [pytest.approx(3e-3)]
 
 
-def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_the_table_and_json_have_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     question = "of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6"
-    Path("study.yaml").write_text(f"study: 1\nbase: {{model: model.yaml}}\nseek: {{it: {{{question}}}}}\n")
+    Path("study.yaml").write_text(
+        f"study: 1\nbase: {{model: model.yaml}}\nseek: {{it: {{{question}}}}}\n"
+    )
     printed, page, (row,), document = reported("seek", capsys)
     assert "efficiency >= 0.6 holds up to parameters.latency = 25 us" in printed
     assert "## Where conditions hold" in page
@@ -157,7 +184,11 @@ def test_the_page_the_table_and_json_have_it(folder: Path, capsys: pytest.Captur
     assert (row["sought"], row["unit"], row["holds"]) == ("it", "s", "until there")
     (answer,) = document["answers"]
     assert answer["values"]["at"]["value"] == pytest.approx(25e-6)
-    assert (answer["method"], answer["exact"], answer["point"]["holds"]) == ("closed-form", True, "until there")
+    assert (answer["method"], answer["exact"], answer["point"]["holds"]) == (
+        "closed-form",
+        True,
+        "until there",
+    )
 
 
 GOOD = "of: parameters.latency, from: 0 us, to: 100 us, where: efficiency >= 0.6"
@@ -172,23 +203,47 @@ WRONG = [
         "technology.wire",
         "technology.wire: '0 us' is a quantity in s, but a plain number is wanted",
     ),
-    ("from: 0 us, to: 100 us", "from: 100 us, to: 0 us", "a search goes upwards: to must be more than from"),
-    ("from: 0 us, to: 100 us", "from: 0 us, to: 100 B", "seek.it.to: parameters.latency is a [s], and this is a [B]"),
-    ("from: 0 us, to: 100 us", "from: 0 us, to: 1", "seek.it.to: parameters.latency is a [s], and this is a [1]"),
+    (
+        "from: 0 us, to: 100 us",
+        "from: 100 us, to: 0 us",
+        "a search goes upwards: to must be more than from",
+    ),
+    (
+        "from: 0 us, to: 100 us",
+        "from: 0 us, to: 100 B",
+        "seek.it.to: parameters.latency is a [s], and this is a [B]",
+    ),
+    (
+        "from: 0 us, to: 100 us",
+        "from: 0 us, to: 1",
+        "seek.it.to: parameters.latency is a [s], and this is a [1]",
+    ),
     (
         "where: efficiency",
         "where: efficency",
         "seek.it.where: there is no name 'efficency'; did you mean 'efficiency'?",
     ),
-    ("where: efficiency >= 0.6", "where: efficiency", "a condition compares two sides, as in 'parts <= 8'"),
+    (
+        "where: efficiency >= 0.6",
+        "where: efficiency",
+        "a condition compares two sides, as in 'parts <= 8'",
+    ),
     ("where: efficiency >= 0.6", "where: __import__('os') > 1", "seek.it.where: "),
-    ("of: parameters.latency", "of: year", "seek.it.of: the year needs trend and base_year beside it"),
+    (
+        "of: parameters.latency",
+        "of: year",
+        "seek.it.of: the year needs trend and base_year beside it",
+    ),
     (
         "of: parameters.latency",
         "base_year: 2005, of: parameters.latency",
         "trend and base_year go with of: year, not with",
     ),
-    ("of: parameters.latency, from: 0 us, to: 100 us", "of: method, from: 1, to: 3", "method is no number"),
+    (
+        "of: parameters.latency, from: 0 us, to: 100 us",
+        "of: method, from: 1, to: 3",
+        "method is no number",
+    ),
     (
         "of: parameters.latency, from: 0 us, to: 100 us",
         "of: simulation.seed, from: 1, to: 3, step: 1",
@@ -204,12 +259,18 @@ WRONG = [
         "of: technology.wire, from: 1, to: 2",
         "; to look at single values of it, give a step",
     ),
-    ("where: efficiency >= 0.6", "where: efficiency >= 0.6, cases: [bass]", "seek.it.cases.0: there is no case 'bass'"),
+    (
+        "where: efficiency >= 0.6",
+        "where: efficiency >= 0.6, cases: [bass]",
+        "seek.it.cases.0: there is no case 'bass'",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str, new: str, words: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_solved(
+    folder: Path, old: str, new: str, words: str
+) -> None:
     assert old in GOOD
     Path("study.yaml").write_text(
         f"study: 1\nbase: {{model: model.yaml}}\nseek: {{it: {{{GOOD.replace(old, new)}}}}}\n"
@@ -220,9 +281,15 @@ def test_what_is_wrong_is_named_before_anything_is_solved(folder: Path, old: str
 
 
 def test_a_question_of_several_cases_is_written_once(folder: Path) -> None:
-    lines = "what_if: {slow: {parameters.memory: 9 ms}}\nseek: {it: {" + GOOD + ", cases: [base, slow]}}"
+    lines = (
+        "what_if: {slow: {parameters.memory: 9 ms}}\nseek: {it: {"
+        + GOOD
+        + ", cases: [base, slow]}}"
+    )
     section = question_section(result_of(found(lines), SeekResult))
-    assert section.count("efficiency >= 0.6, searched over parameters.latency from 0 s to 100 us") == 1
+    assert (
+        section.count("efficiency >= 0.6, searched over parameters.latency from 0 s to 100 us") == 1
+    )
     assert "- it, base: holds up to parameters.latency = 25 us" in section
     assert "- it, slow: holds nowhere for parameters.latency" in section
 
@@ -236,9 +303,13 @@ stations: {web: {servers: 10, discipline: fcfs, service: {jobs: 1 s}, visits: {j
 
 
 def exact_quantile(folder: Path, servers: int, rate: float = 8.0) -> float:
-    """Give the 99th percentile of M/M/c in closed form."""
+    """Return the 99th percentile of M/M/c in closed form."""
     (folder / "web.yaml").write_text(SERVICE)
-    given = {"model": "web.yaml", "stations__web__servers": str(servers), "classes__jobs__arrivals": f"{rate!r} /s"}
+    given = {
+        "model": "web.yaml",
+        "stations__web__servers": str(servers),
+        "classes__jobs__arrivals": f"{rate!r} /s",
+    }
     return alone(QUANTILE, **given)
 
 
@@ -253,11 +324,15 @@ SERVERS = "of: stations.web.servers, from: 9, to: 12, step: 1"
 def test_a_limit_that_noise_hides_is_refined_until_it_is_decided(folder: Path) -> None:
     limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
     made = simulated(SERVERS, limit)
-    assert [(each.value, each.low, each.high, each.starts) for each in made.crossings] == [(10, 10, 10, True)]
+    assert [(each.value, each.low, each.high, each.starts) for each in made.crossings] == [
+        (10, 10, 10, True)
+    ]
     near = simulated(SERVERS, 1.03 * exact_quantile(folder, 10))
     assert near.longer > 1
     assert [(each.low, each.value, each.high) for each in near.crossings] == [(10, 10, 10)]
-    assert search_text(near).endswith(f"; runs up to {near.longer:g} times as long were made to decide")
+    assert search_text(near).endswith(
+        f"; runs up to {near.longer:g} times as long were made to decide"
+    )
 
 
 def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
@@ -267,7 +342,10 @@ def test_a_limit_at_the_value_itself_stays_undecided(folder: Path) -> None:
     assert crossing.high is not None
     assert 10 < crossing.high <= 12
     assert crossing.low <= crossing.value <= crossing.high
-    words = f"holds from stations.web.servers = {crossing.high:g} on and is undecided from 10 on, where it seems to start at"
+    words = (
+        f"holds from stations.web.servers = {crossing.high:g} on and is undecided from 10 on, where"
+        " it seems to start at"
+    )
     assert words in search_text(made)
     at_the_end = simulated(SERVERS.replace("to: 12", "to: 10"), exact_quantile(folder, 9))
     assert (at_the_end.crossings, at_the_end.undecided) == ((), ((9, 9),))
@@ -282,7 +360,10 @@ def test_a_crossing_of_simulated_values_has_an_interval(folder: Path) -> None:
     assert crossing.high is not None
     assert crossing.low < crossing.value < crossing.high
     assert crossing.low < 8.7 < crossing.high
-    assert f"holds up to classes.jobs.arrivals = {crossing.value:.6g} ({crossing.low:.6g} to " in search_text(made)
+    assert (
+        f"holds up to classes.jobs.arrivals = {crossing.value:.6g} ({crossing.low:.6g} to "
+        in search_text(made)
+    )
 
 
 def test_an_estimate_without_an_interval_decides_nothing(folder: Path) -> None:
@@ -291,11 +372,15 @@ def test_an_estimate_without_an_interval_decides_nothing(folder: Path) -> None:
     assert made.crossings == ()
 
 
-def test_page_table_and_json_of_an_undecided_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_table_and_json_of_an_undecided_search(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     limit = exact_quantile(folder, 10)
     question = f"{{it: {{{SERVERS}, where: '{QUANTILE} <= {limit!r} s'}}}}"
     base = "{model: web.yaml, method: simulation, simulation.cycles: 4000}"
-    Path("study.yaml").write_text(f"study: 1\nbase: {base}\nanswer: ['{QUANTILE}']\nseek: {question}\n")
+    Path("study.yaml").write_text(
+        f"study: 1\nbase: {base}\nanswer: ['{QUANTILE}']\nseek: {question}\n"
+    )
     _, page, (row,), document = reported("seek", capsys)
     (answer,) = document["answers"]
     assert (answer["method"], answer["exact"]) == ("simulation", False)
@@ -307,8 +392,13 @@ def test_page_table_and_json_of_an_undecided_search(folder: Path, capsys: pytest
 
 def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
     limit = (exact_quantile(folder, 9) + exact_quantile(folder, 10)) / 2
-    question = f"of: stations.web.servers, from: 1, to: 60, points: 9, where: '{QUANTILE} <= {limit!r} s'"
-    for base in ("{model: web.yaml}", "{model: web.yaml, method: simulation, simulation.cycles: 4000}"):
+    question = (
+        f"of: stations.web.servers, from: 1, to: 60, points: 9, where: '{QUANTILE} <= {limit!r} s'"
+    )
+    for base in (
+        "{model: web.yaml}",
+        "{model: web.yaml, method: simulation, simulation.cycles: 4000}",
+    ):
         made = seek(question, base=base)
         (crossing,) = made.crossings
         # From 1 to 8 servers the station is saturated.
@@ -324,19 +414,32 @@ def test_permits_and_processors_are_whole_numbers(folder: Path) -> None:
     made = seek("of: resources.threads.permits, from: 1, to: 40, where: time <= 1.5 s", base=base)
     (crossing,) = made.crossings
     threads = crossing.value
-    times = [alone("time", **given, resources__threads__permits=f"{each:g}") for each in (threads - 1, threads)]
+    times = [
+        alone("time", **given, resources__threads__permits=f"{each:g}")
+        for each in (threads - 1, threads)
+    ]
     assert times[0] > 1.5 >= times[1]
-    (crossing,) = seek("of: population.processors, from: 1, to: 64, where: time <= 1.5 s", base=base).crossings
+    (crossing,) = seek(
+        "of: population.processors, from: 1, to: 64, where: time <= 1.5 s", base=base
+    ).crossings
     assert crossing.before == crossing.value - 1
 
 
 @given(
-    st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=2, max_size=30), st.booleans()
+    st.lists(
+        st.tuples(st.floats(-1, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=2, max_size=30
+    ),
+    st.booleans(),
 )
 def test_noise_makes_no_changes(points: list[tuple[float, float, float]], single: bool) -> None:
-    """Changes are those between decided places, each inside its interval, and every undecided place is in one stretch."""
+    """Changes are those between decided places, each inside its interval, and every undecided
+    place is in one stretch.
+    """
     middle, below, above = np.array(points).T
-    margins, places = np.array([middle, middle - below, middle + above]), np.arange(float(len(points)))
+    margins, places = (
+        np.array([middle, middle - below, middle + above]),
+        np.arange(float(len(points))),
+    )
     holds = middle >= 0
     states = decided(margins, holds)
     found, stretches = estimated_changes(margins, holds, places, single=single)
@@ -348,14 +451,18 @@ def test_noise_makes_no_changes(points: list[tuple[float, float, float]], single
         assert each.low <= each.value <= each.high
     told = [place for place, state in zip(places, states, strict=True) if not state]
     inside = [any(first <= place <= last for first, last in stretches) for place in told]
-    between = [any((each.low or 0.0) - 1 <= place <= (each.high or 0.0) + 1 for each in found) for place in told]
+    between = [
+        any((each.low or 0.0) - 1 <= place <= (each.high or 0.0) + 1 for each in found)
+        for place in told
+    ]
     assert all(one or other for one, other in zip(inside, between, strict=True))
 
 
 def test_rounding_at_a_saturated_station_changes_no_condition(folder: Path) -> None:
     """The throughput comes to 5/s but for its last digits, which lie on both sides of it."""
     Path("model.yaml").write_text(
-        "queueing-network: 1\nclasses: {jobs: {population: 1, think_time: 5 s}}\nstations: {cpu: {service: {jobs: 0.2 s}}}\n"
+        "queueing-network: 1\nclasses: {jobs: {population: 1, think_time: 5 s}}\nstations: {cpu:"
+        " {service: {jobs: 0.2 s}}}\n"
     )
     counted = "of: classes.jobs.population, from: 1, to: 3000, step: 1"
     assert not seek(f"{counted}, where: 'throughput[jobs] > 5 / 1 s'").crossings

@@ -1,4 +1,6 @@
-"""Statements of a source: ranges, stated values and orders of answers, by hand; what is refused at its line."""
+"""Statements of a source: ranges, stated values and orders of answers, by hand; what is refused
+at its line.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from tests.study.small_program import found, in_folder
 
 # Computing 6 ms, memory 3 ms, network 0.8 ms; overhead 3.8 ms.
 CASES = (
-    "what_if: {slow: {parameters.memory: 12 ms}, far: {parameters.latency: 40 us}, near: {parameters.latency: 0 us}}"
+    "what_if: {slow: {parameters.memory: 12 ms}, far: {parameters.latency: 40 us}, near:"
+    " {parameters.latency: 0 us}}"
 )
 RANK = "rank: {changes: {nearer: {times: {parameters.latency: 0.5}}}, cases: [base, far]}"
 
@@ -27,7 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def checked(*statements: str) -> StatementsResult:
     lines = [f"  s{number}: {{says: so, {text}}}" for number, text in enumerate(statements)]
-    return result_of(found(CASES, RANK, "answer: [time, overhead]", "statements:", *lines), StatementsResult)
+    return result_of(
+        found(CASES, RANK, "answer: [time, overhead]", "statements:", *lines), StatementsResult
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,9 +56,24 @@ def checked(*statements: str) -> StatementsResult:
         ("value: overhead, other: [time], of: [base, far], below: [base, far]", "hit"),
         ("value: overhead, other: [time], of: [base, far], above: [base]", "miss"),
         ('value: time, other: [overhead, "account[memory]"], of: [base], above: [base]', "hit"),
-        ('value: overhead, added: ["account[memory]"], per: time, of: [base], from: 69 %, to: 70 %', "hit"),
-        ("value: overhead, other: [time], of: [base], relative_to: [base], about: 38.8 %, within: 0.5 %", "hit"),
-        ("value: overhead_reduction, of: [base-nearer, far-nearer], smallest: [base-nearer]", "hit"),
+        (
+            (
+                'value: overhead, added: ["account[memory]"], per: time, of: [base], from: 69 %,'
+                " to: 70 %"
+            ),
+            "hit",
+        ),
+        (
+            (
+                "value: overhead, other: [time], of: [base], relative_to: [base], about: 38.8 %,"
+                " within: 0.5 %"
+            ),
+            "hit",
+        ),
+        (
+            "value: overhead_reduction, of: [base-nearer, far-nearer], smallest: [base-nearer]",
+            "hit",
+        ),
         ("value: overhead_reduction, of: [base-nearer], about: 10.5 %, within: 0.1 %", "hit"),
     ],
 )
@@ -62,12 +82,16 @@ def test_a_statement_holds_where_its_numbers_say_so(text: str, verdict: str, fol
 
 
 def test_what_is_derived_is_there_without_being_an_answer_of_the_study(folder: Path) -> None:
-    lines = ["statements: {s: {says: so, value: overhead, of: [base], about: 3.8 ms, within: 0.05 ms}}"]
+    lines = [
+        "statements: {s: {says: so, value: overhead, of: [base], about: 3.8 ms, within: 0.05 ms}}"
+    ]
     assert result_of(found(*lines), StatementsResult).statements[0].verdict == "hit"
 
 
 def test_what_was_put_in_is_no_agreement(folder: Path) -> None:
-    made = checked("value: time, of: [base], to: 9.8 ms, counted: false", "value: time, of: [slow], to: 9.8 ms")
+    made = checked(
+        "value: time, of: [base], to: 9.8 ms, counted: false", "value: time, of: [slow], to: 9.8 ms"
+    )
     assert made.text() == "1 statement checked: 0 hits, 1 miss (s1); 1 input beside them (s0)"
 
 
@@ -89,22 +113,34 @@ def test_parts_and_readings_of_a_statement_count_once(folder: Path) -> None:
 
 def test_a_miss_has_its_cause_with_the_numbers_of_the_run(folder: Path) -> None:
     cause = (
-        "missed: 'memory takes {slow account[memory]}, {slow account[memory] / time} of {slow time}, "
-        "{slow time / base time} of before at {slow efficiency %}'"
+        "missed: 'memory takes {slow account[memory]}, {slow account[memory] / time} of {slow"
+        " time}, {slow time / base time} of before at {slow efficiency %}'"
     )
-    made = checked(f"value: time, of: [slow], to: 9.8 ms, {cause}", f"value: time, of: [slow], from: 9 ms, {cause}")
+    made = checked(
+        f"value: time, of: [slow], to: 9.8 ms, {cause}",
+        f"value: time, of: [slow], from: 9 ms, {cause}",
+    )
     missed, _ = made.statements
     computing = 6 / 18.8  # of the time in ms, with memory of 12 and network of 0.8
-    assert missed.missed == f"memory takes 12 ms, 63.8 % of 18.8 ms, 192 % of before at {100 * computing:.3g} %"
+    assert (
+        missed.missed
+        == f"memory takes 12 ms, 63.8 % of 18.8 ms, 192 % of before at {100 * computing:.3g} %"
+    )
     first, second = made.files()["statements.csv"]
     assert (first["missed"], second["missed"]) == (missed.missed, "")
     assert f"Cause: {missed.missed}" in "".join(map(str, made.parts()))
 
 
-def test_the_statements_of_several_reports_make_one_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_statements_of_several_reports_make_one_page(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = ["study: 1", "title: A small study", "base: {model: model.yaml}", "statements:"]
-    lines += ["  held: {says: 'short, as told', value: time, of: [base], to: 1 s, source: Figure 2}"]
-    Path("study.yaml").write_text("\n".join([*lines, "  lost: {says: long, value: time, of: [base], from: 1 s}", ""]))
+    lines += [
+        "  held: {says: 'short, as told', value: time, of: [base], to: 1 s, source: Figure 2}"
+    ]
+    Path("study.yaml").write_text(
+        "\n".join([*lines, "  lost: {says: long, value: time, of: [base], from: 1 s}", ""])
+    )
     assert main(["run", "study.yaml", "--out", "out"]) == 0
     Path("other").mkdir()
     assert main(["statements", "other", "out", "--out", "papers.md"]) == 0
@@ -136,7 +172,9 @@ def test_what_an_interval_leaves_open_is_undecided(folder: Path) -> None:
     Path("random.yaml").write_text(model)
     lines = ["  near: {says: so, value: time, of: [base], below: [rare]}"]
     lines += ["  far: {says: so, value: time, of: [base], from: 1 ms, to: 1 s}"]
-    base = "{model: random.yaml, method: simulation, simulation.precision: 0.02, simulation.seed: 1}"
+    base = (
+        "{model: random.yaml, method: simulation, simulation.precision: 0.02, simulation.seed: 1}"
+    )
     made = result_of(found(SIMULATED, "statements:", *lines, base=base), StatementsResult)
     assert [each.verdict for each in made.statements] == ["undecided", "hit"]
     assert made.text().endswith("1 hit, 0 misses, 1 undecided (near)")
@@ -145,7 +183,10 @@ def test_what_an_interval_leaves_open_is_undecided(folder: Path) -> None:
 def test_an_answer_that_is_lacking_leaves_it_open(folder: Path) -> None:
     cases = "what_if: {over: {parameters.memory: 1e308 s, parameters.computing: 1e308 s}}"
     made = found(cases, "statements:", "  s: {says: so, value: time, of: [over], to: 1 s}")
-    assert result_of(made, StatementsResult).text() == "1 statement checked: 0 hits, 0 misses, 1 undecided (s)"
+    assert (
+        result_of(made, StatementsResult).text()
+        == "1 statement checked: 0 hits, 0 misses, 1 undecided (s)"
+    )
 
 
 ONE = "write one of about (and within), from and to, above, below, greatest and smallest"
@@ -156,19 +197,31 @@ REFUSED = [
         "value: time, of: [base], about: 1 s",
         "about and within go together: the stated value, and how far from it its digits reach",
     ),
-    ("value: speedup, of: [base], about: 3, within: 1 %", "1 % of what is open beside 3: write a plain number"),
+    (
+        "value: speedup, of: [base], about: 3, within: 1 %",
+        "1 % of what is open beside 3: write a plain number",
+    ),
     (
         "value: time, of: [base, far, slow], above: [base, far]",
         "one answer for each of the 3 under of is needed, or one for all",
     ),
     ("value: time, of: [base], greatest: [slow]", "slow does not stand under of"),
-    ("value: time, of: [base], to: 1 s, at_least: 2", "at most 1, as many as there are answers under of"),
+    (
+        "value: time, of: [base], to: 1 s, at_least: 2",
+        "at most 1, as many as there are answers under of",
+    ),
     (
         "value: time, of: [base, far], greatest: [far], at_least: 2",
         "at most 1, as many as there are answers under greatest",
     ),
-    ("value: time, of: [base], smallest: [base]", "some of the answers under of have to stand apart from these"),
-    ("value: time, of: [base], to: 50 %", "50 % is compared with a quantity in s; write such a value"),
+    (
+        "value: time, of: [base], smallest: [base]",
+        "some of the answers under of have to stand apart from these",
+    ),
+    (
+        "value: time, of: [base], to: 50 %",
+        "50 % is compared with a quantity in s; write such a value",
+    ),
     (
         "value: time, of: [far], relative_to: [base], to: 50 ms",
         "50 ms is compared with a plain number; write such a value",
@@ -178,24 +231,52 @@ REFUSED = [
         "value: time, other: [overhead], of: [base], to: 1 s",
         "other is for answers under relative_to, above or below; write one of them",
     ),
-    ("value: time, other: [efficiency], of: [base], above: [base]", "values of several units are compared: 1, s"),
+    (
+        "value: time, other: [efficiency], of: [base], above: [base]",
+        "values of several units are compared: 1, s",
+    ),
     (
         "value: time, other: [overhad], of: [base], above: [base]",
         "base, under above, has no value overhad; did you mean",
     ),
-    ("value: time, per: efficiency, of: [base], to: 1 s", "values of several units are compared: 1, s"),
+    (
+        "value: time, per: efficiency, of: [base], to: 1 s",
+        "values of several units are compared: 1, s",
+    ),
     ("value: time, of: [bas], to: 1 s", "there is no case 'bas'; did you mean 'base'?"),
-    ("value: time, of: [base], to: 1 s, reading: far", "part_of names the statement that this is a reading of"),
-    ("value: time, of: [base], to: 1 s, missed: 'for {time}'", "{time} is not CASE VALUE, CASE VALUE %"),
-    ("value: time, of: [base], to: 1 s, missed: '{bas time}'", "there is no case 'bas'; did you mean 'base'?"),
-    ("value: time, of: [base], to: 1 s, missed: '{base tme}'", "base has no value tme; did you mean 'time'?"),
-    ("value: time, of: [base], to: 1 s, missed: '{base time / efficiency}'", "divides values of several units"),
+    (
+        "value: time, of: [base], to: 1 s, reading: far",
+        "part_of names the statement that this is a reading of",
+    ),
+    (
+        "value: time, of: [base], to: 1 s, missed: 'for {time}'",
+        "{time} is not CASE VALUE, CASE VALUE %",
+    ),
+    (
+        "value: time, of: [base], to: 1 s, missed: '{bas time}'",
+        "there is no case 'bas'; did you mean 'base'?",
+    ),
+    (
+        "value: time, of: [base], to: 1 s, missed: '{base tme}'",
+        "base has no value tme; did you mean 'time'?",
+    ),
+    (
+        "value: time, of: [base], to: 1 s, missed: '{base time / efficiency}'",
+        "divides values of several units",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_what_is_wrong_is_refused_at_its_line(text: str, words: str, folder: Path) -> None:
-    lines = ["study: 1", "base: {model: model.yaml}", CASES, "statements:", f"  s: {{says: so, {text}}}", ""]
+    lines = [
+        "study: 1",
+        "base: {model: model.yaml}",
+        CASES,
+        "statements:",
+        f"  s: {{says: so, {text}}}",
+        "",
+    ]
     Path("study.yaml").write_text("\n".join(lines))
     with pytest.raises(SpecError) as caught:
         check_file(Path("study.yaml"))

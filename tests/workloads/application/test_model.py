@@ -36,7 +36,9 @@ def counts(*phases: tuple[ProcessorTally, ...]) -> Counts:
 
 
 def model(given: Counts, name: str = FE, sequential: float = 10.0, **more: float) -> Model:
-    return PROGRAMS["dvsm/application"].on(machine(name), counts=given, sequential=sequential, **more)
+    return PROGRAMS["dvsm/application"].on(
+        machine(name), counts=given, sequential=sequential, **more
+    )
 
 
 def idle_pair(tally: ProcessorTally) -> Counts:
@@ -52,7 +54,7 @@ def barrier(name: str = FE) -> float:
 
 
 def line(tally: ProcessorTally, name: str = FE, **more: float) -> float:
-    """Give the time of a tally's operations: all but work and the barrier."""
+    """Return the time of a tally's operations: all but work and the barrier."""
     answer = solve(model(idle_pair(tally), name, **more))
     work = 10.0 * tally.work / (tally.work + 1)
     return (answer["time"] or 0.0) - work - barrier(name)
@@ -63,15 +65,24 @@ DIFF = {"send_call": 72e-6, "remote_call": 115e-6, "remote_compute": 84e-6, "rem
 
 def test_a_fault_costs_what_the_operation_alone_costs() -> None:
     alone = PROGRAMS["dvsm/diff-request"].on(
-        machine(), parts=2.0, reply=300.0, receive_call=300 * 0.0365e-6, compute=2 * (129e-6 + 300 * 0.040e-6), **DIFF
+        machine(),
+        parts=2.0,
+        reply=300.0,
+        receive_call=300 * 0.0365e-6,
+        compute=2 * (129e-6 + 300 * 0.040e-6),
+        **DIFF,
     )
     tally = ProcessorTally(work=9, faults=Counter({(2, 600): 7}))
     assert line(tally) == pytest.approx(7 * (solve(alone)["time"] or 0.0), rel=1e-9)
 
 
 def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
-    page = PROGRAMS["dvsm/page-fault"].on(machine(), call=747e-6, remote_compute=283e-6, remote_delay=75e-6)
-    assert line(ProcessorTally(work=9, empty=5)) == pytest.approx(5 * (solve(page)["time"] or 0.0), rel=1e-9)
+    page = PROGRAMS["dvsm/page-fault"].on(
+        machine(), call=747e-6, remote_compute=283e-6, remote_delay=75e-6
+    )
+    assert line(ProcessorTally(work=9, empty=5)) == pytest.approx(
+        5 * (solve(page)["time"] or 0.0), rel=1e-9
+    )
     for hops, call in ((1, 99e-6), (2, 148.5e-6)):
         lock = PROGRAMS["dvsm/lock"].on(
             machine(),
@@ -87,7 +98,8 @@ def test_an_empty_miss_and_a_lock_cost_what_they_cost_alone() -> None:
 
 
 def test_a_prefetched_fault_costs_all_sends_and_receives_and_a_prefetched_lock_one_send() -> None:
-    # By hand from Table 2 and the machine: 12 B and 300 B at the source, twice each, and the handler.
+    # By hand from Table 2 and the machine: 12 B and 300 B at the source, twice each, and the
+    # handler.
     send, receive = 102e-6 + 58 * 0.03865e-6 + 72e-6, 102e-6 + 346 * 0.03865e-6 + 300 * 0.0365e-6
     tally = ProcessorTally(work=9, faults=Counter({(2, 600): 7}))
     by_hand = 7 * (2 * send + 2 * receive + 2 * (129e-6 + 300 * 0.040e-6))
@@ -95,12 +107,18 @@ def test_a_prefetched_fault_costs_all_sends_and_receives_and_a_prefetched_lock_o
     half = (line(tally) + by_hand) / 2
     assert line(tally, prefetched_faults=0.5) == pytest.approx(half, rel=1e-9)
     locks = ProcessorTally(work=9, acquisitions=Counter({1: 4, 2: 6}))
-    assert line(locks, prefetched_locks=1.0) == pytest.approx(10 * (102e-6 + 70 * 0.03865e-6), rel=1e-9)
+    assert line(locks, prefetched_locks=1.0) == pytest.approx(
+        10 * (102e-6 + 70 * 0.03865e-6), rel=1e-9
+    )
 
 
 def test_empty_misses_are_not_hidden_and_destinations_pay_in_full() -> None:
-    tally = ProcessorTally(work=9, empty=5, served_diffs=8, served_pages=2, forwarded=1, sent={"diffs": (8, 400)})
-    assert line(tally, prefetched_faults=1.0, prefetched_locks=1.0) == pytest.approx(line(tally), rel=1e-12)
+    tally = ProcessorTally(
+        work=9, empty=5, served_diffs=8, served_pages=2, forwarded=1, sent={"diffs": (8, 400)}
+    )
+    assert line(tally, prefetched_faults=1.0, prefetched_locks=1.0) == pytest.approx(
+        line(tally), rel=1e-12
+    )
 
 
 def test_serving_is_on_the_server_and_not_taken_off_the_fault() -> None:
@@ -132,13 +150,22 @@ def test_time_is_the_slowest_of_each_phase_and_the_account_adds_up() -> None:
 
 def test_technology_scales_its_class_of_the_account() -> None:
     given = model(idle_pair(ProcessorTally(work=9, faults=Counter({(1, 4096): 50}), empty=9)))
-    before, halved = solve(given), solve(scaled(given, {"protocol": Parameter("technology.protocol", value=0.5)}))
+    before, halved = (
+        solve(given),
+        solve(scaled(given, {"protocol": Parameter("technology.protocol", value=0.5)})),
+    )
     saved = (before["time"] or 0.0) - (halved["time"] or 0.0)
     # The busy processor's own line counts, not the mean of the two.
     lines = 2 * sum(
-        t for step, t in before.steps.items() if step.endswith("protocol") and not step.startswith("barrier")
+        t
+        for step, t in before.steps.items()
+        if step.endswith("protocol") and not step.startswith("barrier")
     )
-    meeting = sum(t for step, t in before.steps.items() if step.endswith("protocol") and step.startswith("barrier"))
+    meeting = sum(
+        t
+        for step, t in before.steps.items()
+        if step.endswith("protocol") and step.startswith("barrier")
+    )
     assert saved == pytest.approx((lines + meeting) / 2, rel=1e-9)
 
 
@@ -154,7 +181,10 @@ def test_waiting_for_a_lock_is_for_each_processor_ahead_and_its_faults() -> None
 def test_a_prefetched_lock_waits_for_those_ahead() -> None:
     queued = ProcessorTally(work=9, acquisitions=Counter({1: 4}), ahead=4, ahead_faults=4)
     free = ProcessorTally(work=9, acquisitions=Counter({1: 4}))
-    waits = [line(queued, prefetched_locks=each) - line(free, prefetched_locks=each) for each in (0.0, 1.0)]
+    waits = [
+        line(queued, prefetched_locks=each) - line(free, prefetched_locks=each)
+        for each in (0.0, 1.0)
+    ]
     assert waits[0] == pytest.approx(waits[1], rel=1e-9)
     assert waits[0] > line(free)
 
@@ -171,7 +201,9 @@ def test_a_prefetched_lock_waits_for_those_ahead() -> None:
         ("raytrace", 1.0, {"image": 32, "generations": 2}),
     ],
 )
-def test_three_roads_agree(network: str, name: str, sequential: float, given: dict[str, float]) -> None:
+def test_three_roads_agree(
+    network: str, name: str, sequential: float, given: dict[str, float]
+) -> None:
     built = PROGRAMS[f"dvsm/{name}"].on(machine(network), sequential=sequential, **given)
     added, predicted = solve(built), solve(built, method="mean-value")
     seen = solve(built, method="simulation", simulation=Simulation(seed=1))
@@ -185,7 +217,10 @@ def test_three_roads_agree(network: str, name: str, sequential: float, given: di
 
 def test_shares_of_mean_value_add_up() -> None:
     small = counts(
-        (ProcessorTally(work=6, faults=Counter({(1, 20): 10})), ProcessorTally(work=6, faults=Counter({(1, 20): 9})))
+        (
+            ProcessorTally(work=6, faults=Counter({(1, 20): 10})),
+            ProcessorTally(work=6, faults=Counter({(1, 20): 9})),
+        )
     )
     shares = solve(model(small), method="mean-value").share["time"]
     assert sum(shares.values()) == pytest.approx(1.0, rel=1e-6)
@@ -223,12 +258,17 @@ def test_what_cannot_be_modelled_is_refused() -> None:
     assert isinstance(bare, Machine)
     bare = Machine(bare.name, bare.processors, bare.speed, bare.page, bare.signal, bare.network)
     with pytest.raises(
-        ModelError, match="has no costs of a distributed virtual shared memory; give its spec a section dvsm"
+        ModelError,
+        match="has no costs of a distributed virtual shared memory; give its spec a section dvsm",
     ):
         program.on(bare, counts=given, sequential=1.0)
-    with pytest.raises(ModelError, match="needs sequential: the time of the program on one processor"):
+    with pytest.raises(
+        ModelError, match="needs sequential: the time of the program on one processor"
+    ):
         program.on(machine(), counts=given)
-    with pytest.raises(ModelError, match="dvsm/application needs counts: counts of a program, derived or measured"):
+    with pytest.raises(
+        ModelError, match="dvsm/application needs counts: counts of a program, derived or measured"
+    ):
         program.on(machine(), sequential=1.0)
     with pytest.raises(ModelError, match=r"counts takes counts, got 3\.0"):
         program.on(machine(), counts=3.0, sequential=1.0)

@@ -1,4 +1,6 @@
-"""Table 1 and what the paper says of its figures: what comes out, and by how much the rest misses."""
+"""Table 1 and what the paper says of its figures: what comes out, and by how much the rest
+misses.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,26 @@ def compiled(name: str, network: str) -> ClosedForm:
     row = TABLE_1[name]
     counts = load_data("counts", row["counts"], Mark(name, 1, 1), Library())
     ahead = {"prefetched_faults": 0.0, "prefetched_locks": 0.0}
-    model = PROGRAMS["dvsm/application"].on(machine, counts=counts, sequential=row["sequential"], **ahead)
+    model = PROGRAMS["dvsm/application"].on(
+        machine, counts=counts, sequential=row["sequential"], **ahead
+    )
     return ClosedForm(scaled(model, {"protocol": Parameter("technology.protocol", value=1.0)}))
 
 
 @cache
-def time(name: str, network: str, speed: float = 1.0, bandwidth: float = 1.0, **changes: float) -> float:
-    """Give the execution time [s] with processors and network so many times as fast."""
+def time(
+    name: str, network: str, speed: float = 1.0, bandwidth: float = 1.0, **changes: float
+) -> float:
+    """Return the execution time [s] with processors and network so many times as fast."""
     form = compiled(name, network)
     per_byte = form.tape.parameters["machine.network.wire.per_byte"].value or 0.0
-    paths = {"machine.processors.speed": speed, "machine.network.wire.per_byte": per_byte / bandwidth}
-    inputs = {"technology.protocol" if key == "protocol" else key: value for key, value in changes.items()}
+    paths = {
+        "machine.processors.speed": speed,
+        "machine.network.wire.per_byte": per_byte / bandwidth,
+    }
+    inputs = {
+        "technology.protocol" if key == "protocol" else key: value for key, value in changes.items()
+    }
     # A program without locks knows nothing of locks prefetched.
     used = {name: value for name, value in {**paths, **inputs}.items() if name in form.parameters}
     return float(form.times(used)[0])
@@ -53,7 +64,7 @@ def busy(name: str, speed: float = 1.0) -> float:
 
 
 def reduction(name: str, network: str, speed: float = 1.0, **changes: float) -> float:
-    """Give 1 - overhead after / overhead before [percent]."""
+    """Return 1 - overhead after / overhead before [percent]."""
     before, after = time(name, network, speed), time(name, network, speed, **changes)
     return 100 * (1 - (after - busy(name, speed)) / (before - busy(name, speed)))
 
@@ -64,7 +75,9 @@ def errors(network: str) -> dict[str, float]:
 
 FITTED = {"Barnes (1)": -0.020, "Sphere (1)": 0.002, "Water": -0.020, "Raytrace": -0.054}
 UNUSED = {"SOR": 0.046, "IS": 0.029, "Barnes (2)": -0.088, "Sphere (2)": -0.057}
-"""Errors on Fast Ethernet: of the programs with one number fitted each, and of those whose times no fit has used."""
+"""Errors on Fast Ethernet: of the programs with one number fitted each, and of those whose times
+no fit has used.
+"""
 
 
 def test_four_programs_are_fitted_on_fast_ethernet_and_the_others_predicted() -> None:
@@ -72,12 +85,16 @@ def test_four_programs_are_fitted_on_fast_ethernet_and_the_others_predicted() ->
 
 
 ATM_MISSES = {"Sphere (1)": 0.143}
-"""Errors above ten percent, the paper's own bar; Table 6 has locks dearer on ATM, yet Sphere (1) ran faster there."""
+"""Errors above ten percent, the paper's own bar; Table 6 has locks dearer on ATM, yet Sphere (1)
+ran faster there.
+"""
 
 
 def test_the_fit_transferred_to_atm_misses_one_program() -> None:
     found = errors(ATM)
-    assert {name: each for name, each in found.items() if abs(each) > 0.1} == pytest.approx(ATM_MISSES, abs=0.005)
+    assert {name: each for name, each in found.items() if abs(each) > 0.1} == pytest.approx(
+        ATM_MISSES, abs=0.005
+    )
     # No change at all would do better: the paper measured nearly the same times on both networks.
     unchanged = {name: row[FE] / row[ATM] - 1 for name, row in TABLE_1.items()}
     assert sum(map(abs, unchanged.values())) < sum(map(abs, found.values()))
@@ -90,13 +107,18 @@ def parts(name: str) -> dict[str, float]:
 
 
 BARNES_MISSES = {"Barnes (1)": 0.428, "Barnes (2)": 0.433}
-"""What faults and collections are of the overhead; the paper says that Barnes suffers mostly from them."""
+"""What faults and collections are of the overhead; the paper says that Barnes suffers mostly
+from them.
+"""
 
 
 def test_barnes_suffers_from_faults_and_collections_less_than_the_paper_says() -> None:
     found = {name: parts(name) for name in BARNES_MISSES}
     assert all(each.get("lock", 0.0) == 0 for each in found.values())
-    shares = {name: (each["fault"] + each["collection"]) / (1 - each["busy"]) for name, each in found.items()}
+    shares = {
+        name: (each["fault"] + each["collection"]) / (1 - each["busy"])
+        for name, each in found.items()
+    }
     assert shares == pytest.approx(BARNES_MISSES, abs=0.001)
 
 
@@ -138,7 +160,9 @@ MISSES = {
 def test_what_the_paper_says_of_overhead_reductions_misses_where_listed(statement: str) -> None:
     said = SAID[statement]
     found = {name: reduction(name, FE, **CHANGES[statement]) for name in said["programs"]}
-    low, high = (said["from"], said["to"]) if "from" in said else (said["about"] - 0.5, said["about"] + 0.5)
+    low, high = (
+        (said["from"], said["to"]) if "from" in said else (said["about"] - 0.5, said["about"] + 0.5)
+    )
     missed = {name: each for name, each in found.items() if not low <= each <= high}
     assert missed == pytest.approx(MISSES[statement], abs=0.06)
 
@@ -151,13 +175,17 @@ def test_fault_reduction_affects_sphere_and_is_least() -> None:
 
 
 BANDWIDTH_MISSES = {"SOR": 7.1, "IS": 12.4, "Sphere (1)": 8.7, "Sphere (2)": 8.1, "Water": 5.1}
-"""Overhead reductions [percent] by ten times the bandwidth, which the paper says is not important: above 5 on Fast Ethernet."""
+"""Overhead reductions [percent] by ten times the bandwidth, which the paper says is not
+important: above 5 on Fast Ethernet.
+"""
 
 
 def test_bandwidth_matters_to_some_today_and_to_all_with_processors_eight_times_as_fast() -> None:
     now = {name: reduction(name, FE, bandwidth=10.0) for name in TABLE_1}
     then = {name: reduction(name, FE, speed=8.0, bandwidth=10.0) for name in TABLE_1}
-    assert {name: each for name, each in now.items() if each > 5} == pytest.approx(BANDWIDTH_MISSES, abs=0.06)
+    assert {name: each for name, each in now.items() if each > 5} == pytest.approx(
+        BANDWIDTH_MISSES, abs=0.06
+    )
     assert all(then[name] > 3 * now[name] for name in TABLE_1)
 
 

@@ -1,4 +1,6 @@
-"""The six programs: counts that ship are what the program counts today, and what is asked for wrongly is refused."""
+"""The six programs: counts that ship are what the program counts today, and what is asked for
+wrongly is refused.
+"""
 
 from __future__ import annotations
 
@@ -41,15 +43,28 @@ def test_small_counts_keep_totals(name: str) -> None:
     whole = run(SMALL[name](4))
     small = compact(whole, most=3)
     assert (
-        len({each.name for each in whole.phases}) <= len(small.phases) <= 4 * len({each.name for each in whole.phases})
+        len({each.name for each in whole.phases})
+        <= len(small.phases)
+        <= 4 * len({each.name for each in whole.phases})
     )
-    for count in ("work", "faults", "empty", "acquisitions", "notices", "served_diffs", "sent", "received"):
+    for count in (
+        "work",
+        "faults",
+        "empty",
+        "acquisitions",
+        "notices",
+        "served_diffs",
+        "sent",
+        "received",
+    ):
         assert small.total(count) == whole.total(count)
     assert sum(each.repeat for each in small.phases) == len(whole.phases)
     exact = {parts: number for parts, (number, _) in whole.faults_by_parts().items()}
     assert {parts: number for parts, (number, _) in small.faults_by_parts().items()} == exact
     carried = sum(size for _, size in whole.faults_by_parts().values())
-    assert sum(size for _, size in small.faults_by_parts().values()) == pytest.approx(carried, rel=0.01)
+    assert sum(size for _, size in small.faults_by_parts().values()) == pytest.approx(
+        carried, rel=0.01
+    )
     assert Counts.from_dict(small.to_dict()) == small
 
 

@@ -1,4 +1,6 @@
-"""The parallel step, by brute force: as many at once, in any order, as leave the sequential state."""
+"""The parallel step, by brute force: as many at once, in any order, as leave the sequential
+state.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def schedule(table: BilliardTable, now: float) -> list[tuple[float, int]]:
 
 
 def overlap(pairs: list[int]) -> int:
-    """Give the place of the first pair that shares a ball with an earlier one."""
+    """Return the place of the first pair that shares a ball with an earlier one."""
     for place, pair in enumerate(pairs):
         if any(abs(pair - other) <= 1 for other in pairs[:place]):
             return place
@@ -28,9 +30,14 @@ def overlap(pairs: list[int]) -> int:
 
 
 @given(st.integers(2, 40), st.integers(0, 10**6), st.integers(1, 24))
-def test_a_step_executes_as_much_as_leaves_the_sequential_state(balls: int, seed: int, processors: int) -> None:
+def test_a_step_executes_as_much_as_leaves_the_sequential_state(
+    balls: int, seed: int, processors: int
+) -> None:
     count = 60
-    sequential, parallel = BilliardSimulation(uniform(balls, seed)), BilliardTable(uniform(balls, seed))
+    sequential, parallel = (
+        BilliardSimulation(uniform(balls, seed)),
+        BilliardTable(uniform(balls, seed)),
+    )
     sizes = executed(first_dependent([sequential.step().cause for _ in range(count)]), processors)
     reference, now, shuffled = BilliardSimulation(uniform(balls, seed)), 0.0, random.Random(seed)
     for size in sizes:
@@ -72,7 +79,12 @@ def test_one_processor_executes_everything_one_by_one() -> None:
 def test_parallelism_grows_with_balls_and_with_processors() -> None:
     few, more, many = (observe(balls, 5000, seed=1) for balls in (100, 1000, 10_000))
     for processors in (4, 24, 32, 64):
-        assert few.parallelism(processors) < more.parallelism(processors) < many.parallelism(processors) <= processors
+        assert (
+            few.parallelism(processors)
+            < more.parallelism(processors)
+            < many.parallelism(processors)
+            <= processors
+        )
     across = [more.parallelism(processors) for processors in (1, 2, 4, 8, 16, 32, 64)]
     assert across == sorted(across)
     assert across[0] == 1.0
@@ -91,9 +103,9 @@ def test_more_steps_give_no_more_parallelism() -> None:
 def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) -> None:
     """Compare with lines that cross.
 
-    Of n lines with uniform slopes, j crossings in all, 2.1 j^2 / n pairs of crossings share a line, and 0.3 j^2 / n
-    triangles count three of these each. Taken as rare, exp(-3 j^2 / (2 n)) is the chance that none does, and the sum over
-    j < N is sqrt(pi n / 6) erf(N sqrt(3 / (2 n))).
+    Of n lines with uniform slopes, j crossings in all, 2.1 j^2 / n pairs of crossings share a line,
+    and 0.3 j^2 / n triangles count three of these each. Taken as rare, exp(-3 j^2 / (2 n)) is the
+    chance that none does, and the sum over j < N is sqrt(pi n / 6) erf(N sqrt(3 / (2 n))).
     """
     count = 40_000
     run = BilliardSimulation(uniform(balls, 1))
@@ -106,7 +118,11 @@ def test_from_any_collision_on_as_many_are_independent_as_lines_say(balls: int) 
 
 def test_a_step_begins_where_a_dependency_was_and_so_is_shorter() -> None:
     counts = observe(5000, 40_000, seed=1)
-    assert 0.75 * math.sqrt(math.pi * 5000 / 6) < counts.parallelism(10**6) < math.sqrt(math.pi * 5000 / 6)
+    assert (
+        0.75 * math.sqrt(math.pi * 5000 / 6)
+        < counts.parallelism(10**6)
+        < math.sqrt(math.pi * 5000 / 6)
+    )
 
 
 def test_half_of_the_neighbours_approach_and_a_collision_queues_what_it_deletes() -> None:

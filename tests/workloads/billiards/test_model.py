@@ -1,4 +1,6 @@
-"""The program of the balls on a machine: one processor's run, the account, and what more processors do."""
+"""The program of the balls on a machine: one processor's run, the account, and what more
+processors do.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +66,12 @@ def test_parallel_time_is_work_shared_and_latency_by_source(processors: int) -> 
     assert account["busy"] * processors == pytest.approx(work * US)
     sources = [processors * account[name] for name in ("memory", "idle")]
     primitives = processors * sum(account[name] for name in ("check", "lock", "barrier"))
-    latency = LATENCY_FROM_SOURCES(processors=processors, memory=sources[0], idle=sources[1], primitives=primitives)
-    assert PARALLEL_TIME(processors=processors, work=work, operation=US, latency=latency) == pytest.approx(
-        found["time"]
+    latency = LATENCY_FROM_SOURCES(
+        processors=processors, memory=sources[0], idle=sources[1], primitives=primitives
     )
+    assert PARALLEL_TIME(
+        processors=processors, work=work, operation=US, latency=latency
+    ) == pytest.approx(found["time"])
     assert found["speedup"] == pytest.approx(seconds() / seconds(processors=processors))
 
 
@@ -88,7 +92,9 @@ def test_what_one_collision_adds_on_many_processors() -> None:
     assert found["check"] == pytest.approx(rounds * 7.5 * US)
     assert found["memory"] == pytest.approx((100 + counts.queued / 2) * 7 / 2 * 7.5 * US)
     locks = answer(processors=2).account["lock"]
-    assert locks == pytest.approx((100 * (counts.added + counts.removed) + counts.queued / 2) * 15 * US)
+    assert locks == pytest.approx(
+        (100 * (counts.added + counts.removed) + counts.queued / 2) * 15 * US
+    )
 
 
 def test_accesses_to_the_own_cache_are_a_part_of_computing_and_each_ball_is_fetched_once() -> None:
@@ -113,7 +119,9 @@ def test_one_lock_for_all_is_waited_for_by_half_of_those_that_execute() -> None:
 
 
 def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
-    """Bins hold more collisions as the balls grow; with narrow bins, more bins are passed and fewer collisions."""
+    """Bins hold more collisions as the balls grow; with narrow bins, more bins are passed and
+    fewer collisions.
+    """
     few, many = (observe(balls, 4000, seed=1) for balls in (1600, 6400))
     assert 1.2 < (many.searched / few.searched) < 4
     found = [observe(1600, 4000, seed=1, width=width).searched for width in (0.01, 0.1, 1.0)]
@@ -121,7 +129,10 @@ def test_an_addition_is_a_search_that_grows_with_the_balls() -> None:
 
 
 def test_what_passes_items_that_others_wrote_fetches_them() -> None:
-    counts, free = observe(1000, 20_000, seed=1), {"misses": 0, "check": 0, "lock": "none", "barrier": "none"}
+    counts, free = (
+        observe(1000, 20_000, seed=1),
+        {"misses": 0, "check": 0, "lock": "none", "barrier": "none"},
+    )
     found = answer(processors=2, search_misses=0.5, **free).account["memory"]
     passed = (counts.searched_first + 200 * counts.searched) / 2
     assert found == pytest.approx(passed * 0.5 / 2 * 7.5 * US)
@@ -151,7 +162,9 @@ def test_the_simulation_comes_to_the_same_time() -> None:
 
 @pytest.mark.parametrize("processors", [2, 8, 32, 64])
 @pytest.mark.parametrize("balls", [200, 1000, 10_000])
-def test_what_is_expected_of_many_balls_is_near_what_is_counted(balls: int, processors: int) -> None:
+def test_what_is_expected_of_many_balls_is_near_what_is_counted(
+    balls: int, processors: int
+) -> None:
     given = {"balls": balls, "steps": 5000, "processors": processors}
     expected, counted = (answer(**given, parallelism=each) for each in ("expected", "counted"))
     assert expected["time"] == pytest.approx(counted["time"], rel=0.06)
@@ -159,16 +172,24 @@ def test_what_is_expected_of_many_balls_is_near_what_is_counted(balls: int, proc
 
 
 def test_balls_and_steps_can_be_varied_where_nothing_is_counted() -> None:
-    model = PROGRAM.on(KSR, **{**COSTS, "balls": 100, "steps": 20, "processors": 8, "parallelism": "expected"})
+    model = PROGRAM.on(
+        KSR, **{**COSTS, "balls": 100, "steps": 20, "processors": 8, "parallelism": "expected"}
+    )
     larger = solve(model, {"balls": 5000.0, "steps": 1000.0})["time"]
-    assert larger == pytest.approx(answer(balls=5000, steps=1000, processors=8, parallelism="expected")["time"])
+    assert larger == pytest.approx(
+        answer(balls=5000, steps=1000, processors=8, parallelism="expected")["time"]
+    )
     assert {"balls", "steps"} <= set(solve(model).gradient["time"])
     assert not {"balls", "steps"} & set(answer(processors=8).gradient["time"])
 
 
 def test_the_printed_profile_comes_out() -> None:
-    """Scale-Graph, section 6.2: of 5000 balls and 100 steps 95.2% is adding to the queue, 0.4% removing."""
+    """Scale-Graph, section 6.2: of 5000 balls and 100 steps 95.2% is adding to the queue, 0.4%
+    removing.
+    """
     given: dict[str, Any] = {"balls": 5000, "steps": 100}
     whole = seconds(**given)
-    assert 1 - seconds(**given | {"adding": 0, "searching": 0}) / whole == pytest.approx(0.952, abs=0.002)
+    assert 1 - seconds(**given | {"adding": 0, "searching": 0}) / whole == pytest.approx(
+        0.952, abs=0.002
+    )
     assert 1 - seconds(**given | {"removing": 0}) / whole == pytest.approx(0.004, abs=0.0005)

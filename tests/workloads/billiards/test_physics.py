@@ -23,7 +23,9 @@ def starts(draw: st.DrawFn) -> InitialState:
 
 
 def crossing_lines(start: InitialState, time: float) -> list[float]:
-    """Let points go through each other and back from the walls, sort them, and give each its width again."""
+    """Let points go through each other and back from the walls, sort them, and give each its
+    width again.
+    """
     balls, length = len(start.positions), start.length - start.diameter * len(start.positions)
     points = []
     for number, (place, velocity) in enumerate(zip(start.positions, start.velocities, strict=True)):
@@ -48,7 +50,11 @@ def test_energy_is_kept_and_so_is_the_order(start: InitialState, collisions: int
     assert times == sorted(times)
     # Speeds are only exchanged, so their multiset is kept to the last bit.
     assert sorted(map(abs, run.table.velocities)) == sorted(map(abs, start.velocities))
-    places = [-start.diameter / 2, *run.table.positions(run.time), start.length + start.diameter / 2]
+    places = [
+        -start.diameter / 2,
+        *run.table.positions(run.time),
+        start.length + start.diameter / 2,
+    ]
     gaps = [right - left for left, right in pairwise(places)]
     assert min(gaps) >= start.diameter - 1e-6
 
@@ -60,7 +66,9 @@ def test_momentum_changes_at_walls_only(start: InitialState, collisions: int) ->
         before = list(run.table.velocities)
         pair = run.step().pair
         passed = {0: 2 * before[0], len(before): 2 * before[-1]}.get(pair, 0.0)
-        assert math.fsum(run.table.velocities) == pytest.approx(math.fsum(before) - passed, abs=1e-12)
+        assert math.fsum(run.table.velocities) == pytest.approx(
+            math.fsum(before) - passed, abs=1e-12
+        )
 
 
 @given(starts(), st.integers(1, 40))
@@ -69,11 +77,15 @@ def test_the_size_of_balls_changes_no_event(start: InitialState, collisions: int
     points = tuple(x - start.diameter * (number + 0.5) for number, x in enumerate(start.positions))
     runs = [
         BilliardSimulation(start),
-        BilliardSimulation(InitialState(points, start.velocities, start.length - start.diameter * balls)),
+        BilliardSimulation(
+            InitialState(points, start.velocities, start.length - start.diameter * balls)
+        ),
     ]
     big, small = ([run.step() for _ in range(collisions)] for run in runs)
     assert [each.pair for each in big] == [each.pair for each in small]
-    assert [each.time for each in big] == pytest.approx([each.time for each in small], rel=1e-6, abs=1e-9)
+    assert [each.time for each in big] == pytest.approx(
+        [each.time for each in small], rel=1e-6, abs=1e-9
+    )
 
 
 def test_two_balls_exchange_their_velocities_when_they_touch() -> None:
@@ -94,8 +106,14 @@ def test_what_never_meets_is_not_queued() -> None:
 @pytest.mark.parametrize(
     ("start", "text"),
     [
-        (((), (), 1.0, 0.0), "each ball needs a position and a velocity; got 0 positions, 0 velocities"),
-        (((0.5,), (1.0, 2.0), 1.0, 0.0), "each ball needs a position and a velocity; got 1 positions, 2 velocities"),
+        (
+            ((), (), 1.0, 0.0),
+            "each ball needs a position and a velocity; got 0 positions, 0 velocities",
+        ),
+        (
+            ((0.5,), (1.0, 2.0), 1.0, 0.0),
+            "each ball needs a position and a velocity; got 1 positions, 2 velocities",
+        ),
         (((1.0, 1.5), (0.0, 0.0), 3.0, 1.0), "balls of diameter 1 overlap between 1 and 1.5"),
         (((math.nan,), (0.0,), 3.0, 1.0), "balls of diameter 1 overlap between -0.5 and nan"),
     ],

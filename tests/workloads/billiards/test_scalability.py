@@ -1,12 +1,13 @@
-"""The printed cell of Scale-Graph's matrix, 4 to 32 processors at five balls a step: 0.82 / 0.54 / 0.53.
+"""The printed cell of Scale-Graph's matrix, 4 to 32 processors at five balls a step: 0.82 / 0.54 /
+0.53.
 
-Sizes, times and memory of its runs are not printed, so our three numbers are not to be the same. What must hold is what
-the dependency rule says.
+Sizes, times and memory of its runs are not printed, so our three numbers are not to be the same.
+What must hold is what the dependency rule says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -40,7 +41,9 @@ Run = Callable[[float], tuple[float, float]]
 """From balls to time [s] and efficiency [1]."""
 
 
-def runs(processors: int, costs: dict[str, float], words: dict[str, str], balls_of_a_step: float = 5.0) -> Run:
+def runs(
+    processors: int, costs: dict[str, float], words: dict[str, str], balls_of_a_step: float = 5.0
+) -> Run:
     program, machine = PROGRAMS["billiards/parallel"], shared_machine("ksr-1")
     given = {"balls": 5000.0, "steps": 1000.0, "processors": float(processors), **costs}
     form = ClosedForm(program.on(machine, parallelism="expected", **given, **words))
@@ -64,7 +67,9 @@ def reached(value: Callable[[float], float], goal: float) -> float:
 
 
 def scalability(few: tuple[float, float], many: tuple[float, float]) -> float:
-    latency, more_latency = (AVERAGE_LATENCY.equation(time, efficiency) for time, efficiency in (few, many))
+    latency, more_latency = (
+        AVERAGE_LATENCY.equation(time, efficiency) for time, efficiency in (few, many)
+    )
     return float(LATENCY_SCALABILITY.equation(latency, more_latency))
 
 
@@ -74,10 +79,17 @@ def pair(request: pytest.FixtureRequest) -> tuple[int, Run, Run]:
 
 
 def cell(few: int, costs: dict[str, float], kept: float) -> tuple[float, float, float]:
-    """Give the scalability to 32 processors at 100 s, at an efficiency, and with 1250 balls a processor."""
+    """Yield the scalability to 32 processors at 100 s, at an efficiency, and with 1250 balls a
+    processor.
+    """
     on_few, on_many = runs(few, costs, LOCKED), runs(32, costs, LOCKED)
-    by_time = (run(reached(lambda balls, run=run: run(balls)[0], 100.0)) for run in (on_few, on_many))  # type: ignore[misc]
-    by_efficiency = (run(reached(lambda balls, run=run: run(balls)[1], kept)) for run in (on_few, on_many))  # type: ignore[misc]
+
+    def at_equal(value: int, goal: float) -> Iterator[tuple[float, float]]:
+        """Yield the runs of both machines with as many balls as reach a value."""
+        for run in (on_few, on_many):
+            yield run(reached(lambda balls, run=run: run(balls)[value], goal))  # type: ignore[misc]
+
+    by_time, by_efficiency = at_equal(0, 100.0), at_equal(1, kept)
     by_memory = (on_few(1250.0 * few), on_many(1250.0 * 32))
     return scalability(*by_time), scalability(*by_efficiency), scalability(*by_memory)
 
@@ -90,13 +102,18 @@ def test_memory_scales_better_than_efficiency_and_time_better_than_both(few: int
 
 
 MISSES = {0.0: (1.09, 0.08, 0.43), 1.0: (0.86, 0.01, 0.21)}
-"""Ours in place of the printed 0.82, 0.54, 0.53, by fetches of each bin or collision passed: none, or each."""
+"""Ours in place of the printed 0.82, 0.54, 0.53, by fetches of each bin or collision passed:
+none, or each.
+"""
 
 
 @pytest.mark.parametrize("fetches", MISSES)
 def test_four_to_thirty_two_beside_the_printed_cell(fetches: float) -> None:
-    # 1250 balls, 1.2 MB at the printed 960 B each, are assumed; a processor of the KSR-1 has room for more.
-    assert cell(4, COSTS | {"search_misses": fetches}, kept=0.5) == pytest.approx(MISSES[fetches], abs=0.01)
+    # 1250 balls, 1.2 MB at the printed 960 B each, are assumed; a processor of the KSR-1 has room
+    # for more.
+    assert cell(4, COSTS | {"search_misses": fetches}, kept=0.5) == pytest.approx(
+        MISSES[fetches], abs=0.01
+    )
 
 
 def test_dependencies_alone_ask_for_balls_as_the_square_of_processors() -> None:

@@ -1,11 +1,14 @@
-"""The protocol message by message, as processes: diff requests and lock acquisitions with contention.
+"""The protocol message by message, as processes: diff requests and lock acquisitions with
+contention.
 
-Processes say what trees of activities cannot: a lock request goes to whoever asked last, and is answered when
-that one releases. Diff requests are here, too, under the assumptions of `contention`: there the tree answers, here
-is the second road to it, and what a tree does not tell, such as the mean delay of all requests.
+Processes say what trees of activities cannot: a lock request goes to whoever asked last, and is
+answered when that one releases. Diff requests are here, too, under the assumptions of `contention`:
+there the tree answers, here is the second road to it, and what a tree does not tell, such as the
+mean delay of all requests.
 
-Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, sections on fault time and lock acquisition
-and the appendix; that a processor does its operations in the order of asking is our reading of it.
+Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, sections on fault time and lock
+acquisition and the appendix; that a processor does its operations in the order of asking is our
+reading of it.
 """
 
 from __future__ import annotations
@@ -92,19 +95,27 @@ def diff_phase(machine: Machine, *, faults: int = 200, seed: int = 0, **given: G
     _check_count(faults, "faults")
     inputs = contention.DIFF_PHASE.inputs_on(machine, **given)
     askers = int(number(inputs, "askers"))
-    cluster = _Cluster(machine, int(number(inputs, "processors")), number(inputs, "variation"), seed)
+    cluster = _Cluster(
+        machine, int(number(inputs, "processors")), number(inputs, "variation"), seed
+    )
     times = _diff_times(machine, inputs)
     return cluster.run([cluster.faulting(each, times, faults) for each in range(askers)])
 
 
 def lock_phase(
-    machine: Machine, *, askers: int = 1, acquisitions: int = 1, held: float = 0.0, think: float = 0.0, **given: Given
+    machine: Machine,
+    *,
+    askers: int = 1,
+    acquisitions: int = 1,
+    held: float = 0.0,
+    think: float = 0.0,
+    **given: Given,
 ) -> Requests:
     """Let processors acquire one lock, again and again.
 
-    Processor 0 manages the lock and passes each request on to whoever asked last before; that one answers
-    when it has released the lock. Before the first request the lock was last held by processor 0 with two
-    parties, by one that does not ask with three.
+    Processor 0 manages the lock and passes each request on to whoever asked last before; that one
+    answers when it has released the lock. Before the first request the lock was last held by
+    processor 0 with two parties, by one that does not ask with three.
 
     Parameters
     ----------
@@ -113,14 +124,17 @@ def lock_phase(
     acquisitions : of each
     held : time that the lock is held [s]
     think : from a release to the next request [s]
-    given : inputs of the program ``dvsm/lock``, in base units; its remote delay is that of an idle processor
+    given : inputs of the program ``dvsm/lock``, in base units; its remote delay is that of an idle
+        processor
 
     Raises
     ------
-    ModelError : an input is unknown or not allowed, a count is below 1, or there are more than three parties
+    ModelError : an input is unknown or not allowed, a count is below 1, or there are more than
+        three parties
 
     >>> from slipstick import load
-    >>> lock_phase(load("machine/rs6000-43p-atm"), askers=3, acquisitions=5, held=1e-3).sent  # 2, then 3 each
+    # 2, then 3 each
+    >>> lock_phase(load("machine/rs6000-43p-atm"), askers=3, acquisitions=5, held=1e-3).sent
     44
     """
     _check_count(askers, "askers")
@@ -128,11 +142,18 @@ def lock_phase(
     inputs = operations.LOCK.inputs_on(machine, **given)
     parties = number(inputs, "parties")
     if parties not in (2, 3):
-        raise ModelError(f"a lock request passes one manager at most, so there are 2 or 3 parties, got {parties:g}")
+        raise ModelError(
+            "a lock request passes one manager at most, so there are 2 or 3 parties, got"
+            f" {parties:g}"
+        )
     processors = askers + int(parties) - 1
     cluster = _Cluster(machine, processors, 0.0, 0)
-    lock = _Lock(_lock_times(machine, inputs), processors, holder=0 if parties == 2 else processors - 1)
-    return cluster.run([cluster.acquiring(each + 1, lock, acquisitions, held, think) for each in range(askers)])
+    lock = _Lock(
+        _lock_times(machine, inputs), processors, holder=0 if parties == 2 else processors - 1
+    )
+    return cluster.run(
+        [cluster.acquiring(each + 1, lock, acquisitions, held, think) for each in range(askers)]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +203,10 @@ class _Cluster:
     """Processors, what carries their messages, and what they do."""
 
     def __init__(self, machine: Machine, processors: int, variation: float, seed: int) -> None:
-        self.system, self.found = System(seed), Requests(processors, visits=[[] for _ in range(processors)])
+        self.system, self.found = (
+            System(seed),
+            Requests(processors, visits=[[] for _ in range(processors)]),
+        )
         self._shared = machine.network.medium == "shared"
         self._latency = sum(_values(latency(machine.network)))
         self._scv = variation**2
@@ -222,7 +246,9 @@ class _Cluster:
 
         return script
 
-    def _diff(self, source: int, destination: int, times: _DiffTimes) -> Callable[[Process], Script]:
+    def _diff(
+        self, source: int, destination: int, times: _DiffTimes
+    ) -> Callable[[Process], Script]:
         def script(me: Process) -> Script:
             yield from self._carry(me, times.request, destination)
             yield from self._serve(me, destination, times.serve, times.dispatch)
@@ -313,8 +339,12 @@ class _Cluster:
         self.found.visits[processor].append(me.now - came)
 
     def _spent(self, seconds: float, what: str) -> float:
-        """Give how long an operation takes this time."""
-        return seconds * next(self.system.values(what, service_time(1.0, self._scv))) if self._scv else seconds
+        """Return how long an operation takes this time."""
+        return (
+            seconds * next(self.system.values(what, service_time(1.0, self._scv)))
+            if self._scv
+            else seconds
+        )
 
 
 def _lock_times(machine: Machine, inputs: InputValues) -> _LockTimes:
@@ -332,7 +362,9 @@ def _diff_times(machine: Machine, inputs: InputValues) -> _DiffTimes:
     costs = contention.OperationCosts(machine, inputs)
     frames = wire_time(machine.network, costs.request), wire_time(machine.network, costs.reply)
     dispatch = one(inputs, "dispatch") / machine.speed
-    return _DiffTimes(*_values((costs.send, costs.serve, costs.receive, costs.compute, *frames, dispatch)))
+    return _DiffTimes(
+        *_values((costs.send, costs.serve, costs.receive, costs.compute, *frames, dispatch))
+    )
 
 
 def _values(times: Sequence[Expr]) -> list[float]:

@@ -1,4 +1,6 @@
-"""Changing a network, a size or a count moves every dependent step as the formulas say, and no other."""
+"""Changing a network, a size or a count moves every dependent step as the formulas say, and no
+other.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ any_network = pytest.mark.parametrize("network", NETWORKS)
 def moved(model: Model, change: Mapping[str, float]) -> dict[str, float]:
     """By how much one execution of each step changes; those that stay are left out [us]."""
     before, after = solve(model).once, solve(model, change).once
-    return {step: (after[step] - before[step]) / US for step in before if after[step] != before[step]}
+    return {
+        step: (after[step] - before[step]) / US for step in before if after[step] != before[step]
+    }
 
 
 def value(model: Model, name: str) -> float:
@@ -42,14 +46,20 @@ def value(model: Model, name: str) -> float:
 
 @any_network
 @pytest.mark.parametrize(("phase", "parts"), [("I", 3), ("III", 3)])
-def test_a_larger_reply_moves_its_own_steps_by_the_price_of_a_byte(network: str, phase: str, parts: int) -> None:
+def test_a_larger_reply_moves_its_own_steps_by_the_price_of_a_byte(
+    network: str, phase: str, parts: int
+) -> None:
     model = diff_request(4, network, phase)
     ranges = PAPER["table_2"][network]["ranges"]
     line = ranges[0 if phase == "I" else -1]["total"]
     wire = PAPER["table_2"][network]["wire_per_byte"]
     grown = moved(model, {"reply": value(model, "reply") + 100})
     assert grown == pytest.approx(
-        {"receive.protocol": 100 * line[1], "remote.send.protocol": 100 * line[1], "reply.wire": 100 * wire}
+        {
+            "receive.protocol": 100 * line[1],
+            "remote.send.protocol": 100 * line[1],
+            "reply.wire": 100 * wire,
+        }
     )
 
 
@@ -68,7 +78,11 @@ def test_a_larger_request_moves_its_own_steps(network: str) -> None:
     )
     locked = moved(lock(network, 2), {"request": 74.0})
     assert locked == pytest.approx(
-        {"request.send.protocol": protocol, "request.receive.protocol": protocol, "request.wire": 50 * wire}
+        {
+            "request.send.protocol": protocol,
+            "request.receive.protocol": protocol,
+            "request.wire": 50 * wire,
+        }
     )
 
 
@@ -116,7 +130,9 @@ def test_a_faster_processor_divides_software_only(operation: str, network: str) 
         ("machine.signal", "signal"),
     ],
 )
-def test_a_price_moves_its_technology_class_in_proportion(operation: str, path: str, technology: str) -> None:
+def test_a_price_moves_its_technology_class_in_proportion(
+    operation: str, path: str, technology: str
+) -> None:
     model = ALL[operation]("atm")
     classes = {step.name: step.technology for step in model.steps}
     before, after = solve(model).once, solve(model, {path: 3 * value(model, path)}).once
@@ -128,10 +144,15 @@ def test_a_price_moves_its_technology_class_in_proportion(operation: str, path: 
 def test_added_bytes_move_every_message(network: str) -> None:
     """One more header byte: on the wire for both messages, in the protocol at all four sides."""
     model = diff_request(4, network, "III")
-    wire, first = PAPER["table_2"][network]["wire_per_byte"], PAPER["table_2"][network]["ranges"][0]["total"][1]
+    wire, first = (
+        PAPER["table_2"][network]["wire_per_byte"],
+        PAPER["table_2"][network]["ranges"][0]["total"][1],
+    )
     last = PAPER["table_2"][network]["ranges"][-1]["total"][1]
     path = "machine.network.wire.added"
-    assert moved(model, {path: value(model, path) + 1}) == pytest.approx({"request.wire": wire, "reply.wire": wire})
+    assert moved(model, {path: value(model, path) + 1}) == pytest.approx(
+        {"request.wire": wire, "reply.wire": wire}
+    )
     path = "machine.network.protocol.added"
     assert moved(model, {path: value(model, path) + 1}) == pytest.approx(
         {
@@ -144,7 +165,11 @@ def test_added_bytes_move_every_message(network: str) -> None:
 
 
 MEASURED = {
-    "page-fault": {"call": "call", "remote_compute": "remote.compute", "remote_delay": "remote.delay"},
+    "page-fault": {
+        "call": "call",
+        "remote_compute": "remote.compute",
+        "remote_delay": "remote.delay",
+    },
     "diff-request": {
         "send_call": "send.call",
         "receive_call": "receive.call",
@@ -153,7 +178,12 @@ MEASURED = {
         "remote_compute": "remote.compute",
         "remote_delay": "remote.delay",
     },
-    "lock": {"call": "call", "compute": "compute", "remote_compute": "remote.compute", "remote_delay": "remote.delay"},
+    "lock": {
+        "call": "call",
+        "compute": "compute",
+        "remote_compute": "remote.compute",
+        "remote_delay": "remote.delay",
+    },
 }
 
 
@@ -162,7 +192,9 @@ MEASURED = {
 def test_each_measured_input_is_one_step(operation: str, network: str) -> None:
     model = ALL[operation](network)
     for name, step in MEASURED[operation].items():
-        assert moved(model, {name: value(model, name) + 10 * US}) == pytest.approx({step: 10.0}), name
+        assert moved(model, {name: value(model, name) + 10 * US}) == pytest.approx({step: 10.0}), (
+            name
+        )
 
 
 def test_a_page_fault_fetches_the_machines_page() -> None:
@@ -173,8 +205,12 @@ def test_a_page_fault_fetches_the_machines_page() -> None:
 
 @quick
 @given(machines(), st.integers(0, 6000))
-def test_protocol_time_is_read_from_the_range_the_message_falls_in(drawn: Machine, size: int) -> None:
-    """A message is priced with the bytes that the protocol adds, by the first range that is long enough."""
+def test_protocol_time_is_read_from_the_range_the_message_falls_in(
+    drawn: Machine, size: int
+) -> None:
+    """A message is priced with the bytes that the protocol adds, by the first range that is long
+    enough.
+    """
     answer = solve(PROGRAMS["dvsm/message"].on(drawn, size=size))
     network = drawn.network
 
@@ -184,11 +220,17 @@ def test_protocol_time_is_read_from_the_range_the_message_falls_in(drawn: Machin
         return expr.value
 
     seen = size + number(network.protocol_added)
-    line = next(each.total for each in network.ranges if each.up_to is None or seen <= number(each.up_to))
+    line = next(
+        each.total for each in network.ranges if each.up_to is None or seen <= number(each.up_to)
+    )
     seconds = (number(line.fixed) + number(line.per_byte) * seen) / number(drawn.speed)
     wire = number(network.wire_per_byte) * (size + number(network.wire_added))
     latency = 2 * number(network.adapter) + number(network.switches) * number(network.switch)
-    assert answer.once["send.protocol"] == answer.once["receive.protocol"] == pytest.approx(seconds, rel=1e-12)
+    assert (
+        answer.once["send.protocol"]
+        == answer.once["receive.protocol"]
+        == pytest.approx(seconds, rel=1e-12)
+    )
     assert answer.once["wire"] == pytest.approx(wire, rel=1e-12)
     assert answer["time"] == pytest.approx(2 * seconds + wire + latency, rel=1e-12)
 
@@ -210,7 +252,9 @@ def test_equal_replies_one_by_one_take_as_long_as_identical_parts(
 
 
 def test_larger_replies_among_smaller_cost_what_the_recursion_says() -> None:
-    """Three replies of which one is a page: the receives follow each other, the wire is not their limit."""
+    """Three replies of which one is a page: the receives follow each other, the wire is not
+    their limit.
+    """
     program, sizes = PROGRAMS["dvsm/diff-request"], (20.0, 4120.0, 20.0)
     replies = tuple(Parameter(f"reply{index}", BYTES, size) for index, size in enumerate(sizes))
     answer = solve(program.on(machine("atm"), replies=replies))
@@ -234,14 +278,24 @@ def test_larger_replies_among_smaller_cost_what_the_recursion_says() -> None:
 @any_network
 @pytest.mark.parametrize("processors", [2, 3, 8])
 def test_a_barrier_is_its_four_parts(network: str, processors: int) -> None:
-    """The last arrival's message, merging, one release after the other, and what follows; a slave's way on top."""
-    given = {"arrive": 100.0, "release": 200.0, "merge": 30 * US, "invalidate": 20 * US, "processors": processors}
+    """The last arrival's message, merging, one release after the other, and what follows; a
+    slave's way on top.
+    """
+    given = {
+        "arrive": 100.0,
+        "release": 200.0,
+        "merge": 30 * US,
+        "invalidate": 20 * US,
+        "processors": processors,
+    }
     slave = {"notices": 7 * US, "receive_call": 5 * US}
     calls = {"send_call": 3 * US, "release_call": 2 * US}
     built = machine(network)
     master = solve(PROGRAMS["dvsm/barrier-master"].on(built, **given, **calls))
     message = solve(PROGRAMS["dvsm/message"].on(built, size=100.0, send_call=3 * US))
-    release = solve(PROGRAMS["dvsm/message"].on(built, size=200.0, send_call=2 * US, receive_call=5 * US))
+    release = solve(
+        PROGRAMS["dvsm/message"].on(built, size=200.0, send_call=2 * US, receive_call=5 * US)
+    )
     sends = release.once["send.protocol"] + release.once["send.call"]
     assert message["time"] is not None
     wanted = message["time"] + 30 * US + (processors - 1) * sends + 20 * US
@@ -271,13 +325,18 @@ def test_defaults_are_those_of_the_paper() -> None:
     ):
         assert value(PROGRAMS[program].on(built), name) == wanted
     assert value(PROGRAMS["dvsm/page-fault"].on(built), "machine.memory.page") == platform["page"]
-    assert value(PROGRAMS["dvsm/barrier-master"].on(built), "machine.processors.count") == platform["processors"]
+    assert (
+        value(PROGRAMS["dvsm/barrier-master"].on(built), "machine.processors.count")
+        == platform["processors"]
+    )
 
 
 def test_every_program_builds_with_its_defaults_and_describes_its_inputs() -> None:
     for name, program in PROGRAMS.items():
         assert program.name == name
-        if program.machine is not Machine or any(each.name == "sequential" for each in program.inputs):
+        if program.machine is not Machine or any(
+            each.name == "sequential" for each in program.inputs
+        ):
             continue  # built on machines, and with sequential times, that their own tests give
         answer = solve(program.on(machine("fast-ethernet")))
         assert answer["time"] is not None

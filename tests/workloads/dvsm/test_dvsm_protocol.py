@@ -12,7 +12,16 @@ import pytest
 
 from slipstick.errors import ModelError
 from tests.closed_form import solve
-from tests.contention import ALONE, CELLS, DISPATCH, EXCHANGES, column, fault_time, inputs, simulated
+from tests.contention import (
+    ALONE,
+    CELLS,
+    DISPATCH,
+    EXCHANGES,
+    column,
+    fault_time,
+    inputs,
+    simulated,
+)
 from tests.paper import NETWORKS, PAPER, US, lock, machine
 from tests.workloads.dvsm.reference_protocol import Requests, diff_phase, lock_phase
 
@@ -52,7 +61,9 @@ def test_one_asker_takes_as_long_as_the_tree_says(table: int, network: str, phas
 @pytest.mark.parametrize(("table", "network", "phase"), EXCHANGES)
 def test_an_exchange_takes_as_long_as_the_tree_says(table: int, network: str, phase: str) -> None:
     in_step = phase_run(table, network, phase, 0.0)
-    assert in_step.time / US == pytest.approx(fault_time(simulated(table, network, phase, 0.0)), rel=5e-3)
+    assert in_step.time / US == pytest.approx(
+        fault_time(simulated(table, network, phase, 0.0)), rel=5e-3
+    )
     assert phase_run(table, network, phase).time / US == pytest.approx(
         fault_time(simulated(table, network, phase)), rel=0.03
     )
@@ -60,7 +71,9 @@ def test_an_exchange_takes_as_long_as_the_tree_says(table: int, network: str, ph
 
 @pytest.mark.parametrize(("table", "network", "phase"), EXCHANGES)
 def test_the_delay_of_an_exchange_is_predicted(table: int, network: str, phase: str) -> None:
-    """Between 70 and 105 % of the measured delay, which the paper had to be given; 8 to 22 % are the dispatch."""
+    """Between 70 and 105 % of the measured delay, which the paper had to be given; 8 to 22 % are
+    the dispatch.
+    """
     measured = column(table, network, phase)["remote_delay"]
     predicted = phase_run(table, network, phase).delay / US
     assert 0.7 * measured < predicted < 1.05 * measured
@@ -97,7 +110,9 @@ def test_the_accounts_of_askers_add_up(table: int, network: str, phase: str) -> 
 
 def test_a_seed_is_a_run() -> None:
     given = inputs(4, "atm", "II")
-    first, again, other = (diff_phase(machine("atm"), faults=5, seed=seed, **given) for seed in (1, 1, 2))
+    first, again, other = (
+        diff_phase(machine("atm"), faults=5, seed=seed, **given) for seed in (1, 1, 2)
+    )
     assert first.times == again.times != other.times
 
 
@@ -146,7 +161,8 @@ def test_impossible_phases_are_refused() -> None:
     with pytest.raises(ModelError, match=r"^a phase needs at least one of acquisitions, got 0$"):
         lock_phase(cluster, acquisitions=0)
     with pytest.raises(
-        ModelError, match=r"^a lock request passes one manager at most, so there are 2 or 3 parties, got 4$"
+        ModelError,
+        match=r"^a lock request passes one manager at most, so there are 2 or 3 parties, got 4$",
     ):
         lock_phase(cluster, parties=4)
     with pytest.raises(ModelError, match=r"^dvsm/lock has no input 'held_by'"):

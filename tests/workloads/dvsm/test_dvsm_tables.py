@@ -1,7 +1,7 @@
 """Tables 2 to 6 of the DVSM paper, cell by cell, and the places where the paper contradicts itself.
 
-The issue's tolerances: single-operation cells and coefficients within 1 us; evaluated rows and totals
-within (d + 4)/2 us, since the paper rounds before it multiplies.
+The issue's tolerances: single-operation cells and coefficients within 1 us; evaluated rows and
+totals within (d + 4)/2 us, since the paper rounds before it multiplies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def us(answer: Answer, *steps: str) -> float:
 
 
 def close(ours: float, key: tuple[int, str, str], printed: float, within: float) -> None:
-    """Hold our number against the printed one, or, where the paper slips, against what it should have been."""
+    """Hold our number against the printed one, or, where the paper slips, against what it should
+    have been.
+    """
     if key not in SLIPS:
         assert ours == pytest.approx(printed, abs=within), key
         return
@@ -49,7 +51,7 @@ def close(ours: float, key: tuple[int, str, str], printed: float, within: float)
 
 
 def coefficients(answer: Answer, phase: str, kind: str) -> tuple[float, float]:
-    """Give a and b of the printed a·d + b: what is done d times stands first."""
+    """Return a and b of the printed a·d + b: what is done d times stands first."""
     send, receive = us(answer, f"send.{kind}"), us(answer, f"receive.{kind}")
     return (receive, send) if phase == "III" else (send, receive)
 
@@ -85,7 +87,9 @@ def test_evaluated_rows_and_totals(table: int, network: str, phase: str) -> None
 
 
 @every_column
-def test_the_stage_that_binds_is_the_one_printed_with_d(table: int, network: str, phase: str) -> None:
+def test_the_stage_that_binds_is_the_one_printed_with_d(
+    table: int, network: str, phase: str
+) -> None:
     (limit,) = solve(diff_request(table, network, phase)).limits
     assert limit.stage == PAPER[f"table_{table}"][network][phase]["binds"]
 
@@ -110,7 +114,9 @@ def test_shares_of_the_measured_total(table: int, network: str, phase: str) -> N
     """Printed shares and measured midpoints belong together within the rounding of both rows."""
     column = PAPER[f"table_{table}"][network][phase]
     for total, share in (("total", "share"), ("total_with_maximum", "share_with_maximum")):
-        assert 100 * column[total] / column["measured_total"] == pytest.approx(column[share], abs=0.75)
+        assert 100 * column[total] / column["measured_total"] == pytest.approx(
+            column[share], abs=0.75
+        )
 
 
 def test_mean_absolute_error_of_the_paper() -> None:
@@ -124,7 +130,12 @@ def test_page_fault(network: str) -> None:
     column = PAPER["table_3"][network]
     answer = solve(page_fault(network))
     rows = {
-        "protocol": ("send.protocol", "remote.receive.protocol", "remote.send.protocol", "receive.protocol"),
+        "protocol": (
+            "send.protocol",
+            "remote.receive.protocol",
+            "remote.send.protocol",
+            "receive.protocol",
+        ),
         "call": ("call",),
         "wire": ONCE["wire"],
         "hardware": ONCE["hardware"],
@@ -145,7 +156,9 @@ def test_page_fault_counted_as_the_paper_did_gives_the_printed_number() -> None:
     assert one_sided == pytest.approx(PAPER["table_3"]["fast-ethernet"]["protocol"], abs=1.0)
     whole = answer["time"]
     assert whole is not None
-    assert 100 * whole / US / PAPER["table_3_measured_total"]["fast-ethernet"] == pytest.approx(108, abs=0.5)
+    assert 100 * whole / US / PAPER["table_3_measured_total"]["fast-ethernet"] == pytest.approx(
+        108, abs=0.5
+    )
 
 
 @pytest.mark.parametrize("parties", [2, 3])
@@ -167,17 +180,26 @@ def test_lock(network: str, parties: int) -> None:
         ours = sum(answer.steps[step] for step in steps) / US
         close(ours, (6, f"{network} {parties}", row), column[row], 1.0)
     assert answer["time"] is not None
-    close(answer["time"] / US, (6, f"{network} {parties}", "total"), column["total"], (requests + 4) / 2)
+    close(
+        answer["time"] / US,
+        (6, f"{network} {parties}", "total"),
+        column["total"],
+        (requests + 4) / 2,
+    )
 
 
 @pytest.mark.parametrize(("network", "parties"), LOCKS)
 def test_shares_of_the_measured_lock(network: str, parties: int) -> None:
     column = PAPER["table_6"][network][parties]
-    assert 100 * column["total"] / column["measured_total"] == pytest.approx(column["share"], abs=0.5)
+    assert 100 * column["total"] / column["measured_total"] == pytest.approx(
+        column["share"], abs=0.5
+    )
 
 
 def test_fast_ethernet_locks_fit_a_smaller_offset() -> None:
-    """Why Table 6 differs: 3 to 6 bytes on top of a message give its printed protocol times, 46 do not."""
+    """Why Table 6 differs: 3 to 6 bytes on top of a message give its printed protocol times, 46
+    do not.
+    """
     fixed, per_byte = PAPER["table_2"]["fast-ethernet"]["ranges"][0]["total"]
 
     def protocol(parties: int, added: float) -> int:
@@ -185,8 +207,14 @@ def test_fast_ethernet_locks_fit_a_smaller_offset() -> None:
         whole: float = sum(2 * (fixed + per_byte * (size + added)) for size in sizes)
         return round(whole)
 
-    printed = {parties: PAPER["table_6"]["fast-ethernet"][parties]["protocol"] for parties in (2, 3)}
-    fits = [added for added in range(60) if all(protocol(parties, added) == printed[parties] for parties in (2, 3))]
+    printed = {
+        parties: PAPER["table_6"]["fast-ethernet"][parties]["protocol"] for parties in (2, 3)
+    }
+    fits = [
+        added
+        for added in range(60)
+        if all(protocol(parties, added) == printed[parties] for parties in (2, 3))
+    ]
     assert fits == [3, 4, 5, 6]
     assert [protocol(parties, 46) for parties in (2, 3)] == [417, 627]
 
@@ -199,12 +227,20 @@ def printed_rows(column: dict[str, Any]) -> float:
 
 
 @every_column
-def test_the_paper_adds_up_but_where_we_say_it_does_not(table: int, network: str, phase: str) -> None:
+def test_the_paper_adds_up_but_where_we_say_it_does_not(
+    table: int, network: str, phase: str
+) -> None:
     column = PAPER[f"table_{table}"][network][phase]
     slipped = (table, f"{network} {phase}", "total") in SLIPS
     assert (printed_rows(column) == column["total"]) == (not slipped)
     (a, b), (x, y) = column["protocol_source"], column["call_source"]
-    rule = a + b + x + y + sum(column[row] for row in ("wire", "hardware", "compute", "signal", "maximum"))
+    rule = (
+        a
+        + b
+        + x
+        + y
+        + sum(column[row] for row in ("wire", "hardware", "compute", "signal", "maximum"))
+    )
     slipped = (table, f"{network} {phase}", "total_with_maximum") in SLIPS
     assert (rule == column["total_with_maximum"]) == (not slipped)
 
@@ -215,11 +251,15 @@ def test_slips_of_addition_are_explained_to_the_microsecond() -> None:
     column = PAPER["table_4"]["fast-ethernet"]["II"]
     assert column["total_with_maximum"] - 2149 == column["signal"]
     column = PAPER["table_5"]["fast-ethernet"]["II"]
-    assert column["total_with_maximum"] - 4531 == 5 * (column["protocol_source"][0] + column["call_source"][0])
+    assert column["total_with_maximum"] - 4531 == 5 * (
+        column["protocol_source"][0] + column["call_source"][0]
+    )
     column = PAPER["table_5"]["atm"]["II"]
     assert 4274 - column["total_with_maximum"] == column["call_source"][1]
     column = PAPER["table_3"]["atm"]
-    rows = [column[row] for row in ("protocol", "call", "wire", "hardware", "signal", "remote_compute")]
+    rows = [
+        column[row] for row in ("protocol", "call", "wire", "hardware", "signal", "remote_compute")
+    ]
     assert column["total"] - sum(rows) == 77
 
 

@@ -1,4 +1,6 @@
-"""The adaptive Euler program: its solver against the exact solution of Sod's tube, and its passes against the paper's sentences."""
+"""The adaptive Euler program: its solver against the exact solution of Sod's tube, and its
+passes against the paper's sentences.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,16 @@ from tests.specs import shared_machine
 
 MACHINE = shared_machine("encore-multimax")
 PLAIN = Simulation(kernel="plain")
-STAR_PRESSURE, STAR_SPEED, LEFT_OF_CONTACT, RIGHT_OF_CONTACT, SHOCK = 0.30313, 0.92745, 0.42632, 0.26557, 0.85043
-"""The exact solution at time 0.2: Toro, Riemann Solvers and Numerical Methods for Fluid Dynamics, test 1 of chapter 4."""
+STAR_PRESSURE, STAR_SPEED, LEFT_OF_CONTACT, RIGHT_OF_CONTACT, SHOCK = (
+    0.30313,
+    0.92745,
+    0.42632,
+    0.26557,
+    0.85043,
+)
+"""The exact solution at time 0.2: Toro, Riemann Solvers and Numerical Methods for Fluid
+Dynamics, test 1 of chapter 4.
+"""
 
 
 @cache
@@ -63,7 +73,10 @@ def test_the_leaves_are_the_tube_and_the_last_tree_has_the_printed_nodes() -> No
 
 def test_pass_2b_loses_all_processors_but_one_and_no_task_waits() -> None:
     given: dict[str, float | str] = {"steps": 3, "passes": "2", "inside": 0.0}
-    found, work = answer(**given), 20e-6 * sum(len(shape(run(TOLERANCE, 9)[279 * (k + 1) // 3 - 1])) for k in range(3))
+    found, work = (
+        answer(**given),
+        20e-6 * sum(len(shape(run(TOLERANCE, 9)[279 * (k + 1) // 3 - 1])) for k in range(3)),
+    )
     assert [found["time"]] == pytest.approx([15 * work / lost("barrier:pass-2b", **given)])
     assert "task:pass-2b" not in found.account
     assert "entry:pass-2b" not in found.account
@@ -71,17 +84,25 @@ def test_pass_2b_loses_all_processors_but_one_and_no_task_waits() -> None:
 
 @pytest.mark.parametrize("deepest", [8, 9, 10])
 @pytest.mark.parametrize("tolerance", [2e-3, TOLERANCE])
-def test_smaller_tasks_are_better_with_short_entry_code_and_worse_with_long(deepest: int, tolerance: float) -> None:
+def test_smaller_tasks_are_better_with_short_entry_code_and_worse_with_long(
+    deepest: int, tolerance: float
+) -> None:
     given = {"steps": 4, "deepest": deepest, "tolerance": tolerance}
     assert speedup(**given, min_size=2) > speedup(**given, min_size=4)
     long = [speedup(**given, inside=3e-3, min_size=size) for size in (2, 4, 8)]
     assert long == sorted(long)
-    assert lost("barrier:pass-1", **given, min_size=4) > 5 * lost("entry:pass-1", **given, min_size=4)
+    assert lost("barrier:pass-1", **given, min_size=4) > 5 * lost(
+        "entry:pass-1", **given, min_size=4
+    )
 
 
 def test_the_loss_at_the_barrier_goes_with_the_size_of_a_task_over_that_of_the_tree() -> None:
-    """Steps x processors x min_size over steps x tree: halving the one or doubling the other, within the grain of single tasks."""
-    few, more = (dict[str, float | str](passes="1", inside=0.0, steps=8, deepest=each) for each in (9, 11))
+    """Steps x processors x min_size over steps x tree: halving the one or doubling the other,
+    within the grain of single tasks.
+    """
+    few, more = (
+        dict[str, float | str](passes="1", inside=0.0, steps=8, deepest=each) for each in (9, 11)
+    )
     nodes = [len(shape(run(TOLERANCE, each)[-1])) for each in (9, 11)]
     ratio = lost("barrier:pass-1", **few) / lost("barrier:pass-1", **more)
     assert ratio == pytest.approx(nodes[1] / nodes[0], rel=0.5)
@@ -91,8 +112,14 @@ def test_the_loss_at_the_barrier_goes_with_the_size_of_a_task_over_that_of_the_t
 @pytest.mark.parametrize("processors", [1, 2, 7, 16])
 def test_the_bands_add_to_the_processors(processors: int) -> None:
     found = answer(processors=processors, steps=2)
-    bands = [each.value or 0.0 for name, each in found.values.items() if name.startswith("processors_lost[")]
-    assert speedup(processors=processors, steps=2) + sum(bands) == pytest.approx(processors, rel=1e-9)
+    bands = [
+        each.value or 0.0
+        for name, each in found.values.items()
+        if name.startswith("processors_lost[")
+    ]
+    assert speedup(processors=processors, steps=2) + sum(bands) == pytest.approx(
+        processors, rel=1e-9
+    )
     assert processors > 1 or sum(bands) == pytest.approx(0.0, abs=1e-9)
 
 

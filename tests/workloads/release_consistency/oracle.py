@@ -1,7 +1,8 @@
 """Brute force: every word of every processor's copy, and what release consistency lets a read see.
 
-`Values` carries the words themselves along with the protocol's messages. `Oracle` knows nothing of the protocol: it
-keeps a vector clock for each processor, lock and barrier, and every write with its clock.
+`Values` carries the words themselves along with the protocol's messages. `Oracle` knows nothing of
+the protocol: it keeps a vector clock for each processor, lock and barrier, and every write with its
+clock.
 """
 
 from __future__ import annotations
@@ -79,13 +80,15 @@ class Oracle:
 
     def arrives(self, processor: int, barrier: int) -> None:
         meeting = self.meetings.setdefault(barrier, list(self.clocks[processor]))
-        self.meetings[barrier] = [max(pair) for pair in zip(meeting, self.clocks[processor], strict=True)]
+        self.meetings[barrier] = [
+            max(pair) for pair in zip(meeting, self.clocks[processor], strict=True)
+        ]
 
     def leaves(self, processor: int, barrier: int) -> None:
         self._join(processor, self.meetings[barrier])
 
     def may_see(self, reader: int, word: int) -> set[int]:
-        """Give the last values before this read, and those of writes at the same time."""
+        """Return the last values before this read, and those of writes at the same time."""
         made, now = self.writes.get(word, []), self.clocks[reader]
         before = [each for each in made if each.clock[each.writer] <= now[each.writer]]
         last = [each for each in before if not any(_precedes(each, other) for other in before)]
@@ -93,7 +96,9 @@ class Oracle:
         return {each.value for each in last + beside} | (set() if before else {0})
 
     def _join(self, processor: int, other: list[int]) -> None:
-        self.clocks[processor] = [max(pair) for pair in zip(self.clocks[processor], other, strict=True)]
+        self.clocks[processor] = [
+            max(pair) for pair in zip(self.clocks[processor], other, strict=True)
+        ]
 
 
 def _precedes(one: Made, other: Made) -> bool:
@@ -101,7 +106,9 @@ def _precedes(one: Made, other: Made) -> bool:
 
 
 class Step(NamedTuple):
-    """One step of a small program: `read` or `write` a word, `acquire` or `release` a lock, `work`."""
+    """One step of a small program: `read` or `write` a word, `acquire` or `release` a lock,
+    `work`.
+    """
 
     does: str
     number: int
@@ -128,7 +135,9 @@ class Checked:
     def program(self) -> SharedProgram:
         small = self.small
         pages = -(-small.words // small.word_count)
-        return SharedProgram("small", small.processors, pages, self.body, word_count=small.word_count)
+        return SharedProgram(
+            "small", small.processors, pages, self.body, word_count=small.word_count
+        )
 
     def body(self, me: int) -> Iterator[Access]:
         for index, phase in enumerate(self.small.phases):
@@ -161,4 +170,6 @@ class Checked:
         seen, allowed = self.values.memory[me][word], self.oracle.may_see(me, word)
         self.choices.append(len(allowed))
         if seen not in allowed:
-            self.wrong.append(f"processor {me} reads {seen} in word {word}, allowed is {sorted(allowed)}")
+            self.wrong.append(
+                f"processor {me} reads {seen} in word {word}, allowed is {sorted(allowed)}"
+            )

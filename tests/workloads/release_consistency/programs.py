@@ -13,13 +13,17 @@ READ_ONLY = -1
 
 @st.composite
 def small_programs(draw: st.DrawFn) -> Small:
-    """Draw a program in which each word is, in each phase, one processor's, under a lock, or only read."""
+    """Draw a program in which each word is, in each phase, one processor's, under a lock, or
+    only read.
+    """
     processors = draw(st.integers(2, 4))
     word_count = draw(st.sampled_from([2, 4]))
     words = word_count * draw(st.integers(1, 3))
     phases = []
     for _ in range(draw(st.integers(1, 4))):
-        roles = draw(st.lists(st.integers(READ_ONLY, processors + LOCKS - 1), min_size=words, max_size=words))
+        roles = draw(
+            st.lists(st.integers(READ_ONLY, processors + LOCKS - 1), min_size=words, max_size=words)
+        )
         phases.append(tuple(tuple(draw(_steps(me, processors, roles))) for me in range(processors)))
     return Small(processors, words, word_count, tuple(phases))
 

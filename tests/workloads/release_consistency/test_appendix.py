@@ -1,4 +1,6 @@
-"""The protocol's own examples: the paper's appendix, locks by way of their manager, false sharing, collection."""
+"""The protocol's own examples: the paper's appendix, locks by way of their manager, false
+sharing, collection.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,10 @@ def test_the_appendix_asks_two_writers_for_their_diffs() -> None:
 
 def test_notices_of_a_lazy_release_wait_for_the_next_acquire() -> None:
     bodies: list[list[Access]] = [locked(0, write(0)), [read(), Compute(1), read()]]
-    lazy, eager = counted(VALID, *bodies), counted(Protocol(start="valid", release="eager"), *bodies)
+    lazy, eager = (
+        counted(VALID, *bodies),
+        counted(Protocol(start="valid", release="eager"), *bodies),
+    )
     assert (lazy.total("invalidated"), lazy.total("faults"), lazy.total("sent")) == (0, 0, 0)
     assert (eager.total("invalidated"), eager.total("faults")) == (1, 1)
     assert eager.phases[0].tallies[0].sent["notices"][0] == 1
@@ -87,9 +92,9 @@ def test_a_lock_is_found_by_way_of_its_manager(asker: int, holder: int, hops: in
     assert tally.acquisitions == before + Counter({hops: 1})
     requests = sum(hop * number for hop, number in tally.acquisitions.items())
     asked = counted(VALID, *bodies)
-    assert sum(each.sent.get("lock request", (0, 0))[0] for each in asked.phases[0].tallies) == requests + (
-        1 if asker != holder != 0 else 0
-    )
+    assert sum(
+        each.sent.get("lock request", (0, 0))[0] for each in asked.phases[0].tallies
+    ) == requests + (1 if asker != holder != 0 else 0)
 
 
 def test_who_finds_the_lock_taken_waits_and_is_granted_it_in_turn() -> None:
@@ -98,15 +103,24 @@ def test_who_finds_the_lock_taken_waits_and_is_granted_it_in_turn() -> None:
     tallies = counted(VALID, slow, others, others).phases[0].tallies
     assert [each.waits for each in tallies] == [0, 1, 1]
     assert [each.granted for each in tallies] == [1, 1, 0]
-    assert tallies[2].acquisitions == {2: 1}, "the manager forwards to who asked last, not to who holds it"
+    assert tallies[2].acquisitions == {2: 1}, (
+        "the manager forwards to who asked last, not to who holds it"
+    )
 
 
 def test_two_writers_of_one_page_exchange_diffs_or_the_page() -> None:
     bodies = [
-        [phase for _ in range(3) for phase in (write(me), Compute(1), write(me), Arrive("step"), read())]
+        [
+            phase
+            for _ in range(3)
+            for phase in (write(me), Compute(1), write(me), Arrive("step"), read())
+        ]
         for me in range(2)
     ]
-    many, single = counted(VALID, *bodies), counted(Protocol(start="valid", writers="single"), *bodies)
+    many, single = (
+        counted(VALID, *bodies),
+        counted(Protocol(start="valid", writers="single"), *bodies),
+    )
     assert many.faults_by_parts() == {1: (6, 6 * 20)}
     assert many.total("twins") == 6
     assert single.total("twins") == single.total("diffs_made") == 0
@@ -122,7 +136,9 @@ def test_the_latest_writer_passes_on_what_it_holds() -> None:
 
 
 def test_a_page_is_fetched_once_and_costs_its_first_owner_nothing() -> None:
-    counts = counted(Protocol(), [write(0), write(1), Arrive("start")], [Arrive("start"), read(), read()])
+    counts = counted(
+        Protocol(), [write(0), write(1), Arrive("start")], [Arrive("start"), read(), read()]
+    )
     assert (counts.total("empty"), counts.total("twins"), counts.total("notices")) == (1, 0, 0)
     assert counts.phases[1].tallies[0].sent == {"page": (1, 4096)}
 
@@ -131,7 +147,10 @@ def test_garbage_is_collected_by_everybody_and_costs_faults() -> None:
     bodies: list[list[Access]] = [
         [write(me), Arrive("a"), write(2 + me), Arrive("b"), read(), Arrive("c")] for me in range(2)
     ]
-    kept, dropped = counted(VALID, *bodies), counted(Protocol(start="valid", collect_above=1), *bodies)
+    kept, dropped = (
+        counted(VALID, *bodies),
+        counted(Protocol(start="valid", collect_above=1), *bodies),
+    )
     assert (kept.total("collections"), kept.total("collected")) == (0, 0)
     assert dropped.total("collections") == 4, "two barriers with something to drop, two processors"
     assert (dropped.total("collected"), dropped.total("faults")) == (4, 0)
@@ -167,10 +186,15 @@ def test_what_is_sent_is_received_and_served(small: Small, protocol: Protocol) -
     assert served == parts + counts.total("empty") == sent["request number"]
     assert sent["lock reply number"] == counts.total("granted")
     hops = sum(
-        hop * number for phase in counts.phases for each in phase.tallies for hop, number in each.acquisitions.items()
+        hop * number
+        for phase in counts.phases
+        for each in phase.tallies
+        for hop, number in each.acquisitions.items()
     )
     assert sent["lock request number"] == hops
-    assert sent["arrive number"] == sent["leave number"] == len(small.phases) * (small.processors - 1)
+    assert (
+        sent["arrive number"] == sent["leave number"] == len(small.phases) * (small.processors - 1)
+    )
     assert counts.total("diffs_made") <= counts.total("twins")
     assert Counts.from_dict(counts.to_dict()) == counts
     assert counts == run(Checked(small).program(), protocol), "the same program, the same counts"

@@ -1,4 +1,6 @@
-"""The clock of the protocol's runs: who requests a lock first, and who waits for how many faults."""
+"""The clock of the protocol's runs: who requests a lock first, and who waits for how many
+faults.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,11 @@ def tallies(work: tuple[int, ...], message: float) -> tuple[ProcessorTally, ...]
 
 
 @pytest.mark.parametrize(("message", "waits"), [(0.0, 0), (1.0, 0), (10.0, 1), (30.0, 2)])
-def test_requests_meet_when_messages_take_longer_than_the_work_between_them(message: float, waits: int) -> None:
-    # Processor 2 gets the lock by two messages, and its first miss takes two more; processor 1 misses twice.
+def test_requests_meet_when_messages_take_longer_than_the_work_between_them(
+    message: float, waits: int
+) -> None:
+    # Processor 2 gets the lock by two messages, and its first miss takes two more; processor 1
+    # misses twice.
     found = tallies((130, 30, 0), message)
     assert sum(each.waits for each in found) == waits
     assert found[2].waits == 0

@@ -1,4 +1,6 @@
-"""Every read of a program without data races sees the last value written before it, whatever the protocol."""
+"""Every read of a program without data races sees the last value written before it, whatever the
+protocol.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ import pytest
 from hypothesis import Phase, find, given, settings
 
 from slipstick_workloads.release_consistency.intervals import IntervalId, IntervalRecords
-from slipstick_workloads.release_consistency.pages import WRITABLE, ManyWriters, SharedPages, SingleWriter
+from slipstick_workloads.release_consistency.pages import (
+    WRITABLE,
+    ManyWriters,
+    SharedPages,
+    SingleWriter,
+)
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from slipstick_workloads.release_consistency.synchronization import Notices
@@ -75,11 +82,21 @@ MISTAKES: dict[str, tuple[type, str, Callable[..., Any], Protocol]] = {
     "words are not remembered": (ManyWriters, "_remember", never, VALID),
     "every copy is thought to be new": (ManyWriters, "_has_applied", lambda *_: True, VALID),
     "a part of a fault is left out": (ManyWriters, "_requests", asks_one_only, VALID),
-    "a growing twin is taken as whole": (ManyWriters, "_fetched", takes_a_growing_twin_as_whole, Protocol()),
+    "a growing twin is taken as whole": (
+        ManyWriters,
+        "_fetched",
+        takes_a_growing_twin_as_whole,
+        Protocol(),
+    ),
     "a shared page stays exclusive": (SharedPages, "_fetch", leaves_exclusive, Protocol()),
     "ownership moves without the page": (SingleWriter, "_take", takes_no_copy, SINGLE),
     "an owner's page stays writable": (SingleWriter, "_noticed", never, SINGLE),
-    "garbage is dropped without updates": (ManyWriters, "_update", never, Protocol(collect_above=1)),
+    "garbage is dropped without updates": (
+        ManyWriters,
+        "_update",
+        never,
+        Protocol(collect_above=1),
+    ),
 }
 
 

@@ -47,7 +47,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (running([Write(np.array([0]), [])]), f"processor 0 writes 1{WORDS}"),
     (running([Write(np.array([0]), [1 << 1024])]), f"processor 0 writes 1{WORDS}"),
     (running([Arrive("a")], [Arrive("b")]), "processors arrive at different barriers: a, b"),
-    (running([Arrive("a")], []), "program mine stops: 1 processors have ended, [0] wait at a barrier, held: no lock"),
+    (
+        running([Arrive("a")], []),
+        "program mine stops: 1 processors have ended, [0] wait at a barrier, held: no lock",
+    ),
     (
         running([Acquire(1), Arrive("a"), Release(1)], [Acquire(1), Release(1), Arrive("a")]),
         "program mine stops: 0 processors have ended, [0] wait at a barrier, held: lock 1 by 0",

@@ -1,4 +1,6 @@
-"""Static and dynamic scheduling: counted accesses against those of simulated runs, and what the size of groups does to the time."""
+"""Static and dynamic scheduling: counted accesses against those of simulated runs, and what the
+size of groups does to the time.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def run(**given: float | str) -> ProgramTrace:
 
 def test_the_blocks_converge_as_newton_does_and_change_moves_on_by_a_block() -> None:
     assert iterations(1, 30, 0.5, 1) <= 6
-    # Without coupling blocks do not wait for each other; with it, the last takes longer the more there are.
+    # Without coupling blocks do not wait for each other; with it, the last takes longer the more
+    # there are.
     assert iterations(14, 30, 0.0, 1) <= 6
     counts = [iterations(blocks, 30, 8.0, 1) for blocks in (2, 6, 14)]
     assert counts == sorted(set(counts))
@@ -64,7 +67,9 @@ def test_blocks_that_are_taken_at_random_are_read_from_everywhere_alike() -> Non
         for line in accesses(random.permutation(count).tolist(), variables=1, data=0, every=False):
             found[line[0].processor, line[0].module] += 1
     expected = 400 / count
-    squares = sum((found[p, m] - expected) ** 2 / expected for p in range(count) for m in range(count))
+    squares = sum(
+        (found[p, m] - expected) ** 2 / expected for p in range(count) for m in range(count)
+    )
     assert squares < chi2.ppf(0.999, (count - 1) ** 2)
 
 
@@ -72,7 +77,12 @@ def test_blocks_that_are_taken_at_random_are_read_from_everywhere_alike() -> Non
 def test_static_scheduling_is_faster_whatever_a_remote_access_costs(hop: str) -> None:
     given = {**SMALL, "inside": "0 us", "machine.interconnect.hop": hop}
     static, dynamic = (
-        solve("newton/blocks", {**given, "scheduling": each}, machine="bbn-gp1000", method="simulation")["time"]
+        solve(
+            "newton/blocks",
+            {**given, "scheduling": each},
+            machine="bbn-gp1000",
+            method="simulation",
+        )["time"]
         for each in ("static", "dynamic")
     )
     assert 0 < (static or 0) < (dynamic or 0)
@@ -81,25 +91,38 @@ def test_static_scheduling_is_faster_whatever_a_remote_access_costs(hop: str) ->
 def test_blocks_need_modules_of_their_own() -> None:
     with pytest.raises(
         ModelError,
-        match="no memory module of sequent-symmetry-s81 is a processor's own; newton/blocks runs on switches",
+        match=(
+            "no memory module of sequent-symmetry-s81 is a processor's own; newton/blocks runs on"
+            " switches"
+        ),
     ):
         BLOCKS.on(shared_machine("sequent-symmetry-s81"))
-    with pytest.raises(ModelError, match="has 32 memory modules; newton/blocks needs one for each of 40 blocks"):
+    with pytest.raises(
+        ModelError, match="has 32 memory modules; newton/blocks needs one for each of 40 blocks"
+    ):
         BLOCKS.on(TC2000, blocks=40)
 
 
 def test_core_blocks_are_those_of_a_search_of_all_pairs() -> None:
     text = sequence(600, 0.6, 2)
     words = [text[at : at + WORD] for at in range(len(text) - WORD + 1)]
-    expected = [(a, b) for b in range(len(words)) for a in range(b - 1, -1, -1) if words[a] == words[b]]
+    expected = [
+        (a, b) for b in range(len(words)) for a in range(b - 1, -1, -1) if words[a] == words[b]
+    ]
     nearest = {b: a for a, b in reversed(expected)}
-    assert list(links(text)) == sorted(((a, b) for b, a in nearest.items()), key=lambda pair: pair[1])
-    assert len(tasks(600, 0.6, 2)) < len(nearest)  # a core block is begun once, by the first of its words
+    assert list(links(text)) == sorted(
+        ((a, b) for b, a in nearest.items()), key=lambda pair: pair[1]
+    )
+    assert len(tasks(600, 0.6, 2)) < len(
+        nearest
+    )  # a core block is begun once, by the first of its words
 
 
 def test_groups_have_a_best_size_and_their_accesses_are_counted() -> None:
     def at(group: float) -> Answer:
-        return solve(MATCHING.on(TC2000, letters=8000, group=group), method="simulation", simulation=PLAIN)
+        return solve(
+            MATCHING.on(TC2000, letters=8000, group=group), method="simulation", simulation=PLAIN
+        )
 
     times = [at(group)["time"] or 0 for group in (1, 8, 60)]
     assert times[1] < min(times[0], times[2])
@@ -114,5 +137,7 @@ def test_shares_end_with_the_longest() -> None:
     share = -(-len(work) // 4)
     longest = max(sum(work[k * share : (k + 1) * share]) for k in range(4))
     assert found["time"] == pytest.approx(longest * 1e-6)
-    with pytest.raises(ModelError, match="a sequence of 100 letters has no word twice; give more letters"):
+    with pytest.raises(
+        ModelError, match="a sequence of 100 letters has no word twice; give more letters"
+    ):
         MATCHING.on(TC2000, letters=100, repeated=0.0)

@@ -24,6 +24,6 @@ TABLE_1: dict[str, Callable[[], SharedProgram]] = {
 }
 """Each run's program, by the paper's name for it.
 
-Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1. Sizes that it does not print are the
-defaults of the programs, which say so.
+Source: Parsons, Brorsson, Sevcik, IBM Systems Journal 36(4), 1997, Table 1. Sizes that it does not
+print are the defaults of the programs, which say so.
 """

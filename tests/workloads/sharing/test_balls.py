@@ -23,7 +23,9 @@ def test_the_walk_finds_what_a_test_of_every_ball_finds() -> None:
     everywhere = [nearest(scene, each) for each in rays]
     assert np.allclose(found, [each for each, _ in everywhere])
     hit = np.isfinite(found)
-    assert ball[hit].tolist() == [number for distance, number in everywhere if np.isfinite(distance)]
+    assert ball[hit].tolist() == [
+        number for distance, number in everywhere if np.isfinite(distance)
+    ]
     assert 0.1 < hit.mean() < 0.9
 
 
@@ -40,5 +42,7 @@ def test_children_lie_on_their_parent_and_within_the_sphere_around_it() -> None:
 def test_rays_that_meet_balls_cost_more_than_rays_that_meet_the_sky() -> None:
     traced = Balls(2).trace(pixels(32, 32))
     assert traced.tests.sum() == len(traced.ray) == len(traced.ball)
-    assert traced.tests.min() == 5, "the eye looks down: floor, three lamps, mirror, and the largest ball for each"
+    assert traced.tests.min() == 5, (
+        "the eye looks down: floor, three lamps, mirror, and the largest ball for each"
+    )
     assert traced.tests.max() > 20 * traced.tests.min()

@@ -21,7 +21,7 @@ def arrays(draw: st.DrawFn) -> SharedArray:
 
 
 def touched(array: SharedArray, items: list[int], begin: int, size: int) -> dict[int, int]:
-    """Give the words of each page that the bytes of a field of items lie in, byte by byte."""
+    """Return the words of each page that the bytes of a field of items lie in, byte by byte."""
     found: dict[int, int] = {}
     for item in items:
         for byte in range(begin, begin + size):
@@ -37,12 +37,15 @@ def test_items_lie_where_their_bytes_do(array: SharedArray, data: st.DataObject)
     begin = 4 * data.draw(st.integers(0, array.item_words - 1))
     size = 4 * data.draw(st.integers(1, array.item_words - begin // 4))
     written = array.write(np.array(items), (begin, size))
-    assert dict(zip(written.pages.tolist(), written.words, strict=True)) == touched(array, items, begin, size)
+    assert dict(zip(written.pages.tolist(), written.words, strict=True)) == touched(
+        array, items, begin, size
+    )
     everywhere = touched(array, items, 0, array.item_words * 4)
     assert (
         set(everywhere)
         >= set(array.read(np.array(items)).pages.tolist())
-        >= set(written.pages.tolist()) & {page for item in items for page in (min(touched(array, [item], 0, 4)),)}
+        >= set(written.pages.tolist())
+        & {page for item in items for page in (min(touched(array, [item], 0, 4)),)}
     )
 
 
@@ -59,7 +62,10 @@ def test_a_span_is_its_items(array: SharedArray, data: st.DataObject) -> None:
     ("does", "text"),
     [
         (lambda: MemoryLayout(6), "a page holds whole words of 4 B, got 6 B"),
-        (lambda: MemoryLayout().array(3, 6), "an array has items of whole words of 4 B, got 3 of 6 B"),
+        (
+            lambda: MemoryLayout().array(3, 6),
+            "an array has items of whole words of 4 B, got 3 of 6 B",
+        ),
         (lambda: share(3, 4, 0), "3 items cannot be divided among 4 processors"),
     ],
 )
@@ -72,7 +78,9 @@ def test_the_whole_text(does: Callable[[], object], text: str) -> None:
 @given(st.integers(1, 20), st.integers(0, 100))
 def test_shares_are_all_items_once(processors: int, more: int) -> None:
     shares = [share(processors + more, processors, me) for me in range(processors)]
-    assert [item for begin, end in shares for item in range(begin, end)] == list(range(processors + more))
+    assert [item for begin, end in shares for item in range(begin, end)] == list(
+        range(processors + more)
+    )
     assert {end - begin for begin, end in shares} <= {
         (processors + more) // processors,
         -(-(processors + more) // processors),

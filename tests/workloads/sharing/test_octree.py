@@ -1,4 +1,6 @@
-"""The octree against one that inserts bodies one by one; its forces against the sum over all pairs."""
+"""The octree against one that inserts bodies one by one; its forces against the sum over all
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ class Inserted:
 
 def sets(tree: Octree) -> list[set[tuple[str, int]]]:
     nodes = [tree.children[tree.first[k] : tree.first[k + 1]].tolist() for k in range(tree.cells)]
-    return [{("cell", n) if n < tree.cells else ("body", n - tree.cells) for n in each} for each in nodes]
+    return [
+        {("cell", n) if n < tree.cells else ("body", n - tree.cells) for n in each}
+        for each in nodes
+    ]
 
 
 @given(st.integers(2, 120), st.integers(0, 1000))
@@ -75,7 +80,9 @@ def direct(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def walked(tree: Octree, bodies: int, tolerance: float) -> tuple[NDArray[np.float64], int]:
     parts = list(tree.forces(np.arange(bodies), tolerance))
-    return np.concatenate([each.acceleration for each in parts]), sum(int(each.interactions.sum()) for each in parts)
+    return np.concatenate([each.acceleration for each in parts]), sum(
+        int(each.interactions.sum()) for each in parts
+    )
 
 
 def test_forces_approach_the_sum_over_all_pairs() -> None:
@@ -104,5 +111,7 @@ def test_half_of_plummer_s_mass_is_within_its_radius() -> None:
 
 
 def test_two_bodies_in_one_place_are_refused() -> None:
-    with pytest.raises(ModelError, match="two bodies are in one place, as far as an octree can tell"):
+    with pytest.raises(
+        ModelError, match="two bodies are in one place, as far as an octree can tell"
+    ):
         Octree.of(np.array([[0.0, 0, 0], [1, 1, 1], [1, 1, 1]]))

@@ -27,10 +27,17 @@ def faults(phase: CountedPhase) -> list[int]:
 
 
 def test_sor_exchanges_the_rows_at_borders_and_nothing_else() -> None:
-    """Rows of one page each: a processor needs one row of each neighbour, of one colour, in each half sweep."""
+    """Rows of one page each: a processor needs one row of each neighbour, of one colour, in each
+    half sweep.
+    """
     counts = run(sor(processors=4, rows=64, columns=1024, iterations=4))
     for phase in counts.phases[3:]:
-        assert faults(phase) == [1, 2, 2, 1], "each neighbour's row, after the first sweep fetched it whole"
+        assert faults(phase) == [
+            1,
+            2,
+            2,
+            1,
+        ], "each neighbour's row, after the first sweep fetched it whole"
         assert {size for tally in phase.tallies for _, size in tally.faults} == {12 + 4 + PAGE}
     assert counts.total("empty") == 2 * 2 * 3, "two colours, both sides of three borders"
     assert counts.total("work") == 4 * 2 * 62 * 512
@@ -40,7 +47,9 @@ def test_sor_has_two_writers_on_a_page_where_rows_do_not_end_at_pages() -> None:
     counts = run(sor(processors=2, rows=20, columns=250, iterations=4))
     after = counts.phases[3:]
     assert all(tally.total("faults") == 1 for phase in after for tally in phase.tallies)
-    assert all(size < PAGE for phase in after for tally in phase.tallies for _, size in tally.faults)
+    assert all(
+        size < PAGE for phase in after for tally in phase.tallies for _, size in tally.faults
+    )
 
 
 def test_is_takes_the_lock_once_for_each_processor_and_iteration() -> None:
@@ -48,7 +57,9 @@ def test_is_takes_the_lock_once_for_each_processor_and_iteration() -> None:
     counts = run(integer_sort(processors, keys=2**14, iterations=iterations)).without("start-up")
     for phase in counts.phases:
         counted = phase.name == "count"
-        assert [tally.total("acquisitions") for tally in phase.tallies] == [int(counted)] * processors
+        assert [tally.total("acquisitions") for tally in phase.tallies] == [
+            int(counted)
+        ] * processors
     assert counts.total("waits") == iterations * (processors - 1), "all come at once"
     ranks = [phase for phase in counts.phases if phase.name == "rank"]
     assert all(sorted(faults(phase)) == [0, 1, 1, 1] for phase in ranks), "all but the last writer"
@@ -56,13 +67,20 @@ def test_is_takes_the_lock_once_for_each_processor_and_iteration() -> None:
 
 def test_is_changes_only_the_buckets_that_its_keys_hit() -> None:
     few, many = (run(integer_sort(4, keys=keys, iterations=2)) for keys in (64, 2**16))
-    sizes = [max(size for p in c.phases for t in p.tallies for _, size in t.faults) for c in (few, many)]
-    assert sizes[0] < sizes[1] <= 4 * (12 + 4 * 2**9 + 4 * 2**8), "at most all buckets of four diffs"
+    sizes = [
+        max(size for p in c.phases for t in p.tallies for _, size in t.faults) for c in (few, many)
+    ]
+    assert sizes[0] < sizes[1] <= 4 * (12 + 4 * 2**9 + 4 * 2**8), (
+        "at most all buckets of four diffs"
+    )
 
 
 def test_barnes_alternates_between_processor_0_and_the_others() -> None:
     counts = run(barnes(processors=4, bodies=1024, steps=3, scattered=True)).without("start-up")
-    by_name = {name: [each for each in counts.phases if each.name == name][1:] for name in ("tree", "forces", "move")}
+    by_name = {
+        name: [each for each in counts.phases if each.name == name][1:]
+        for name in ("tree", "forces", "move")
+    }
     for phase in by_name["tree"]:
         first, *others = faults(phase)
         assert first > 20
@@ -77,11 +95,15 @@ def test_barnes_alternates_between_processor_0_and_the_others() -> None:
 
 
 def test_barnes_asks_fewer_if_bodies_lie_in_the_tree_s_order() -> None:
-    scattered, ordered = (run(barnes(4, bodies=1024, steps=2, scattered=each)) for each in (True, False))
+    scattered, ordered = (
+        run(barnes(4, bodies=1024, steps=2, scattered=each)) for each in (True, False)
+    )
     means = []
     for counts in (scattered, ordered):
         parts = counts.faults_by_parts()
-        means.append(sum(each * number for each, (number, _) in parts.items()) / counts.total("faults"))
+        means.append(
+            sum(each * number for each, (number, _) in parts.items()) / counts.total("faults")
+        )
     assert means[0] > 1.5 * means[1]
 
 
@@ -98,7 +120,9 @@ def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> N
     for me, tally in enumerate(forces.tallies):
         begin, end = share(molecules, processors, me)
         mine = [
-            (i, j) for i, j in pairs if begin <= (i if (j - i) * 2 < molecules or (j - i) * 2 == molecules else j) < end
+            (i, j)
+            for i, j in pairs
+            if begin <= (i if (j - i) * 2 < molecules or (j - i) * 2 == molecules else j) < end
         ]
         assert tally.work == len(mine)
         assert tally.total("acquisitions") == len({each for pair in mine for each in pair}) + 1
@@ -107,7 +131,10 @@ def test_water_computes_each_near_pair_once_and_locks_each_molecule_of_it() -> N
 def test_sphere_locks_every_row_of_its_band_and_sends_few() -> None:
     processors, pitch, steps, sweeps = 4, 18, 2, 3
     counts = run(sphere(processors, pitch, steps, sweeps, locks=5)).without("start-up")
-    rows, polar = 2 * pitch + 1, sum(abs(90 - 90 * row / pitch) > 60 for row in range(2 * pitch + 1))
+    rows, polar = (
+        2 * pitch + 1,
+        sum(abs(90 - 90 * row / pitch) > 60 for row in range(2 * pitch + 1)),
+    )
     assert polar == 12
     assert counts.total("acquisitions") == steps * (sweeps * (rows + processors - 1) + polar)
     late = Counts("late", processors, PAGE, "cells", counts.phases[sweeps + 1 :])
@@ -133,7 +160,9 @@ def test_raytrace_writes_every_pixel_once_and_steals_what_it_must() -> None:
         writes = [each for each in body if isinstance(each, Write)]
         pixels = [each for each in writes if sum(words.bit_count() for words in each.words) == 32]
         written.update(
-            (page, words) for each in pixels for page, words in zip(each.pages.tolist(), each.words, strict=True)
+            (page, words)
+            for each in pixels
+            for page, words in zip(each.pages.tolist(), each.words, strict=True)
         )
     assert sum(words.bit_count() for _, words in written) == 64 * 64
     assert set(written.values()) == {1}
@@ -146,7 +175,7 @@ def test_raytrace_writes_every_pixel_once_and_steals_what_it_must() -> None:
 
 
 def _own_work(processors: int) -> list[list[int]]:
-    """Give the work of each rectangle, found by tracing it alone."""
+    """Return the work of each rectangle, found by tracing it alone."""
     from slipstick_workloads.sharing.raytrace import Balls, pixels
 
     tests = Balls(3).trace(pixels(64, 64)).tests.reshape(64, 64)
@@ -157,4 +186,6 @@ def _own_work(processors: int) -> list[list[int]]:
 def test_an_image_too_small_for_its_processors_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         raytrace(processors=8, image=2, generations=1)
-    assert str(caught.value) == "an image of 2 x 2 pixels gives no jobs of (16, 2) to 4 x 2 processors"
+    assert (
+        str(caught.value) == "an image of 2 x 2 pixels gives no jobs of (16, 2) to 4 x 2 processors"
+    )

@@ -1,4 +1,6 @@
-"""What holds for all six programs: no data race, work that does not depend on who does it, silence of one alone."""
+"""What holds for all six programs: no data race, work that does not depend on who does it,
+silence of one alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ import pytest
 
 from slipstick_workloads import START
 from slipstick_workloads.counts import Counts
-from slipstick_workloads.release_consistency.accesses import Access, Acquire, Arrive, Release, SharedProgram, Write
+from slipstick_workloads.release_consistency.accesses import (
+    Access,
+    Acquire,
+    Arrive,
+    Release,
+    SharedProgram,
+    Write,
+)
 from slipstick_workloads.release_consistency.protocol import Protocol
 from slipstick_workloads.release_consistency.run import run
 from tests.workloads.release_consistency.oracle import Clock, Oracle
@@ -17,7 +26,9 @@ from tests.workloads.sharing.table_1 import TABLE_1
 
 
 class Watched:
-    """A program whose writes are compared: two of one word must have a lock or a barrier between them."""
+    """A program whose writes are compared: two of one word must have a lock or a barrier between
+    them.
+    """
 
     def __init__(self, program: SharedProgram) -> None:
         self.program, self.oracle = program, Oracle(program.processors)
@@ -26,7 +37,9 @@ class Watched:
 
     def watched(self) -> SharedProgram:
         old = self.program
-        return SharedProgram(old.name, old.processors, old.pages, self.body, old.unit, old.word_count)
+        return SharedProgram(
+            old.name, old.processors, old.pages, self.body, old.unit, old.word_count
+        )
 
     def body(self, me: int) -> Iterator[Access]:
         oracle, barriers = self.oracle, 0

@@ -16,7 +16,9 @@ SIZES = st.integers(1, 60)
 
 @quick
 @given(SIZES, st.integers(0, 70), SIZES, st.integers(1, 9))
-def test_ratios_are_those_of_a_walk(elements: int, stride: int, per_block: int, modules: int) -> None:
+def test_ratios_are_those_of_a_walk(
+    elements: int, stride: int, per_block: int, modules: int
+) -> None:
     walk = [step * stride % elements for step in range(elements)]
     counts = Counter(element // per_block % modules for element in walk)
     found = Addresses(elements, stride).module_ratios(per_block, modules, all_processors=False)
@@ -28,7 +30,11 @@ def test_ratios_are_those_of_a_walk(elements: int, stride: int, per_block: int, 
 def test_ratios_of_all_processors_are_those_of_a_walk_of_each(
     elements: int, stride: int, offset: int, per_block: int
 ) -> None:
-    walks = [(who * offset + step * stride) % elements for who in range(elements) for step in range(elements)]
+    walks = [
+        (who * offset + step * stride) % elements
+        for who in range(elements)
+        for step in range(elements)
+    ]
     counts = Counter(element // per_block % 4 for element in walks)
     found = Addresses(elements, stride, offset).module_ratios(per_block, 4, all_processors=True)
     assert found == pytest.approx([counts[module] / len(walks) for module in range(4)])
@@ -49,11 +55,21 @@ def missed(addresses: Addresses, per_line: int, lines: int) -> float:
 
 
 @quick
-@given(st.integers(1, 12), st.sampled_from([1, 2, 4, 8, 16]), st.sampled_from([1, 2, 4, 8]), st.integers(1, 40))
-def test_misses_are_those_of_a_walk_through_a_cache(blocks: int, stride: int, per_line: int, lines: int) -> None:
-    # Whole numbers of strides and lines: the walk comes back to where it began, as the experiments' walks do.
+@given(
+    st.integers(1, 12),
+    st.sampled_from([1, 2, 4, 8, 16]),
+    st.sampled_from([1, 2, 4, 8]),
+    st.integers(1, 40),
+)
+def test_misses_are_those_of_a_walk_through_a_cache(
+    blocks: int, stride: int, per_line: int, lines: int
+) -> None:
+    # Whole numbers of strides and lines: the walk comes back to where it began, as the experiments'
+    # walks do.
     addresses = Addresses(elements=blocks * 16, stride=stride)
-    assert addresses.miss_ratio(per_line, lines) == pytest.approx(missed(addresses, per_line, lines))
+    assert addresses.miss_ratio(per_line, lines) == pytest.approx(
+        missed(addresses, per_line, lines)
+    )
 
 
 def test_random_addresses_miss_as_often_as_a_line_is_not_there() -> None:

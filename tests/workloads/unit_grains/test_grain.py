@@ -1,4 +1,6 @@
-"""Unit grains: times added up by hand, who is in whose way, and the shapes of the paper's figures that bounds show."""
+"""Unit grains: times added up by hand, who is in whose way, and the shapes of the paper's
+figures that bounds show.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def unit(on: SharedMemory, **inputs: Any) -> Model:
 
 
 def with_modules(count: float) -> SharedMemory:
-    """Give the GP1000 fewer memory modules, which are solved in less time."""
+    """Return the GP1000 fewer memory modules, which are solved in less time."""
     gp1000 = shared_machine("bbn-gp1000")
     return gp1000._replace(memory=gp1000.memory._replace(modules=Number(count)))
 
@@ -46,14 +48,14 @@ def answer(on: SharedMemory, **inputs: Any) -> Answer:
 
 
 def least(on: SharedMemory, **inputs: Any) -> float:
-    """Give the least time of the test grain among its competitors [s]."""
+    """Return the least time of the test grain among its competitors [s]."""
     low = bounds(unit(on, **inputs)).values["time"].low
     assert low is not None
     return low
 
 
 def most_efficient(on: SharedMemory, competitors: int, **inputs: Any) -> float:
-    """Give the largest zeta that the bounds allow."""
+    """Return the largest zeta that the bounds allow."""
     return least(on, competitors=0, **inputs) / least(on, competitors=competitors, **inputs)
 
 
@@ -81,9 +83,13 @@ def test_what_fits_in_the_cache_is_found_there() -> None:
 def test_written_elements_are_fetched_again_as_often_as_another_wrote_last() -> None:
     times = [answer(SYMMETRY, access="write", accesses=1, competitors=n) for n in (0, 1, 3)]
     assert times[0]["time"] == pytest.approx(0.125 * US)
-    assert [each.account.get("coherence", 0.0) for each in times] == pytest.approx([0.0, 0.4 * US, 0.6 * US])
+    assert [each.account.get("coherence", 0.0) for each in times] == pytest.approx(
+        [0.0, 0.4 * US, 0.6 * US]
+    )
     writers = {"other_access": "write", "other_accesses": 1}
-    assert answer(SYMMETRY, accesses=1, competitors=3, **writers).account["coherence"] == pytest.approx(0.6 * US)
+    assert answer(SYMMETRY, accesses=1, competitors=3, **writers).account[
+        "coherence"
+    ] == pytest.approx(0.6 * US)
     among_readers = answer(SYMMETRY, access="write", accesses=1, competitors=3, other_access="read")
     assert among_readers.account["coherence"] == pytest.approx(0.75 * 0.1 * US)  # an invalidation
 
@@ -95,12 +101,24 @@ def test_a_write_through_cache_sends_every_write_to_memory() -> None:
 
 
 def test_a_free_lock_costs_its_measured_latency() -> None:
-    for on, name, latency in ((SYMMETRY, "nat", 7.4), (TC2000, "nat", 12.1), (SYMMETRY, "mcs", 11.0)):
+    for on, name, latency in (
+        (SYMMETRY, "nat", 7.4),
+        (TC2000, "nat", 12.1),
+        (SYMMETRY, "mcs", 11.0),
+    ):
         assert answer(on, accesses=0, lock=name)["time"] == pytest.approx(latency * US)
 
 
 def test_computing_and_critical_sections_are_counted_in_units() -> None:
-    whole = answer(TC2000, accesses=0, compute=300, lock="nat", critical=5, critical_accesses=2, critical_writes=0.5)
+    whole = answer(
+        TC2000,
+        accesses=0,
+        compute=300,
+        lock="nat",
+        critical=5,
+        critical_accesses=2,
+        critical_writes=0.5,
+    )
     assert whole["time"] == pytest.approx((300 + 5 + 12.1 + 2 * 1.805) * US, rel=1e-4)
     assert whole.account["busy"] == pytest.approx(300 * US)
     assert whole.account["critical"] == pytest.approx(5 * US)
@@ -111,13 +129,17 @@ def test_a_ring_of_rings_is_crossed_to_reach_those_who_are_not_near() -> None:
     many = {"accesses": 1, "elements": 2**24, "stride": 16}
     assert answer(ksr, competitors=31, **many)["time"] == pytest.approx(7.5 * US)
     far = 1 - 31 / 62
-    assert answer(ksr, competitors=62, **many)["time"] == pytest.approx((7.5 * (1 - far) + 28.5 * far) * US)
+    assert answer(ksr, competitors=62, **many)["time"] == pytest.approx(
+        (7.5 * (1 - far) + 28.5 * far) * US
+    )
     assert unit(ksr, **many).resources["ring"] == Station(servers=117)
 
 
 def test_a_held_circuit_keeps_its_module() -> None:
     gp1000 = shared_machine("bbn-gp1000")
-    assert answer(gp1000, accesses=1)["time"] == pytest.approx(4 * US)  # four stages: 2 (4 x 0.25) + 1 + 1
+    assert answer(gp1000, accesses=1)["time"] == pytest.approx(
+        4 * US
+    )  # four stages: 2 (4 x 0.25) + 1 + 1
     assert least(gp1000, accesses=1, competitors=9) == pytest.approx(40 * US)
 
 
@@ -127,7 +149,9 @@ def test_a_crossbar_is_crossed_to_and_fro() -> None:
 
 
 def test_equal_grains_are_one_population_and_others_are_groups() -> None:
-    assert [group.name for group in unit(TC2000, accesses=1, competitors=9).population.groups] == [""]
+    assert [group.name for group in unit(TC2000, accesses=1, competitors=9).population.groups] == [
+        ""
+    ]
     mixed = unit(TC2000, accesses=1, competitors=9, other_stride=0)
     assert [group.name for group in mixed.population.groups] == ["test", "competitors"]
     same = answer(TC2000, accesses=1, competitors=9, other_accesses=1)
@@ -150,7 +174,8 @@ def test_a_barrier_ends_the_grain(name: str) -> None:
     assert isinstance(unit(TC2000, compute=1, barrier=name).resources[name], Barrier)
 
 
-# The shapes of the paper, as far as bounds show them; methods with contention are held to them as well.
+# The shapes of the paper, as far as bounds show them; methods with contention are held to them as
+# well.
 
 
 def test_zeta_is_the_same_for_one_to_four_elements_and_better_for_every_further_four() -> None:
@@ -174,7 +199,8 @@ def test_zeta_rises_with_computing_and_more_for_writes(competitors: int) -> None
 def test_longer_critical_sections_lower_zeta() -> None:
     for on, compute, most in ((SYMMETRY, 120, 14), (TC2000, 300, 30)):
         zeta = [
-            most_efficient(on, 20, accesses=0, compute=compute, lock="mcs", critical=c) for c in range(0, most + 1, 2)
+            most_efficient(on, 20, accesses=0, compute=compute, lock="mcs", critical=c)
+            for c in range(0, most + 1, 2)
         ]
         assert all(a >= b for a, b in pairwise(zeta))
 
@@ -182,16 +208,28 @@ def test_longer_critical_sections_lower_zeta() -> None:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ({"accesses": 0}, "the test grain does nothing; give it accesses, compute, a lock or a barrier"),
+        (
+            {"accesses": 0},
+            "the test grain does nothing; give it accesses, compute, a lock or a barrier",
+        ),
         ({"accesses": 0, "other_accesses": 1}, "the test grain does nothing"),
         ({"lock": "mcss"}, "sequent-symmetry-s81 has no lock 'mcss'; did you mean 'mcs'?"),
-        ({"compute": 1, "barrier": "three"}, "sequent-symmetry-s81 has no barrier 'three'; did you mean 'tree'?"),
+        (
+            {"compute": 1, "barrier": "three"},
+            "sequent-symmetry-s81 has no barrier 'three'; did you mean 'tree'?",
+        ),
         ({"access": "wirte"}, "access cannot be 'wirte'; did you mean 'write'?"),
-        ({"elements": 2.0**25}, "elements must be at least 1 and at most 1.67772e+07 [1], got 3.35544e+07"),
+        (
+            {"elements": 2.0**25},
+            "elements must be at least 1 and at most 1.67772e+07 [1], got 3.35544e+07",
+        ),
         ({"access": 1}, "access is a word, one of read, write; got 1"),
         ({"lock": 1.0}, "lock is a word, one of the machine's locks, or none; got 1.0"),
         ({"compute": "many"}, "compute is a quantity, not a word; got 'many'"),
-        ({"accesses": 1, "elements": Parameter("n")}, "elements shapes the model: write a number, not n"),
+        (
+            {"accesses": 1, "elements": Parameter("n")},
+            "elements shapes the model: write a number, not n",
+        ),
     ],
 )
 def test_a_grain_that_cannot_be_is_refused(inputs: dict[str, Any], message: str) -> None:
@@ -201,14 +239,18 @@ def test_a_grain_that_cannot_be_is_refused(inputs: dict[str, Any], message: str)
 
 
 def test_each_program_runs_on_its_kind_of_machine() -> None:
-    with pytest.raises(ModelError, match="grain/unit runs on a machine with shared memory, as load"):
+    with pytest.raises(
+        ModelError, match="grain/unit runs on a machine with shared memory, as load"
+    ):
         UNIT.on(load("machine/rs6000-43p-atm"), accesses=1)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"runs on a machine, as load.*got sequent-symmetry-s81"):
         PROGRAMS["dvsm/message"].on(SYMMETRY)
 
 
 def test_the_time_alone_is_of_the_same_accesses_as_among_others() -> None:
-    """Half of the data of 64 processors lie on the other ring: that is distance, and no interference."""
+    """Half of the data of 64 processors lie on the other ring: that is distance, and no
+    interference.
+    """
     given: dict[str, Any] = {"elements": 2**24, "pattern": "random", "competitors": 63}
     answer = solve(unit(shared_machine("ksr-1"), **given), method="mean-value")
     assert answer["grain_efficiency"] == pytest.approx(1.0)
@@ -244,7 +286,9 @@ def test_more_processors_than_a_machine_has_are_noted() -> None:
 
 
 def test_accesses_to_the_own_module_take_no_network() -> None:
-    """MIN-Graph: local to remote access time is up to 1 : 15 without load on the GP1000; 1 : 4 by this machine's times."""
+    """MIN-Graph: local to remote access time is up to 1 : 15 without load on the GP1000; 1 : 4
+    by this machine's times.
+    """
     machine = with_modules(16.0)
     remote, own, half = (answer(machine, local=share)["time"] for share in (0.0, 1.0, 0.5))
     assert (remote, own, half) == pytest.approx((4 * US, 1 * US, 2.5 * US))
@@ -252,8 +296,12 @@ def test_accesses_to_the_own_module_take_no_network() -> None:
         unit(SYMMETRY, local=0.5)
 
 
-def circuits_one_by_one(processors: int, modules: int, held: float, pause: float, until: float) -> float:
-    """Circuits a second where each refused one is tried again, for the same module, after a pause."""
+def circuits_one_by_one(
+    processors: int, modules: int, held: float, pause: float, until: float
+) -> float:
+    """Circuits a second where each refused one is tried again, for the same module, after a
+    pause.
+    """
     draw = random.Random(1)
     attempts = [(0.0, one, draw.randrange(modules)) for one in range(processors)]
     free, made = [0.0] * modules, 0
@@ -271,10 +319,14 @@ def test_refused_circuits_are_tried_again_after_the_machine_s_pause() -> None:
     """As a simulation that shares no code; in a queue, more get through."""
     gp1000 = with_modules(4.0)
     assert isinstance(gp1000.interconnect, Multistage)
-    machine = gp1000._replace(interconnect=gp1000.interconnect._replace(retry=Number(1.3 * US, TIME)))
+    machine = gp1000._replace(
+        interconnect=gp1000.interconnect._replace(retry=Number(1.3 * US, TIME))
+    )
     given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5}
     retried, queued = (unit(machine, refused=how, **given) for how in ("retry", "queue"))
-    found, approximate = (slipstick.solve(retried, method=each)["throughput"] for each in ("simulation", "mean-value"))
+    found, approximate = (
+        slipstick.solve(retried, method=each)["throughput"] for each in ("simulation", "mean-value")
+    )
     waiting = slipstick.solve(queued, method="simulation")["throughput"]
     assert found is not None
     assert waiting is not None
@@ -286,15 +338,21 @@ def test_refused_circuits_are_tried_again_after_the_machine_s_pause() -> None:
 def test_circuits_are_refused_where_there_are_any_and_with_a_pause() -> None:
     gp1000 = shared_machine("bbn-gp1000")
     assert isinstance(gp1000.interconnect, Multistage)
-    with pytest.raises(ModelError, match="switches no circuits, so none is refused; leave out refused: retry"):
+    with pytest.raises(
+        ModelError, match="switches no circuits, so none is refused; leave out refused: retry"
+    ):
         unit(SYMMETRY, refused="retry")
     at_once = gp1000._replace(interconnect=gp1000.interconnect._replace(retry=zero(TIME)))
-    with pytest.raises(ModelError, match=r"has no pause after a refusal; give machine\.interconnect\.retry"):
+    with pytest.raises(
+        ModelError, match=r"has no pause after a refusal; give machine\.interconnect\.retry"
+    ):
         unit(at_once, refused="retry")
 
 
 def circuits_through_stages(processors: int, held: float, until: float) -> float:
-    """Give the rate of accesses to four modules over two stages of 2 x 2 switches; a circuit holds outputs and waits for the next."""
+    """Return the rate of accesses to four modules over two stages of 2 x 2 switches; a circuit
+    holds outputs and waits for the next.
+    """
     draw, made, owned = random.Random(4), 0, dict[str, int]()
     queues: dict[str, list[int]] = {}
     paths: dict[int, list[str]] = {}
@@ -331,25 +389,41 @@ def circuits_through_stages(processors: int, held: float, until: float) -> float
 
 
 def test_circuits_hold_the_outputs_of_switches_while_they_wait_for_the_next() -> None:
-    """As a simulation that shares no code; and accesses to other modules are delayed by those to a hot one."""
+    """As a simulation that shares no code; and accesses to other modules are delayed by those to
+    a hot one.
+    """
     small = with_modules(4.0)
     assert isinstance(small.interconnect, Multistage)
     radix, ports = Number(2.0), Number(4.0)
     machine = small._replace(interconnect=small.interconnect._replace(radix=radix, ports=ports))
-    given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5, "stages": "contend"}
+    given: dict[str, Any] = {
+        "pattern": "random",
+        "elements": 4,
+        "competitors": 5,
+        "stages": "contend",
+    }
     found = slipstick.solve(unit(machine, **given), method="simulation")
     held = slipstick.solve(unit(machine, **given | {"competitors": 0}), method="simulation")["time"]
-    assert found["throughput"] == pytest.approx(circuits_through_stages(6, held or 0.0, 20e-3), rel=0.03)
+    assert found["throughput"] == pytest.approx(
+        circuits_through_stages(6, held or 0.0, 20e-3), rel=0.03
+    )
     hot = {**given, "other_pattern": "uniform", "other_stride": 0}
     free, contended = (
-        slipstick.solve(unit(machine, **hot | {"stages": each}), method="simulation")["grain_efficiency"] or 0.0
+        slipstick.solve(unit(machine, **hot | {"stages": each}), method="simulation")[
+            "grain_efficiency"
+        ]
+        or 0.0
         for each in ("free", "contend")
     )
     assert contended < 0.8 * free
 
 
-def circuits_given_up(processors: int, held: float, pause: float, compute: float, until: float) -> float:
-    """Give the rate of accesses to four modules over two stages of 2 x 2 switches; who finds a taken output tries again later."""
+def circuits_given_up(
+    processors: int, held: float, pause: float, compute: float, until: float
+) -> float:
+    """Return the rate of accesses to four modules over two stages of 2 x 2 switches; who finds a
+    taken output tries again later.
+    """
     draw, made, free = random.Random(4), 0, dict[str, float]()
 
     def path() -> tuple[str, str]:
@@ -371,27 +445,43 @@ def circuits_given_up(processors: int, held: float, pause: float, compute: float
 
 @pytest.mark.parametrize(("compute", "promised"), [(0, 0.07), (4, 0.03)])
 def test_refused_circuits_give_up_all_outputs_on_their_way(compute: int, promised: float) -> None:
-    """As a simulation that shares no code; mean value with a pause of a quarter of the time for which a circuit is held."""
+    """As a simulation that shares no code; mean value with a pause of a quarter of the time for
+    which a circuit is held.
+    """
     small = with_modules(4.0)
     assert isinstance(small.interconnect, Multistage)
     pause = Number(0.75 * US, TIME)
     machine = small._replace(
         interconnect=small.interconnect._replace(radix=Number(2.0), ports=Number(4.0), retry=pause)
     )
-    given: dict[str, Any] = {"pattern": "random", "elements": 4, "competitors": 5, "compute": compute, "scv": 1}
+    given: dict[str, Any] = {
+        "pattern": "random",
+        "elements": 4,
+        "competitors": 5,
+        "compute": compute,
+        "scv": 1,
+    }
     both = unit(machine, **given, stages="contend", refused="retry")
-    found, approximate = (slipstick.solve(both, method=each)["throughput"] for each in ("simulation", "mean-value"))
-    step = slipstick.solve(unit(machine, accesses=0, compute=1), method="closed-form")["time"] or 0.0
+    found, approximate = (
+        slipstick.solve(both, method=each)["throughput"] for each in ("simulation", "mean-value")
+    )
+    step = (
+        slipstick.solve(unit(machine, accesses=0, compute=1), method="closed-form")["time"] or 0.0
+    )
     alone = circuits_given_up(6, 3 * US, 0.75 * US, compute * step, 30e-3)
     assert found == pytest.approx(alone, rel=0.02)
     assert approximate == pytest.approx(alone, rel=promised)
 
 
 def test_a_hot_spot_delays_others_less_where_refused_circuits_give_up_their_outputs() -> None:
-    """A circuit that waits holds what others need (tree saturation); one that is refused leaves it free."""
+    """A circuit that waits holds what others need (tree saturation); one that is refused leaves
+    it free.
+    """
     small = with_modules(4.0)
     assert isinstance(small.interconnect, Multistage)
-    machine = small._replace(interconnect=small.interconnect._replace(radix=Number(2.0), ports=Number(4.0)))
+    machine = small._replace(
+        interconnect=small.interconnect._replace(radix=Number(2.0), ports=Number(4.0))
+    )
     computing = {"compute": 1, "scv": 1, "other_compute": 1, "other_scv": 1}
     hot: dict[str, Any] = {
         "pattern": "random",
@@ -401,7 +491,9 @@ def test_a_hot_spot_delays_others_less_where_refused_circuits_give_up_their_outp
         "other_stride": 0,
     }
     free, queued, retried = (
-        slipstick.solve(unit(machine, **hot, **computing, stages=stages, refused=refused), method="simulation")["time"]
+        slipstick.solve(
+            unit(machine, **hot, **computing, stages=stages, refused=refused), method="simulation"
+        )["time"]
         or 0.0
         for stages, refused in (("free", "retry"), ("contend", "queue"), ("contend", "retry"))
     )
@@ -411,12 +503,17 @@ def test_a_hot_spot_delays_others_less_where_refused_circuits_give_up_their_outp
 def test_packets_take_one_output_after_the_other() -> None:
     given: dict[str, Any] = {"elements": 4, "competitors": 0, "stages": "contend"}
     found = slipstick.solve(unit(TC2000, **given), method="simulation")
-    assert found["time"] == pytest.approx(1.805 * US + 0.105 * US)  # two stages; the second output is the module's link
+    assert found["time"] == pytest.approx(
+        1.805 * US + 0.105 * US
+    )  # two stages; the second output is the module's link
     assert found["grain_efficiency"] == 1.0
 
 
 def test_stages_contend_where_there_are_any_and_not_too_many() -> None:
-    with pytest.raises(ModelError, match="sequent-symmetry-s81 has no stages of switches; leave out stages: contend"):
+    with pytest.raises(
+        ModelError,
+        match="sequent-symmetry-s81 has no stages of switches; leave out stages: contend",
+    ):
         unit(SYMMETRY, stages="contend")
     with pytest.raises(ModelError, match="at most 4096; give fewer elements or modules"):
         unit(shared_machine("bbn-gp1000"), stages="contend", elements=LARGE, pattern="random")

@@ -33,7 +33,8 @@ def test_figure_6_one_to_four_elements_are_one_module() -> None:
 def test_figure_5_computing_helps_and_writes_most() -> None:
     walk = {"elements": LARGE, "stride": 16, "start": 2, "scv": 1.0}
     read, write = (
-        [zeta(SYMMETRY, 10, access=access, compute=c, **walk) for c in (0, 2, 5, 10)] for access in ("read", "write")
+        [zeta(SYMMETRY, 10, access=access, compute=c, **walk) for c in (0, 2, 5, 10)]
+        for access in ("read", "write")
     )
     assert all(a < b for each in (read, write) for a, b in pairwise(each))
     assert write[-1] / write[0] > read[-1] / read[0]
@@ -43,7 +44,10 @@ def test_figure_5_computing_helps_and_writes_most() -> None:
 @pytest.mark.parametrize("units", [0, 4])
 def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many(units: int) -> None:
     section = {"accesses": 0, "compute": 120, "critical": units, "scv": 1.0}
-    few, many = ({lock: zeta(SYMMETRY, n, lock=lock, **section) for lock in ("nat", "tas", "mcs")} for n in (10, 20))
+    few, many = (
+        {lock: zeta(SYMMETRY, n, lock=lock, **section) for lock in ("nat", "tas", "mcs")}
+        for n in (10, 20)
+    )
     assert min(few["nat"], few["tas"]) - 0.05 < few["mcs"] < min(few["nat"], few["tas"])
     assert many["mcs"] > 2 * max(many["nat"], many["tas"])
 
@@ -51,5 +55,7 @@ def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many(un
 @pytest.mark.parametrize("competitors", [5, 6, 12, 20])
 def test_figure_9_the_queue_lock_disturbs_memory_least(competitors: int) -> None:
     walk = {"elements": LARGE, "stride": 4, "start": 1, "accesses": 20, "other_accesses": 0}
-    bus = {lock: zeta(SYMMETRY, competitors, other_lock=lock, **walk) for lock in ("nat", "tas", "mcs")}
+    bus = {
+        lock: zeta(SYMMETRY, competitors, other_lock=lock, **walk) for lock in ("nat", "tas", "mcs")
+    }
     assert bus["mcs"] > 1.5 * max(bus["nat"], bus["tas"])

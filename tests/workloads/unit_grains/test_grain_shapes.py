@@ -1,4 +1,6 @@
-"""The shapes of the paper's figures, simulated: what contention does to unit grains on two machines."""
+"""The shapes of the paper's figures, simulated: what contention does to unit grains on two
+machines.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ def test_figure_6_one_to_four_elements_are_one_module() -> None:
 def test_figure_5_computing_helps_and_writes_most() -> None:
     walk = {"elements": LARGE, "stride": 16, "start": 2, "scv": 1.0}
     read, write = (
-        [zeta("symmetry", 10, access=access, compute=c, **walk) for c in (0, 2, 5, 10)] for access in ("read", "write")
+        [zeta("symmetry", 10, access=access, compute=c, **walk) for c in (0, 2, 5, 10)]
+        for access in ("read", "write")
     )
     assert all(a < b for each in (read, write) for a, b in pairwise(each))
     assert write[-1] / write[0] > read[-1] / read[0]
@@ -54,9 +57,13 @@ def section(on: str, competitors: int, lock: str, units: int) -> float:
 
 LENGTHS = (0, 4, 8, 14)
 FALLS_MISSED = {("nat", 20), ("tas", 20)}
-"""Locks and competitors for which zeta on the Symmetry does not fall with each longer critical section, as the paper says."""
+"""Locks and competitors for which zeta on the Symmetry does not fall with each longer critical
+section, as the paper says.
+"""
 LESS_MISSED = [8, 14]
-"""Lengths at which the queue lock is less efficient among ten as well; the paper says so of short sections only."""
+"""Lengths at which the queue lock is less efficient among ten as well; the paper says so of
+short sections only.
+"""
 
 
 def test_figure_8_zeta_falls_with_the_length_of_critical_sections_but_where_it_is_listed() -> None:
@@ -65,15 +72,27 @@ def test_figure_8_zeta_falls_with_the_length_of_critical_sections_but_where_it_i
         for lock in LOCKS
         for competitors in (10, 20)
     }
-    assert {key for key, each in found.items() if not all(a > b for a, b in pairwise(each))} == FALLS_MISSED
+    assert {
+        key for key, each in found.items() if not all(a > b for a, b in pairwise(each))
+    } == FALLS_MISSED
 
 
 def test_figure_8_the_queue_lock_loses_a_little_among_few_and_wins_among_many() -> None:
-    few, many = ({lock: [section("symmetry", n, lock, c) for c in LENGTHS] for lock in LOCKS} for n in (10, 20))
-    less = [c for c, mcs, *others in zip(LENGTHS, few["mcs"], few["nat"], few["tas"], strict=True) if mcs < min(others)]
+    few, many = (
+        {lock: [section("symmetry", n, lock, c) for c in LENGTHS] for lock in LOCKS}
+        for n in (10, 20)
+    )
+    less = [
+        c
+        for c, mcs, *others in zip(LENGTHS, few["mcs"], few["nat"], few["tas"], strict=True)
+        if mcs < min(others)
+    ]
     assert less == [0, 4, *LESS_MISSED]
     assert all(mcs > nat - 0.05 for mcs, nat in zip(few["mcs"], few["nat"], strict=True))
-    assert all(mcs > max(others) for mcs, *others in zip(many["mcs"], many["nat"], many["tas"], strict=True))
+    assert all(
+        mcs > max(others)
+        for mcs, *others in zip(many["mcs"], many["nat"], many["tas"], strict=True)
+    )
 
 
 def test_figure_8_on_switches_the_queue_lock_always_wins() -> None:
@@ -83,8 +102,17 @@ def test_figure_8_on_switches_the_queue_lock_always_wins() -> None:
 
 
 def disturbed(on: str, competitors: int, lock: str) -> float:
-    """Give zeta of accesses among empty critical sections back to back."""
-    return zeta(on, competitors, elements=LARGE, stride=4, start=1, accesses=20, other_accesses=0, other_lock=lock)
+    """Return zeta of accesses among empty critical sections back to back."""
+    return zeta(
+        on,
+        competitors,
+        elements=LARGE,
+        stride=4,
+        start=1,
+        accesses=20,
+        other_accesses=0,
+        other_lock=lock,
+    )
 
 
 @pytest.mark.parametrize("competitors", [5, 6, 12, 20])
@@ -118,4 +146,8 @@ def test_figure_7_words_level_off_on_a_bus_and_rise_on_with_switches() -> None:
 
 def test_figure_9_locks_disturb_memory_less_on_switches_than_on_a_bus() -> None:
     for lock in ("nat", "tas"):
-        assert disturbed("symmetry", 12, lock) < disturbed("tc2000", 24, lock) < disturbed("tc2000", 24, "mcs")
+        assert (
+            disturbed("symmetry", 12, lock)
+            < disturbed("tc2000", 24, lock)
+            < disturbed("tc2000", 24, "mcs")
+        )

@@ -1,4 +1,6 @@
-"""Phases of grains: the model of phases and transitions, T = T_S + sum of r_k t_k(N_k) + T_B(N_k), by every method."""
+"""Phases of grains: the model of phases and transitions, T = T_S + sum of r_k t_k(N_k) +
+T_B(N_k), by every method.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ REPEAT, PROCESSORS = (20, 50, 30), (16, 4, 12)
 
 
 def program(**inputs: Any) -> Model:
-    lists = {name: tuple(map(Number, map(float, value))) for name, value in inputs.items() if isinstance(value, tuple)}
+    lists = {
+        name: tuple(map(Number, map(float, value)))
+        for name, value in inputs.items()
+        if isinstance(value, tuple)
+    }
     return PROGRAMS["grain/phases"].on(TC2000, **{**inputs, **lists})
 
 
@@ -39,17 +45,25 @@ def value(answer: Answer, name: str = "time") -> float:
 
 
 def transition(processors: int, barrier: str = "tree") -> float:
-    """Give T_B(N) [s]."""
-    return float(Tape([barrier_cost(TC2000.barriers[barrier], Number(float(processors)))]).run({})[0][0])
+    """Return T_B(N) [s]."""
+    return float(
+        Tape([barrier_cost(TC2000.barriers[barrier], Number(float(processors)))]).run({})[0][0]
+    )
 
 
 def test_accesses_of_a_run_hold_those_to_the_words_of_locks() -> None:
     given = {"repeat": (10.0,), "processors": (1.0,), "critical": (1.0,)}
     lists: dict[str, Any] = {name: tuple(map(Number, each)) for name, each in given.items()}
     trace = trace_of(
-        timeline(PROGRAMS["grain/phases"].on(shared_machine("bbn-gp1000"), lock="test-and-set", **lists)), "run"
+        timeline(
+            PROGRAMS["grain/phases"].on(shared_machine("bbn-gp1000"), lock="test-and-set", **lists)
+        ),
+        "run",
     )
-    assert (trace.objects, matrix(trace).tolist()) == (("memory-0",), [[20.0]])  # to take and to release
+    assert (trace.objects, matrix(trace).tolist()) == (
+        ("memory-0",),
+        [[20.0]],
+    )  # to take and to release
 
 
 def test_flags_lie_on_the_nodes_of_processors_that_take_part() -> None:
@@ -62,7 +76,7 @@ def test_flags_lie_on_the_nodes_of_processors_that_take_part() -> None:
 
 
 def composed(iterations: list[float], sequential: float = 0.0) -> float:
-    """Give T_S + sum of r_k t_k + T_B."""
+    """Return T_S + sum of r_k t_k + T_B."""
     return sequential + math.fsum(
         PHASE_TIME(iterations=times, iteration=each, barrier=transition(count))
         for times, each, count in zip(REPEAT, iterations, PROCESSORS, strict=True)
@@ -72,7 +86,12 @@ def composed(iterations: list[float], sequential: float = 0.0) -> float:
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation"])
 def test_without_contention_it_is_the_sum_of_the_phases(method: str) -> None:
     model = program(
-        sequential=2e-3, repeat=REPEAT, processors=PROCESSORS, compute=(40, 100, 60), barrier="tree", accesses=(0, 0, 0)
+        sequential=2e-3,
+        repeat=REPEAT,
+        processors=PROCESSORS,
+        compute=(40, 100, 60),
+        barrier="tree",
+        accesses=(0, 0, 0),
     )
     step = 1e-6  # 20 cycles of 20 MHz
     expected = composed([40 * step, 100 * step, 60 * step], 2e-3)
@@ -81,7 +100,12 @@ def test_without_contention_it_is_the_sum_of_the_phases(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["mean-value", "simulation"])
 def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: str) -> None:
-    shared: dict[str, Any] = {"elements": 128 * 1024, "pattern": "random", "scv": 1.0, "lock": "mcs"}
+    shared: dict[str, Any] = {
+        "elements": 128 * 1024,
+        "pattern": "random",
+        "scv": 1.0,
+        "lock": "mcs",
+    }
     accesses, compute, critical = (20, 0, 4), (40, 100, 60), (0, 0, 5)
     settings = Simulation(seed=1, precision=0.01, events=2_000_000)
     iterations = []
@@ -106,7 +130,8 @@ def test_each_phase_takes_the_time_of_its_grain_among_its_competitors(method: st
         barrier="tree",
     )
     found = value(solve(model, method=method, simulation=settings))
-    # t_k is the slowest processor's, so the mean grain is too little, by the more the fewer grains it has.
+    # t_k is the slowest processor's, so the mean grain is too little, by the more the fewer grains
+    # it has.
     low = composed(iterations)
     assert low < found < 1.35 * low
 
@@ -132,7 +157,9 @@ def test_slowest_processors_are_the_same_by_simulation_and_mean_value() -> None:
 def test_processors_left_out_are_idle() -> None:
     model = program(repeat=(1, 1), processors=(4, 1), compute=(10, 10))
     answer = solve(model)
-    assert answer.account == pytest.approx({"busy": (4 * 10 + 10) / 4 * 1e-6, "idle": 3 / 4 * 10e-6})
+    assert answer.account == pytest.approx(
+        {"busy": (4 * 10 + 10) / 4 * 1e-6, "idle": 3 / 4 * 10e-6}
+    )
 
 
 @pytest.mark.parametrize("method", ["closed-form", "mean-value", "simulation", "bounds"])

@@ -1,11 +1,14 @@
-"""Closed populations: N processors that repeat a cycle, or groups of them, each with a cycle of its own.
+"""Closed populations: N processors that repeat a cycle, or groups of them, each with a cycle of its
+own.
 
-Where every station has product form, the exact solver of queueing networks answers; else the mean-value recursion.
-An arriving processor of group r finds the mean numbers of the population with one processor fewer of r. So the waits
-follow from those numbers, the time T_r of a cycle from the waits and the activity, and the mean numbers at each visit
-from Little's law, n_r R / T_r. The recursion computes all populations up to the one asked for, prod (N_r + 1) of them, N for a
-single group. It needs no convergence, and gives the whole curve over N; only for more than `MOST_ONE_BY_ONE` processors it
-begins at a fixed point, a few sqrt(N) processors before. Exact in product form, else approximate as `visits` says.
+Where every station has product form, the exact solver of queueing networks answers; else the
+mean-value recursion. An arriving processor of group r finds the mean numbers of the population with
+one processor fewer of r. So the waits follow from those numbers, the time T_r of a cycle from the
+waits and the activity, and the mean numbers at each visit from Little's law, n_r R / T_r. The
+recursion computes all populations up to the one asked for, prod (N_r + 1) of them, N for a single
+group. It needs no convergence, and gives the whole curve over N; only for more than
+`MOST_ONE_BY_ONE` processors it begins at a fixed point, a few sqrt(N) processors before. Exact in
+product form, else approximate as `visits` says.
 
 Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
 """
@@ -48,10 +51,33 @@ from slipstick.method.mean_value.visits import (
     whole_service_weight,
     without_holding,
 )
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.activity import (
+    Activity,
+    BarrierWait,
+    Choice,
+    Fork,
+    Hold,
+    Pipeline,
+    Repeat,
+    Step,
+    Then,
+    steps,
+)
 from slipstick.model.system import BARRIER, Barrier, Lock, Model, PhasedPopulation, Station
-from slipstick.queueing.residual_wait import finite_source_few, finite_source_residual, residual_time
-from slipstick.random_times import LEAST_VARIED, ZERO_TIME, Array, RandomTime, added, clamped, nonzero
+from slipstick.queueing.residual_wait import (
+    finite_source_few,
+    finite_source_residual,
+    residual_time,
+)
+from slipstick.random_times import (
+    LEAST_VARIED,
+    ZERO_TIME,
+    Array,
+    RandomTime,
+    added,
+    clamped,
+    nonzero,
+)
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES, SHARED
 
 Population = tuple[int, ...]
@@ -82,8 +108,9 @@ MOST_SHARING = 256
 """Processors at most that use a reader-writer lock: each costs 6 ms for each parameter."""
 
 WINDOW, SETTLED, CYCLING = 64, 1e-4, 1e-3
-"""Criteria of that iteration: the number of times that are compared; their relative spread at which the state has settled [1];
-and the relative change of the spread, from one window to the next, below which the iteration is a limit cycle [1]."""
+"""Criteria of that iteration: the number of times that are compared; their relative spread at which
+the state has settled [1]; and the relative change of the spread, from one window to the next, below
+which the iteration is a limit cycle [1]."""
 
 
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
@@ -91,30 +118,43 @@ def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Arr
     return {expr: column[points] for expr, column in numbers.items()}
 
 
-def uncountable(sizes: Array, what: str, least: int = 1, most: int = MOST_PROCESSORS) -> dict[int, str]:
-    """Find the points at which a number of processors is not a whole number in range; give the reason for each."""
+def uncountable(
+    sizes: Array, what: str, least: int = 1, most: int = MOST_PROCESSORS
+) -> dict[int, str]:
+    """Find the points at which a number of processors is not a whole number in range; give the
+    reason for each.
+    """
     values = sizes.real
     bad = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
     return {
-        int(point): f"mean-value counts processors one by one: {what} must be a whole number from {least} to "
-        f"{most:,}, got {values[point]:g}"
+        int(point): (
+            f"mean-value counts processors one by one: {what} must be a whole number from {least}"
+            f" to {most:,}, got {values[point]:g}"
+        )
         for point in np.flatnonzero(bad)
     }
 
 
 def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
-    """Find the points at which a time, a count or a probability is out of its range; give the reason for each."""
+    """Find the points at which a time, a count or a probability is out of its range; give the
+    reason for each.
+    """
     wrong: dict[int, str] = {}
     for what, expr, most in _ranges(model):
         values = numbers[expr].real
         for point in np.flatnonzero(~((values >= 0) & (values <= most) & np.isfinite(values))):
-            wrong.setdefault(int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take")
+            wrong.setdefault(
+                int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take"
+            )
     for node in (node for body in model.bodies for node in steps(body)):
-        if isinstance(node, Repeat) and any(isinstance(each, BarrierWait) for each in steps(node.body)):
+        if isinstance(node, Repeat) and any(
+            isinstance(each, BarrierWait) for each in steps(node.body)
+        ):
             values = numbers[node.count].real
             for point in np.flatnonzero(values < 1):
                 text = (
-                    f"a repeat with a barrier inside must be done at least once for mean-value, got {values[point]:g}"
+                    "a repeat with a barrier inside must be done at least once for mean-value, got"
+                    f" {values[point]:g}"
                 )
                 wrong.setdefault(int(point), text)
         if isinstance(node, Choice):
@@ -126,7 +166,9 @@ def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
 
 
 def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
-    """Yield every number of the activities, with its name in words and the largest value that it may have."""
+    """Yield every number of the activities, with its name in words and the largest value that it
+    may have.
+    """
     if isinstance(model.population, PhasedPopulation):
         for index, phase in enumerate(model.population.phases):
             yield f"the count of phase {index + 1}", phase.repeat, 2.0**53
@@ -229,8 +271,8 @@ class MeanValueTable:
     wrong : why a point has no answer, by its number
     time : of a cycle, or of the whole program [s]
     booked : seconds of one processor by step, wait or other label
-    uses : of each queue by name: utilization of its servers, number there (of processors, at each), visits in a second, and wait
-        of one visit without service [1, 1, 1/s, s] [4, points]
+    uses : of each queue by name: utilization of its servers, number there (of processors, at each),
+        visits in a second, and wait of one visit without service [1, 1, 1/s, s] [4, points]
     groups : time of each group's cycle by name, where there are several [s]
     spans : mean time of one execution of each pipeline of the first group by name [s]
     """
@@ -247,18 +289,25 @@ class MeanValueTable:
         self.time = self.unknown()
 
     def unknown(self, *rows: int) -> Array:
-        """Give NaN for all points."""
+        """Return NaN for all points."""
         return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
 
     @property
     def answerable(self) -> Array:
         """Number the points at which nothing is wrong."""
-        return np.array([index for index in range(len(self.size)) if index not in self.wrong], dtype=int)
+        return np.array(
+            [index for index in range(len(self.size)) if index not in self.wrong], dtype=int
+        )
 
     def refuse(self, reasons: Mapping[int, str]) -> None:
         """Remove the answers of some points, and record the reason for each."""
         self.wrong.update(reasons)
-        for column in (self.time, *self.booked.values(), *self.groups.values(), *self.uses.values()):
+        for column in (
+            self.time,
+            *self.booked.values(),
+            *self.groups.values(),
+            *self.uses.values(),
+        ):
             column[..., list(reasons)] = np.nan
 
     def put(self, solved: SolvedPopulation, time: Array, **tables: Mapping[str, Array]) -> None:
@@ -277,7 +326,8 @@ class MeanValueTable:
 
 
 def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
-    """Answer for a closed population at all points; of several groups, time and account are those of the first.
+    """Answer for a closed population at all points; of several groups, time and account are those
+    of the first.
 
     Parameters
     ----------
@@ -288,11 +338,20 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     groups, wrong = model.population.groups, out_of_range(model, numbers)
     if len(groups) > 1:
         _refuse_in_groups(model)
-    shared = any(isinstance(node, Hold) and node.mode for body in model.bodies for node in steps(body))
+    shared = any(
+        isinstance(node, Hold) and node.mode for body in model.bodies for node in steps(body)
+    )
     most = MOST_SHARING if shared else MOST_PROCESSORS
     for index, group in enumerate(groups):
-        what = f"the processors of group {group.name}" if group.name else f"the population of {model.name}"
-        wrong = {**uncountable(numbers[group.processors], what, least=int(index == 0), most=most), **wrong}
+        what = (
+            f"the processors of group {group.name}"
+            if group.name
+            else f"the population of {model.name}"
+        )
+        wrong = {
+            **uncountable(numbers[group.processors], what, least=int(index == 0), most=most),
+            **wrong,
+        }
     plain = recursion = Recursion(model, model.bodies)
     lumping = LumpedActivities(model.bodies)
     table = MeanValueTable(np.array(numbers[groups[0].processors]), wrong)
@@ -303,15 +362,26 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
         lumping = lumped(model.bodies, model)
         if lumping.copies:
             recursion = Recursion(model, lumping.activities, lumping.copies)
-            numbers = {**numbers, **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()}}
+            numbers = {
+                **numbers,
+                **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()},
+            }
         found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
     for solved in found:
-        cycles = {group.name: each for group, each in zip(groups, solved.state.cycles, strict=True) if group.name}
+        cycles = {
+            group.name: each
+            for group, each in zip(groups, solved.state.cycles, strict=True)
+            if group.name
+        }
         table.put(
             solved,
             solved.state.first.time.mean,
             booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
-            uses=lumping.uses(recursion.uses(solved), [each.name for each in plain.queues]) if account else {},
+            uses=(
+                lumping.uses(recursion.uses(solved), [each.name for each in plain.queues])
+                if account
+                else {}
+            ),
             groups={name: cycle.time.mean for name, cycle in cycles.items() if cycle is not None},
             spans=solved.state.first.found.spans,
         )
@@ -320,8 +390,12 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
 
 def _refuse_in_groups(model: Model) -> None:
     """Refuse barriers and stations where groups wait unequally long."""
-    barriers = [node.name for body in model.bodies for node in steps(body) if isinstance(node, BarrierWait)]
-    stations = {name: each.discipline for name, each in model.resources.items() if isinstance(each, Station)}
+    barriers = [
+        node.name for body in model.bodies for node in steps(body) if isinstance(node, BarrierWait)
+    ]
+    stations = {
+        name: each.discipline for name, each in model.resources.items() if isinstance(each, Station)
+    }
     found = [f"barrier {name} is met by groups whose cycles differ" for name in barriers]
     found += [
         f"{name} is {DISCIPLINES[each].title}, where groups wait unequally long"
@@ -333,8 +407,13 @@ def _refuse_in_groups(model: Model) -> None:
 
 
 def _branches(fork: Fork) -> int:
-    """Count the branches of a fork that differ in their resources; one integral serves all that use the same."""
-    parts = (tuple(step.resource for step in steps(each) if isinstance(step, Step | Hold)) for each in fork.children)
+    """Count the branches of a fork that differ in their resources; one integral serves all that
+    use the same.
+    """
+    parts = (
+        tuple(step.resource for step in steps(each) if isinstance(step, Step | Hold))
+        for each in fork.children
+    )
     return len(set(parts))
 
 
@@ -358,35 +437,73 @@ class Recursion:
         self.model, self.activities, self._copies = model, tuple(activities), copies
         self.trees = trees or visit_trees(activities, model)
         count = sum(len(tree.visits) for tree in self.trees)
-        check_cost("visits", count, f"mean-value would follow {count} visits to resources", "simulate it")
+        check_cost(
+            "visits", count, f"mean-value would follow {count} visits to resources", "simulate it"
+        )
         count = max(
-            (_branches(node) for each in activities for node in steps(each) if isinstance(node, Fork)), default=0
+            (
+                _branches(node)
+                for each in activities
+                for node in steps(each)
+                if isinstance(node, Fork)
+            ),
+            default=0,
         )
         check_cost(
-            "branches", count, f"mean-value would join {count} branches that use different resources", "simulate it"
+            "branches",
+            count,
+            f"mean-value would join {count} branches that use different resources",
+            "simulate it",
         )
         self.queues = queues_of(model, self.trees, copies or {})
-        self.spin_locks = tuple(SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin)
+        self.spin_locks = tuple(
+            SpinLock(model, queue, self.queues) for queue in self.queues if queue.spin
+        )
         self._read = frozenset(model.expressions_of(activities))
 
     @cached_property
     def isolated(self) -> list[tuple[Queue, Recursion]]:
-        """Permits whose holders queue only with each other, each with a recursion over the holders alone.
+        """Permits whose holders queue only with each other, each with a recursion over the holders
+        alone.
 
-        The queues used while such a permit is held have no other visits, and nothing else is held when it is acquired. The cycle
-        of the recursion is what is done while a permit is held, with one option for each place that acquires it.
+        The queues used while such a permit is held have no other visits, and nothing else is held
+        when it is acquired. The cycle of the recursion is what is done while a permit is held, with
+        one option for each place that acquires it.
         """
         found: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
-        together = {v.queue for each in nodes if each.together for v in (each.visit, next(visits_in(each.body)))}
+        together = {
+            v.queue
+            for each in nodes
+            if each.together
+            for v in (each.visit, next(visits_in(each.body)))
+        }
         for queue in self.queues if len(self.trees) == 1 else ():
             holds = [each for each in nodes if each.visit in queue.visits]
             inside = {visit.queue for each in holds for visit in visits_in(each.body)}
-            apart = all(queue.name in v.held for q in self.queues if q.name in inside for v in q.visits)
-            plain = queue.lock and queue.servers > 1 and not queue.order and queue.name not in together
-            plain = plain and queue.requests == queue.copies == 1 and not any(v.held for v in queue.visits)
-            if plain and inside and apart and all(_memoryless(each.body, self.model) for each in holds):
-                root = Choice(tuple((_share(each.visit), without_holding(each.body, queue.name)) for each in holds))
+            apart = all(
+                queue.name in v.held for q in self.queues if q.name in inside for v in q.visits
+            )
+            plain = (
+                queue.lock and queue.servers > 1 and not queue.order and queue.name not in together
+            )
+            plain = (
+                plain
+                and queue.requests == queue.copies == 1
+                and not any(v.held for v in queue.visits)
+            )
+            if (
+                plain
+                and inside
+                and apart
+                and all(_memoryless(each.body, self.model) for each in holds)
+            ):
+                root = Choice(
+                    tuple(
+                        (_share(each.visit), without_holding(each.body, queue.name))
+                        for each in holds
+                    )
+                )
                 tree = VisitTree(root, tuple(visits_in(root)))
                 found.append((queue, Recursion(self.model, (), self._copies, [tree])))
         return found
@@ -398,7 +515,9 @@ class Recursion:
 
     @property
     def labels(self) -> list[str]:
-        """Labels of the first group's cycle: its steps, in the order written, then its waits, then its barriers."""
+        """Labels of the first group's cycle: its steps, in the order written, then its waits,
+        then its barriers.
+        """
         nodes = list(steps(self.activities[0]))
         own = set(nodes)
         names = [step.name for step in self.model.steps if step in own]
@@ -407,7 +526,12 @@ class Recursion:
         return list(dict.fromkeys([*names, *waits, *barriers]))
 
     def solve(
-        self, numbers: Numbers, sizes: Array, points: Array, counts: Sequence[Expr], every: bool = False
+        self,
+        numbers: Numbers,
+        sizes: Array,
+        points: Array,
+        counts: Sequence[Expr],
+        every: bool = False,
     ) -> Iterator[SolvedPopulation]:
         """Compute all populations, and yield those of the points.
 
@@ -427,13 +551,18 @@ class Recursion:
         large = asked.max(axis=1) > MOST_ONE_BY_ONE
         if len(asked[0]) == 1 and large.any() and not every:
             yield from self._solve_large(here, asked[large], points[large], counts)
-            here, asked, points = at_points(here, np.flatnonzero(~large)), asked[~large], points[~large]
+            here, asked, points = (
+                at_points(here, np.flatnonzero(~large)),
+                asked[~large],
+                points[~large],
+            )
             if not len(points):
                 return
         most: Population = tuple(map(int, asked.max(axis=0)))
         each = " x ".join(str(n + 1) for n in most)
         what = (
-            f"mean-value goes through every population of groups up to the one asked for, {each} of {self.model.name}"
+            f"mean-value goes through every population of groups up to the one asked for, {each} of"
+            f" {self.model.name}"
         )
         count, pace = math.prod(n + 1 for n in most), WorkPace()
         check_cost("populations", count, what, "simulate it")
@@ -458,42 +587,63 @@ class Recursion:
                 known.pop((n[0] - 2, *n[1:]), None)
 
     def _alike(self, here: Numbers, points: int, counts: Sequence[Expr]) -> tuple[Numbers, Array]:
-        """Give the numbers of the points that differ in more than the size of the population, and for each point its row."""
-        used = {expr: column for expr, column in here.items() if expr not in counts or expr in self._read}
+        """Return the numbers of the points that differ in more than the size of the population,
+        and for each point its row.
+        """
+        used = {
+            expr: column
+            for expr, column in here.items()
+            if expr not in counts or expr in self._read
+        }
         first, rows = _distinct(used, points)
         return at_points(here, first), rows
 
     def _solve_large(
         self, here: Numbers, asked: Array, points: Array, counts: Sequence[Expr]
     ) -> Iterator[SolvedPopulation]:
-        """Solve populations too large for the whole recursion by its last 8 sqrt(N) steps, at most `LAST_ONE_BY_ONE`.
+        """Solve populations too large for the whole recursion by its last 8 sqrt(N) steps, at most
+        `LAST_ONE_BY_ONE`.
 
-        It begins at a fixed point, s = F(N, s), where F(N, s) is the state of N processors that each find s on arrival. The
-        recursion has s(N) = F(N, s(N - 1)), so the fixed point leaves out the change by one processor: a part of the time of the
-        order of 1/N, and of 1/sqrt(N) near saturation, up to 0.7 % at 2,000 processors. This error decays within a few sqrt(N)
-        steps: after 4.5 sqrt(N) all times were within 4e-6 of the whole recursion, from half to three times the saturated load,
-        and after 8 sqrt(N) within 1e-12 (tests/method/mean_value/test_large_populations.py). Above 15,000 processors the limit
-        allows fewer than 8 sqrt(N) steps: 1,000 steps to 100,000 processors gave the time of 7,906 steps within 8e-7.
+        It begins at a fixed point, s = F(N, s), where F(N, s) is the state of N processors that
+        each find s on arrival. The recursion has s(N) = F(N, s(N - 1)), so the fixed point leaves
+        out the change by one processor: a part of the time of the order of 1/N, and of 1/sqrt(N)
+        near saturation, up to 0.7 % at 2,000 processors. This error decays within a few sqrt(N)
+        steps: after 4.5 sqrt(N) all times were within 4e-6 of the whole recursion, from half to
+        three times the saturated load, and after 8 sqrt(N) within 1e-12
+        (tests/method/mean_value/test_large_populations.py). Above 15,000 processors the limit
+        allows fewer than 8 sqrt(N) steps: 1,000 steps to 100,000 processors gave the time of 7,906
+        steps within 8e-7.
         """
         for size in np.unique(asked[:, 0]).tolist():
             chosen = np.flatnonzero(asked[:, 0] == size)
             alike, rows = self._alike(at_points(here, chosen), len(chosen), counts)
-            step, begin = _RecursionStep(self, alike), size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE)
+            step, begin = (
+                _RecursionStep(self, alike),
+                size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE),
+            )
             state, pace = step.settled(begin, size), WorkPace()
             for n in range(begin + 1, size + 1):
                 state = step.state((n,), {(n - 1,): state})
-                what = f"mean-value goes through the last {size - begin} of {size} processors of {self.model.name}"
+                what = (
+                    f"mean-value goes through the last {size - begin} of {size} processors of"
+                    f" {self.model.name}"
+                )
                 pace.check(n - begin, size - begin, what)
             yield SolvedPopulation(state, alike, points[chosen], rows)
 
     def _starts_together(self) -> bool:
-        """Say whether all processors start each section at a barrier, so that small populations need no steady state.
+        """Return whether all processors start each section at a barrier, so that small populations
+        need no steady state.
 
-        Then `synchronized_start` gives all waits of up to `MOST_FOLLOWED` processors, except those at a station that is used
-        both under a lock and elsewhere.
+        Then `synchronized_start` gives all waits of up to `MOST_FOLLOWED` processors, except those
+        at a station that is used both under a lock and elsewhere.
         """
         nodes = list(steps(self.activities[0]))
-        if len(self.trees) > 1 or self.spin_locks or not any(isinstance(each, Step) and each.scv > 0 for each in nodes):
+        if (
+            len(self.trees) > 1
+            or self.spin_locks
+            or not any(isinstance(each, Step) and each.scv > 0 for each in nodes)
+        ):
             return False
         alone = {queue.name for queue in self.queues if queue.servers == 1}
         for queue in self.queues:
@@ -506,9 +656,11 @@ class Recursion:
         return bool(barriers) and all(each.parties is None for each in barriers)
 
     def account(self, solved: SolvedPopulation) -> dict[str, Array]:
-        """Split the first group's time by label: the derivative of the time by a factor on all times of the label [s].
+        """Split the first group's time by label: the derivative of the time by a factor on all
+        times of the label [s].
 
-        So a maximum of random times R is split by R dE/dR, and the parts add up to the time (Euler's theorem).
+        So a maximum of random times R is split by R dE/dR, and the parts add up to the time
+        (Euler's theorem).
         """
         rows, labels = len(next(iter(solved.numbers.values()))), self.labels
         found, fixed = dict[str, Array](), solved.state.first.found
@@ -517,14 +669,16 @@ class Recursion:
             some = labels[start : start + at_once]
             unit = 1j * COMPLEX_STEP * np.eye(len(some))
             factors = {label: (1 + unit[:, index])[:, None] for index, label in enumerate(some)}
-            traversal = Traversal(self.model, solved.numbers, solved.state.processors, {}, factors, fixed)
+            traversal = Traversal(
+                self.model, solved.numbers, solved.state.processors, {}, factors, fixed
+            )
             more = added(each * factors.get(name, 1.0) for name, each in fixed.shortfalls.items())
             slopes = np.imag(cycle_time(traversal, self.tree.root).mean + more) / COMPLEX_STEP
             found.update(zip(some, np.broadcast_to(slopes, (len(some), rows)), strict=True))
         return not_negative(found)
 
     def uses(self, solved: SolvedPopulation) -> dict[str, Array]:
-        """Give the use of each queue by all groups."""
+        """Return the use of each queue by all groups."""
         totals = MeanNumbers()
         for tree, cycle in zip(self.trees, solved.state.cycles, strict=True):
             if cycle is not None:
@@ -537,25 +691,33 @@ class Recursion:
         return totals.uses(self.queues, solved.state.processors, loads)
 
     def work(self, ratios: Mapping[int, Array], found: VisitTimes, processors: int) -> list[Array]:
-        """Give the service of one cycle at each queue, divided by its servers [s]."""
+        """Return the service of one cycle at each queue, divided by its servers [s]."""
         works = []
         for queue in self.queues:
             # One processor alone sends requests to processors outside the population.
-            inside = [v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)]
-            asked = added(ratios[v.index] * found.services[v.index].mean for v in inside if v.index in ratios)
+            inside = [
+                v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)
+            ]
+            asked = added(
+                ratios[v.index] * found.services[v.index].mean for v in inside if v.index in ratios
+            )
             works.append(asked / (queue.all_servers(processors) * queue.copies))
         return works
 
 
 class MeanNumbers:
-    """Visits in a second, mean number in service and mean number present, at each visit, by Little's law."""
+    """Visits in a second, mean number in service and mean number present, at each visit, by
+    Little's law.
+    """
 
     def __init__(self) -> None:
         self.flows: dict[int, Array] = {}
         self.served: dict[int, Array] = {}
         self.present: dict[int, Array] = {}
 
-    def add(self, ratios: Mapping[int, Array], rate: Array, found: VisitTimes, items: bool = True) -> None:
+    def add(
+        self, ratios: Mapping[int, Array], rate: Array, found: VisitTimes, items: bool = True
+    ) -> None:
         """Add a group.
 
         Parameters
@@ -570,10 +732,14 @@ class MeanNumbers:
             inside = service + found.waits[index].mean + found.branch_waits.get(index, 0.0)
             self.flows[index] = flow
             self.served[index] = flow * service
-            self.present[index] = flow * (inside + found.item_waits.get(index, 0.0) if items else inside)
+            self.present[index] = flow * (
+                inside + found.item_waits.get(index, 0.0) if items else inside
+            )
 
     def at(self, queue: Queue) -> tuple[Array, Array, Array]:
-        """Add up the visits of a queue, each of its copies: number in service, number present, and visits in a second."""
+        """Add up the visits of a queue, each of its copies: number in service, number present,
+        and visits in a second.
+        """
         busy, there, calls = (
             added(each[visit.index] for visit in queue.visits if visit.index in each)
             for each in (self.served, self.present, self.flows)
@@ -583,7 +749,7 @@ class MeanNumbers:
     def uses(
         self, queues: Sequence[Queue], processors: int, loads: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """Give the use of each queue, as a `MeanValueTable` holds it.
+        """Return the use of each queue, as a `MeanValueTable` holds it.
 
         Parameters
         ----------
@@ -593,8 +759,13 @@ class MeanNumbers:
         """
         found = {}
         for queue in queues:
-            load, servers = (loads or {}).get(queue.name, np.zeros(3)), queue.all_servers(processors)
-            busy, there, calls = (each + more for each, more in zip(self.at(queue), load, strict=True))
+            load, servers = (
+                (loads or {}).get(queue.name, np.zeros(3)),
+                queue.all_servers(processors),
+            )
+            busy, there, calls = (
+                each + more for each, more in zip(self.at(queue), load, strict=True)
+            )
             wait = (there - busy) / nonzero(calls)
             found[queue.name] = np.stack(
                 np.broadcast_arrays(busy / servers, there / (servers / queue.servers), calls, wait)
@@ -611,18 +782,26 @@ class _RecursionStep:
 
     def __init__(self, recursion: Recursion, numbers: Numbers) -> None:
         self.recursion, self.numbers = recursion, numbers
-        self._trees, self._queues, self._spin_locks = recursion.trees, recursion.queues, recursion.spin_locks
+        self._trees, self._queues, self._spin_locks = (
+            recursion.trees,
+            recursion.queues,
+            recursion.spin_locks,
+        )
         self._ratios = [tree.visit_ratios(numbers) for tree in recursion.trees]
         visits = [visit for tree in recursion.trees for visit in tree.visits]
         self._means = {v.index: mean_service(v.step, numbers) for v in visits if v.step is not None}
-        self._group = {visit.index: r for r, tree in enumerate(recursion.trees) for visit in tree.visits}
+        self._group = {
+            visit.index: r for r, tree in enumerate(recursion.trees) for visit in tree.visits
+        }
         alone = [Traversal(recursion.model, numbers, 1, {}) for _ in recursion.trees]
         self._alone = [
             CycleState(1, cycle_time(traversal, tree.root), traversal.found)
             for traversal, tree in zip(alone, recursion.trees, strict=True)
         ]
         """The cycle of one processor of each group, without waits."""
-        self._uncontended = {index: each for traversal in alone for index, each in traversal.found.services.items()}
+        self._uncontended = {
+            index: each for traversal in alone for index, each in traversal.found.services.items()
+        }
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
         self._sections = {
             queue.name: FlowEquivalentServer(queue, held, numbers, self._ratios[0])
@@ -632,7 +811,7 @@ class _RecursionStep:
         self._outside = [queue for queue in self._queues if queue.name not in inside]
 
     def state(self, n: Population, known: Mapping[Population, PopulationState]) -> PopulationState:
-        """Give the state of a population."""
+        """Return the state of a population."""
         traversed: list[tuple[RandomTime, VisitTimes] | None] = []
         by_pair: PairTimes = {}
         for r, tree in enumerate(self._trees):
@@ -642,34 +821,53 @@ class _RecursionStep:
             before = known[(*n[:r], n[r] - 1, *n[r + 1 :])]
             waits = ArrivalWaits({}, {}) if self._in_step else self._arrival_waits(n, r, before)
             traversal = Traversal(
-                self.recursion.model, self.numbers, sum(n), self._with_spinning(waits.waits, before.arrivals)
+                self.recursion.model,
+                self.numbers,
+                sum(n),
+                self._with_spinning(waits.waits, before.arrivals),
             )
             time = cycle_time(traversal, tree.root)
             self._add_hand_overs(traversal.found, before.arrivals)
             traversed.append((time, traversal.found))
-            by_pair.update({key: each for key, each in waits.by_pair.items() if self._group[key[0]] == r})
+            by_pair.update(
+                {key: each for key, each in waits.by_pair.items() if self._group[key[0]] == r}
+            )
         times = self._limit_utilization(n, traversed)
         cycles = tuple(
-            None if each is None else CycleState(size, RandomTime(time, each[0].variance, each[0].kind), each[1])
+            (
+                None
+                if each is None
+                else CycleState(size, RandomTime(time, each[0].variance, each[0].kind), each[1])
+            )
             for size, time, each in zip(n, times, traversed, strict=True)
         )
         return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair))
 
     def settled(self, size: int, asked: int) -> PopulationState:
-        """Give the fixed point of a large population of a single group; NoAnswerError names the size `asked`.
+        """Return the fixed point of a large population of a single group; NoAnswerError names the
+        size `asked`.
 
-        Some iterations oscillate permanently within 1e-5 of the time. So the state has settled when the last `WINDOW` times, and
-        their derivatives, lie within `SETTLED` of each other. When their spread is the same as two and four windows ago, the
-        iteration is a limit cycle and is given up.
+        Some iterations oscillate permanently within 1e-5 of the time. So the state has settled when
+        the last `WINDOW` times, and their derivatives, lie within `SETTLED` of each other. When
+        their spread is the same as two and four windows ago, the iteration is a limit cycle and is
+        given up.
         """
-        state, times, spreads, count = PopulationState(0, (None,), ArrivalState()), list[Array](), list[float](), 0
+        state, times, spreads, count = (
+            PopulationState(0, (None,), ArrivalState()),
+            list[Array](),
+            list[float](),
+            0,
+        )
         while count < MOST_ITERATIONS:
             count += 1
             state = self.state((size,), {(size - 1,): state})
             times = [*times[1 - WINDOW :], state.first.time.mean]
             if len(times) == WINDOW:
                 table = np.stack(times)
-                spread = max(np.ptp(x, axis=0).max() / nonzero(abs(x[-1]).max()) for x in (table.real, table.imag))
+                spread = max(
+                    np.ptp(x, axis=0).max() / nonzero(abs(x[-1]).max())
+                    for x in (table.real, table.imag)
+                )
                 if spread <= SETTLED:
                     return state
                 spreads.append(spread)
@@ -677,11 +875,13 @@ class _RecursionStep:
                 if len(before) == 3 and np.ptp(before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
-            f"the state of {asked:,} processors does not settle within {count:,} steps; ask for simulation or bounds"
+            f"the state of {asked:,} processors does not settle within {count:,} steps; ask for"
+            " simulation or bounds"
         )
 
     def _arrival_waits(self, n: Population, r: int, before: PopulationState) -> ArrivalWaits:
-        """Give the waits of a member of group r, with the visits of all groups in the time of one of its cycles.
+        """Return the waits of a member of group r, with the visits of all groups in the time of one
+        of its cycles.
 
         A group that is still empty has the rate of a cycle without waits.
         """
@@ -699,7 +899,9 @@ class _RecursionStep:
             found.waits.update(section.waits(before.arrivals.holders.get(name)))
         return found
 
-    def _with_spinning(self, waits: Mapping[int, RandomTime], arrivals: ArrivalState) -> dict[int, RandomTime]:
+    def _with_spinning(
+        self, waits: Mapping[int, RandomTime], arrivals: ArrivalState
+    ) -> dict[int, RandomTime]:
         """Add the delays by spinning to the waits, as exponential times."""
         found = dict(waits)
         for each in self._spin_locks if arrivals.others else ():
@@ -713,23 +915,34 @@ class _RecursionStep:
         for each in self._spin_locks if arrivals.others else ():
             spinning = each.at(arrivals, self.numbers)
             more = spinning.use.busy * spinning.hand_over(spinning.use.at_hand_over)
-            for index in (visit.index for visit in each.queue.visits if visit.index in found.services):
+            for index in (
+                visit.index for visit in each.queue.visits if visit.index in found.services
+            ):
                 held = found.services[index]
                 found.services[index] = RandomTime(held.mean + more, held.variance)
 
     def _limit_utilization(self, n: Population, traversed: Traversed) -> list[Array]:
         """Lengthen the cycles until no queue has a utilization above 1, one queue after the other.
 
-        Utilization law: group r needs the service w_r of the queue in v_r visits of a cycle, so sum_r n_r w_r / (T_r + v_r d)
-        <= 1; the least wait d of each visit that satisfies it is added. With a single group T becomes N w.
+        Utilization law: group r needs the service w_r of the queue in v_r visits of a cycle, so
+        sum_r n_r w_r / (T_r + v_r d) <= 1; the least wait d of each visit that satisfies it is
+        added. With a single group T becomes N w.
         """
         before = [np.zeros(1) if each is None else each[0].mean for each in traversed]
         works = [
-            [np.zeros(1)] * len(self._queues) if each is None else self.recursion.work(ratios, each[1], sum(n))
+            (
+                [np.zeros(1)] * len(self._queues)
+                if each is None
+                else self.recursion.work(ratios, each[1], sum(n))
+            )
             for ratios, each in zip(self._ratios, traversed, strict=True)
         ]
-        # By queue and group, the work of all members for each server, and the visits of one, in a cycle [s, 1].
-        asked = [[size * work[k] for size, work in zip(n, works, strict=True)] for k in range(len(self._queues))]
+        # By queue and group, the work of all members for each server, and the visits of one, in a
+        # cycle [s, 1].
+        asked = [
+            [size * work[k] for size, work in zip(n, works, strict=True)]
+            for k in range(len(self._queues))
+        ]
         visits = [
             [
                 added(ratios[v.index] for v in queue.visits if size and v.index in ratios)
@@ -743,8 +956,12 @@ class _RecursionStep:
             if np.any(wait.real > 0):
                 times = [t + v * wait for t, v in zip(times, calls, strict=True)]
         if times is not before:
-            uses = [added(a / nonzero(t) for a, t in zip(each, before, strict=True)) for each in asked]
-            self._book_shortfalls(n, [t - b for t, b in zip(times, before, strict=True)], uses, visits, traversed)
+            uses = [
+                added(a / nonzero(t) for a, t in zip(each, before, strict=True)) for each in asked
+            ]
+            self._book_shortfalls(
+                n, [t - b for t, b in zip(times, before, strict=True)], uses, visits, traversed
+            )
         return times
 
     def _book_shortfalls(
@@ -757,43 +974,58 @@ class _RecursionStep:
     ) -> None:
         """Book the waits that were added, as waits at the overloaded queues.
 
-        A lock is often as busy as the station that is used under it, up to rounding. So the queues share the wait in
-        proportion to the squares of their excess utilization, which has no jumps where two are equal (chosen here; the sum is
-        exact, its split is not checked). The wait for a queue that is only used under one lock, or under fewer permits than
-        there are processors, is a wait for that lock or permit.
+        A lock is often as busy as the station that is used under it, up to rounding. So the queues
+        share the wait in proportion to the squares of their excess utilization, which has no jumps
+        where two are equal (chosen here; the sum is exact, its split is not checked). The wait for
+        a queue that is only used under one lock, or under fewer permits than there are processors,
+        is a wait for that lock or permit.
         """
-        excess = np.stack(np.broadcast_arrays(*(np.where(each.real > FULL, each - 1, 0.0) ** 2 for each in uses)))
+        excess = np.stack(
+            np.broadcast_arrays(*(np.where(each.real > FULL, each - 1, 0.0) ** 2 for each in uses))
+        )
         places = {queue.name: k for k, queue in enumerate(self._queues)}
         for k, queue in enumerate(self._queues):
             around = frozenset.intersection(*(visit.held for visit in queue.visits))
             locks = [places[name] for name in around if self._queues[places[name]].servers < sum(n)]
             if locks:
                 # The outermost, which the others are held under; of a set, no order may tell.
-                outer = min(locks, key=lambda at: (max(len(v.held) for v in self._queues[at].visits), at))
+                outer = min(
+                    locks, key=lambda at: (max(len(v.held) for v in self._queues[at].visits), at)
+                )
                 excess[outer] = excess[outer] + excess[k]
                 excess[k] = 0.0
         for r, each in enumerate(traversed):
             if each is None:
                 continue
             found = each[1]
-            weights = [np.where(by[r].real > 0, over, 0.0) for by, over in zip(visits, excess, strict=True)]
+            weights = [
+                np.where(by[r].real > 0, over, 0.0) for by, over in zip(visits, excess, strict=True)
+            ]
             total = added(weights)
             for queue, part, by in zip(self._queues, weights, visits, strict=True):
                 if np.any(part.real > 0):
                     wait = more[r] * part / nonzero(total)
                     found.shortfalls[queue.label] = found.shortfalls.get(queue.label, 0.0) + wait
-                    for index in (visit.index for visit in queue.visits if self._group[visit.index] == r):
-                        found.branch_waits[index] = found.branch_waits.get(index, 0.0) + wait / nonzero(by[r])
+                    for index in (
+                        visit.index for visit in queue.visits if self._group[visit.index] == r
+                    ):
+                        found.branch_waits[index] = found.branch_waits.get(
+                            index, 0.0
+                        ) + wait / nonzero(by[r])
 
     def _arrivals(
-        self, n: Population, cycles: Sequence[CycleState | None], by_pair: Mapping[tuple[int, int], Array]
+        self,
+        n: Population,
+        cycles: Sequence[CycleState | None],
+        by_pair: Mapping[tuple[int, int], Array],
     ) -> ArrivalState:
-        """Give the mean state that one more processor finds on arrival."""
+        """Return the mean state that one more processor finds on arrival."""
         zero, means = np.zeros(1), MeanNumbers()
         services: dict[int, RandomTime] = {}
         for ratios, cycle in zip(self._ratios, cycles, strict=True):
             if cycle is None:
-                # An empty group makes no visits, but its numbers are read on arrivals of other groups.
+                # An empty group makes no visits, but its numbers are read on arrivals of other
+                # groups.
                 services.update(dict.fromkeys(ratios, RandomTime(zero, zero, "constant")))
                 for column in (means.flows, means.served, means.present):
                     column.update(dict.fromkeys(ratios, zero))
@@ -802,10 +1034,23 @@ class _RecursionStep:
                 means.add(ratios, cycle.rate, cycle.found, items=False)
         holders = {name: each.holders(sum(n), means) for name, each in self._sections.items()}
         for section in (each for each in self._sections.values() if each.full(sum(n))):
-            services.update(dict.fromkeys((visit.index for visit in section.queue.visits), section.held_by_all()))
+            services.update(
+                dict.fromkeys(
+                    (visit.index for visit in section.queue.visits), section.held_by_all()
+                )
+            )
         all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues}
-        all_busy.update({name: each[..., -1] for name, each in holders.items() if self._sections[name].full(sum(n))})
-        members = {q.name: sum(n[r] for r in {self._group[v.index] for v in q.visits}) for q in self._queues}
+        all_busy.update(
+            {
+                name: each[..., -1]
+                for name, each in holders.items()
+                if self._sections[name].full(sum(n))
+            }
+        )
+        members = {
+            q.name: sum(n[r] for r in {self._group[v.index] for v in q.visits})
+            for q in self._queues
+        }
         return ArrivalState(
             others=sum(n),
             present=means.present,
@@ -813,17 +1058,26 @@ class _RecursionStep:
             services=services,
             all_busy=all_busy,
             other_holders={
-                q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0]) for q in self._queues if q.lock and q.servers > 1
+                q.name: 1 - all_busy[q.name] / nonzero(means.at(q)[0])
+                for q in self._queues
+                if q.lock and q.servers > 1
             },
             whole_service={
                 q.name: _weight_by_machine_repair(
-                    q, members[q.name], means, services, self._whole_service(q, sum(n), cycles, means)
+                    q,
+                    members[q.name],
+                    means,
+                    services,
+                    self._whole_service(q, sum(n), cycles, means),
                 )
                 for q in self._queues
             },
             members=members,
             since_acquisition={
-                key: each for cycle in cycles if cycle for key, each in cycle.found.since_acquisition.items()
+                key: each
+                for cycle in cycles
+                if cycle
+                for key, each in cycle.found.since_acquisition.items()
             },
             waiting_for={(a, b): means.flows[a] * each for (a, b), each in by_pair.items()},
             holders=holders,
@@ -832,20 +1086,26 @@ class _RecursionStep:
     def _whole_service(
         self, queue: Queue, processors: int, cycles: Sequence[CycleState | None], means: MeanNumbers
     ) -> Array:
-        """Give the weight of a whole service in the residual one; of several groups, the mean by their service there."""
+        """Return the weight of a whole service in the residual one; of several groups, the mean by
+        their service there.
+        """
         served = means.served
         utilization = means.at(queue)[0] / queue.all_servers(processors)
         parts = []
         for r, cycle in enumerate(cycles):
             indices = [visit.index for visit in queue.visits if self._group[visit.index] == r]
             if cycle is not None and indices:
-                weight = whole_service_weight(utilization, processors, self._rest_scv(r, cycle, indices, queue.copies))
+                weight = whole_service_weight(
+                    utilization, processors, self._rest_scv(r, cycle, indices, queue.copies)
+                )
                 parts.append((added(served[index] for index in indices), weight))
         total = added(busy for busy, _ in parts)
         return added(busy * weight for busy, weight in parts) / nonzero(total)
 
     def _rest_scv(self, r: int, cycle: CycleState, visits: Sequence[int], copies: int) -> Array:
-        """Give the squared coefficient of variation of the time between visits to a queue, between 0 and 1."""
+        """Return the squared coefficient of variation of the time between visits to a queue,
+        between 0 and 1.
+        """
         mean, variance = cycle.time.mean, cycle.time.variance
         for index in visits:
             service, wait, ratio = (
@@ -856,7 +1116,8 @@ class _RecursionStep:
             mean = mean - ratio * (service.mean + wait.mean)
             variance = variance - ratio * (service.variance + wait.variance)
         scv = variance / nonzero(mean * mean)
-        # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral value.
+        # Where nothing but rounding is left between visits, the scv is not known; 1 is the neutral
+        # value.
         unknown = (mean.real <= 1e-9 * cycle.time.mean.real) | (scv.real > 1)
         return np.where(unknown, 1.0, clamped(scv))
 
@@ -864,20 +1125,26 @@ class _RecursionStep:
 class FlowEquivalentServer:
     """A flow-equivalent server for the body of permits, solved alone with each number of holders.
 
-    Holders queue only with each other there, so k of them are k customers of a closed network of the body: with cycle time T(k)
-    they release permits at the rate k / T(k). The number of processors that hold or want a permit is a birth-death process with
-    these rates, up to all c permits, in which the rest of the cycle is a delay. An arriving processor has the waits of one
-    holder more, and processors that wait for a permit advance at the rate c / T(c). Exact in product form where the rest of the
-    cycle is a delay and there are permits for all, and around a single exponential station.
+    Holders queue only with each other there, so k of them are k customers of a closed network of
+    the body: with cycle time T(k) they release permits at the rate k / T(k). The number of
+    processors that hold or want a permit is a birth-death process with these rates, up to all c
+    permits, in which the rest of the cycle is a delay. An arriving processor has the waits of one
+    holder more, and processors that wait for a permit advance at the rate c / T(c). Exact in
+    product form where the rest of the cycle is a delay and there are permits for all, and around a
+    single exponential station.
 
-    Only for exponential times (`_memoryless`): for others an arrival meets residual services that the closed network does not
-    show, and with scv 0.25 the error of 95 of 100 times was 4 %, 1.3 % as a queue whose service is the whole body. With scv 1 it
-    is 1.1 %, and 2.5 % as such a queue (benchmarks/mean_value.py, construct "layered permits").
+    Only for exponential times (`_memoryless`): for others an arrival meets residual services that
+    the closed network does not show, and with scv 0.25 the error of 95 of 100 times was 4 %, 1.3 %
+    as a queue whose service is the whole body. With scv 1 it is 1.1 %, and 2.5 % as such a queue
+    (benchmarks/mean_value.py, construct "layered permits").
 
-    Source: Chandy, Herzog and Woo, IBM J. Res. Dev. 19(1), 1975, 36-42; Courtois, Decomposability, Academic Press 1977.
+    Source: Chandy, Herzog and Woo, IBM J. Res. Dev. 19(1), 1975, 36-42; Courtois, Decomposability,
+    Academic Press 1977.
     """
 
-    def __init__(self, queue: Queue, recursion: Recursion, numbers: Numbers, ratios: Mapping[int, Array]) -> None:
+    def __init__(
+        self, queue: Queue, recursion: Recursion, numbers: Numbers, ratios: Mapping[int, Array]
+    ) -> None:
         total = nonzero(added(ratios[visit.index] for visit in queue.visits))
         shares = {_share(visit): ratios[visit.index] / total for visit in queue.visits}
         self.queue, self.queues = queue, recursion.queues
@@ -887,18 +1154,20 @@ class FlowEquivalentServer:
         self._known: tuple[int, dict[int, tuple[Array, Array]]] = (0, {})
 
     def full(self, processors: int) -> bool:
-        """Say whether a number of processors can hold all permits."""
+        """Return whether a number of processors can hold all permits."""
         return processors >= self.queue.servers
 
     def _cycles(self, most: int) -> list[CycleState]:
-        """Give the cycles of 1, 2, ... holders alone."""
+        """Return the cycles of 1, 2, ... holders alone."""
         for k in range(len(self._states), most + 1):
             self._states.append(self._step.state((k,), {(k - 1,): self._states[-1]}))
             self._states[-2] = replace(self._states[-2], arrivals=ArrivalState())
         return [state.first for state in self._states[1 : most + 1]]
 
     def holders(self, processors: int, means: MeanNumbers) -> Array:
-        """Give the probabilities of 0, 1, ... processors that hold or want a permit, the last for as many as permits and more [1]."""
+        """Return the probabilities of 0, 1, ... processors that hold or want a permit, the last
+        for as many as permits and more [1].
+        """
         most = min(self.queue.servers, processors)
         _, present, flow = means.at(self.queue)
         away = processors - present
@@ -908,38 +1177,45 @@ class FlowEquivalentServer:
         return finite_source_few(ratios, processors)
 
     def held_by_all(self) -> RandomTime:
-        """Give the time for which one permit is held while all are held.
+        """Return the time for which one permit is held while all are held.
 
-        Its scv is that of a cycle alone where holders do not wait, and that of the services they wait for where waits take
-        most of the time; in between it is interpolated by the part of the waits in the time (chosen here; its error is in that of
-        the class).
+        Its scv is that of a cycle alone where holders do not wait, and that of the services they
+        wait for where waits take most of the time; in between it is interpolated by the part of the
+        waits in the time (chosen here; its error is in that of the class).
         """
         first, *_, cycle = self._cycles(self.queue.servers)
         found, ratios = cycle.found, self._ratios
         waited = {index: ratios[index] * wait.mean for index, wait in found.waits.items()}
         total, mean = added(waited.values()), cycle.time.mean
-        varied = added(each * found.services[index].scv for index, each in waited.items()) / nonzero(total)
+        varied = added(
+            each * found.services[index].scv for index, each in waited.items()
+        ) / nonzero(total)
         scv = first.time.scv + total / nonzero(mean) * (varied - first.time.scv)
         return RandomTime(mean, scv * mean * mean)
 
     def waits(self, holders: Array | None) -> dict[int, RandomTime]:
-        """Give the waits of a processor that acquires a permit, at each visit in the body."""
+        """Return the waits of a processor that acquires a permit, at each visit in the body."""
         if holders is None:
             return {}
         chances, found = holders[..., : self.queue.servers].copy(), {}
         chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
         for index, (means, squares) in self._waits_alone(count := chances.shape[-1]).items():
-            mean, square = (np.einsum("...k,...k->...", chances, each[..., :count]) for each in (means, squares))
+            mean, square = (
+                np.einsum("...k,...k->...", chances, each[..., :count]) for each in (means, squares)
+            )
             found[index] = RandomTime(mean, square - mean * mean)
         return found
 
     def _waits_alone(self, holders: int) -> dict[int, tuple[Array, Array]]:
-        """Give means and mean squares of the waits at each visit with 1, 2, ... holders, up to `holders` at least [s, s^2]."""
+        """Return means and mean squares of the waits at each visit with 1, 2, ... holders, up to
+        `holders` at least [s, s^2].
+        """
         if self._known[0] < holders:
             most = min(2 * holders, self.queue.servers)
             waits = [cycle.found.waits for cycle in self._cycles(most)]
             means, varied = (
-                {i: _stacked([getattr(w[i], what) for w in waits]) for i in waits[0]} for what in ("mean", "variance")
+                {i: _stacked([getattr(w[i], what) for w in waits]) for i in waits[0]}
+                for what in ("mean", "variance")
             )
             self._known = most, {i: (mean, varied[i] + mean * mean) for i, mean in means.items()}
         return self._known[1]
@@ -950,12 +1226,16 @@ def _stacked(columns: Sequence[Array]) -> Array:
 
 
 def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
-    """Say whether all times are exponential, except delays and services at shared servers that are under no further lock."""
+    """Return whether all times are exponential, except delays and services at shared servers that
+    are under no further lock.
+    """
     if isinstance(node, VisitedStep):
         station = node.visit and model.resources.get(node.visit.queue)
         sharing = isinstance(station, Station) and DISCIPLINES[station.discipline].order == SHARED
         return node.step.scv == 1.0 or (not nested and (node.visit is None or sharing))
-    return all(_memoryless(part, model, nested or isinstance(node, VisitedHold)) for part in node.children)
+    return all(
+        _memoryless(part, model, nested or isinstance(node, VisitedHold)) for part in node.children
+    )
 
 
 def _share(visit: Visit) -> Expr:
@@ -964,13 +1244,19 @@ def _share(visit: Visit) -> Expr:
 
 
 def _weight_by_machine_repair(
-    queue: Queue, members: int, means: MeanNumbers, services: Mapping[int, RandomTime], weight: Array
+    queue: Queue,
+    members: int,
+    means: MeanNumbers,
+    services: Mapping[int, RandomTime],
+    weight: Array,
 ) -> Array:
-    """Replace the weight of a whole service by that of machine repair where services have an scv above 1.
+    """Replace the weight of a whole service by that of machine repair where services have an scv
+    above 1.
 
-    The rest of the cycle is taken as an exponential delay, and c servers as one that is c times as fast, for those
-    customers that find all busy. Exact for one queue of one server behind an exponential delay; at scv 4 the time behind
-    two or three servers is up to 3.7 % too long (tests/method/mean_value/test_closed.py).
+    The rest of the cycle is taken as an exponential delay, and c servers as one that is c times as
+    fast, for those customers that find all busy. Exact for one queue of one server behind an
+    exponential delay; at scv 4 the time behind two or three servers is up to 3.7 % too long
+    (tests/method/mean_value/test_closed.py).
     """
     columns = [(means.flows[v.index] / queue.copies, services[v.index]) for v in queue.visits]
     flow = added(rate for rate, _ in columns)
@@ -983,7 +1269,9 @@ def _weight_by_machine_repair(
         return weight
     present = means.at(queue)[1]
     away = clamped(members * queue.requests - present)
-    scv, mean, flow = (np.where(varied, each, other) for each, other in ((scv, 2.0), (mean, 1.0), (flow, 1.0)))
+    scv, mean, flow = (
+        np.where(varied, each, other) for each, other in ((scv, 2.0), (mean, 1.0), (flow, 1.0))
+    )
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
     elsewhere = clamped(away / flow, 1e-6 * mean)
     found = finite_source_residual(others + 1, elsewhere, mean / queue.servers, scv) * queue.servers
@@ -992,9 +1280,11 @@ def _weight_by_machine_repair(
 
 
 def not_negative(found: dict[str, Array]) -> dict[str, Array]:
-    """Raise negative parts of an account to 0, and lower the others in proportion, so that the sum stays.
+    """Raise negative parts of an account to 0, and lower the others in proportion, so that the sum
+    stays.
 
-    A part is negative where a longer time makes a mixture less variable, and so its maximum shorter.
+    A part is negative where a longer time makes a mixture less variable, and so its maximum
+    shorter.
     """
     whole = added(found.values())
     kept = {label: np.where(each > 0, each, 0.0) for label, each in found.items()}
@@ -1004,12 +1294,16 @@ def not_negative(found: dict[str, Array]) -> dict[str, Array]:
 
 
 def _missing_wait(times: Sequence[Array], asked: Sequence[Array], visits: Sequence[Array]) -> Array:
-    """Solve sum a / (t + v d) = 1 for d by Newton's method, 0 where the sum is below 1; exact in one step for one group."""
+    """Solve sum a / (t + v d) = 1 for d by Newton's method, 0 where the sum is below 1; exact in
+    one step for one group.
+    """
     wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
         ends = [t + v * wait for t, v in zip(times, visits, strict=True)]
         use = added(a / nonzero(end) for a, end in zip(asked, ends, strict=True))
-        slope = added(a * v / nonzero(end * end) for a, v, end in zip(asked, visits, ends, strict=True))
+        slope = added(
+            a * v / nonzero(end * end) for a, v, end in zip(asked, visits, ends, strict=True)
+        )
         # To the last digit, so that derivatives, which lag a step behind, converge too.
         if not np.any(use.real > 1):
             break
@@ -1019,7 +1313,7 @@ def _missing_wait(times: Sequence[Array], asked: Sequence[Array], visits: Sequen
 
 
 def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
-    """Give the probability that all servers are busy, the rest of the cycle taken as a delay."""
+    """Return the probability that all servers are busy, the rest of the cycle taken as a delay."""
     busy, present, _ = means.at(queue)
     if queue.servers == 1:
         return clamped(busy, high=1.0)
@@ -1027,16 +1321,23 @@ def _all_busy(queue: Queue, processors: int, means: MeanNumbers) -> Array:
 
 
 def _keeps_in_step(recursion: Recursion) -> bool:
-    """Say whether all times are constant, so that the processors follow each other in a fixed order and wait only at the busiest queue."""
+    """Return whether all times are constant, so that the processors follow each other in a fixed
+    order and wait only at the busiest queue.
+    """
     nodes = [node for tree in recursion.trees for node in steps(tree.root)]
     random = bool(recursion.spin_locks) or any(
-        isinstance(node, Choice) or (isinstance(node, VisitedStep) and node.step.scv > 0) for node in nodes
+        isinstance(node, Choice) or (isinstance(node, VisitedStep) and node.step.scv > 0)
+        for node in nodes
     )
-    return not random and not any(queue.sharing or queue.name == PROCESSORS for queue in recursion.queues)
+    return not random and not any(
+        queue.sharing or queue.name == PROCESSORS for queue in recursion.queues
+    )
 
 
 def _distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
-    """Group points with equal numbers: give the first point of each group, and the group of each point."""
+    """Group points with equal numbers: give the first point of each group, and the group of each
+    point.
+    """
     if not columns:
         return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
     table = np.stack(list(columns.values()), axis=1)
@@ -1045,10 +1346,10 @@ def _distinct(columns: Mapping[Expr, Array], count: int) -> tuple[Array, Array]:
 
 
 def has_product_form(model: Model, recursion: Recursion) -> bool:
-    """Say whether all stations of a cycle have product form, whatever the numbers.
+    """Return whether all stations of a cycle have product form, whatever the numbers.
 
-    Steps, choices and repeats only; at a first-come station one exponential service time for all visits. A lock is such
-    a station too if it is held for one exponential delay.
+    Steps, choices and repeats only; at a first-come station one exponential service time for all
+    visits. A lock is such a station too if it is held for one exponential delay.
 
     Source: Baskett, Chandy, Muntz and Palacios, J. ACM 22(2), 1975, 248-260.
     """
@@ -1060,7 +1361,11 @@ def has_product_form(model: Model, recursion: Recursion) -> bool:
         resource = model.resources.get(queue.name)
         if queue.spin or queue.order or not (queue.lock or isinstance(resource, Station)):
             return False
-        inside = [node.body.step for node in held if node.visit in queue.visits and isinstance(node.body, VisitedStep)]
+        inside = [
+            node.body.step
+            for node in held
+            if node.visit in queue.visits and isinstance(node.body, VisitedStep)
+        ]
         served = inside or [visit.step for visit in queue.visits if visit.step is not None]
         alike = all(step.scv == 1.0 and step.time == served[0].time for step in served)
         if not (queue.sharing or alike):
@@ -1082,7 +1387,10 @@ def _exact_populations(
     for size in np.unique(sizes[points]):
         chosen, processors = points[sizes[points] == size], int(size)
         here = at_points(numbers, chosen)
-        ratios, alone = recursion.tree.visit_ratios(here), Traversal(recursion.model, here, processors, {})
+        ratios, alone = (
+            recursion.tree.visit_ratios(here),
+            Traversal(recursion.model, here, processors, {}),
+        )
         time = alone.time(recursion.tree.root)
         services = alone.found.services
         demands = {
@@ -1104,7 +1412,7 @@ def _exact_populations(
 def _relative_waits(
     queues: Sequence[Queue], demands: dict[str, Array], time: Array, processors: int
 ) -> dict[str, Array]:
-    """Give the wait at each queue as a multiple of the service demand there [1]."""
+    """Return the wait at each queue as a multiple of the service demand there [1]."""
     # The engine of queueing networks is imported only where it is needed.
     from slipstick.queueing.exact import exact
     from slipstick.queueing.network import network_arrays
@@ -1118,7 +1426,10 @@ def _relative_waits(
         # Rounding may leave a little less or more than 0.
         think = np.where(think.real > 1e-14 * columns[-1][takes].real, think, 0 * think)
         made = network_arrays(
-            demand[:, None, :], population=processors, think=think[:, None], servers=[q.servers for q in queues]
+            demand[:, None, :],
+            population=processors,
+            think=think[:, None],
+            servers=[q.servers for q in queues],
         )
         residence = exact(made).residence[:, 0, :]
         for index, queue in enumerate(queues):

@@ -1,4 +1,6 @@
-"""Mean values at many points, as a solution; the approximations that it used, and the error that they usually keep."""
+"""Mean values at many points, as a solution; the approximations that it used, and the error that
+they usually keep.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ from slipstick.method.answers import (
     value_at,
 )
 from slipstick.method.closed_form import Contention, Deadlocks, ParallelWork
-from slipstick.method.mean_value.closed import MeanValueTable, Recursion, has_product_form, solve_closed
+from slipstick.method.mean_value.closed import (
+    MeanValueTable,
+    Recursion,
+    has_product_form,
+    solve_closed,
+)
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
@@ -68,7 +75,8 @@ _FEW = 4.0
 
 
 class MeanValue(CompiledModel):
-    """A model compiled for mean value; points that differ in the population alone share one recursion.
+    """A model compiled for mean value; points that differ in the population alone share one
+    recursion.
 
     Parameters
     ----------
@@ -96,13 +104,20 @@ class MeanValue(CompiledModel):
         self.smooth = [name for name in self.parameters if name not in counts]
         self._contention, self._deadlocks = Contention(model), Deadlocks(model)
         self._parallel = ParallelWork(model)
-        self._single = SingleProcessorValues(model.single, type(self)(model.single.model)) if model.single else None
+        self._single = (
+            SingleProcessorValues(model.single, type(self)(model.single.model))
+            if model.single
+            else None
+        )
 
     def numbers(self, values: Values) -> dict[Expr, Array]:
         """Evaluate every number of the model [points]."""
         found = self.tape.run(values)
         points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
-        return {expr: np.broadcast_to(each, (points,)) for expr, each in zip(self._exprs, found, strict=True)}
+        return {
+            expr: np.broadcast_to(each, (points,))
+            for expr, each in zip(self._exprs, found, strict=True)
+        }
 
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
@@ -118,8 +133,10 @@ class MeanValue(CompiledModel):
         )
 
     def refuses(self) -> bool:
-        """Say whether the model has a part that mean value has no answer for, at any values."""
-        numbers = self.numbers({name: 1.0 for name, each in self.tape.parameters.items() if each.value is None})
+        """Return whether the model has a part that mean value has no answer for, at any values."""
+        numbers = self.numbers(
+            {name: 1.0 for name, each in self.tape.parameters.items() if each.value is None}
+        )
         # Of any size the same parts are refused, and a few processors are solved at once.
         few = {size: np.minimum(numbers[size], _FEW) for size in self.model.population.counts}
         try:
@@ -140,16 +157,22 @@ class MeanValue(CompiledModel):
         return "; ".join(unpromised(self.model))
 
     def _errors(self, found: MeanValueTable, exact: Flags) -> dict[int, str]:
-        """Give the class of the error at each approximate point, where none is promised."""
+        """Return the class of the error at each approximate point, where none is promised."""
         return (
-            dict.fromkeys(np.flatnonzero(~exact & np.isfinite(found.time)).tolist(), self._error) if self._error else {}
+            dict.fromkeys(np.flatnonzero(~exact & np.isfinite(found.time)).tolist(), self._error)
+            if self._error
+            else {}
         )
 
     def table(self, numbers: Numbers, account: bool) -> MeanValueTable:
-        """Solve for numbers that may be complex; an error of the whole model becomes the reason at each point."""
+        """Solve for numbers that may be complex; an error of the whole model becomes the reason
+        at each point.
+        """
         points = len(next(iter(numbers.values())))
         sizes_there = [numbers[size] for size in self.model.population.counts]
-        deadlocks = {index: text for index, (text,) in self._deadlocks.among(sizes_there, points).items()}
+        deadlocks = {
+            index: text for index, (text,) in self._deadlocks.among(sizes_there, points).items()
+        }
         if len(deadlocks) == points:
             return MeanValueTable(np.ones(points), deadlocks)
         try:
@@ -165,7 +188,9 @@ class MeanValue(CompiledModel):
 
     @property
     def block(self) -> int:
-        """How many points it is to be given at a time: each takes 10 KB and more while it is solved."""
+        """How many points it is to be given at a time: each takes 10 KB and more while it is
+        solved.
+        """
         return 2048
 
     def solution(self, values: Values) -> Solution:
@@ -173,8 +198,12 @@ class MeanValue(CompiledModel):
         numbers = self.numbers(values)
         found = self.table(numbers, account=True)
         exact = self._exact(values, found)
-        groups = {group.name: group.processors for group in self.model.population.groups if group.name}
-        missing = np.full(len(found.time), np.nan)  # of every group, where mean value refuses the model
+        groups = {
+            group.name: group.processors for group in self.model.population.groups if group.name
+        }
+        missing = np.full(
+            len(found.time), np.nan
+        )  # of every group, where mean value refuses the model
         steps = [step for step in self.model.steps if not groups or step.name in found.booked]
         return activity_solution(
             self.model,
@@ -184,13 +213,27 @@ class MeanValue(CompiledModel):
             found.booked,
             exact=exact,
             errors=self._errors(found, exact),
-            groups={name: (found.groups.get(name, missing), numbers[size]) for name, size in groups.items()},
+            groups={
+                name: (found.groups.get(name, missing), numbers[size])
+                for name, size in groups.items()
+            },
             single=self._single.values(values, found.time, found.size) if self._single else {},
-            uses={name: (busy, present, wait) for name, (busy, present, _, wait) in found.uses.items()},
-            beside=lambda account: self._parallel.columns(values, found.time, found.size, account, found.spans),
-            once={step.name: np.where(np.isnan(found.time), np.nan, numbers[step.time]) for step in steps},
+            uses={
+                name: (busy, present, wait) for name, (busy, present, _, wait) in found.uses.items()
+            },
+            beside=lambda account: self._parallel.columns(
+                values, found.time, found.size, account, found.spans
+            ),
+            once={
+                step.name: np.where(np.isnan(found.time), np.nan, numbers[step.time])
+                for step in steps
+            },
             # What no processor ever waits for is left out of answers.
-            kept=frozenset(part for step in self.model.steps for part in (step.name, step.component, step.technology)),
+            kept=frozenset(
+                part
+                for step in self.model.steps
+                for part in (step.name, step.component, step.technology)
+            ),
             remarks=lambda index: self._remarks(found, bool(exact[index]), index),
             gradient=lambda index: self._gradient(values, index),
         )
@@ -200,7 +243,11 @@ class MeanValue(CompiledModel):
         if index in found.wrong:
             return Remarks(failed=found.wrong[index])
         if not np.isfinite(time):
-            return Remarks(failed=f"the mean values of {model.name} do not settle: its time comes out as {time!r}")
+            return Remarks(
+                failed=(
+                    f"the mean values of {model.name} do not settle: its time comes out as {time!r}"
+                )
+            )
         if exact:
             return Remarks()
         return self._approximate
@@ -211,10 +258,11 @@ class MeanValue(CompiledModel):
         return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 
     def _gradient(self, values: Values, index: int) -> Gradient:
-        """Differentiate the time by every parameter that does not count processors, in one recursion.
+        """Differentiate the time by every parameter that does not count processors, in one
+        recursion.
 
-        Each is a point of its own, at which that parameter is moved by a small imaginary step: relative to its value, or
-        in base units where that is 0.
+        Each is a point of its own, at which that parameter is moved by a small imaginary step:
+        relative to its value, or in base units where that is 0.
         """
         known = self.tape.parameters
         here = {name: value_at(values, name, index, each.value) for name, each in known.items()}
@@ -224,8 +272,12 @@ class MeanValue(CompiledModel):
             found = perturbed({expr: expr for expr in self._exprs}, here, names)
             numbers = {expr: column[1:] for expr, column in found.items()}
             try:
-                time = self.table(numbers, account=False).time.imag / [complex_step(here[name]) for name in names]
-            except NoAnswerError:  # the time of a large population settles, and its derivatives do not
+                time = self.table(numbers, account=False).time.imag / [
+                    complex_step(here[name]) for name in names
+                ]
+            except (
+                NoAnswerError
+            ):  # the time of a large population settles, and its derivatives do not
                 return Gradient({}, here, known)
             slopes |= {name: float(slope) for name, slope in zip(names, time, strict=True)}
         return Gradient({"time": slopes}, here, known)
@@ -234,20 +286,25 @@ class MeanValue(CompiledModel):
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
     """Choose the solver for a population; refuse parts without an approximation."""
     for node in each_once(model.bodies):
-        if isinstance(node, Hold) and node.mode and (why := uncovered_by_chain(model, node.resource)):
+        if (
+            isinstance(node, Hold)
+            and node.mode
+            and (why := uncovered_by_chain(model, node.resource))
+        ):
             raise NoAnswerError(
-                f"mean value has no approximation of waits for {node.resource} with {why}: a reader-writer lock beside these is "
-                "simulated, and bounds enclose it"
+                f"mean value has no approximation of waits for {node.resource} with {why}: a"
+                " reader-writer lock beside these is simulated, and bounds enclose it"
             )
         if isinstance(node, UnitStep):
             raise NoAnswerError(
-                f"mean value has no approximation of waits for {node.counter}: waits for signals are simulated, and bounds enclose "
-                "them; units that the same processor gives back are permits, which mean value takes"
+                f"mean value has no approximation of waits for {node.counter}: waits for signals"
+                " are simulated, and bounds enclose them; units that the same processor gives back"
+                " are permits, which mean value takes"
             )
         if isinstance(node, Ask):
             raise NoAnswerError(
-                f"mean value has no approximation of waits for {node.pool}: pools of tasks are simulated, and bounds by their work "
-                "and their longest path enclose them"
+                f"mean value has no approximation of waits for {node.pool}: pools of tasks are"
+                " simulated, and bounds by their work and their longest path enclose them"
             )
     match model.population:
         case ClosedPopulation():
@@ -261,61 +318,92 @@ def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
 
 
 STATIONS, SEVERAL, BACKING_OFF, SUPERSTEPS = 0.02, 0.1, 0.5, 0.05
-"""Usual error of the time [1], of 95 in 100 models: of plain stations in a closed cycle, scv up to 1; of all else; of locks
-with back-off; of supersteps.
+"""Usual error of the time [1], of 95 in 100 models: of plain stations in a closed cycle, scv up to
+1; of all else; of locks with back-off; of supersteps.
 
-Measured by benchmarks/mean_value.py (stations, all constructs), tests/method/mean_value/test_spin_locks.py (back-off) and
-tests/workloads/application/test_model.py (supersteps)."""
+Measured by benchmarks/mean_value.py (stations, all constructs),
+tests/method/mean_value/test_spin_locks.py (back-off) and tests/workloads/application/test_model.py
+(supersteps)."""
 
 SUPERSTEP_NOTES = (
     (
-        "supersteps: a visit finds the other processors in service or waiting at their mean loads, and each service delays "
-        "it once at most"
+        "supersteps: a visit finds the other processors in service or waiting at their mean loads,"
+        " and each service delays it once at most"
     ),
     "supersteps end with the slowest of their processors",
-    "usual error of the time under 5 % (the programs dvsm/sor and others, at sizes that were simulated)",
+    (
+        "usual error of the time under 5 % (the programs dvsm/sor and others, at sizes that were"
+        " simulated)"
+    ),
 )
 SPIN_ERROR = (
-    "usual error of the time with spin locks {size} (from 2 to 64 processors, random times); larger errors were seen near "
-    "the size at which spinning fills the word's station, and for constant times"
+    "usual error of the time with spin locks {size} (from 2 to 64 processors, random times); larger"
+    " errors were seen near the size at which spinning fills the word's station, and for constant"
+    " times"
 )
 ERROR = (
-    "usual error of the time {size} (95 of 100 generated models, scv from 0.25 to 4); shares and waits are less sure"
+    "usual error of the time {size} (95 of 100 generated models, scv from 0.25 to 4); shares and"
+    " waits are less sure"
 )
 
 
 def _parts(model: Model) -> dict[str, list[str]]:
-    """List the parts of a model by the kinds that the approximations depend on, each with their names."""
+    """List the parts of a model by the kinds that the approximations depend on, each with their
+    names.
+    """
     nodes = [node for body in model.bodies for node in steps(body)]
     pipelines = [node for node in nodes if isinstance(node, Pipeline)]
     barriers = [node for node in nodes if isinstance(node, BarrierWait)]
-    used = {step.resource: model.resources.get(step.resource) for step in model.steps if step.resource}
-    stations = {name: (each, DISCIPLINES[each.discipline]) for name, each in used.items() if isinstance(each, Station)}
-    held = {node.resource: model.resources[node.resource] for node in nodes if isinstance(node, Hold)}
-    spinning = {name: each for name, each in held.items() if isinstance(each, Lock) and each.kind in SPIN_LOCKS}
+    used = {
+        step.resource: model.resources.get(step.resource) for step in model.steps if step.resource
+    }
+    stations = {
+        name: (each, DISCIPLINES[each.discipline])
+        for name, each in used.items()
+        if isinstance(each, Station)
+    }
+    held = {
+        node.resource: model.resources[node.resource] for node in nodes if isinstance(node, Hold)
+    }
+    spinning = {
+        name: each
+        for name, each in held.items()
+        if isinstance(each, Lock) and each.kind in SPIN_LOCKS
+    }
     taken = {each for body in model.bodies for each in _taken(body)}
     maxima = any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes)
     stream = isinstance(model.population, OpenPopulation)
     return {
         "stations": list(stations),
         "unlike services": [
-            name for name, (_, kind) in stations.items() if kind.product_form != ANY_SERVICE and _unlike(model, name)
+            name
+            for name, (_, kind) in stations.items()
+            if kind.product_form != ANY_SERVICE and _unlike(model, name)
         ],
         "out of order": [
-            name for name, (each, _) in stations.items() if maxima and each.discipline in OVERTAKING_DISCIPLINES
+            name
+            for name, (each, _) in stations.items()
+            if maxima and each.discipline in OVERTAKING_DISCIPLINES
         ],
         # Of an open stream the probability that all servers are busy is exact.
-        "several servers": [name for name, (each, _) in stations.items() if not stream and each.servers > 1],
+        "several servers": [
+            name for name, (each, _) in stations.items() if not stream and each.servers > 1
+        ],
         "locks": [name for name, each in held.items() if isinstance(each, Lock | Monitor)],
         "permits": [name for name, each in held.items() if isinstance(each, Permits)],
         "shared locks": [name for name, each in held.items() if isinstance(each, ReaderWriterLock)],
         "writers of many": [
             name
             for name, each in held.items()
-            if isinstance(each, ReaderWriterLock) and each.order == "writer-first" and _many(model, each.order)
+            if isinstance(each, ReaderWriterLock)
+            and each.order == "writer-first"
+            and _many(model, each.order)
         ],
         "stations of readers": [
-            each.name for node in nodes if isinstance(node, Hold) and node.mode == READ for each in _served(node.body)
+            each.name
+            for node in nodes
+            if isinstance(node, Hold) and node.mode == READ
+            for each in _served(node.body)
         ],
         "spin locks": list(spinning),
         "back-off": [name for name, each in spinning.items() if each.back_off != "none"],
@@ -323,7 +411,9 @@ def _parts(model: Model) -> dict[str, list[str]]:
         "groups": [group.name for group in model.population.groups if group.name],
         "forks": ["forks" for node in nodes if isinstance(node, Fork)],
         "pipelines": [node.name for node in pipelines],
-        "parallel": [stage.name for node in pipelines for stage in node.stages if stage.kind == "parallel"],
+        "parallel": [
+            stage.name for node in pipelines for stage in node.stages if stage.kind == "parallel"
+        ],
         "barriers": list(dict.fromkeys(node.name for node in barriers if node.parties is None)),
         "parties": list(dict.fromkeys(node.name for node in barriers if node.parties is not None)),
         "phases": ["phases"] if isinstance(model.population, PhasedPopulation) else [],
@@ -333,18 +423,24 @@ def _parts(model: Model) -> dict[str, list[str]]:
 
 
 def _many(model: Model, order: str) -> bool:
-    """Say whether there may be more processors than the chain of a reader-writer lock can have; a computed number may be."""
+    """Return whether there may be more processors than the chain of a reader-writer lock can have;
+    a computed number may be.
+    """
     known = [each.value for each in model.population.counts if isinstance(each, Number | Parameter)]
-    return len(known) < len(model.population.counts) or any(float(each or 0.0) > MOST_IN_CHAIN[order] for each in known)
+    return len(known) < len(model.population.counts) or any(
+        float(each or 0.0) > MOST_IN_CHAIN[order] for each in known
+    )
 
 
 def _served(node: Activity) -> Iterator[Step]:
     """Yield the steps at stations."""
-    yield from (each for each in steps(node) if isinstance(each, Step) and each.resource is not None)
+    yield from (
+        each for each in steps(node) if isinstance(each, Step) and each.resource is not None
+    )
 
 
 def _unlike(model: Model, station: str) -> bool:
-    """Say whether the visits to a station are not all of one exponential service time."""
+    """Return whether the visits to a station are not all of one exponential service time."""
     visits = [step for step in model.steps if step.resource == station]
     return any(step.scv != 1 or step.time != visits[0].time for step in visits)
 
@@ -358,32 +454,50 @@ def _taken(node: Activity, holding: bool = False) -> Iterator[tuple[str, bool]]:
 
 
 _NOTES = {
-    "unlike services": "waiting at {names}: numbers found as in product form, residual service (1 + scv) / 2",
-    "out of order": "waits at {names} vary as at first come first served; they vary more, so maxima come out too small",
-    "several servers": (
-        "several servers at {names}: the probability that all are busy is that with the rest of the cycle as a delay"
+    "unlike services": (
+        "waiting at {names}: numbers found as in product form, residual service (1 + scv) / 2"
     ),
-    "locks": "locks {names}: a queue whose service is all that is done while the lock is held, waits included",
+    "out of order": (
+        "waits at {names} vary as at first come first served; they vary more, so maxima come out"
+        " too small"
+    ),
+    "several servers": (
+        "several servers at {names}: the probability that all are busy is that with the rest of the"
+        " cycle as a delay"
+    ),
+    "locks": (
+        "locks {names}: a queue whose service is all that is done while the lock is held, waits"
+        " included"
+    ),
     "shared locks": (
-        "reader-writer locks {names}: waits of a Markov chain of the lock, with all that is done under it as one service and the "
-        "rest of the cycle as a delay"
+        "reader-writer locks {names}: waits of a Markov chain of the lock, with all that is done"
+        " under it as one service and the rest of the cycle as a delay"
     ),
     "permits": (
-        "permits {names}: a queue with a server a permit, whose service is all that is done while it is held, waits included; "
-        "exponential services that holders alone use are solved for each number of holders (flow-equivalent centre)"
+        "permits {names}: a queue with a server a permit, whose service is all that is done while"
+        " it is held, waits included; exponential services that holders alone use are solved for"
+        " each number of holders (flow-equivalent centre)"
     ),
     "spin locks": (
-        "spin locks {names}: waiting processors load the word's station, and hand-overs follow the laws of Anderson and others"
+        "spin locks {names}: waiting processors load the word's station, and hand-overs follow the"
+        " laws of Anderson and others"
     ),
-    "groups": "groups: an arriving processor finds what the population with one fewer of its group leaves",
+    "groups": (
+        "groups: an arriving processor finds what the population with one fewer of its group leaves"
+    ),
     "forks": (
-        "forks: branches are independent but for the resources they share, and each as random as its mean and variance say"
+        "forks: branches are independent but for the resources they share, and each as random as"
+        " its mean and variance say"
     ),
     "pipelines": "pipelines: ends of items at stages are jointly normal (Clark)",
-    "barriers": "barriers {names}: all processors start at once, and gaps between arrivals at a queue are exponential",
+    "barriers": (
+        "barriers {names}: all processors start at once, and gaps between arrivals at a queue are"
+        " exponential"
+    ),
     "parties": "barriers {names}: arrivals of the parties are a steady stream",
     "phases": (
-        "phases: iterations follow each other as in the steady state of the processors still at work; the slowest ends each"
+        "phases: iterations follow each other as in the steady state of the processors still at"
+        " work; the slowest ends each"
     ),
     "processors": "processors as resources are taken as alike, each used as often as the next",
 }
@@ -395,10 +509,16 @@ def notes_of(model: Model) -> tuple[str, ...]:
     if isinstance(model.population, SuperstepPopulation):
         return SUPERSTEP_NOTES
     parts, usual = _parts(model), promised(model)
-    notes = [text.format(names=", ".join(parts[kind])) for kind, text in _NOTES.items() if parts[kind]]
+    notes = [
+        text.format(names=", ".join(parts[kind])) for kind, text in _NOTES.items() if parts[kind]
+    ]
     if usual is None:
         beside = any(parts[kind] for kind in ("forks", "pipelines", "spin locks", "processors"))
-        chain = not beside and not model.population.open and all(step.scv >= LEAST_SCV for step in model.steps)
+        chain = (
+            not beside
+            and not model.population.open
+            and all(step.scv >= LEAST_SCV for step in model.steps)
+        )
         way = "simulate, or ask for markov-chain of few processors" if chain else "simulate"
         return (*notes, *(f"{text}, and none is promised; {way}" for text in unpromised(model)))
     text = SPIN_ERROR if parts["spin locks"] else ERROR
@@ -411,31 +531,51 @@ MOST_VARIED = 4.0
 _OUTSIDE = (
     "all times are constant, so processors may fall into step: errors of up to 112 % were measured",
     f"times of an scv above {MOST_VARIED:g}: errors of the time were not measured",
-    "an open stream through locks or permits: errors of up to 62 % were measured, near saturation of up to 106 %",
-    "an open stream through forks: errors of up to 49 % were measured where branches share a station (ps)",
-    "locks taken both alone and while another is held: errors of up to 11 % were measured in 95 of 100, at most 19 %",
-    "pipelines with parallel stages at times of an scv above 1: errors of up to 25 % were measured in 95 of 100",
+    (
+        "an open stream through locks or permits: errors of up to 62 % were measured, near"
+        " saturation of up to 106 %"
+    ),
+    (
+        "an open stream through forks: errors of up to 49 % were measured where branches share a"
+        " station (ps)"
+    ),
+    (
+        "locks taken both alone and while another is held: errors of up to 11 % were measured in 95"
+        " of 100, at most 19 %"
+    ),
+    (
+        "pipelines with parallel stages at times of an scv above 1: errors of up to 25 % were"
+        " measured in 95 of 100"
+    ),
     "a station that readers use under a reader-writer lock: errors of up to 32 % were measured",
-    f"a lock that writers take first, of more than {MOST_IN_CHAIN['writer-first']} processors: errors of up to 23 % were measured",
+    (
+        f"a lock that writers take first, of more than {MOST_IN_CHAIN['writer-first']} processors:"
+        " errors of up to 23 % were measured"
+    ),
 )
 """What no error is promised for: the class of the error, and the models that it is of.
 
-The errors are the worst of benchmarks/mean_value.py, as documentation/methods.md shows them: of constant times; of arrivals at locks and
-forks (95 of 100, and the worst); of nested locks. Those of forks are from its models 501 to 540, of pipelines from
-tests/test_random_times.py.
+The errors are the worst of benchmarks/mean_value.py, as documentation/methods.md shows them: of
+constant times; of arrivals at locks and forks (95 of 100, and the worst); of nested locks. Those of
+forks are from its models 501 to 540, of pipelines from tests/test_random_times.py.
 
-Writers first, of many: the chain has a state for every number of readers inside, readers and writers that wait, so it counts few
-processors, and the wait of more of them is extrapolated; 23 % with 40 processors, a think time of 2 and a fifth of writers, each 1 s.
+Writers first, of many: the chain has a state for every number of readers inside, readers and
+writers that wait, so it counts few processors, and the wait of more of them is extrapolated; 23 %
+with 40 processors, a think time of 2 and a fifth of writers, each 1 s.
 
-Stations of readers: the chain of a reader-writer lock takes readers inside as if they did not delay each other.
+Stations of readers: the chain of a reader-writer lock takes readers inside as if they did not delay
+each other.
 
-Nested locks: an outer lock that is held nearly all of the time lets processors through one at a time, so that they come to the
-inner locks more regularly than at random, and waits there come out two to three times too long (models 539, 1033 and 1040 of
-scv 1: 0.90 s for 0.30 s, 1.01 for 0.42, 0.37 for 0.13; the time is 16 to 36 % too long)."""
+Nested locks: an outer lock that is held nearly all of the time lets processors through one at a
+time, so that they come to the inner locks more regularly than at random, and waits there come out
+two to three times too long (models 539, 1033 and 1040 of scv 1: 0.90 s for 0.30 s, 1.01 for 0.42,
+0.37 for 0.13; the time is 16 to 36 % too long)."""
 
 
 def unpromised(model: Model) -> list[str]:
-    """List the reasons why no error is promised for a model, each with the errors measured; empty where one is promised."""
+    """List the reasons why no error is promised for a model, each with the errors measured;
+    empty where one is promised.
+    """
     if isinstance(model.population, SuperstepPopulation):
         return []
     parts = _parts(model)
@@ -455,7 +595,8 @@ def unpromised(model: Model) -> list[str]:
 
 
 def promised(model: Model) -> float | None:
-    """Give the relative error of the time that an approximate answer usually keeps, as benchmarks show it [1].
+    """Return the relative error of the time that an approximate answer usually keeps, as benchmarks
+    show it [1].
 
     None where no error is promised; the notes of the answer then say what was measured.
     """
@@ -467,14 +608,25 @@ def promised(model: Model) -> float | None:
     if parts["back-off"]:
         return BACKING_OFF
     several = any(
-        parts[kind] for kind in ("forks", "locks", "shared locks", "permits", "pipelines", "barriers", "parties")
+        parts[kind]
+        for kind in (
+            "forks",
+            "locks",
+            "shared locks",
+            "permits",
+            "pipelines",
+            "barriers",
+            "parties",
+        )
     )
     varied = any(step.scv > 1 for step in model.steps) or len(model.population.groups) != 1
     return SEVERAL if varied or several else STATIONS
 
 
 def promise_holds(model: Model) -> bool:
-    """Say whether mean value is exact for a model, or promises an error of `SEVERAL` at most; not for a model that it refuses."""
+    """Return whether mean value is exact for a model, or promises an error of `SEVERAL` at most;
+    not for a model that it refuses.
+    """
     if MeanValue(model).refuses():
         return False
     usual = promised(model)
@@ -482,14 +634,18 @@ def promise_holds(model: Model) -> bool:
 
 
 def exact_everywhere(model: Model) -> bool:
-    """Say whether mean value is exact for a model at any values: in product form, or for one maximum of exponential delays."""
+    """Return whether mean value is exact for a model at any values: in product form, or for one
+    maximum of exponential delays.
+    """
     population = model.population
     if population.finite or len(population.bodies) > 1:
         return False
     if has_product_form(model, Recursion(model, population.bodies)):
         return True
     match population:
-        case ClosedPopulation((Group(cycle=Then((Step(resource=None, scv=1.0), BarrierWait(parties=None)))),)):
+        case ClosedPopulation(
+            (Group(cycle=Then((Step(resource=None, scv=1.0), BarrierWait(parties=None)))),)
+        ):
             # The maximum of N exponential delays is the mean times 1 + 1/2 + ... + 1/N.
             return True
     return False

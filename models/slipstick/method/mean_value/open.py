@@ -33,26 +33,32 @@ from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
 from slipstick.random_times import Array, RandomTime, added, nonzero
 
-WAITS_INCLUDED = "with the mean-value waits while it is held, which may be too long; simulation may have an answer"
+WAITS_INCLUDED = (
+    "with the mean-value waits while it is held, which may be too long; simulation may have an"
+    " answer"
+)
 
 
 def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     r"""Answer for a stream of customers at all points.
 
-    Arrivals are taken as Poisson at every queue and see the time averages, so the waits at a queue of c servers solve
-    linear equations over its visits, with U_j = lambda v_j S_j the mean number in service at visit j::
+    Arrivals are taken as Poisson at every queue and see the time averages, so the waits at a queue
+    of c servers solve linear equations over its visits, with U_j = lambda v_j S_j the mean number
+    in service at visit j::
 
         W_i = [P(all busy) / U sum_j U_j S_j (1 + scv_j) / 2 + sum_j U_j W_j] / c
 
-    For one visit and one server that is the formula of Pollaczek and Khinchine; P(all busy) is Erlang's C. A lock is
-    solved after what is done while it is held, which is its service. A visit that follows immediately on another service
-    there finds no service in progress: the next one has just begun, so that S_j takes the place of the residual service. That
-    is exact at one server with random feedback (Takacs); for 2 to 4 visits in a row at scv 0 to 4 and load 0.85 the time errs
-    by up to 12 % (tests/method/mean_value/test_open.py). Exact in product form; the errors of the rest are those of the
-    constructs "arrivals at ..." of benchmarks/mean_value.py.
+    For one visit and one server that is the formula of Pollaczek and Khinchine; P(all busy) is
+    Erlang's C. A lock is solved after what is done while it is held, which is its service. A visit
+    that follows immediately on another service there finds no service in progress: the next one has
+    just begun, so that S_j takes the place of the residual service. That is exact at one server
+    with random feedback (Takacs); for 2 to 4 visits in a row at scv 0 to 4 and load 0.85 the time
+    errs by up to 12 % (tests/method/mean_value/test_open.py). Exact in product form; the errors of
+    the rest are those of the constructs "arrivals at ..." of benchmarks/mean_value.py.
 
-    Source: Kleinrock, Queueing Systems I, Wiley 1975, chapter 5; Wolff, Operations Research 30(2), 1982, 223-231
-    (Poisson arrivals see time averages); Takacs, Bell System Tech. J. 42(2), 1963, 505-519 (feedback).
+    Source: Kleinrock, Queueing Systems I, Wiley 1975, chapter 5; Wolff, Operations Research 30(2),
+    1982, 223-231 (Poisson arrivals see time averages); Takacs, Bell System Tech. J. 42(2), 1963,
+    505-519 (feedback).
 
     Parameters
     ----------
@@ -68,16 +74,25 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     recursion = Recursion(model, model.bodies)
     _check(model, recursion)
     order, rate = _inner_first(recursion), numbers[model.population.rate]
-    table = MeanValueTable(np.array(rate), {**_without_arrivals(model, rate), **out_of_range(model, numbers)})
+    table = MeanValueTable(
+        np.array(rate), {**_without_arrivals(model, rate), **out_of_range(model, numbers)}
+    )
     points = table.answerable
     while len(points):
         here, rates = at_points(numbers, points), rate[points]
         cycle = _solved_in_order(recursion, order, here, rates)
         if isinstance(cycle, CycleState):
             state = PopulationState(1, (cycle,), ArrivalState(math.inf))
-            solved, means = SolvedPopulation(state, here, points, np.arange(len(points))), MeanNumbers()
+            solved, means = (
+                SolvedPopulation(state, here, points, np.arange(len(points))),
+                MeanNumbers(),
+            )
             means.add(recursion.tree.visit_ratios(here), rates, cycle.found)
-            booked, uses = (recursion.account(solved), means.uses(recursion.queues, 1)) if account else ({}, {})
+            booked, uses = (
+                (recursion.account(solved), means.uses(recursion.queues, 1))
+                if account
+                else ({}, {})
+            )
             table.put(solved, cycle.time.mean, booked=booked, uses=uses, spans=cycle.found.spans)
             break
         # The other points are solved without those that are saturated.
@@ -89,30 +104,45 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
 def _solved_in_order(
     recursion: Recursion, order: Sequence[Queue], numbers: Numbers, rate: Array
 ) -> CycleState | dict[int, str]:
-    """Give the times of one customer, each queue after those it depends on; or, by point, which queue is saturated."""
+    """Return the times of one customer, each queue after those it depends on; or, by point, which
+    queue is saturated.
+    """
     ratios = recursion.tree.visit_ratios(numbers)
     returns = immediate_returns(recursion.tree.root, numbers)
-    bare, saturated, waits = Traversal(recursion.model, numbers, 1, {}), dict[int, str](), dict[int, RandomTime]()
+    bare, saturated, waits = (
+        Traversal(recursion.model, numbers, 1, {}),
+        dict[int, str](),
+        dict[int, RandomTime](),
+    )
     bare.time(recursion.tree.root)
     for queue in order:
         traversal = Traversal(recursion.model, numbers, 1, waits)
         traversal.time(recursion.tree.root)
         services, without = (
-            {visit.index: each.found.services[visit.index] for visit in queue.visits} for each in (traversal, bare)
+            {visit.index: each.found.services[visit.index] for visit in queue.visits}
+            for each in (traversal, bare)
         )
         without_waits = _saturated(recursion.model, queue, ratios, without, rate)
         for index, text in _saturated(recursion.model, queue, ratios, services, rate).items():
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
         if not saturated:
-            waits.update(_waits(queue, ratios, services, rate, returns, traversal.found.branch_waits))
+            waits.update(
+                _waits(queue, ratios, services, rate, returns, traversal.found.branch_waits)
+            )
     traversal = Traversal(recursion.model, numbers, 1, waits)
     return saturated or CycleState(1, traversal.time(recursion.tree.root), traversal.found)
 
 
 def _saturated(
-    model: Model, queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], rate: Array
+    model: Model,
+    queue: Queue,
+    ratios: Mapping[int, Array],
+    services: Mapping[int, RandomTime],
+    rate: Array,
 ) -> dict[int, str]:
-    """Find the points at which a queue is asked for more than it can serve, each with the reason in words."""
+    """Find the points at which a queue is asked for more than it can serve, each with the reason
+    in words.
+    """
     work = added(ratios[index] * service.mean for index, service in services.items())
     load = np.broadcast_to((rate * work / queue.servers).real, rate.shape)
     return {
@@ -147,8 +177,15 @@ def _waits(
     share = all_busy / nonzero(busy)
     if queue.sharing:
         stretch = all_busy / (queue.servers - busy)
-        return _limited(queue, ratios, services, {v.index: _stretched(services[v.index], stretch) for v in visits})
-    residual = {v.index: residual_time(services[v.index].mean, services[v.index].scv) for v in visits}
+        return _limited(
+            queue,
+            ratios,
+            services,
+            {v.index: _stretched(services[v.index], stretch) for v in visits},
+        )
+    residual = {
+        v.index: residual_time(services[v.index].mean, services[v.index].scv) for v in visits
+    }
     left, matrix = [], []
     for visit in visits:
         parts = {other.index: competing_fraction(visit, other, math.inf) for other in visits}
@@ -157,10 +194,16 @@ def _waits(
             part * use[index] * ((1 - back) * residual[index] + back * services[index].mean)
             for index, part in parts.items()
         )
-        behind = added(part * use[index] * siblings[index] for index, part in parts.items() if index in siblings)
+        behind = added(
+            part * use[index] * siblings[index]
+            for index, part in parts.items()
+            if index in siblings
+        )
         left.append((work * share + behind) / queue.servers)
         matrix.append([part * use[index] / queue.servers for index, part in parts.items()])
-    table = np.stack([np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2)
+    table = np.stack(
+        [np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2
+    )
     right = np.stack(np.broadcast_arrays(*left, busy)[:-1], axis=-1)
     found = np.linalg.solve(np.eye(len(visits)) - table, right[..., None])[..., 0]
     # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
@@ -171,23 +214,30 @@ def _waits(
 
 
 def _limited(
-    queue: Queue, ratios: Mapping[int, Array], services: Mapping[int, RandomTime], waits: dict[int, RandomTime]
+    queue: Queue,
+    ratios: Mapping[int, Array],
+    services: Mapping[int, RandomTime],
+    waits: dict[int, RandomTime],
 ) -> dict[int, RandomTime]:
     """Limit waits under a lock to the work of the customers outside it.
 
-    Operational: one customer holds the lock at a time, so each service outside it delays at most one holder, once. Without
-    the limit the worst error of streams through locks was 505 % near saturation, with it 106 % (benchmarks/mean_value.py).
+    Operational: one customer holds the lock at a time, so each service outside it delays at most
+    one holder, once. Without the limit the worst error of streams through locks was 505 % near
+    saturation, with it 106 % (benchmarks/mean_value.py).
     """
     for visit in (visit for visit in queue.visits if visit.exclusive):
         met = [ratios[v.index] * services[v.index].mean for v in queue.visits if visit.can_meet(v)]
         most = added(met) / queue.servers / nonzero(ratios[visit.index])
         wait = waits[visit.index]
-        waits[visit.index] = wait.scaled(np.where(wait.mean.real > most.real, most / nonzero(wait.mean), 1.0))
+        waits[visit.index] = wait.scaled(
+            np.where(wait.mean.real > most.real, most / nonzero(wait.mean), 1.0)
+        )
     return waits
 
 
 def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
-    """Give the wait at shared servers, S times the stretch: as variable as its service, and beside that exponential (chosen here).
+    """Return the wait at shared servers, S times the stretch: as variable as its service, and
+    beside that exponential (chosen here).
 
     Only maxima of times read this variance.
     """
@@ -198,40 +248,50 @@ def _stretched(service: RandomTime, stretch: Array) -> RandomTime:
 def _without_arrivals(model: Model, rate: Array) -> dict[int, str]:
     bad = ~((rate.real > 0) & np.isfinite(rate.real))
     return {
-        int(point): f"customers of {model.name} arrive {rate[point].real:g} times a second; mean-value needs a rate "
-        "above 0"
+        int(point): (
+            f"customers of {model.name} arrive {rate[point].real:g} times a second; mean-value"
+            " needs a rate above 0"
+        )
         for point in np.flatnonzero(bad)
     }
 
 
 def _check(model: Model, recursion: Recursion) -> None:
-    barrier = next((node.name for node in steps(recursion.activities[0]) if isinstance(node, BarrierWait)), None)
+    barrier = next(
+        (node.name for node in steps(recursion.activities[0]) if isinstance(node, BarrierWait)),
+        None,
+    )
     if barrier is not None:
         raise NoAnswerError(
-            f"barrier {barrier} needs a fixed population; mean-value has no answer for customers that arrive"
+            f"barrier {barrier} needs a fixed population; mean-value has no answer for customers"
+            " that arrive"
         )
     if any(queue.name == PROCESSORS for queue in recursion.queues):
         raise NoAnswerError(
-            f"the customers of {model.name} use processors, but an open population has none; mean-value needs a station "
-            "for that"
+            f"the customers of {model.name} use processors, but an open population has none;"
+            " mean-value needs a station for that"
         )
     if recursion.spin_locks:
         names = ", ".join(each.queue.name for each in recursion.spin_locks)
         raise NoAnswerError(
-            f"an open population sets no limit to how many spin at {names}; mean-value has no answer, simulation may"
+            f"an open population sets no limit to how many spin at {names}; mean-value has no"
+            " answer, simulation may"
         )
 
 
 def _inner_first(recursion: Recursion) -> list[Queue]:
     """Order the queues: stations, then each lock after those that are taken while it is held."""
     locks = {queue.name: queue for queue in recursion.queues if queue.lock}
-    inner = {name: {v.queue for v in recursion.tree.visits if name in v.held and v.queue in locks} for name in locks}
+    inner = {
+        name: {v.queue for v in recursion.tree.visits if name in v.held and v.queue in locks}
+        for name in locks
+    }
     try:
         order = [locks[name] for name in TopologicalSorter(inner).static_order()]
     except CycleError as error:
         names = ", ".join(sorted(set(error.args[1])))
         raise NoAnswerError(
-            f"locks {names} are each taken while another of them is held; mean-value solves a lock after those taken inside "
-            "it, so it has no order for these; simulate it"
+            f"locks {names} are each taken while another of them is held; mean-value solves a lock"
+            " after those taken inside it, so it has no order for these; simulate it"
         ) from None
     return [queue for queue in recursion.queues if not queue.lock] + order

@@ -1,21 +1,25 @@
-"""Finite programs: phases of identical iterations, and supersteps in which each processor has an activity of its own.
+"""Finite programs: phases of identical iterations, and supersteps in which each processor has an
+activity of its own.
 
-A phase ends with the slowest of its processors. Its iterations take the time of the steady state of the processors that
-are still at work, except that all of them start together.
+A phase ends with the slowest of its processors. Its iterations take the time of the steady state of
+the processors that are still at work, except that all of them start together.
 
-A superstep is as long as its slowest processor. Loads are averages over the superstep: a visit of processor i to
-processor j finds each other customer k of j (j's own operations, and the requests of the others, spread evenly) in
-service with probability U, for the residual time R, or waiting before it::
+A superstep is as long as its slowest processor. Loads are averages over the superstep: a visit of
+processor i to processor j finds each other customer k of j (j's own operations, and the requests of
+the others, spread evenly) in service with probability U, for the residual time R, or waiting before
+it::
 
     W[i,j] = sum over k of others (U[k,j] R[k,j] + X[k,j] W[k,j] S[k,j]),  R = E S^2 / (2 E S)
 
-but at most k's whole service there over i's visits, because each service delays a visitor at most once.
+but at most k's whole service there over i's visits, because each service delays a visitor at most
+once.
 
-Source: Nanda and Ni, Supercomputing 1992, 20-29 (phases and transitions, T = T_S + sum (r_k t_k + T_B), T_S a phase of
-one processor); Schweitzer, Int. Conf. on Stochastic Control and Optimization, Amsterdam 1979, and Bard, Modelling and
-Performance Evaluation of Computer Systems, North-Holland 1979, 51-62 (arrival theorem at the mean loads of the
-population itself), here with one customer a class. Checked by simulation of the programs in tests/workloads/application
-(usual error of supersteps under 5 %) and tests/method/mean_value/test_programs.py.
+Source: Nanda and Ni, Supercomputing 1992, 20-29 (phases and transitions, T = T_S + sum (r_k t_k +
+T_B), T_S a phase of one processor); Schweitzer, Int. Conf. on Stochastic Control and Optimization,
+Amsterdam 1979, and Bard, Modelling and Performance Evaluation of Computer Systems, North-Holland
+1979, 51-62 (arrival theorem at the mean loads of the population itself), here with one customer a
+class. Checked by simulation of the programs in tests/workloads/application (usual error of
+supersteps under 5 %) and tests/method/mean_value/test_programs.py.
 """
 
 from __future__ import annotations
@@ -34,9 +38,23 @@ from slipstick.method.mean_value.closed import (
     out_of_range,
     uncountable,
 )
-from slipstick.method.mean_value.traversal import Traversal, is_contended, ordered_ends, synchronized_start
+from slipstick.method.mean_value.traversal import (
+    Traversal,
+    is_contended,
+    ordered_ends,
+    synchronized_start,
+)
 from slipstick.method.mean_value.visits import Numbers
-from slipstick.model.activity import Activity, BarrierWait, Choice, Pipeline, Repeat, Step, Then, steps
+from slipstick.model.activity import (
+    Activity,
+    BarrierWait,
+    Choice,
+    Pipeline,
+    Repeat,
+    Step,
+    Then,
+    steps,
+)
 from slipstick.model.system import (
     IDLE_PROCESSORS,
     Model,
@@ -46,10 +64,21 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
-from slipstick.random_times import Array, RandomTime, added, clamped, largest, maximum_of_identical, nonzero, repeated
+from slipstick.random_times import (
+    Array,
+    RandomTime,
+    added,
+    clamped,
+    largest,
+    maximum_of_identical,
+    nonzero,
+    repeated,
+)
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
-"""Of the iteration for the waits in a superstep: the most steps, and the change, relative to the time, that ends it [1]."""
+"""Of the iteration for the waits in a superstep: the most steps, and the change, relative to the
+time, that ends it [1].
+"""
 
 SETTLED = 1e-9
 """Last change, relative to the time, above which no fixed point was reached [1]."""
@@ -59,7 +88,8 @@ OWN, AWAY = "own", "away"
 
 
 def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
-    """Answer for phases at all points: T = sum over phases of E max over processors of r iterations.
+    """Answer for phases at all points: T = sum over phases of E max over processors of r
+    iterations.
 
     Parameters
     ----------
@@ -68,9 +98,15 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     account : also find the account and the use of each queue
     """
     assert isinstance(model.population, PhasedPopulation)
-    phases, wrong = [_PhaseSolver(model, each) for each in model.population.phases], out_of_range(model, numbers)
+    phases, wrong = (
+        [_PhaseSolver(model, each) for each in model.population.phases],
+        out_of_range(model, numbers),
+    )
     for index, each in enumerate(phases):
-        wrong = {**uncountable(numbers[each.phase.processors], f"the processors of phase {index + 1}"), **wrong}
+        wrong = {
+            **uncountable(numbers[each.phase.processors], f"the processors of phase {index + 1}"),
+            **wrong,
+        }
     size = largest([numbers[each.phase.processors] for each in phases])
     whole = MeanValueTable(np.array(size), wrong)
     parts = [each.solve(numbers, size, whole.answerable, account) for each in phases]
@@ -102,7 +138,9 @@ class _PhaseSolver:
         self._has_barriers = any(isinstance(node, BarrierWait) for node in steps(phase.cycle))
 
     def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> MeanValueTable:
-        """Answer for the phase alone; the account is the mean over all processors, idle ones included."""
+        """Answer for the phase alone; the account is the mean over all processors, idle ones
+        included.
+        """
         table, count = MeanValueTable(np.array(size), {}), self.phase.processors
         sizes = np.rint(numbers[count].real)[:, None]
         for solved in self.recursion.solve(numbers, sizes, points, [count], every=True):
@@ -116,7 +154,8 @@ class _PhaseSolver:
             spent, uses = self._account(here, time, times) if account else ({}, {})
             table.put(here, time, booked=spent, uses=uses, spans=cycle.found.spans)
             if account:
-                # The account of a processor that takes part becomes the mean over all; the others are idle.
+                # The account of a processor that takes part becomes the mean over all; the others
+                # are idle.
                 part = cycle.members / size[here.points].real
                 for column in table.booked.values():
                     column[here.points] *= part
@@ -124,10 +163,11 @@ class _PhaseSolver:
         return table
 
     def _time(self, solved: SolvedPopulation, times: Array) -> Array:
-        """Give the time of the phase; the waits found become those of its own processors.
+        """Return the time of the phase; the waits found become those of its own processors.
 
-        The first iteration is followed from the common start. The other iterations add the difference of two phases that
-        begin in the steady state (`_StaggeredEnd`), so that the start and the end count once each.
+        The first iteration is followed from the common start. The other iterations add the
+        difference of two phases that begin in the steady state (`_StaggeredEnd`), so that the start
+        and the end count once each.
         """
         cycle, n = solved.state.first, solved.state.processors
         own = repeated(times, cycle.time)
@@ -138,14 +178,17 @@ class _PhaseSolver:
         before = dict(cycle.found.waits)
         first = synchronized_start(traversal, [self.recursion.tree.root], n)
         if not is_contended([self.recursion.tree.root]):
-            steady, single = (maximum_of_identical(each, np.full(1, float(n))).mean for each in (own, cycle.time))
+            steady, single = (
+                maximum_of_identical(each, np.full(1, float(n))).mean for each in (own, cycle.time)
+            )
             return np.where(times.real == 1, single, steady)
         once, several = (_StaggeredEnd(solved.curve, each) for each in (cycle.time, own))
         start = (once.time if first is None else first.mean) - once.time
         more, held = several.time + start, several.waited(times)
         found = np.where(times.real > 1, more, times * (once.time + start))
         cycle.found.waits = {
-            key: _where(times.real > 1, each.scaled(held), cycle.found.waits[key]) for key, each in before.items()
+            key: _where(times.real > 1, each.scaled(held), cycle.found.waits[key])
+            for key, each in before.items()
         }
         work = self.recursion.work(self.recursion.tree.visit_ratios(solved.numbers), cycle.found, n)
         return largest([found, *(n * times * each for each in work)])
@@ -153,7 +196,7 @@ class _PhaseSolver:
     def _account(
         self, solved: SolvedPopulation, time: Array, times: Array
     ) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Give the account of one processor that takes part, and the use of the queues."""
+        """Return the account of one processor that takes part, and the use of the queues."""
         recursion, cycle = self.recursion, solved.state.first
         parts = {label: times * each for label, each in recursion.account(solved).items()}
         means = MeanNumbers()
@@ -164,13 +207,16 @@ class _PhaseSolver:
 
 
 class _StaggeredEnd:
-    """The end of a phase that runs in the steady state: processors end one after the other, and the others run faster.
+    """The end of a phase that runs in the steady state: processors end one after the other, and the
+    others run faster.
 
-    Derived here: at the speed of all N processors, each takes an independent time V, the sum of its iterations. While
-    only k of them are left, a cycle takes T(k) instead of T(N), so that the expected gaps g(N), g(N-1), ..., g(1) between
-    the ends, numbered by k, shrink to g(k) T(k) / T(N). At a queue that is always busy T(k) is k times its service,
-    and the sum of the gaps is N times the work of one processor there, as it must be; without queues T(k) = T(N), and it
-    is the maximum of the times V. Against exact chains the error is 2 % (tests/method/mean_value/test_programs.py).
+    Derived here: at the speed of all N processors, each takes an independent time V, the sum of its
+    iterations. While only k of them are left, a cycle takes T(k) instead of T(N), so that the
+    expected gaps g(N), g(N-1), ..., g(1) between the ends, numbered by k, shrink to g(k) T(k) /
+    T(N). At a queue that is always busy T(k) is k times its service, and the sum of the gaps is N
+    times the work of one processor there, as it must be; without queues T(k) = T(N), and it is the
+    maximum of the times V. Against exact chains the error is 2 %
+    (tests/method/mean_value/test_programs.py).
 
     Parameters
     ----------
@@ -188,14 +234,18 @@ class _StaggeredEnd:
         self.ended: Array = (gaps * left).sum(axis=-1)
 
     def waited(self, times: Array) -> Array:
-        """Give the mean wait over the phase as a part of that of the steady state; it falls as processors end [1]."""
+        """Return the mean wait over the phase as a part of that of the steady state; it falls as
+        processors end [1].
+        """
         longest = self.curve[-1] - self.curve[0]
         part = (self.ended / np.where(times.real > 0, times, 1) - self.curve[0]) / nonzero(longest)
         return np.where(longest.real > 1e-12 * self.curve[0].real, clamped(part), 1.0)
 
 
 def _where(chosen: Array, one: RandomTime, other: RandomTime) -> RandomTime:
-    return RandomTime(np.where(chosen, one.mean, other.mean), np.where(chosen, one.variance, other.variance))
+    return RandomTime(
+        np.where(chosen, one.mean, other.mean), np.where(chosen, one.variance, other.variance)
+    )
 
 
 def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
@@ -209,7 +259,8 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValue
 
     Notes
     -----
-    As in the simulation, the wait for the handler of a request is booked beside the processor's service of others' requests.
+    As in the simulation, the wait for the handler of a request is booked beside the processor's
+    service of others' requests.
     """
     population = model.population
     assert isinstance(population, SuperstepPopulation)
@@ -225,16 +276,19 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValue
 
 
 _LineTotals = dict[tuple[str, str], Array]
-"""Sums over an activity without waits, by kind and name: ``time`` of the closed form; ``step``, the part of each step in it;
-and by queue ``waited``, the visits on the path that ends last, ``visits``, all of them, ``service``, the sum of their service
-times, and ``square``, the sum of the mean squares of these [s, s, 1, 1, s, s^2]."""
+"""Sums over an activity without waits, by kind and name: ``time`` of the closed form; ``step``, the
+part of each step in it; and by queue ``waited``, the visits on the path that ends last, ``visits``,
+all of them, ``service``, the sum of their service times, and ``square``, the sum of the mean
+squares of these [s, s, 1, 1, s, s^2]."""
 
 _ON_PATH = ("time", "step", "waited")
 """Kinds that count along the path that ends last; the others count all executions."""
 
 
 def _add(totals: _LineTotals, part: _LineTotals, on_path: Array, in_all: Array) -> None:
-    """Add a part that is executed `in_all` times, `on_path` times of which are on the path that ends last."""
+    """Add a part that is executed `in_all` times, `on_path` times of which are on the path that
+    ends last.
+    """
     for key, each in part.items():
         more = (on_path if key[0] in _ON_PATH else in_all) * each
         totals[key] = totals[key] + more if key in totals else more
@@ -243,7 +297,8 @@ def _add(totals: _LineTotals, part: _LineTotals, on_path: Array, in_all: Array) 
 class _LineReader:
     """Adds up activities; a part that several lines share is added up once.
 
-    The time is that of the closed form, computed term by term because numbers may be complex here, unlike those of a tape.
+    The time is that of the closed form, computed term by term because numbers may be complex here,
+    unlike those of a tape.
     """
 
     def __init__(self, model: Model, numbers: Numbers) -> None:
@@ -264,7 +319,11 @@ class _LineReader:
                 totals |= {("time", ""): time, ("step", name): time}
                 if queue is not None:
                     queue = (OWN if queue == "own" else AWAY) if is_processor(queue) else queue
-                    totals |= {("waited", queue): one, ("visits", queue): one, ("service", queue): time}
+                    totals |= {
+                        ("waited", queue): one,
+                        ("visits", queue): one,
+                        ("service", queue): time,
+                    }
                     totals["square", queue] = time**2 * (1 + activity.scv)
                 return totals
             case Pipeline():
@@ -278,27 +337,39 @@ class _LineReader:
             case _:
                 kind = type(activity).__name__.lower()
                 raise NoAnswerError(
-                    f"mean-value takes no {kind} within the supersteps of {self.model.name}; simulate it"
+                    f"mean-value takes no {kind} within the supersteps of {self.model.name};"
+                    " simulate it"
                 )
         for number, part in done:
             _add(totals, self.totals(part), number, number)
         return totals
 
     def _pipeline(self, pipeline: Pipeline) -> _LineTotals:
-        """Take every stage once, and the longest serial one for each further item: the flow line's time."""
+        """Take every stage once, and the longest serial one for each further item: the flow
+        line's time.
+        """
         if not pipeline.identical:
-            raise NoAnswerError(f"mean-value takes no pipeline of unlike items; {pipeline.name} has them, simulate it")
+            raise NoAnswerError(
+                f"mean-value takes no pipeline of unlike items; {pipeline.name} has them,"
+                " simulate it"
+            )
         items, one = self.numbers[pipeline.items], np.ones(1)
-        stages = [(stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages]
+        stages = [
+            (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
+        ]
         times = [each["time", ""] for _, each in stages]
-        longest = largest([time for (serial, _), time in zip(stages, times, strict=True) if serial] or [np.zeros(1)])
+        longest = largest(
+            [time for (serial, _), time in zip(stages, times, strict=True) if serial]
+            or [np.zeros(1)]
+        )
         totals, found = _LineTotals({("time", ""): np.zeros(1)}), False
         for (serial, each), time in zip(stages, times, strict=True):
             binds = serial and not found and bool(np.all(time.real == longest.real))
             found = found or binds
             _add(totals, each, items if binds else one, items)
         if any(serial for serial, _ in stages) and not found:
-            # Different stages are the longest at different points: the time is right, its split by step is not.
+            # Different stages are the longest at different points: the time is right, its split by
+            # step is not.
             totals["time", ""] = added(times) + (items - 1) * longest
         return totals
 
@@ -310,7 +381,9 @@ class _SuperstepSolver:
         self._lines = [reader.totals(line) for line in superstep.bodies]
         self._barrier = reader.totals(superstep.barrier)
         self._repeat, self._name = reader.numbers[superstep.repeat], reader.model.name
-        self._queues = list(dict.fromkeys(name for each in self._lines for kind, name in each if kind == "visits"))
+        self._queues = list(
+            dict.fromkeys(name for each in self._lines for kind, name in each if kind == "visits")
+        )
         self._time = self._rows("time", "")
         self._waited, self._visits, self._service, self._square = (
             {name: self._rows(kind, name) for name in self._queues}
@@ -318,10 +391,14 @@ class _SuperstepSolver:
         )
 
     def _rows(self, kind: str, name: str) -> Array:
-        return np.stack(np.broadcast_arrays(*(each.get((kind, name), np.zeros(1)) for each in self._lines)))
+        return np.stack(
+            np.broadcast_arrays(*(each.get((kind, name), np.zeros(1)) for each in self._lines))
+        )
 
     def solve(self, account: bool) -> _LineTotals:
-        """Give the time of the superstep, and the account of the mean processor where one is asked for."""
+        """Return the time of the superstep, and the account of the mean processor where one is
+        asked for.
+        """
         lines, waits = self._lines, self._waits()
         times = self._times(waits)
         longest, totals = largest(list(times)), _LineTotals()
@@ -338,37 +415,54 @@ class _SuperstepSolver:
         return totals
 
     def _times(self, waits: Mapping[str, Array]) -> Array:
-        """Give the time of each processor with the waits at its visits [s]."""
-        times: Array = self._time + sum(self._waited[queue] * waits[queue] for queue in self._queues)
+        """Return the time of each processor with the waits at its visits [s]."""
+        times: Array = self._time + sum(
+            self._waited[queue] * waits[queue] for queue in self._queues
+        )
         return times
 
     def _waits(self) -> dict[str, Array]:
-        """Find the wait of one visit of each processor to each queue, with loads averaged over the superstep."""
+        """Find the wait of one visit of each processor to each queue, with loads averaged over
+        the superstep.
+        """
         waits = {queue: np.zeros((len(self._lines), 1)) for queue in self._queues}
         change = 0.0
         for _ in range(FIXED_POINT_STEPS):
             time = largest(list(self._times(waits)))
             time = np.where(time == 0, 1.0, time)
             found = self._next_waits(waits, time)
-            largest_change = max((float(np.max(np.abs(found[name] - waits[name]))) for name in found), default=0.0)
+            largest_change = max(
+                (float(np.max(np.abs(found[name] - waits[name]))) for name in found), default=0.0
+            )
             waits, change = {**waits, **found}, largest_change / float(np.max(np.abs(time)))
             if change <= FIXED_POINT_TOLERANCE:
                 return waits
         if change > SETTLED:
             raise NoAnswerError(
-                f"the waits in the supersteps of {self._name} do not settle: after {FIXED_POINT_STEPS} steps they still "
-                f"change by {change:.1g} of the time; simulate it"
+                f"the waits in the supersteps of {self._name} do not settle: after"
+                f" {FIXED_POINT_STEPS} steps they still change by {change:.1g} of the time;"
+                " simulate it"
             )
         return waits
 
     def _next_waits(self, waits: Mapping[str, Array], time: Array) -> dict[str, Array]:
-        """Let each processor wait for the work of all others: U R of a visit in service, X W S of those waiting [s]."""
-        left = {name: (self._square[name] / 2 + waits[name] * self._service[name]) / time for name in self._queues}
-        found = {name: self._waited_for(name, left[name], name) for name in self._queues if name not in (OWN, AWAY)}
+        """Let each processor wait for the work of all others: U R of a visit in service, X W S
+        of those waiting [s].
+        """
+        left = {
+            name: (self._square[name] / 2 + waits[name] * self._service[name]) / time
+            for name in self._queues
+        }
+        found = {
+            name: self._waited_for(name, left[name], name)
+            for name in self._queues
+            if name not in (OWN, AWAY)
+        }
         others = len(self._lines) - 1
         if others and AWAY in left:
             left[AWAY] = left[AWAY] / others
-            # At any one other processor j: its own operations, and the requests of all but the visitor and j.
+            # At any one other processor j: its own operations, and the requests of all but the
+            # visitor and j.
             found[AWAY] = self._waited_for(AWAY, left[AWAY], AWAY) * (others - 1) / others
             if OWN in left:
                 found[AWAY] = self._waited_for(OWN, left[OWN], AWAY, others) / others + found[AWAY]
@@ -376,7 +470,8 @@ class _SuperstepSolver:
         return found
 
     def _waited_for(self, at: str, left: Array, queue: str, factor: float = 1.0) -> Array:
-        """Add up the waits of each processor for the others, n W for each of them, at most its whole service.
+        """Add up the waits of each processor for the others, n W for each of them, at most its
+        whole service.
 
         Parameters
         ----------

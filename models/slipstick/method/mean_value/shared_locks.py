@@ -1,20 +1,22 @@
 """Reader-writer locks: the waits of readers and writers, from a Markov chain of the lock alone.
 
-The rest of a cycle is taken as an exponential delay, as long as the population with one processor fewer spends outside the
-lock between two visits (surrogate delays: Jacobson and Lazowska, CACM 25(2), 1982, 142-151), and all that is done while the
-lock is held, waits included, as its service. A request is one to write with a fixed probability. The states are the readers
-inside, whether a writer is inside, and the requests that wait; of a fair lock the number that wait is enough, because all but
-the first of them are readers and writers at random. So with one lock, one visit a cycle, and exponential times the waits are
-exact.
+The rest of a cycle is taken as an exponential delay, as long as the population with one processor
+fewer spends outside the lock between two visits (surrogate delays: Jacobson and Lazowska, CACM
+25(2), 1982, 142-151), and all that is done while the lock is held, waits included, as its service.
+A request is one to write with a fixed probability. The states are the readers inside, whether a
+writer is inside, and the requests that wait; of a fair lock the number that wait is enough, because
+all but the first of them are readers and writers at random. So with one lock, one visit a cycle,
+and exponential times the waits are exact.
 
-Other times change the chain in two places. While a writer waits no reader enters, so the last of k readers inside ends after
-the maximum of k service times: the rates of their ends are those of the gaps between the maxima of 1, 2, ..., k times. A
-processor that finds a writer inside waits for the residual service, by the rules of a lock with writers only. Readers that
-others may join are not changed (a station of infinitely many servers depends on the mean alone).
+Other times change the chain in two places. While a writer waits no reader enters, so the last of k
+readers inside ends after the maximum of k service times: the rates of their ends are those of the
+gaps between the maxima of 1, 2, ..., k times. A processor that finds a writer inside waits for the
+residual service, by the rules of a lock with writers only. Readers that others may join are not
+changed (a station of infinitely many servers depends on the mean alone).
 
-Source: derived here; the groups of readers that enter together are those of Johnson's approximation for open streams, IEEE Trans.
-Parallel and Distributed Systems 6(3), 1995. The errors are those of the construct "reader-writer locks" of
-benchmarks/mean_value.py.
+Source: derived here; the groups of readers that enter together are those of Johnson's approximation
+for open streams, IEEE Trans. Parallel and Distributed Systems 6(3), 1995. The errors are those of
+the construct "reader-writer locks" of benchmarks/mean_value.py.
 """
 
 from __future__ import annotations
@@ -45,35 +47,47 @@ if TYPE_CHECKING:
     from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions
 
 MOST_IN_CHAIN = {"fair": 32, "reader-first": 32, "writer-first": 16}
-"""Processors at most in a chain, by order of the lock, for chains of up to 3,200 states. Larger populations are extrapolated from
-chains with the same load; see `_extrapolated`."""
+"""Processors at most in a chain, by order of the lock, for chains of up to 3,200 states. Larger
+populations are extrapolated from chains with the same load; see `_extrapolated`."""
 
 EXTRAPOLATED_UP_TO, PROPORTIONAL_FROM = 0.3, 0.6
-"""Parts of the cycle that customers of the largest chain wait. Below the first, the wait of more customers is extrapolated; above the
-second it is in proportion to their number; in between it is interpolated [1]. Chosen with models 1 to 24 of
-benchmarks/mean_value.py, which are not among those that the promised error is measured with."""
+"""Parts of the cycle that customers of the largest chain wait. Below the first, the wait of more
+customers is extrapolated; above the second it is in proportion to their number; in between it is
+interpolated [1]. Chosen with models 1 to 24 of benchmarks/mean_value.py, which are not among those
+that the promised error is measured with."""
 
 _ARRIVAL, _WRITER, _READER, _LAST_READERS = range(4)
-"""Kinds of transitions: an arrival, the end of a write, the end of a read, and the end of a read while a writer waits."""
+"""Kinds of transitions: an arrival, the end of a write, the end of a read, and the end of a read
+while a writer waits.
+"""
 
 
 def uncovered_by_chain(model: Model, lock: str) -> str | None:
-    """Say why the chain of a reader-writer lock does not apply to a model; None if it applies."""
+    """Return why the chain of a reader-writer lock does not apply to a model; None if it
+    applies.
+    """
     nodes = [node for body in model.bodies for node in steps(body)]
     if not isinstance(model.population, ClosedPopulation) or len(model.population.groups) > 1:
         return "processors that are not all alike, or come and go"
     if any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes):
         return "forks, pipelines and barriers"
     holds = [
-        (node, each) for node in nodes if isinstance(node, Hold) for each in steps(node.body) if isinstance(each, Hold)
+        (node, each)
+        for node in nodes
+        if isinstance(node, Hold)
+        for each in steps(node.body)
+        if isinstance(each, Hold)
     ]
-    return "locks inside others" if any(lock in (a.resource, b.resource) for a, b in holds) else None
+    return (
+        "locks inside others" if any(lock in (a.resource, b.resource) for a, b in holds) else None
+    )
 
 
 def reader_writer_waits(
     queue: Queue, before: ArrivalState, ratios: Mapping[int, Array], rate: Array
 ) -> dict[int, RandomTime]:
-    """Give the wait at each visit to a reader-writer lock of a population with one more processor.
+    """Return the wait at each visit to a reader-writer lock of a population with one more
+    processor.
 
     Parameters
     ----------
@@ -84,17 +98,26 @@ def reader_writer_waits(
     """
     customers = round(before.others) + 1
     parts = {mode: [v.index for v in queue.visits if v.mode == mode] for mode in MODES}
-    visits_per_cycle = {mode: added(ratios[index] for index in indices) for mode, indices in parts.items()}
+    visits_per_cycle = {
+        mode: added(ratios[index] for index in indices) for mode, indices in parts.items()
+    }
     total = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
-    held = {mode: _holding_time(indices, visits_per_cycle[mode], ratios, before) for mode, indices in parts.items()}
+    held = {
+        mode: _holding_time(indices, visits_per_cycle[mode], ratios, before)
+        for mode, indices in parts.items()
+    }
     present = added(before.present[v.index] for v in queue.visits)
     elsewhere = (before.others - present) / nonzero(rate * total)
     longest = held[READ].mean + held[WRITE].mean
     # No time is 0, so that every rate is finite: at least a millionth of a service.
     least = 1e-6 * np.where(longest.real > 0, longest, 1.0)
-    elsewhere, reading, writing = (clamped(each, least) for each in (elsewhere, held[READ].mean, held[WRITE].mean))
+    elsewhere, reading, writing = (
+        clamped(each, least) for each in (elsewhere, held[READ].mean, held[WRITE].mean)
+    )
     chance = clamped(visits_per_cycle[WRITE] / total, 1e-9, 1 - 1e-9)
-    waits = _waits_of_both(queue, customers, elsewhere, chance, replace(held[READ], mean=reading), writing)
+    waits = _waits_of_both(
+        queue, customers, elsewhere, chance, replace(held[READ], mean=reading), writing
+    )
     mean_wait = (1 - chance) * waits[0] + chance * waits[1]
     between = elsewhere / chance + (1 / chance - 1) * (reading + mean_wait)
     busy = added(before.served[index] for index in parts[WRITE])
@@ -109,13 +132,16 @@ def reader_writer_waits(
 def _waits_of_both(
     queue: Queue, customers: int, elsewhere: Array, chance: Array, held: RandomTime, writing: Array
 ) -> Array:
-    """Give the waits of readers and of writers by the chain [s] [2, points].
+    """Return the waits of readers and of writers by the chain [s] [2, points].
 
-    For more customers than a chain can have they are extrapolated from chains with the same load; see `_extrapolated`.
+    For more customers than a chain can have they are extrapolated from chains with the same load;
+    see `_extrapolated`.
     """
 
     def waits(counted: int) -> Array:
-        return _waits_of_some(queue, counted, counted / customers, (elsewhere, chance, held, writing))
+        return _waits_of_some(
+            queue, counted, counted / customers, (elsewhere, chance, held, writing)
+        )
 
     limit = MOST_IN_CHAIN[queue.order]
     if customers <= limit:
@@ -125,20 +151,25 @@ def _waits_of_both(
     own = elsewhere + (1 - chance) * held.mean + chance * writing
     some, many = ((1 - chance) * readers + chance * writers for readers, writers in (most, found))
     share = some / nonzero(some + own * (limit / customers))
-    full = clamped((share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0)
+    full = clamped(
+        (share - EXTRAPOLATED_UP_TO) / (PROPORTIONAL_FROM - EXTRAPOLATED_UP_TO), high=1.0
+    )
     in_proportion = some * (customers / limit) / nonzero(many)
     waited: Array = found * (1 + full * (in_proportion - 1))
     return waited
 
 
 def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
-    """Extrapolate the wait from chains of a quarter, half and all of the most customers that have the same load [s].
+    """Extrapolate the wait from chains of a quarter, half and all of the most customers that have
+    the same load [s].
 
-    Derived here: the increase of the wait by a doubling of the customers is taken to change by a constant factor with each
-    doubling. The factor is 2 where the lock is always held, so that each customer adds as much, and 1/2 where the wait approaches
-    that of an open stream as 1 / customers. At a saturated lock the factor of so few customers is still below 2; there the wait is
-    taken in proportion to the customers. Error: 1.2 % against chains of half as many customers more
-    (tests/method/mean_value/test_shared_locks.py); against simulation as documentation/methods.md says.
+    Derived here: the increase of the wait by a doubling of the customers is taken to change by a
+    constant factor with each doubling. The factor is 2 where the lock is always held, so that each
+    customer adds as much, and 1/2 where the wait approaches that of an open stream as 1 /
+    customers. At a saturated lock the factor of so few customers is still below 2; there the wait
+    is taken in proportion to the customers. Error: 1.2 % against chains of half as many customers
+    more (tests/method/mean_value/test_shared_locks.py); against simulation as
+    documentation/methods.md says.
     """
     before, last = half - few, most - half
     factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
@@ -147,8 +178,12 @@ def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
     return found
 
 
-def _waits_of_some(queue: Queue, counted: int, part: float, times: tuple[Array, Array, RandomTime, Array]) -> Array:
-    """Give the waits of a chain of `counted` customers whose cycle without waits is a `part` of the model's, for the same load [s]."""
+def _waits_of_some(
+    queue: Queue, counted: int, part: float, times: tuple[Array, Array, RandomTime, Array]
+) -> Array:
+    """Return the waits of a chain of `counted` customers whose cycle without waits is a `part` of
+    the model's, for the same load [s].
+    """
     elsewhere, chance, held, writing = times
     mean = (1 - chance) * held.mean + chance * writing
     least = 1e-6 * mean
@@ -159,70 +194,100 @@ def _waits_of_some(queue: Queue, counted: int, part: float, times: tuple[Array, 
     gaps = clamped(gaps, np.broadcast_to(least, apart.shape)[..., None])
     readers = min(queue.servers, counted)
     rows = zip(zip(*columns[:4], strict=True), gaps, strict=True)
-    return np.array([_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]).T[:2]
+    return np.array(
+        [_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]
+    ).T[:2]
 
 
 def _holding_time(
-    visits: Sequence[int], visits_per_cycle: Array, ratios: Mapping[int, Array], before: ArrivalState
+    visits: Sequence[int],
+    visits_per_cycle: Array,
+    ratios: Mapping[int, Array],
+    before: ArrivalState,
 ) -> RandomTime:
     """Mix the times for which a lock is held."""
     if not visits:
         return ZERO_TIME
-    return mixture_of([(ratios[index] / nonzero(visits_per_cycle), before.services[index]) for index in visits])
+    return mixture_of(
+        [(ratios[index] / nonzero(visits_per_cycle), before.services[index]) for index in visits]
+    )
 
 
-def _residual_write(held: RandomTime, mean: Array, customers: int, between: Array, busy: Array) -> Array:
-    """Give the residual time of a write that an arriving processor finds, as if there were writers only [s]."""
+def _residual_write(
+    held: RandomTime, mean: Array, customers: int, between: Array, busy: Array
+) -> Array:
+    """Return the residual time of a write that an arriving processor finds, as if there were
+    writers only [s].
+    """
     scv = np.broadcast_to(held.scv, busy.shape)
     varied = scv.real > LEAST_VARIED
     weight = whole_service_weight(busy, customers - 1, np.ones(1))
     left: Array = (1 - weight) * residual_time(mean, scv) + weight * mean
     if not np.any(varied):
         return left
-    return np.where(varied, finite_source_residual(customers, between, mean, np.where(varied, scv, 2.0)), left)
+    return np.where(
+        varied, finite_source_residual(customers, between, mean, np.where(varied, scv, 2.0)), left
+    )
 
 
 def _chain_waits(
     order: str, customers: int, readers: int, times: Sequence[Any], gaps: Array
 ) -> tuple[complex, complex, complex]:
-    """Give the mean waits of a reader and a writer [s], and the rate of requests [1/s].
+    """Return the mean waits of a reader and a writer [s], and the rate of requests [1/s].
 
     Parameters
     ----------
     order : of the lock
     customers, readers : in all, and how many of them read together at most
-    times : between two visits [s], probability that one is to write [1], time of a read and of a write [s]
+    times : between two visits [s], probability that one is to write [1], time of a read and of a
+        write [s]
     gaps : by how much k readers take longer than k - 1, none entering [s]
     """
     from slipstick.queueing.markov.chain import stationary  # loads SciPy, for these locks only
 
     elsewhere, chance, reading, writing = times
     chain = reader_writer_chain(order, customers, readers)
-    kind, writes, reads, count = chain.events % 4, chain.events // 4 % 2, chain.events // 8, chain.rates.astype(int)
-    rates = np.choose(kind, [count / elsewhere, 1.0 / writing, count / reading, 1.0 / gaps[np.maximum(count, 1) - 1]])
+    kind, writes, reads, count = (
+        chain.events % 4,
+        chain.events // 4 % 2,
+        chain.events // 8,
+        chain.rates.astype(int),
+    )
+    rates = np.choose(
+        kind,
+        [count / elsewhere, 1.0 / writing, count / reading, 1.0 / gaps[np.maximum(count, 1) - 1]],
+    )
     pi = stationary(replace(chain, rates=rates * chance**writes * (1 - chance) ** reads))
     states = np.asarray(chain.states)
     inside, writer, readers_waiting, waiting = states.T
     flow = pi @ (customers - states.sum(axis=1)) / elsewhere
     if order == "fair":
-        first = (writer == 0) & (inside < readers) & (waiting > 0)  # the first that waits is a writer
-        readers_waiting, waiting = (waiting - first) * (1 - chance), first + (waiting - first) * chance
+        first = (
+            (writer == 0) & (inside < readers) & (waiting > 0)
+        )  # the first that waits is a writer
+        readers_waiting, waiting = (
+            (waiting - first) * (1 - chance),
+            first + (waiting - first) * chance,
+        )
     return pi @ readers_waiting / (flow * (1 - chance)), pi @ waiting / (flow * chance), flow
 
 
 @lru_cache(maxsize=200)
 def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain:
-    """Explore the states of a lock: readers inside, writers inside, readers that wait, and writers that wait (of a fair lock, all).
+    """Explore the states of a lock: readers inside, writers inside, readers that wait, and writers
+    that wait (of a fair lock, all).
 
-    The rates are the numbers of processors that think or read, and the events the kinds of transitions, so that one chain serves
-    all times.
+    The rates are the numbers of processors that think or read, and the events the kinds of
+    transitions, so that one chain serves all times.
     """
     from slipstick.queueing.markov.chain import explore_rows
 
     changes = _fair_transitions if order == "fair" else _ranked_transitions
 
     def transitions(rows: Rows) -> Iterator[Transitions]:
-        for chosen, after, count, kind, writes, reads in changes(rows.T, customers, readers, order == "reader-first"):
+        for chosen, after, count, kind, writes, reads in changes(
+            rows.T, customers, readers, order == "reader-first"
+        ):
             here = np.flatnonzero(chosen)
             if len(here):
                 columns = np.broadcast_arrays(*after, chosen)[:-1]
@@ -234,11 +299,13 @@ def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain
 
 
 _CountedChange = tuple[Array, tuple[Array | int, ...], Array | int, int, int, int]
-"""The states that a transition leaves, the state after it, the count that its rate is proportional to, its kind, and the number of
-requests drawn by it: to write, and to read."""
+"""The states that a transition leaves, the state after it, the count that its rate is proportional
+to, its kind, and the number of requests drawn by it: to write, and to read."""
 
 
-def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iterator[_CountedChange]:
+def _fair_transitions(
+    state: Array, customers: int, limit: int, _: bool
+) -> Iterator[_CountedChange]:
     """Yield the transitions of a fair lock."""
     inside, writer, _none, waiting = state
     thinking = customers - inside - writer - waiting
@@ -255,7 +322,14 @@ def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iter
         else:
             yield writes & (waiting == enter), (enter, 0, 0, 0), 1, _WRITER, 0, enter
             if enter:
-                yield writes & (waiting > enter), (enter, 0, 0, waiting - enter), 1, _WRITER, 1, enter
+                yield (
+                    writes & (waiting > enter),
+                    (enter, 0, 0, waiting - enter),
+                    1,
+                    _WRITER,
+                    1,
+                    enter,
+                )
     reads, full = inside > 0, (inside == limit) & (waiting > 0)
     yield reads & (waiting == 0), (inside - 1, 0, 0, 0), inside, _READER, 0, 0
     known = reads & (waiting > 0) & ~full
@@ -266,7 +340,9 @@ def _fair_transitions(state: Array, customers: int, limit: int, _: bool) -> Iter
     yield full & (inside > 1), (inside - 1, 0, 0, waiting), inside, _READER, 1, 0
 
 
-def _ranked_transitions(state: Array, customers: int, limit: int, readers_first: bool) -> Iterator[_CountedChange]:
+def _ranked_transitions(
+    state: Array, customers: int, limit: int, readers_first: bool
+) -> Iterator[_CountedChange]:
     """Yield the transitions of a lock that serves readers first, or writers first."""
     inside, writer, readers, writers = state
     thinking = customers - state.sum(axis=0)

@@ -1,18 +1,21 @@
-"""Spin locks: the load of waiting processors on the station that holds the lock's word, and the time of a hand-over.
+"""Spin locks: the load of waiting processors on the station that holds the lock's word, and the
+time of a hand-over.
 
-With n - 1 others present, a processor that releases a lock leaves as many waiting as an arriving one finds (in product
-form, exactly). Their load on the word's station depends on the kind of lock:
+With n - 1 others present, a processor that releases a lock leaves as many waiting as an arriving
+one finds (in product form, exactly). Their load on the word's station depends on the kind of lock:
 
-- test-and-set: each waiting processor repeats its access to the word, so it is always at the station, or pauses;
-- test-and-test-and-set, ticket: waiting processors read their own copies; all of them access the word when the lock is
-  released, and the next holder may release it before that burst is over;
+- test-and-set: each waiting processor repeats its access to the word, so it is always at the
+  station, or pauses;
+- test-and-test-and-set, ticket: waiting processors read their own copies; all of them access the
+  word when the lock is released, and the next holder may release it before that burst is over;
 - array and mcs: no load beyond the accesses that `visits` counts.
 
-Mean hand-over times are the laws of `law.synchronization`. Sources: Anderson, IEEE Trans. Parallel and Distributed Systems 1(1),
-1990, 6-16 (counts of accesses, bursts); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 21-65 (ticket and queue locks).
-How these laws enter the recursion is derived here. Against simulation of 2 to 64 processors the time errs by less than 5 % in
-the median and by up to 15 %, with back-off by up to 50 % (tests/method/mean_value/test_spin_locks.py); more near the size at
-which spinning saturates the word's station, where two states can both last.
+Mean hand-over times are the laws of `law.synchronization`. Sources: Anderson, IEEE Trans. Parallel
+and Distributed Systems 1(1), 1990, 6-16 (counts of accesses, bursts); Mellor-Crummey and Scott, ACM
+TOCS 9(1), 1991, 21-65 (ticket and queue locks). How these laws enter the recursion is derived here.
+Against simulation of 2 to 64 processors the time errs by less than 5 % in the median and by up to
+15 %, with back-off by up to 50 % (tests/method/mean_value/test_spin_locks.py); more near the size
+at which spinning saturates the word's station, where two states can both last.
 """
 
 from __future__ import annotations
@@ -27,21 +30,23 @@ from slipstick.model.system import Lock, Model
 from slipstick.random_times import Array, RandomTime, added, clamped, largest, nonzero, smallest
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
-"""Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the counter.
+"""Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the
+counter.
 
 Source: Anderson 1990."""
 
 BURST_LEFT = {"ttas": 2.0, "ticket": 0.5}
-"""Of these, the accesses that follow when the next holder has the lock: all, or half of them, because the read of the next
-ticket holder is equally likely at any place in the burst."""
+"""Of these, the accesses that follow when the next holder has the lock: all, or half of them,
+because the read of the next ticket holder is equally likely at any place in the burst."""
 
 BURST_AREA = {"ttas": 1.5, "ticket": 0.5}
-"""Integral of the number waiting over a burst of s processors, in s^2 accesses: s attempts that find s there, then s
-reads that find s, s - 1, ..., 1 (s^2 / 2)."""
+"""Integral of the number waiting over a burst of s processors, in s^2 accesses: s attempts that
+find s there, then s reads that find s, s - 1, ..., 1 (s^2 / 2)."""
 
 CONGESTION_STEPS = 40
-"""Fixed-point steps for the number of processors that a congested lock keeps waiting, which begin with all of them; times are within
-2e-11 of those of 400 steps (72 models of the construct "spin locks" of benchmarks/mean_value.py)."""
+"""Fixed-point steps for the number of processors that a congested lock keeps waiting, which begin
+with all of them; times are within 2e-11 of those of 400 steps (72 models of the construct "spin
+locks" of benchmarks/mean_value.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class _LockUse:
 
     @property
     def at_hand_over(self) -> Array:
-        """Give the number that spin at a hand-over: at least one."""
+        """Return the number that spin at a hand-over: at least one."""
         return clamped(self.present + 1 - self.busy, 1.0)
 
 
@@ -79,7 +84,7 @@ class SpinLock:
         self.word = next((each for each in queues if each.name == lock.word), None)
 
     def at(self, state: ArrivalState, numbers: Numbers) -> Spinning:
-        """Give the spinning that an arriving processor finds."""
+        """Return the spinning that an arriving processor finds."""
         return Spinning(self, state, numbers)
 
 
@@ -94,15 +99,22 @@ class Spinning:
 
     Attributes
     ----------
-    use : how the lock is used; its utilization is the probability that the lock is handed over to a waiting processor
+    use : how the lock is used; its utilization is the probability that the lock is handed over to a
+        waiting processor
     """
 
     def __init__(self, spin_lock: SpinLock, state: ArrivalState, numbers: Numbers) -> None:
         self.lock, self.queue, self.word = spin_lock.lock, spin_lock.queue, spin_lock.word
         self._state, self._numbers, self._access = state, numbers, numbers[spin_lock.lock.access]
         self.use = self._lock_use()
-        here = [v.index for v in (self.word.visits if self.word is not None else ()) if v.index in state.services]
-        self._other_work = added(state.present[index] * state.services[index].mean for index in here)
+        here = [
+            v.index
+            for v in (self.word.visits if self.word is not None else ())
+            if v.index in state.services
+        ]
+        self._other_work = added(
+            state.present[index] * state.services[index].mean for index in here
+        )
         """Work of the processors at the word's station that do not spin [s]."""
         self._utilization = added(state.served[index] for index in here)
 
@@ -113,18 +125,21 @@ class Spinning:
             present = present + self._state.present.get(visit.index, 0.0)
             busy = busy + self._state.served.get(visit.index, 0.0)
             if visit.index in self._state.services:
-                rate = rate + self._state.served[visit.index] / nonzero(self._state.services[visit.index].mean)
+                rate = rate + self._state.served[visit.index] / nonzero(
+                    self._state.services[visit.index].mean
+                )
         present, busy, rate = (each / self.queue.copies for each in (present, busy, rate))
         busy = clamped(busy, high=1.0)
         return _LockUse(present, busy, busy / nonzero(rate))
 
     def load(self) -> Array:
-        """Give the load of spinning on the word's station, as a processor finds it that does not hold the lock.
+        """Return the load of spinning on the word's station, as a processor finds it that does not
+        hold the lock.
 
         Returns
         -------
-        mean number of servers that spinning processors occupy, their mean number there, and their accesses a second
-        [1, 1, 1/s] [3, points]
+        mean number of servers that spinning processors occupy, their mean number there, and their
+        accesses a second [1, 1, 1/s] [3, points]
         """
         access, use, waiting = self._access, self.use, self.use.waiting
         idle = clamped(1 - self._utilization)
@@ -136,39 +151,54 @@ class Spinning:
         releases = use.busy * use.busy / nonzero(use.held)
         burst = use.at_hand_over
         busy = smallest([releases * BURST_ACCESSES[self.lock.kind] * burst * access, idle])
-        present = smallest([releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting])
+        present = smallest(
+            [releases * BURST_AREA[self.lock.kind] * burst * burst * access, waiting]
+        )
         return np.stack(np.broadcast_arrays(busy, largest([present, busy]), busy / nonzero(access)))
 
     def waits(self, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
-        """Give the waits that spinning adds: at the word for its accesses, and at the lock for hand-overs [s].
+        """Return the waits that spinning adds: at the word for its accesses, and at the lock for
+        hand-overs [s].
 
         Parameters
         ----------
         uncontended : service at each visit without waits
         """
         use, hand_over = self.use, self.hand_over(self.use.at_hand_over)
-        # Services found on arrival contain a hand-over with the probability that the lock was busy; the rest is added.
-        found = {visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits}
+        # Services found on arrival contain a hand-over with the probability that the lock was busy;
+        # the rest is added.
+        found = {
+            visit.index: use.present * hand_over * (1 - use.busy) for visit in self.queue.visits
+        }
         if self.word is None:
             return found
         outside = self.load()[1] * self._access / self.word.servers
-        found.update({visit.index: outside for visit in self.word.visits if self.queue.name not in visit.held})
+        found.update(
+            {
+                visit.index: outside
+                for visit in self.word.visits
+                if self.queue.name not in visit.held
+            }
+        )
         congested = self._congested(uncontended)
         lasts = congested.real > use.present.real
-        use = _LockUse(np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held)
+        use = _LockUse(
+            np.where(lasts, congested, use.present), np.where(lasts, 1.0, use.busy), use.held
+        )
         return {**found, **self._holder_waits(use, uncontended)}
 
     def _congested(self, uncontended: Mapping[int, RandomTime]) -> Array:
-        """Give the number that a congested lock keeps waiting: the largest s with s = n - Z / H(s).
+        """Return the number that a congested lock keeps waiting: the largest s with s = n - Z /
+        H(s).
 
-        Z is the time that a processor spends elsewhere in a cycle. The more processors wait, the longer a lock is held and
-        handed over, H(s). So two states can both last, one with few waiting and one with many; mean value takes the second,
-        which lasts longer.
+        Z is the time that a processor spends elsewhere in a cycle. The more processors wait, the
+        longer a lock is held and handed over, H(s). So two states can both last, one with few
+        waiting and one with many; mean value takes the second, which lasts longer.
         """
         use = self.use
         members = self._state.members.get(self.queue.name, self._state.others)
         elsewhere = (members - use.present) / nonzero(use.busy) * use.held
-        (lock, *_) = self.queue.visits
+        lock, *_ = self.queue.visits
         present = np.full(1, float(members))
         for _ in range(CONGESTION_STEPS):
             congested = _LockUse(present, np.ones(1), use.held)
@@ -178,8 +208,12 @@ class Spinning:
             present = clamped(members - elsewhere / nonzero(held))
         return present
 
-    def _holder_waits(self, use: _LockUse, uncontended: Mapping[int, RandomTime]) -> dict[int, Array]:
-        """Give the waits that spinning adds to the holder of the lock, at each visit to the word's station [s]."""
+    def _holder_waits(
+        self, use: _LockUse, uncontended: Mapping[int, RandomTime]
+    ) -> dict[int, Array]:
+        """Return the waits that spinning adds to the holder of the lock, at each visit to the
+        word's station [s].
+        """
         found: dict[int, Array] = {}
         if self.word is None:
             return found
@@ -193,7 +227,9 @@ class Spinning:
         return found
 
     def hand_over(self, waiting: Array) -> Array:
-        """Give the time from a release until the next processor has the lock, of a number of processors that spin [s]."""
+        """Return the time from a release until the next processor has the lock, of a number of
+        processors that spin [s].
+        """
         access = self._access
         # The laws count the release, which is done while the lock is held.
         match self.lock.kind:
@@ -210,12 +246,12 @@ class Spinning:
     def _rest_of_burst(
         self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
     ) -> Array:
-        """Give the rest of a burst of length m when the lock is released after a time S.
+        """Return the rest of a burst of length m when the lock is released after a time S.
 
-        E (m - S)+ is m - S (1 - exp(-m / S)) for an exponential S and (m - S)+ for a constant one; in between it is
-        interpolated by the scv (chosen here, exact in both limits).
+        E (m - S)+ is m - S (1 - exp(-m / S)) for an exponential S and (m - S)+ for a constant one;
+        in between it is interpolated by the scv (chosen here, exact in both limits).
         """
-        (lock, *_) = self.queue.visits
+        lock, *_ = self.queue.visits
         body = uncontended[lock.index]
         mean = clamped(body.mean - uncontended[visit.index].mean)
         burst = BURST_LEFT[self.lock.kind] * use.present * access
@@ -225,10 +261,11 @@ class Spinning:
         return rest
 
     def _test_and_set(self, spinning: Array) -> tuple[Array, Array]:
-        """Give the part of its time that a spinning processor is at the word, and the time y of an access [1, s].
+        """Return the part of its time that a spinning processor is at the word, and the time y of
+        an access [1, s].
 
-        With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of others there: the
-        arrival theorem for s spinning processors, solved for y.
+        With pauses d the part is y / (y + d), and y = a (1 + (s - 1) y / (y + d)) and the work of
+        others there: the arrival theorem for s spinning processors, solved for y.
         """
         pause, access = self._pause(), self._access
         half = (access * clamped(spinning, 1.0) + self._other_work - pause) / 2
@@ -237,10 +274,14 @@ class Spinning:
         return time / nonzero(time + pause), time
 
     def _pause(self) -> Array:
-        """Give the mean pause between two accesses; pauses that double add up to the wait so far, so the last is as long."""
+        """Return the mean pause between two accesses; pauses that double add up to the wait so
+        far, so the last is as long.
+        """
         base = self._numbers[self.lock.base]
         if self.lock.back_off == "none":
             return 0 * base
         if self.lock.back_off == "constant":
             return base
-        return smallest([base + self.use.at_hand_over * self.use.held / 2, self._numbers[self.lock.most]])
+        return smallest(
+            [base + self.use.at_hand_over * self.use.held / 2, self._numbers[self.lock.most]]
+        )

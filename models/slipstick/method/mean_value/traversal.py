@@ -1,22 +1,24 @@
 """The time of an activity, given the wait at each visit, and that of a cycle cut by barriers.
 
-Sequences add times, choices mix them, forks take their maximum, and pipelines follow item by item. The same traversal
-gives derivatives, with complex numbers, and the account: the waits of a solved traversal are kept fixed and what is
-booked to each label is scaled by a factor.
+Sequences add times, choices mix them, forks take their maximum, and pipelines follow item by item.
+The same traversal gives derivatives, with complex numbers, and the account: the waits of a solved
+traversal are kept fixed and what is booked to each label is scaled by a factor.
 
-A cycle with barriers is cut into sections, each as long as the last of all processors takes through it. After a barrier
-all processors start at once, so a section is not in steady state: their requests come to the first queue together and
-leave it one by one. `synchronized_start` follows the processors through a section in the order in which they pass each
-point: it keeps the mean times of the first, second, ..., last of them and the variances of the gaps between.
+A cycle with barriers is cut into sections, each as long as the last of all processors takes through
+it. After a barrier all processors start at once, so a section is not in steady state: their
+requests come to the first queue together and leave it one by one. `synchronized_start` follows the
+processors through a section in the order in which they pass each point: it keeps the mean times of
+the first, second, ..., last of them and the variances of the gaps between.
 
-Assumptions of that: delays are independent; processors keep their order at a queue; a gap is a constant plus an exponential
-time. Against an exact recursion (exponential delay, one queue) the error is below 1.2 %, against simulation below 3 %
-in plain sections and 10 % where pipelines share servers (tests/method/mean_value/test_barriers.py;
-construct "barriers" of benchmarks/mean_value.py). The sum over k of T(k)/k, T(k) from the steady state
-with k processors, was tried instead: it is 2 to 34 % too long at scv 1 and more than 50 % at scv 0.25.
+Assumptions of that: delays are independent; processors keep their order at a queue; a gap is a
+constant plus an exponential time. Against an exact recursion (exponential delay, one queue) the
+error is below 1.2 %, against simulation below 3 % in plain sections and 10 % where pipelines share
+servers (tests/method/mean_value/test_barriers.py; construct "barriers" of
+benchmarks/mean_value.py). The sum over k of T(k)/k, T(k) from the steady state with k processors,
+was tried instead: it is 2 to 34 % too long at scv 1 and more than 50 % at scv 0.25.
 
-Source: maxima as in `slipstick.random_times`; pipelines by Clark, Operations Research 9(2), 1961, 145-162; branches of a fork that use
-one resource: derived here, see `_fork_time`.
+Source: maxima as in `slipstick.random_times`; pipelines by Clark, Operations Research 9(2), 1961,
+145-162; branches of a fork that use one resource: derived here, see `_fork_time`.
 """
 
 from __future__ import annotations
@@ -38,7 +40,17 @@ from slipstick.method.mean_value.visits import (
     visit_ratios,
     visits_in,
 )
-from slipstick.model.activity import Activity, BarrierWait, Choice, Fork, Pipeline, Repeat, Stage, Step, Then
+from slipstick.model.activity import (
+    Activity,
+    BarrierWait,
+    Choice,
+    Fork,
+    Pipeline,
+    Repeat,
+    Stage,
+    Step,
+    Then,
+)
 from slipstick.model.system import Barrier, Model, Station, is_processor
 from slipstick.random_times import (
     ZERO_TIME,
@@ -71,9 +83,12 @@ class VisitTimes:
     ----------
     waits, services : at each visit
     branch_waits : wait at a visit for other branches of the same processor's fork [s]
-    item_waits : wait at a visit for other items of the same processor's pipeline, which delays no other processor [s]
-    last_arrivals : time of the last arrival at each barrier, by number of the section that it ends [s]
-    shortfalls : time by which a cycle is shorter than the work of a queue, by the label it is booked to [s]
+    item_waits : wait at a visit for other items of the same processor's pipeline, which delays no
+        other processor [s]
+    last_arrivals : time of the last arrival at each barrier, by number of the section that it ends
+        [s]
+    shortfalls : time by which a cycle is shorter than the work of a queue, by the label it is
+        booked to [s]
     spans : mean time of one execution of each pipeline, by name [s]
     since_acquisition : time from the acquisition of a lock to the arrival at a visit under it
     """
@@ -123,7 +138,7 @@ class Traversal:
         """By lock held, the time since it was acquired."""
 
     def time(self, node: Activity) -> RandomTime:
-        """Give the time of a part that has no barrier inside."""
+        """Return the time of a part that has no barrier inside."""
         match node:
             case VisitedStep(step, visit):
                 service = self._service(step)
@@ -147,12 +162,16 @@ class Traversal:
                 return _fork_time(self, branches)
             case Pipeline():
                 return _pipeline_time(self, node)
-        raise ModelError(f"mean value knows no activity of type {type(node).__name__}; name another method")
+        raise ModelError(
+            f"mean value knows no activity of type {type(node).__name__}; name another method"
+        )
 
     def _held(self, visit: Visit, body: Activity) -> RandomTime:
         outer, wait = self._since, self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
-        self._since = {name: sum_of([each, wait]) for name, each in outer.items()} | {visit.queue: ZERO_TIME}
+        self._since = {name: sum_of([each, wait]) for name, each in outer.items()} | {
+            visit.queue: ZERO_TIME
+        }
         held = self.time(body)
         self._since = outer
         return held
@@ -166,19 +185,25 @@ class Traversal:
         return sum_of(times)
 
     def _record_since_acquisition(self, visit: Visit) -> None:
-        self.found.since_acquisition.update({(name, visit.index): each for name, each in self._since.items()})
+        self.found.since_acquisition.update(
+            {(name, visit.index): each for name, each in self._since.items()}
+        )
 
     def wait(self, visit: Visit) -> RandomTime:
-        """Give the wait at a visit that has been traversed."""
+        """Return the wait at a visit that has been traversed."""
         wait = self.found.waits[visit.index]
-        return wait if self.fixed is None or wait is ZERO_TIME else wait.scaled(self.factor(visit.label))
+        return (
+            wait
+            if self.fixed is None or wait is ZERO_TIME
+            else wait.scaled(self.factor(visit.label))
+        )
 
     def without_waits(self) -> Traversal:
         """Make a traversal in which nothing waits."""
         return Traversal(self.model, self.numbers, self.processors, {})
 
     def factor(self, label: str) -> Array:
-        """Give the factor on what is booked to a label."""
+        """Return the factor on what is booked to a label."""
         return self._factors.get(label, _ONE)
 
     def servers(self, queue: str) -> int:
@@ -186,7 +211,7 @@ class Traversal:
         return self.model.resources[queue].capacity if queue in self.model.resources else 1
 
     def shares_servers(self, visit: Visit) -> bool:
-        """Say whether a visit is to a station whose servers are shared by all present."""
+        """Return whether a visit is to a station whose servers are shared by all present."""
         resource = self.model.resources.get(visit.queue)
         return isinstance(resource, Station) and DISCIPLINES[resource.discipline].order == SHARED
 
@@ -204,18 +229,29 @@ class Traversal:
 
 
 def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime:
-    """Give the time until all branches are done: the maximum of their times, taken as independent.
+    """Return the time until all branches are done: the maximum of their times, taken as
+    independent.
 
-    Where more branches use one resource than it has servers, the fork takes at least one wait at that resource, the service
-    of all branches there, and the shortest times before and after it. That is a bound for constant times; for random times
-    the larger of the two means is taken. The error left is that of the construct "forks" of benchmarks/mean_value.py.
+    Where more branches use one resource than it has servers, the fork takes at least one wait at
+    that resource, the service of all branches there, and the shortest times before and after it.
+    That is a bound for constant times; for random times the larger of the two means is taken. The
+    error left is that of the construct "forks" of benchmarks/mean_value.py.
     """
     times = [traversal.time(branch) for branch in branches]
-    visits = [branch.visit for branch in branches if isinstance(branch, VisitedStep) and branch.visit is not None]
-    if len(visits) == len(branches) and len({visit.queue for visit in visits}) == 1 and _shared_queues(branches):
+    visits = [
+        branch.visit
+        for branch in branches
+        if isinstance(branch, VisitedStep) and branch.visit is not None
+    ]
+    if (
+        len(visits) == len(branches)
+        and len({visit.queue for visit in visits}) == 1
+        and _shared_queues(branches)
+    ):
         servers = traversal.servers(visits[0].queue)
         if len(visits) > servers and not traversal.shares_servers(visits[0]):
-            # All requests arrive together and wait for the same customers: one wait, not the maximum of several.
+            # All requests arrive together and wait for the same customers: one wait, not the
+            # maximum of several.
             return _served_together(traversal, branches, visits[0].queue, servers, last=False)
     found = maximum_of(times)
     for name in _shared_queues(branches):
@@ -224,37 +260,60 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
         if len(users) > servers:
             found = _longer(found, _served_together(traversal, users, name, servers, last=False))
             if any(len(_places(branch, name)) > 1 for branch in users):
-                # Branches that return to a resource: everything before their last visits is taken as parallel.
+                # Branches that return to a resource: everything before their last visits is taken
+                # as parallel.
                 found = _longer(found, _served_together(traversal, users, name, servers, last=True))
     return found
 
 
 def _shared_queues(branches: Sequence[Activity]) -> list[str]:
-    """Name the resources that several branches of one fork use; "another processor" is another one for each branch."""
+    """Name the resources that several branches of one fork use; "another processor" is another
+    one for each branch.
+    """
     used = [dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches]
     names = dict.fromkeys(name for each in used for name in each)
-    single = [name for name in names if not is_processor(name) or name == "own" or name.startswith("processor[")]
+    single = [
+        name
+        for name in names
+        if not is_processor(name) or name == "own" or name.startswith("processor[")
+    ]
     return [name for name in single if sum(name in each for each in used) > 1]
 
 
 def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
-    """Take the time with the larger mean: both contain the same services, so that it is nearly always the longer."""
+    """Take the time with the larger mean: both contain the same services, so that it is nearly
+    always the longer.
+    """
     larger = b.mean.real > a.mean.real
     kind = "constant" if a.kind == b.kind == "constant" else "general"
-    return RandomTime(np.where(larger, b.mean, a.mean), np.where(larger, b.variance, a.variance), kind)
+    return RandomTime(
+        np.where(larger, b.mean, a.mean), np.where(larger, b.variance, a.variance), kind
+    )
 
 
 def _served_together(
     traversal: Traversal, branches: Sequence[Activity], name: str, servers: int, last: bool
 ) -> RandomTime:
-    """Give the time from the fork until one resource has served all branches and the last of them has ended.
+    """Return the time from the fork until one resource has served all branches and the last of them
+    has ended.
 
-    The k works of mean m begin at once at c servers, so the last waits m (k - c) / c for the others. With `last`, only the
-    last visits to the resource delay each other; everything before them is taken as parallel.
+    The k works of mean m begin at once at c servers, so the last waits m (k - c) / c for the
+    others. With `last`, only the last visits to the resource delay each other; everything before
+    them is taken as parallel.
     """
-    visits, works, before, after, calls = list[Visit](), list[RandomTime](), list[Array](), list[Array](), np.zeros(1)
+    visits, works, before, after, calls = (
+        list[Visit](),
+        list[RandomTime](),
+        list[Array](),
+        list[Array](),
+        np.zeros(1),
+    )
     for branch in branches:
-        parts, at, ratios = _parts(branch), _places(branch, name), visit_ratios(branch, traversal.numbers)
+        parts, at, ratios = (
+            _parts(branch),
+            _places(branch, name),
+            visit_ratios(branch, traversal.numbers),
+        )
         first = at[-1] if last else at[0]
         here = [v for part in parts[first : at[-1] + 1] for v in visits_in(part) if v.queue == name]
         visits += here
@@ -264,7 +323,10 @@ def _served_together(
         for visit in here:
             calls = calls + ratios[visit.index]
     count, kinds = len(works), {work.kind for work in works}
-    mean, varied = added(work.mean for work in works) / count, added(work.variance for work in works) / count
+    mean, varied = (
+        added(work.mean for work in works) / count,
+        added(work.variance for work in works) / count,
+    )
     typical = RandomTime(mean, varied, kinds.pop() if len(kinds) == 1 else "general")
     served = maximum_of_identical(typical, np.full(1, float(servers)))
     delayed, variance = mean * (count - servers) / servers, count * varied / servers**2
@@ -272,12 +334,19 @@ def _served_together(
         # The services of the other branches are waits of the last.
         delayed = delayed.real * traversal.factor(visits[0].label)
     elif not last:
-        # The waits of the branches rise evenly from 0 to that of the last: half of it for each branch.
-        traversal.found.branch_waits.update({v.index: delayed / 2 * count / nonzero(calls) for v in visits})
+        # The waits of the branches rise evenly from 0 to that of the last: half of it for each
+        # branch.
+        traversal.found.branch_waits.update(
+            {v.index: delayed / 2 * count / nonzero(calls) for v in visits}
+        )
     waits = [traversal.wait(visit) for visit in visits]
     constant = all(each.kind == "constant" for each in (*works, *waits))
     return RandomTime(
-        smallest(before) + largest([each.mean for each in waits]) + delayed + served.mean + smallest(after),
+        smallest(before)
+        + largest([each.mean for each in waits])
+        + delayed
+        + served.mean
+        + smallest(after),
         variance if last else variance + waits[0].variance,
         "constant" if constant else "general",
     )
@@ -297,17 +366,19 @@ def _uses(node: Activity, name: str) -> bool:
 
 
 MOST_ITEMS = 64
-"""Items of a pipeline that are followed one by one. Each further item adds as much time as the last of these, as in the steady
-state that 64 items have reached; 500 items of two stages are within 1 % (tests/method/mean_value/test_traversal.py)."""
+"""Items of a pipeline that are followed one by one. Each further item adds as much time as the last
+of these, as in the steady state that 64 items have reached; 500 items of two stages are within 1 %
+(tests/method/mean_value/test_traversal.py)."""
 
 
 def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
-    """Give the time until the last item has left the last stage.
+    """Return the time until the last item has left the last stage.
 
-    An item begins a stage when it has left the stage before and a place is free: a serial stage has one place, a
-    parallel one as many as its station has servers, or any number. The ends of items are taken as jointly normal.
-    Against samples the error is below 3.5 % (tests/method/mean_value/test_traversal.py); the construct "pipelines"
-    of benchmarks/mean_value.py adds contention.
+    An item begins a stage when it has left the stage before and a place is free: a serial stage has
+    one place, a parallel one as many as its station has servers, or any number. The ends of items
+    are taken as jointly normal. Against samples the error is below 3.5 %
+    (tests/method/mean_value/test_traversal.py); the construct "pipelines" of
+    benchmarks/mean_value.py adds contention.
     """
     items = traversal.numbers[pipeline.items]
     stages = [_StageTimes(traversal, stage) for stage in pipeline.stages]
@@ -317,10 +388,17 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     constant = all(body.kind == "constant" for stage in stages for body in stage.times)
     mean, variance = (_interpolated([end[part] for end in ends], items) for part in (0, 1))
     if traversal.fixed is None:
-        waits = {stage.visit.index: stage.waited / most for stage in stages if stage.visit and stage.parallel}
+        waits = {
+            stage.visit.index: stage.waited / most
+            for stage in stages
+            if stage.visit and stage.parallel
+        }
         traversal.found.item_waits.update(waits)
-        # At the start of a program the processors, in the order in which they arrive, stand along the first axis.
-        traversal.found.spans.setdefault(pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean)
+        # At the start of a program the processors, in the order in which they arrive, stand along
+        # the first axis.
+        traversal.found.spans.setdefault(
+            pipeline.name, mean.mean(axis=0) if np.ndim(mean) > 1 else mean
+        )
     return RandomTime(mean, variance, "constant" if constant else "general")
 
 
@@ -337,7 +415,9 @@ def _interpolated(ends: list[Array], items: Array) -> Array:
 
 
 class _StageTimes:
-    """A stage of a pipeline: times of its bodies, one for all items or one for each, and the items that it takes at once."""
+    """A stage of a pipeline: times of its bodies, one for all items or one for each, and the
+    items that it takes at once.
+    """
 
     def __init__(self, traversal: Traversal, stage: Stage) -> None:
         self.times = [traversal.time(body) for body in stage.bodies]
@@ -347,7 +427,9 @@ class _StageTimes:
         places = station.servers if isinstance(station, Station) else None
         self.places = places if self.parallel else 1
         """Items at once; None for any number."""
-        self.shared = self.parallel and self.visit is not None and traversal.shares_servers(self.visit)
+        self.shared = (
+            self.parallel and self.visit is not None and traversal.shares_servers(self.visit)
+        )
         booked = traversal.fixed is not None and self.parallel and self.visit is not None
         self.factor = traversal.factor(self.visit.label) if booked and self.visit else None
         """On waits for a place, where they are booked to a station."""
@@ -370,35 +452,48 @@ class _ItemTimes:
         self._last: int | None = None
 
     def item(self, number: int) -> tuple[Array, Array]:
-        """Give mean and variance of the time when this item and all before it are done."""
+        """Return mean and variance of the time when this item and all before it are done."""
         times = self._times
         end: int | None = None
         for index, stage in enumerate(self._stages):
             arrived = begin = end
             if stage.places is not None and len(stage.occupied) == stage.places:
                 free = stage.occupied.pop(0)
-                begin = self._begin(stage, arrived, free if arrived is None else times.later(free, arrived))
+                begin = self._begin(
+                    stage, arrived, free if arrived is None else times.later(free, arrived)
+                )
             body = stage.times[number % len(stage.times)]
-            end = times.after(begin, body if index or not stage.shared else self._shared_service(number, body))
+            end = times.after(
+                begin, body if index or not stage.shared else self._shared_service(number, body)
+            )
             if stage.places is not None:
                 stage.occupied.append(end)
         assert end is not None
-        self._last = end if self._last is None or stage.places == 1 else times.later(self._last, end)
+        self._last = (
+            end if self._last is None or stage.places == 1 else times.later(self._last, end)
+        )
         times.keep({self._last, *(each for stage in self._stages for each in stage.occupied)})
         return times.mean[self._last], times.covariance[self._last, self._last]
 
     def _begin(self, stage: _StageTimes, arrived: int | None, begin: int) -> int:
-        """Add up the wait for a place; an account books it as a wait, not to the steps that are waited for."""
+        """Add up the wait for a place; an account books it as a wait, not to the steps that are
+        waited for.
+        """
         arrival = np.zeros(1) if arrived is None else self._times.mean[arrived]
         waited = self._times.mean[begin] - arrival
         stage.waited = stage.waited + waited
-        return begin if stage.factor is None else self._times.with_mean(begin, arrival + waited.real * stage.factor)
+        return (
+            begin
+            if stage.factor is None
+            else self._times.with_mean(begin, arrival + waited.real * stage.factor)
+        )
 
     def _shared_service(self, number: int, body: RandomTime) -> RandomTime:
-        """Give an item's time at a first stage whose servers all items share from the start.
+        """Return an item's time at a first stage whose servers all items share from the start.
 
-        Derived here: shared by n items at c servers, constant services all end together, after n / c services;
-        exponential ones end one by one as at a queue. In between, the part 1 - scv of each service ends last.
+        Derived here: shared by n items at c servers, constant services all end together, after n /
+        c services; exponential ones end one by one as at a queue. In between, the part 1 - scv of
+        each service ends last.
         """
         first, items = self._stages[0], self._items
         assert first.places is not None
@@ -412,11 +507,15 @@ class _ItemTimes:
 
 
 MOST_FOLLOWED = 256
-"""Larger populations are not followed one by one; their sections end with the maximum of independent times."""
+"""Larger populations are not followed one by one; their sections end with the maximum of
+independent times.
+"""
 
 
 def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
-    """Give the time of a whole cycle; what comes after the last barrier is done with what comes before the first."""
+    """Return the time of a whole cycle; what comes after the last barrier is done with what comes
+    before the first.
+    """
     sections, rest = _cut(root, traversal.numbers)
     if not sections:
         return sum_of([traversal.time(node) for node in rest])
@@ -452,13 +551,20 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
                 (nodes, wait, _), *others = sections
                 times = numbers[count]
                 more = clamped(times - 1)
-                inside = [(each, barrier, times if n is None else times * n) for each, barrier, n in others]
+                inside = [
+                    (each, barrier, times if n is None else times * n)
+                    for each, barrier, n in others
+                ]
                 return [(nodes, wait, None), ((*rest, *nodes), wait, more), *inside], rest
     return [], (node,)
 
 
-def _section(traversal: Traversal, nodes: tuple[Activity, ...], wait: BarrierWait, number: int) -> RandomTime:
-    """Give the time of a section that ends at a barrier: the mean time of the last arrival, and the barrier's cost."""
+def _section(
+    traversal: Traversal, nodes: tuple[Activity, ...], wait: BarrierWait, number: int
+) -> RandomTime:
+    """Return the time of a section that ends at a barrier: the mean time of the last arrival, and
+    the barrier's cost.
+    """
     label, own = f"barrier:{wait.name}", sum_of([traversal.time(node) for node in nodes])
     barrier = traversal.model.resources[wait.name]
     assert isinstance(barrier, Barrier)
@@ -471,18 +577,22 @@ def _section(traversal: Traversal, nodes: tuple[Activity, ...], wait: BarrierWai
     return RandomTime(last.mean + cost, last.variance, own.kind)
 
 
-def _last_arrival(traversal: Traversal, nodes: tuple[Activity, ...], own: RandomTime, wait: BarrierWait) -> RandomTime:
+def _last_arrival(
+    traversal: Traversal, nodes: tuple[Activity, ...], own: RandomTime, wait: BarrierWait
+) -> RandomTime:
     if wait.parties is not None and wait.parties < traversal.processors:
-        # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the i-th waits for
-        # p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
+        # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the
+        # i-th waits for p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
         part = (wait.parties - 1) / (2 * traversal.processors)
         return RandomTime(own.mean / (1 - part), own.variance)
     last = synchronized_start(traversal, nodes, traversal.processors)
     return last or maximum_of_identical(own, np.full(1, float(traversal.processors)))
 
 
-def synchronized_start(traversal: Traversal, nodes: Sequence[Activity], processors: int) -> RandomTime | None:
-    """Give the time until the last of all processors is through; None where no queue is used.
+def synchronized_start(
+    traversal: Traversal, nodes: Sequence[Activity], processors: int
+) -> RandomTime | None:
+    """Return the time until the last of all processors is through; None where no queue is used.
 
     The waits found replace those of the steady state in the result of the traversal.
 
@@ -498,16 +608,18 @@ def synchronized_start(traversal: Traversal, nodes: Sequence[Activity], processo
 
 
 def is_contended(nodes: Sequence[Activity]) -> bool:
-    """Say whether processors can wait for each other at a queue in some parts of a tree."""
+    """Return whether processors can wait for each other at a queue in some parts of a tree."""
     return any(_queued(visit) for node in nodes for visit in visits_in(node))
 
 
 def ordered_ends(time: RandomTime, processors: int) -> Array:
-    """Give the mean times at which the first, second, ... of all processors end an independent time [s] [..., processors].
+    """Return the mean times at which the first, second, ... of all processors end an independent
+    time [s] [..., processors].
 
-    More than `MOST_FOLLOWED` are placed at the quantiles (k - 3/8) / (N + 1/4) (Source: Blom, Statistical Estimates and
-    Transformed Beta-Variables, Wiley 1958): the middle and the last one within 3 % of those that are followed, the first
-    ones up to 14 % early (tests/method/mean_value/test_programs.py).
+    More than `MOST_FOLLOWED` are placed at the quantiles (k - 3/8) / (N + 1/4) (Source: Blom,
+    Statistical Estimates and Transformed Beta-Variables, Wiley 1958): the middle and the last one
+    within 3 % of those that are followed, the first ones up to 14 % early
+    (tests/method/mean_value/test_programs.py).
     """
     if processors <= MOST_FOLLOWED:
         return PassingTimes.together(processors).delayed(time).times
@@ -529,7 +641,9 @@ class _SynchronizedStart:
         self.passing = PassingTimes.together(processors)
         self.pending = ZERO_TIME
         self.served_until: dict[str, Array] = {}
-        """By queue, when the servers would have done all that was asked of them so far, once begun [s]."""
+        """By queue, when the servers would have done all that was asked of them so far, once
+        begun [s].
+        """
 
     def through(self, nodes: Sequence[Activity]) -> RandomTime:
         for node in nodes:
@@ -541,7 +655,9 @@ class _SynchronizedStart:
             case Then(parts):
                 for part in parts:
                     self._pass(part)
-            case VisitedStep(_, visit) | VisitedHold(visit, _, False) if visit is not None and _queued(visit):
+            case VisitedStep(_, visit) | VisitedHold(visit, _, False) if (
+                visit is not None and _queued(visit)
+            ):
                 self._queue(visit, np.ones(1))
             case Repeat(count, VisitedStep(_, visit)) if visit is not None and _queued(visit):
                 self._queue(visit, self.traversal.numbers[count])
@@ -560,11 +676,13 @@ class _SynchronizedStart:
         self._set_waits([visit], wait, count)
 
     def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
-        """Give the work of earlier visits in the section that the first processor finds at the queue [s].
+        """Return the work of earlier visits in the section that the first processor finds at the
+        queue [s].
 
-        Derived here: the first processor that returns to a queue while others wait there for their first visit queues behind
-        them. The queue is taken as busy from the first arrival on, so that the work of all visits adds up: within 3 % of
-        simulation where 16 and 20 processors visit a queue three times (tests/method/mean_value/test_barriers.py).
+        Derived here: the first processor that returns to a queue while others wait there for their
+        first visit queues behind them. The queue is taken as busy from the first arrival on, so
+        that the work of all visits adds up: within 3 % of simulation where 16 and 20 processors
+        visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
         first, count = before.times[..., 0], before.times.shape[-1]
         left = clamped(self.served_until.get(queue, first) - first)
@@ -572,11 +690,13 @@ class _SynchronizedStart:
         return left
 
     def _composite(self, node: Activity) -> None:
-        """Pass a fork, pipeline or other composite: wait for the work of others at each queue, then add its own time.
+        """Pass a fork, pipeline or other composite: wait for the work of others at each queue, then
+        add its own time.
 
-        The stages of a pipeline and the branches of a fork work side by side, so their queues delay at the same time
-        and the longest delay counts. The queues of anything else are passed one after the other. Derived here; checked
-        by simulation in tests/method/mean_value/test_barriers.py (3 to 10 %).
+        The stages of a pipeline and the branches of a fork work side by side, so their queues delay
+        at the same time and the longest delay counts. The queues of anything else are passed one
+        after the other. Derived here; checked by simulation in
+        tests/method/mean_value/test_barriers.py (3 to 10 %).
         """
         visits = [visit for visit in visits_in(node) if _queued(visit)]
         alone = self.traversal.without_waits().time(node)
@@ -598,9 +718,10 @@ class _SynchronizedStart:
     ) -> PassingTimes:
         """Wait at one queue inside a composite.
 
-        A processor is through when its own work there is served, and not before its own time without waits is over.
-        A processor with several requests at once uses as many servers as one group, which serves it that much faster. Servers
-        beyond the last whole group are shared out among all: constant times were up to 22 % too short (2 requests, 3 servers).
+        A processor is through when its own work there is served, and not before its own time
+        without waits is over. A processor with several requests at once uses as many servers as one
+        group, which serves it that much faster. Servers beyond the last whole group are shared out
+        among all: constant times were up to 22 % too short (2 requests, 3 servers).
         """
         servers, at_once = self.traversal.servers(here[0].queue), _requests_at_once(node, here)
         work, lead, turns = self._work(node, here)
@@ -612,27 +733,42 @@ class _SynchronizedStart:
         return PassingTimes(np.where(late.real > before.times.real, late, before.times), done.gaps)
 
     def _work(self, node: Activity, here: Sequence[Visit]) -> tuple[RandomTime, Array, Array]:
-        """Give the work of a composite at a queue, its other time that cannot overlap with that, and the number of its turns."""
+        """Return the work of a composite at a queue, its other time that cannot overlap with that,
+        and the number of its turns.
+        """
         numbers, services = self.traversal.numbers, self.traversal.found.services
         ratios = visit_ratios(node, numbers)
-        work = sum_of([repeated(ratios[v.index], services[v.index]) for v in here if v.index in ratios])
+        work = sum_of(
+            [repeated(ratios[v.index], services[v.index]) for v in here if v.index in ratios]
+        )
         match node:
             case Repeat(count, body):
                 return work, self._work(body, here)[1], clamped(numbers[count], 1)
             case Pipeline(stages):
                 items = numbers[node.items]
-                once = sum_of([self.traversal.without_waits().time(stage.bodies[0]) for stage in stages])
-                return work, once.mean - work.mean / items, items if self._in_turns(node, here) else np.ones(1)
+                once = sum_of(
+                    [self.traversal.without_waits().time(stage.bodies[0]) for stage in stages]
+                )
+                return (
+                    work,
+                    once.mean - work.mean / items,
+                    items if self._in_turns(node, here) else np.ones(1),
+                )
             case Fork(branches):
-                used = [branch for branch in branches if any(visit in here for visit in visits_in(branch))]
+                used = [
+                    branch
+                    for branch in branches
+                    if any(visit in here for visit in visits_in(branch))
+                ]
                 return work, smallest([self._work(branch, here)[1] for branch in used]), np.ones(1)
         return work, self.traversal.without_waits().time(node).mean - work.mean, np.ones(1)
 
     def _in_turns(self, pipeline: Pipeline, here: Sequence[Visit]) -> bool:
-        """Say whether the items of different processors alternate at a queue.
+        """Return whether the items of different processors alternate at a queue.
 
-        They do where one item waits for another, there or at an earlier queue. Items of a parallel stage join the queue
-        together, so all items of the first processor are served before those of the second.
+        They do where one item waits for another, there or at an earlier queue. Items of a parallel
+        stage join the queue together, so all items of the first processor are served before those
+        of the second.
         """
         if self.traversal.shares_servers(here[0]):
             return True
@@ -682,9 +818,10 @@ class PassingTimes:
     def delayed(self, time: RandomTime) -> PassingTimes:
         """Let each take an independent time more.
 
-        Gaps between order statistics of a smooth distribution are nearly exponential, with variance gap^2 (Source:
-        Pyke, Spacings, J. Royal Statistical Society B 27(3), 1965, 395-449); a gap g much wider than the spread v of
-        the time keeps its variance. In between the weight g^2 / (g^2 + v) is chosen here, for its two limits.
+        Gaps between order statistics of a smooth distribution are nearly exponential, with variance
+        gap^2 (Source: Pyke, Spacings, J. Royal Statistical Society B 27(3), 1965, 395-449); a gap g
+        much wider than the spread v of the time keeps its variance. In between the weight g^2 /
+        (g^2 + v) is chosen here, for its two limits.
         """
         shifted = PassingTimes(self.times + time.mean[..., None], self.gaps)
         varied = time.variance[..., None]
@@ -698,13 +835,17 @@ class PassingTimes:
         return PassingTimes(np.where(random, times, shifted.times), gaps)
 
     def queued(self, service: RandomTime, servers: int, left: Array) -> PassingTimes:
-        """Let each wait for one of the servers, in order; the first finds some work `left` there [s].
+        """Let each wait for one of the servers, in order; the first finds some work `left` there
+        [s].
 
-        Exponential services of c servers end one by one, like those of one server that is c times as fast, except that a
-        backlog up to (c - 1) / c of a service causes no wait. Constant services end c at a time: each processor waits for the
-        one c places before. In between the wait is interpolated by the scv (chosen here; exact in both limits).
+        Exponential services of c servers end one by one, like those of one server that is c times
+        as fast, except that a backlog up to (c - 1) / c of a service causes no wait. Constant
+        services end c at a time: each processor waits for the one c places before. In between the
+        wait is interpolated by the scv (chosen here; exact in both limits).
         """
-        wait = self._waits(service, 1, service.mean / servers, service.mean * (servers - 1) / servers, left)
+        wait = self._waits(
+            service, 1, service.mean / servers, service.mean * (servers - 1) / servers, left
+        )
         if servers > 1:
             constant = self._waits(service, servers, service.mean, 0 * service.mean, left)
             scv = clamped(service.scv, high=1)[..., None]
@@ -713,8 +854,12 @@ class PassingTimes:
         gaps = busy * (service.variance / servers**2)[..., None] + (1 - busy) * self.gaps
         return PassingTimes(self.times + wait, gaps)
 
-    def served(self, service: RandomTime, servers: int, kept: Array, left: Array) -> tuple[PassingTimes, Array]:
-        """Let each wait and be served, and give the mean wait; `kept` is the part of the gaps that remains where services alternate."""
+    def served(
+        self, service: RandomTime, servers: int, kept: Array, left: Array
+    ) -> tuple[PassingTimes, Array]:
+        """Let each wait and be served, and give the mean wait; `kept` is the part of the gaps
+        that remains where services alternate.
+        """
         waited = self.queued(service, servers, left).closed_up(self, service.mean / servers, kept)
         wait: Array = (waited.times - self.times).mean(axis=-1)
         if servers > 1:
@@ -722,7 +867,9 @@ class PassingTimes:
         return PassingTimes(waited.times + service.mean[..., None], waited.gaps), wait
 
     def closed_up(self, before: PassingTimes, step: Array, kept: Array) -> PassingTimes:
-        """Let processors that waited and took turns leave closer together, the last of them at the same time."""
+        """Let processors that waited and took turns leave closer together, the last of them at
+        the same time.
+        """
         busy = _waiting_probability(self.times - before.times, step)
         gap = _gaps(self.times) * (1 - busy * (1 - kept[..., None]))
         behind = np.flip(np.cumsum(np.flip(gap, -1), axis=-1), -1) - gap
@@ -731,17 +878,24 @@ class PassingTimes:
     def latest_with(self, other: PassingTimes) -> PassingTimes:
         """Take the later of two times of each processor."""
         later = other.times.real > self.times.real
-        return PassingTimes(np.where(later, other.times, self.times), np.where(later, other.gaps, self.gaps))
+        return PassingTimes(
+            np.where(later, other.times, self.times), np.where(later, other.gaps, self.gaps)
+        )
 
     def end(self, tail: RandomTime) -> RandomTime:
-        """Give the time when the last has taken an independent time more."""
+        """Return the time when the last has taken an independent time more."""
         last = self.times[..., -1] + tail.mean
         if tail.kind == "constant":
             return RandomTime(last, 0 * tail.mean)
-        return RandomTime(np.where(tail.variance.real > 0, _in_order(self, tail)[..., -1], last), tail.variance)
+        return RandomTime(
+            np.where(tail.variance.real > 0, _in_order(self, tail)[..., -1], last), tail.variance
+        )
 
-    def _waits(self, service: RandomTime, apart: int, step: Array, floor: Array, left: Array) -> Array:
-        """Follow the work left by those before, in mean and variance: V(k) = (V(k - apart) + step - gap)+.
+    def _waits(
+        self, service: RandomTime, apart: int, step: Array, floor: Array, left: Array
+    ) -> Array:
+        """Follow the work left by those before, in mean and variance: V(k) = (V(k - apart) + step -
+        gap)+.
 
         Source: Lindley, Proc. Cambridge Philosophical Society 48(2), 1952, 277-289.
 
@@ -761,7 +915,9 @@ class PassingTimes:
             gap = clamped(self.times[..., k] - self.times[..., k - apart])
             spread = self.gaps[..., k - apart + 1 : k + 1].sum(axis=-1)
             backlog.append(left_over(mean + step, variance + varied, gap, spread))
-        means, variances = (np.stack(np.broadcast_arrays(*each), axis=-1) for each in zip(*backlog, strict=True))
+        means, variances = (
+            np.stack(np.broadcast_arrays(*each), axis=-1) for each in zip(*backlog, strict=True)
+        )
         return left_over(means, variances, floor[..., None], 0 * floor[..., None])[0]
 
 
@@ -770,24 +926,30 @@ def _gaps(times: Array) -> Array:
 
 
 def _waiting_probability(wait: Array, service: Array) -> Array:
-    """Give the probability p of a wait from its mean W, by that of an M/M/1 station: W = p S / (1 - p)."""
+    """Return the probability p of a wait from its mean W, by that of an M/M/1 station: W = p S /
+    (1 - p).
+    """
     chance: Array = wait / nonzero(wait + service[..., None])
     return chance
 
 
 def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
-    """Give the mean order statistics when each processor takes an independent time more.
+    """Return the mean order statistics when each processor takes an independent time more.
 
-    Derived here: the number that have passed by t is a sum of independent indicators, whose distribution is built up
-    one by one; the k-th passes at the integral of P(fewer than k have passed). Against order statistics of gamma
-    variates the error is below 0.6 % (tests/method/mean_value/test_barriers.py).
+    Derived here: the number that have passed by t is a sum of independent indicators, whose
+    distribution is built up one by one; the k-th passes at the integral of P(fewer than k have
+    passed). Against order statistics of gamma variates the error is below 0.6 %
+    (tests/method/mean_value/test_barriers.py).
     """
     count = passing.times.shape[-1]
     varied = time.variance[..., None]
-    # The starts are random too: the variance of the gap before each is added, limited to that of the time (chosen here).
+    # The starts are random too: the variance of the gap before each is added, limited to that of
+    # the time (chosen here).
     varied = varied + passing.gaps * varied / nonzero(varied + passing.gaps)
     widest = np.take_along_axis(varied, np.argmax(varied.real, axis=-1)[..., None], axis=-1)[..., 0]
-    nodes, weights, low = FittedDistribution(RandomTime(time.mean, widest), np.ones(1)).grid(passing.times)
+    nodes, weights, low = FittedDistribution(RandomTime(time.mean, widest), np.ones(1)).grid(
+        passing.times
+    )
     starts = passing.times
     if (varied == varied[..., :1]).all() and (starts == starts[..., :1]).all():
         varied, starts = varied[..., :1], starts[..., :1]  # all start at once, as they often do
@@ -800,7 +962,7 @@ def _in_order(passing: PassingTimes, time: RandomTime) -> Array:
 
 
 def _count_distribution(chances: Array) -> Array:
-    """Give the distribution of a sum of independent indicators [..., 0..count]."""
+    """Return the distribution of a sum of independent indicators [..., 0..count]."""
     count = chances.shape[-1]
     # The numbers come first: whole arrays at a time are ten times as fast as short rows.
     found = np.zeros((count + 1, *chances.shape[:-1]), dtype=chances.dtype)

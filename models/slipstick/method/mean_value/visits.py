@@ -1,31 +1,37 @@
-"""The visits of an activity: every place where it uses a station, a lock or a processor, and the queues there.
+"""The visits of an activity: every place where it uses a station, a lock or a processor, and the
+queues there.
 
-`visit_tree` rebuilds an activity. Sequences, forks, choices, repeats, pipelines and barriers stay the model's own
-nodes; a step becomes a `VisitedStep` and a lock held a `VisitedHold`, which know their `Visit`. The accesses of a lock
-to its word become steps of their own. All visits to one resource make a `Queue`; the processors together are one queue
-whose servers are the processors.
+`visit_tree` rebuilds an activity. Sequences, forks, choices, repeats, pipelines and barriers stay
+the model's own nodes; a step becomes a `VisitedStep` and a lock held a `VisitedHold`, which know
+their `Visit`. The accesses of a lock to its word become steps of their own. All visits to one
+resource make a `Queue`; the processors together are one queue whose servers are the processors.
 
-What an arriving processor waits for there follows from the arrival theorem: with n processors, one that arrives at a queue
-finds the mean numbers of the population with one processor fewer, q_j present and u_j in service at visit j, each served
-for a time S_j. At a first-come station of c servers::
+What an arriving processor waits for there follows from the arrival theorem: with n processors, one
+that arrives at a queue finds the mean numbers of the population with one processor fewer, q_j
+present and u_j in service at visit j, each served for a time S_j. At a first-come station of c
+servers::
 
     W = [sum_j (q_j - u_j) S_j + P(all busy) / u sum_j u_j R_j] / c,   u = sum_j u_j,   R_j = S_j (1 + scv_j) / 2
 
-and where servers are shared, W = S (q - u + P(all busy)) / c is the time by which the service takes longer. The rules
-beyond that, each an approximation of its own:
+and where servers are shared, W = S (q - u + P(all busy)) / c is the time by which the service takes
+longer. The rules beyond that, each an approximation of its own:
 
-- *whole service*: R_j goes over to a whole typical service as the queue never runs empty (`whole_service_weight`), and
-  where services vary more than exponential ones as far as machine repair tells (`finite_source_residual`);
-- *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is done while it is
-  held, waits included, as in the method of surrogate delays (Source: Jacobson and Lazowska, CACM 25(2), 1982, 142-151).
-  Corrections of the numbers found keep it from counting processors that the lock keeps elsewhere: `_meets`,
-  `_present_at`, `_add_predecessors` and `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
-  used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100 (tests/method/mean_value/test_arrivals.py).
-  What only holders of some permits use is solved for each number of them (`FlowEquivalentServer` in `closed`);
+- *whole service*: R_j goes over to a whole typical service as the queue never runs empty
+  (`whole_service_weight`), and where services vary more than exponential ones as far as machine
+  repair tells (`finite_source_residual`);
+- *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is
+  done while it is held, waits included, as in the method of surrogate delays (Source: Jacobson and
+  Lazowska, CACM 25(2), 1982, 142-151). Corrections of the numbers found keep it from counting
+  processors that the lock keeps elsewhere: `_meets`, `_present_at`, `_add_predecessors` and
+  `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
+  used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100
+  (tests/method/mean_value/test_arrivals.py). What only holders of some permits use is solved for
+  each number of them (`FlowEquivalentServer` in `closed`);
 - *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
 
-Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form); Reiser, IBM J. Res.
-Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py, constructs "stations", "locks" and "permits".
+Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form);
+Reiser, IBM J. Res. Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py,
+constructs "stations", "locks" and "permits".
 """
 
 from __future__ import annotations
@@ -52,9 +58,25 @@ from slipstick.model.activity import (
     Then,
     steps,
 )
-from slipstick.model.system import HeldResource, Lock, Model, ReaderWriterLock, Station, is_processor
+from slipstick.model.system import (
+    HeldResource,
+    Lock,
+    Model,
+    ReaderWriterLock,
+    Station,
+    is_processor,
+)
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
-from slipstick.random_times import ZERO_TIME, Array, RandomTime, added, clamped, largest, left_over, nonzero
+from slipstick.random_times import (
+    ZERO_TIME,
+    Array,
+    RandomTime,
+    added,
+    clamped,
+    largest,
+    left_over,
+    nonzero,
+)
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)
@@ -115,7 +137,9 @@ class Visit:
     mode: str = ""
 
     def can_meet(self, other: Visit) -> bool:
-        """Say whether two processors can be at these visits at once: not if one must hold alone what the other holds."""
+        """Return whether two processors can be at these visits at once: not if one must hold alone
+        what the other holds.
+        """
         return not (self.exclusive & other.held or other.exclusive & self.held)
 
 
@@ -131,7 +155,8 @@ class VisitedStep(Activity):
 class VisitedHold(Activity):
     """A lock held, with the visit to its queue.
 
-    With `together`, its body holds another lock that is acquired at the same moment: this one is not held while that is waited for.
+    With `together`, its body holds another lock that is acquired at the same moment: this one is
+    not held while that is waited for.
     """
 
     visit: Visit
@@ -149,7 +174,7 @@ class VisitTree:
     visits: tuple[Visit, ...]
 
     def visit_ratios(self, numbers: Numbers) -> dict[int, Array]:
-        """Give the mean number of visits in one cycle, by index [1]."""
+        """Return the mean number of visits in one cycle, by index [1]."""
         return visit_ratios(self.root, numbers)
 
 
@@ -169,12 +194,18 @@ def visit_trees(activities: Sequence[Activity], model: Model) -> list[VisitTree]
     return trees
 
 
-_NO_BARRIER_INSIDE: dict[type[Activity], str] = {Fork: "fork", Choice: "choose", Pipeline: "pipeline"}
+_NO_BARRIER_INSIDE: dict[type[Activity], str] = {
+    Fork: "fork",
+    Choice: "choose",
+    Pipeline: "pipeline",
+}
 """Nodes inside which not every processor comes to a barrier in turn."""
 
 
 class _TreeBuilder:
-    """Rebuilds activities in the order of execution and knows which locks were released just before."""
+    """Rebuilds activities in the order of execution and knows which locks were released just
+    before.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -189,17 +220,23 @@ class _TreeBuilder:
                 return Then(tuple(self.rebuilt(part, held) for part in parts))
             case Hold():
                 chain = self.model.taken_together(activity)
-                return self._hold_together(chain, held) if len(chain) > 1 else self._hold(activity, held)
+                return (
+                    self._hold_together(chain, held)
+                    if len(chain) > 1
+                    else self._hold(activity, held)
+                )
             case Step(resource=resource):
                 made: Activity = VisitedStep(
-                    activity, self._visit(resource, held, activity) if resource is not None else None
+                    activity,
+                    self._visit(resource, held, activity) if resource is not None else None,
                 )
             case _:
                 if type(activity) in _NO_BARRIER_INSIDE:
                     _refuse_barriers(activity, _NO_BARRIER_INSIDE[type(activity)])
                 inside = []
                 for part in activity.children:
-                    # A part does not begin where the one written before it ends, so no lock was released just before.
+                    # A part does not begin where the one written before it ends, so no lock was
+                    # released just before.
                     self.released = frozenset()
                     inside.append(self.rebuilt(part, held))
                 made = activity.rebuilt(inside)
@@ -207,32 +244,43 @@ class _TreeBuilder:
         return made
 
     def _hold(self, node: Hold, held: frozenset[str]) -> Activity:
-        """Rebuild a lock with the accesses of an uncontended acquire and release; those of a queue lock to acquire are one visit."""
+        """Rebuild a lock with the accesses of an uncontended acquire and release; those of a
+        queue lock to acquire are one visit.
+        """
         lock = node.resource
         _refuse_barriers(node.body, "hold")
         found = self.model.held_resource(lock)
         before, after = found.accesses if found.word is not None else (0, 0)
         together = 1 if isinstance(found, Lock) and found.kind in SPIN_LOCKS else before
         acquire = LockAccess(found.label(lock), found.access, together)
-        first = [self._access(acquire, found.word, held) for _ in range(before // together if together else 0)]
+        first = [
+            self._access(acquire, found.word, held)
+            for _ in range(before // together if together else 0)
+        ]
         visit = self._visit(lock, held, mode=node.mode)
         self.released, outer = frozenset(), self.written
         self.written = outer | {lock} if node.mode == WRITE else outer
         parts = [self.rebuilt(node.body, held | {lock})]
         self.written = outer
         if after:
-            parts.append(self._access(replace(acquire, count=after, releases=True), found.word, held | {lock}))
+            parts.append(
+                self._access(
+                    replace(acquire, count=after, releases=True), found.word, held | {lock}
+                )
+            )
         made = VisitedHold(visit, Then(tuple(parts)) if after else parts[0])
         self.released = self.released | {lock}
         return Then((*first, made)) if first else made
 
     def _hold_together(self, chain: Sequence[Hold], held: frozenset[str]) -> Activity:
-        """Rebuild locks that are taken at one moment: while one of them is waited for, none is held.
+        """Rebuild locks that are taken at one moment: while one of them is waited for, none is
+        held.
 
-        Assumes that the locks are waited for one after the other; in fact all are tried again after a pause. Against a
-        simulation of circuits through two stages with six processors the throughput is within 6 % with pauses up to a third of
-        the time of a hold, 11 % too low with pauses as long as a hold, and 24 % with 2.5 times as long; within 3 % with the time
-        of a hold between circuits and short pauses (tests/workloads/unit_grains/test_grain.py).
+        Assumes that the locks are waited for one after the other; in fact all are tried again after
+        a pause. Against a simulation of circuits through two stages with six processors the
+        throughput is within 6 % with pauses up to a third of the time of a hold, 11 % too low with
+        pauses as long as a hold, and 24 % with 2.5 times as long; within 3 % with the time of a
+        hold between circuits and short pauses (tests/workloads/unit_grains/test_grain.py).
         """
         _refuse_barriers(chain[-1].body, "hold")
         locks = [each.resource for each in chain]
@@ -250,13 +298,27 @@ class _TreeBuilder:
         self.released = frozenset()
         return made
 
-    def _visit(self, queue: str, held: frozenset[str], step: Step | LockAccess | None = None, mode: str = "") -> Visit:
+    def _visit(
+        self,
+        queue: str,
+        held: frozenset[str],
+        step: Step | LockAccess | None = None,
+        mode: str = "",
+    ) -> Visit:
         if isinstance(step, LockAccess):
             label = step.name
         else:
-            label = f"wait:{queue}" if step is not None else self.model.held_resource(queue).label(queue)
-        exclusive = self.written | {name for name in held if self.model.resources[name].capacity == 1}
-        self.visits.append(Visit(len(self.visits), queue, held, exclusive, step, self.released, label, mode))
+            label = (
+                f"wait:{queue}"
+                if step is not None
+                else self.model.held_resource(queue).label(queue)
+            )
+        exclusive = self.written | {
+            name for name in held if self.model.resources[name].capacity == 1
+        }
+        self.visits.append(
+            Visit(len(self.visits), queue, held, exclusive, step, self.released, label, mode)
+        )
         return self.visits[-1]
 
 
@@ -264,8 +326,8 @@ def _refuse_barriers(activity: Activity, inside: str) -> None:
     barrier = next((node.name for node in steps(activity) if isinstance(node, BarrierWait)), None)
     if barrier is not None:
         raise NoAnswerError(
-            f"barrier {barrier} stands inside a {inside}, where not every processor comes to it in turn; "
-            "mean-value has no answer for that, simulation may"
+            f"barrier {barrier} stands inside a {inside}, where not every processor comes to it in"
+            " turn; mean-value has no answer for that, simulation may"
         )
 
 
@@ -275,17 +337,20 @@ LUMPED_FROM = 8
 
 @dataclass(frozen=True, slots=True)
 class LumpedActivities:
-    """Activities in which one of several alike resources, such as the modules of a memory, stands for all of them.
+    """Activities in which one of several alike resources, such as the modules of a memory, stands
+    for all of them.
 
-    Exact but for rounding: a choice takes each copy with the same probability and does the same there, so by symmetry all
-    copies have the same use, and an arrival at one of m copies finds 1/m of the processors at all of them.
+    Exact but for rounding: a choice takes each copy with the same probability and does the same
+    there, so by symmetry all copies have the same use, and an arrival at one of m copies finds 1/m
+    of the processors at all of them.
 
     Parameters
     ----------
     activities : with one option of a choice in the place of all alike ones
     copies : by resource that is kept, the names of all that it stands for
     labels : by label that is kept, the labels of steps and waits that it stands for
-    chances : by the probability of an option that is kept: the probability of each option, and how many it stands for
+    chances : by the probability of an option that is kept: the probability of each option, and how
+        many it stands for
     """
 
     activities: tuple[Activity, ...]
@@ -294,7 +359,9 @@ class LumpedActivities:
     chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
 
     def account(self, booked: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
-        """Divide what is booked to each label among the labels that it stands for; list them in the order given."""
+        """Divide what is booked to each label among the labels that it stands for; list them in
+        the order given.
+        """
         found: dict[str, Array] = {}
         for label, seconds in booked.items():
             for name in (names := self.labels.get(label, (label,))):
@@ -302,13 +369,19 @@ class LumpedActivities:
         return {label: found[label] for label in order}
 
     def uses(self, found: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
-        """Copy the use of each queue to the queues that it stands for; list them in the order given."""
-        used = {name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))}
+        """Copy the use of each queue to the queues that it stands for; list them in the order
+        given.
+        """
+        used = {
+            name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))
+        }
         return {name: used[name] for name in order}
 
 
 def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
-    """Lump alike resources, except in activities with forks, pipelines or barriers, which compare times."""
+    """Lump alike resources, except in activities with forks, pipelines or barriers, which
+    compare times.
+    """
     nodes = [node for activity in activities for node in steps(activity)]
     made = LumpedActivities(())
     if any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes):
@@ -317,13 +390,19 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
     inside: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
     for node in (node for node in nodes if isinstance(node, Choice)):
         for shapes, options in _alike_options(node, model):
-            used = (each.resource for _, body in options for each in steps(body) if isinstance(each, Step | Hold))
+            used = (
+                each.resource
+                for _, body in options
+                for each in steps(body)
+                if isinstance(each, Step | Hold)
+            )
             inside.setdefault(tuple(each.names for each in shapes), Counter()).update(used)
     words = {each.word for each in model.resources.values() if isinstance(each, HeldResource)}
     kept = {
         rows
         for rows, used in inside.items()
-        if len(rows) > 1 and all(name not in words and used[name] == uses[name] for row in rows for name in row)
+        if len(rows) > 1
+        and all(name not in words and used[name] == uses[name] for row in rows for name in row)
     }
 
     def rebuilt(node: Activity) -> Activity:
@@ -347,7 +426,9 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
 
 
 class _Shape:
-    """The structure of a part of an activity, without the names of its resources and labels, which are listed in order."""
+    """The structure of a part of an activity, without the names of its resources and labels,
+    which are listed in order.
+    """
 
     def __init__(self, body: Activity, model: Model) -> None:
         self._model, self._places, self._labels = model, dict[str, int](), list[str]()
@@ -381,8 +462,12 @@ class _Shape:
 _Option = tuple[Expr, Activity]
 
 
-def _alike_options(choice: Choice, model: Model) -> Iterator[tuple[Sequence[_Shape], Sequence[_Option]]]:
-    """Group the options of a choice that have the same probability and structure at different resources."""
+def _alike_options(
+    choice: Choice, model: Model
+) -> Iterator[tuple[Sequence[_Shape], Sequence[_Option]]]:
+    """Group the options of a choice that have the same probability and structure at different
+    resources.
+    """
     found: dict[object, list[tuple[_Shape, _Option]]] = {}
     for p, body in choice.options:
         shape = _Shape(body, model)
@@ -400,7 +485,9 @@ def without_holding(node: Activity, name: str) -> Activity:
     """Copy a part of a tree as if a lock, or permits, were not held around it."""
     if not isinstance(node, VisitedStep | VisitedHold):
         return node.rebuilt([without_holding(part, name) for part in node.children])
-    visit = node.visit and replace(node.visit, held=node.visit.held - {name}, exclusive=node.visit.exclusive - {name})
+    visit = node.visit and replace(
+        node.visit, held=node.visit.held - {name}, exclusive=node.visit.exclusive - {name}
+    )
     if isinstance(node, VisitedHold):
         assert visit is not None
         return replace(node, visit=visit, body=without_holding(node.body, name))
@@ -408,7 +495,7 @@ def without_holding(node: Activity, name: str) -> Activity:
 
 
 def mean_service(step: Step | LockAccess, numbers: Numbers) -> Array:
-    """Give the mean time of a step, or of accesses in a row [s]."""
+    """Return the mean time of a step, or of accesses in a row [s]."""
     return numbers[step.time] * step.count if isinstance(step, LockAccess) else numbers[step.time]
 
 
@@ -421,7 +508,7 @@ def visits_in(node: Activity) -> Iterator[Visit]:
 
 
 def visit_ratios(node: Activity, numbers: Numbers) -> dict[int, Array]:
-    """Give the mean number of visits in one execution of a part of a tree, by index [1]."""
+    """Return the mean number of visits in one execution of a part of a tree, by index [1]."""
     found: dict[int, Array] = {}
     _add_ratios(node, np.ones(1), numbers, found)
     return found
@@ -448,7 +535,9 @@ def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, found: dict[int,
 
 
 def immediate_returns(root: Activity, numbers: Numbers) -> dict[int, Array]:
-    """Count the visits in one execution that immediately follow another service at the same queue, by index [1]."""
+    """Count the visits in one execution that immediately follow another service at the same
+    queue, by index [1].
+    """
     found: dict[int, Array] = {}
     _ends(root, np.ones(1), numbers, found)
     return found
@@ -458,8 +547,12 @@ _Ends = list[tuple[Visit, Array]]
 """First or last visits of a part, each with its probability."""
 
 
-def _ends(node: Activity, ratio: Array, numbers: Numbers, found: dict[int, Array]) -> tuple[_Ends, _Ends]:
-    """Give the first and the last visits of a part that is executed `ratio` times; count immediate returns within it in `found`."""
+def _ends(
+    node: Activity, ratio: Array, numbers: Numbers, found: dict[int, Array]
+) -> tuple[_Ends, _Ends]:
+    """Return the first and the last visits of a part that is executed `ratio` times; count
+    immediate returns within it in `found`.
+    """
 
     def follow(before: _Ends, after: _Ends, times: Array) -> None:
         for visit, p in after:
@@ -475,8 +568,12 @@ def _ends(node: Activity, ratio: Array, numbers: Numbers, found: dict[int, Array
             follow(last, first, ratio * np.where(numbers[count].real > 1, numbers[count] - 1, 0.0))
             return first, last
         case Choice(options):
-            ends = [(numbers[p], _ends(body, ratio * numbers[p], numbers, found)) for p, body in options]
-            first, last = ([(visit, p * q) for p, each in ends for visit, q in each[side]] for side in (0, 1))
+            ends = [
+                (numbers[p], _ends(body, ratio * numbers[p], numbers, found)) for p, body in options
+            ]
+            first, last = (
+                [(visit, p * q) for p, each in ends for visit, q in each[side]] for side in (0, 1)
+            )
             return first, last
         case Then(parts):
             each = [_ends(part, ratio, numbers, found) for part in parts]
@@ -489,13 +586,21 @@ def _ends(node: Activity, ratio: Array, numbers: Numbers, found: dict[int, Array
 
 
 def _most_requests(node: Activity, queue: str) -> int:
-    """Count the requests that one processor can have at a queue at once; of a pipeline, one at each stage."""
+    """Count the requests that one processor can have at a queue at once; of a pipeline, one at
+    each stage.
+    """
     match node:
         case Fork(branches):
             return sum(_most_requests(branch, queue) for branch in branches)
         case Pipeline(stages):
-            return sum(max(_most_requests(body, queue) for body in stage.bodies) for stage in stages)
-    own = isinstance(node, VisitedStep | VisitedHold) and node.visit is not None and node.visit.queue == queue
+            return sum(
+                max(_most_requests(body, queue) for body in stage.bodies) for stage in stages
+            )
+    own = (
+        isinstance(node, VisitedStep | VisitedHold)
+        and node.visit is not None
+        and node.visit.queue == queue
+    )
     return max(int(own), *(_most_requests(part, queue) for part in node.children), 0)
 
 
@@ -536,11 +641,15 @@ class Queue:
         return self.visits[0].label if self.lock else f"wait:{self.visits[0].queue}"
 
 
-def queues_of(model: Model, trees: Sequence[VisitTree], copies: Mapping[str, Sequence[str]]) -> tuple[Queue, ...]:
+def queues_of(
+    model: Model, trees: Sequence[VisitTree], copies: Mapping[str, Sequence[str]]
+) -> tuple[Queue, ...]:
     """List the queues of all trees, in the order of their first visits."""
     grouped: dict[str, list[Visit]] = {}
     for visit in (visit for tree in trees for visit in tree.visits):
-        grouped.setdefault(PROCESSORS if is_processor(visit.queue) else visit.queue, []).append(visit)
+        grouped.setdefault(PROCESSORS if is_processor(visit.queue) else visit.queue, []).append(
+            visit
+        )
     queues = []
     for name, visits in grouped.items():
         resource = model.resources.get(name)
@@ -561,12 +670,14 @@ def queues_of(model: Model, trees: Sequence[VisitTree], copies: Mapping[str, Seq
 
 
 def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
-    """Give the fraction of the other processors at one visit that compete with a processor at another visit [1].
+    """Return the fraction of the other processors at one visit that compete with a processor at
+    another visit [1].
 
-    Processors that need a lock held here do not compete. A request for another processor goes to any of the
-    `others` processors with equal probability, one for a numbered processor to that one; so of n processors each of
-    the n - 1 others has 1 / (n - 1) of its requests at one certain processor, and an arriving request meets a request
-    of some third processor with probability (n - 2) / (n - 1)^2.
+    Processors that need a lock held here do not compete. A request for another processor goes to
+    any of the `others` processors with equal probability, one for a numbered processor to that one;
+    so of n processors each of the n - 1 others has 1 / (n - 1) of its requests at one certain
+    processor, and an arriving request meets a request of some third processor with probability (n -
+    2) / (n - 1)^2.
 
     Parameters
     ----------
@@ -633,13 +744,17 @@ class ArrivalState:
     present : mean number at each visit, waiting or in service [1]
     served : mean number in service at each visit [1]
     services : service time at each visit
-    all_busy : by queue, the probability that all servers are busy, or a lock or all permits held [1]
+    all_busy : by queue, the probability that all servers are busy, or a lock or all permits held
+        [1]
     whole_service : by queue, the weight of a whole service in the residual one [1]
     other_holders : by permits, the fraction of their holders that a holder meets [1]
-    waiting_for : mean number waiting at one visit, the first, for processors at another, the second [1]
-    since_acquisition : by lock and visit, the time from the acquisition of the lock to the arrival at the visit under it
+    waiting_for : mean number waiting at one visit, the first, for processors at another, the second
+        [1]
+    since_acquisition : by lock and visit, the time from the acquisition of the lock to the arrival
+        at the visit under it
     members : by queue, processors that ever join it, where that is not all of them [1]
-    holders : by permits that are solved alone, probabilities of the numbers of holders; see `FlowEquivalentServer` [1]
+    holders : by permits that are solved alone, probabilities of the numbers of holders; see
+        `FlowEquivalentServer` [1]
     """
 
     others: float = 0
@@ -654,8 +769,10 @@ class ArrivalState:
     members: Mapping[str, float] = field(default_factory=dict)
     holders: Mapping[str, Array] = field(default_factory=dict)
 
-    def waits(self, queues: Sequence[Queue], ratios: Mapping[int, Array], means: Mapping[int, Array]) -> ArrivalWaits:
-        """Give the wait at each visit of an arriving processor.
+    def waits(
+        self, queues: Sequence[Queue], ratios: Mapping[int, Array], means: Mapping[int, Array]
+    ) -> ArrivalWaits:
+        """Return the wait at each visit of an arriving processor.
 
         Parameters
         ----------
@@ -665,8 +782,16 @@ class ArrivalState:
         """
         if not self.others:
             return ArrivalWaits({}, {})
-        plain = [each for each in queues if not each.order and not any(v.held or v.released for v in each.visits)]
-        waits = {index: wait for queue in plain for index, wait in self._plain_waits(queue, means).items()}
+        plain = [
+            each
+            for each in queues
+            if not each.order and not any(v.held or v.released for v in each.visits)
+        ]
+        waits = {
+            index: wait
+            for queue in plain
+            for index, wait in self._plain_waits(queue, means).items()
+        }
         delays: _Delays = {}
         for queue in (each for each in queues if not each.order and each not in plain):
             for visit in queue.visits:
@@ -682,19 +807,28 @@ class ArrivalState:
         return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
 
     def _plain_waits(self, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
-        """Give the waits at a queue whose visits hold no lock and follow no release, so that all find the same customers.
+        """Return the waits at a queue whose visits hold no lock and follow no release, so that all
+        find the same customers.
 
-        The customers ahead are added up once for all visits instead of for each pair of visits. The wait depends on the service
-        of the visit only where servers are shared.
+        The customers ahead are added up once for all visits instead of for each pair of visits. The
+        wait depends on the service of the visit only where servers are shared.
         """
         pooled: dict[str, _Delay] = {}
         for visit in queue.visits:
             if visit.queue not in pooled:
                 parts = self._delays(queue, visit, np.ones(1)).values()
-                ahead, time = added(each.ahead for each in parts), added(each.time for each in parts)
-                varied = added(each.ahead * each.service.variance for each in parts) / nonzero(ahead)
+                ahead, time = (
+                    added(each.ahead for each in parts),
+                    added(each.time for each in parts),
+                )
+                varied = added(each.ahead * each.service.variance for each in parts) / nonzero(
+                    ahead
+                )
                 pooled[visit.queue] = _Delay(
-                    ahead, added(each.served for each in parts), time, RandomTime(time / nonzero(ahead), varied)
+                    ahead,
+                    added(each.served for each in parts),
+                    time,
+                    RandomTime(time / nonzero(ahead), varied),
                 )
         found = {}
         for visit in queue.visits:
@@ -715,29 +849,41 @@ class ArrivalState:
                 busy = busy + served
         all_busy = self._all_busy(queue, found) if queue.servers > 1 else busy
         share = all_busy / nonzero(busy)
-        rate = added(each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items())
+        rate = added(
+            each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items()
+        )
         typical = busy / nonzero(rate)
         return {
-            (visit.index, other.index): self._delay(queue, other, waiting, share * served, own, typical)
+            (visit.index, other.index): self._delay(
+                queue, other, waiting, share * served, own, typical
+            )
             for other, (waiting, served) in found.items()
         }
 
     def _meets(self, queue: Queue, visit: Visit, other: Visit) -> Array | float:
-        """Give the fraction of the processors at another visit that an arriving processor can find there [1]."""
-        part = competing_fraction(visit, other, self.others) * self._other_holders_of(visit.held & other.held)
+        """Return the fraction of the processors at another visit that an arriving processor can
+        find there [1].
+        """
+        part = competing_fraction(visit, other, self.others) * self._other_holders_of(
+            visit.held & other.held
+        )
         part = part / queue.copies
         if queue.sharing:
             return part
-        # The next holder of a lock that was just released arrives at the queue later than this processor.
+        # The next holder of a lock that was just released arrives at the queue later than this
+        # processor.
         part = part * self._other_holders_of(visit.released & other.held)
         both = (visit.released & other.released) - self.other_holders.keys()
         if both and queue.servers == 1 and any(both & third.held for third in queue.visits):
-            # Earlier holders that came here with the release of the lock were served before this one was, under the lock.
+            # Earlier holders that came here with the release of the lock were served before this
+            # one was, under the lock.
             return 0.0
         return part
 
     def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, Array]]) -> Array:
-        """Give the probability that all servers are busy with processors that an arriving one can find."""
+        """Return the probability that all servers are busy with processors that an arriving one
+        can find.
+        """
         if len(found) == len(queue.visits) and not any(visit.held for visit in found):
             return self.all_busy[queue.name]
         customers = int(self.members[queue.name]) * queue.requests
@@ -748,21 +894,35 @@ class ArrivalState:
         return chance_all_busy(present, served, customers, queue.servers)
 
     def _delay(
-        self, queue: Queue, other: Visit, waiting: Array, served: Array, own: Array | None, typical: Array
+        self,
+        queue: Queue,
+        other: Visit,
+        waiting: Array,
+        served: Array,
+        own: Array | None,
+        typical: Array,
     ) -> _Delay:
         service = self.services[other.index]
         if queue.sharing:
             assert own is not None
-            return _Delay(waiting + served, served, (waiting + served) * own / queue.servers, service)
+            return _Delay(
+                waiting + served, served, (waiting + served) * own / queue.servers, service
+            )
         weight = self.whole_service[queue.name]
         left = (1 - weight) * residual_time(service.mean, service.scv) + weight * typical
-        return _Delay(waiting + served, served, (waiting * service.mean + served * left) / queue.servers, service)
+        return _Delay(
+            waiting + served,
+            served,
+            (waiting * service.mean + served * left) / queue.servers,
+            service,
+        )
 
     def _other_holders_of(self, shared: Collection[str]) -> Array | float:
-        """Give the fraction of the holders of resources that another holder of them meets [1].
+        """Return the fraction of the holders of resources that another holder of them meets [1].
 
-        Derived here: with at most c holders at a time, a holder meets min(j, c - 1) others while j others hold or want the
-        resource: u - P(all busy) on average, where u is the mean number of holders. For a lock, c = 1, that is none.
+        Derived here: with at most c holders at a time, a holder meets min(j, c - 1) others while j
+        others hold or want the resource: u - P(all busy) on average, where u is the mean number of
+        holders. For a lock, c = 1, that is none.
         """
         fraction: Array | float = 1.0
         for name in sorted(shared):
@@ -770,66 +930,101 @@ class ArrivalState:
         return fraction
 
     def _present_at(self, visit: Visit, other: Visit, queue: Queue) -> Array:
-        """Count the processors at another visit, without those that wait there for a lock held here.
+        """Count the processors at another visit, without those that wait there for a lock held
+        here.
 
-        Derived here: a processor that holds a lock never meets processors that wait at this queue for an earlier holder of
-        the same lock, because it has become the holder. Of permits it is one of several holders.
+        Derived here: a processor that holds a lock never meets processors that wait at this queue
+        for an earlier holder of the same lock, because it has become the holder. Of permits it is
+        one of several holders.
         """
         found = self.present[other.index]
         for third in queue.visits if visit.held else ():
             shared = visit.held & third.held
             if shared and (other.index, third.index) in self.waiting_for:
-                found = found - (1 - self._other_holders_of(shared)) * self.waiting_for[other.index, third.index]
+                found = (
+                    found
+                    - (1 - self._other_holders_of(shared))
+                    * self.waiting_for[other.index, third.index]
+                )
         return found
 
-    def _add_predecessors(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
-        """Add the waits of a new holder, at queues under the lock, for the processor that released the lock to it.
+    def _add_predecessors(
+        self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
+    ) -> None:
+        """Add the waits of a new holder, at queues under the lock, for the processor that released
+        the lock to it.
 
-        Derived here: with the probability that the lock, or all permits, are held on arrival, a processor acquires the lock at
-        the moment of a release. If the releasing processor goes on to the same queue, its service there has begun when the new
-        holder comes, and the rest of that service (`left_over`) delays the new holder if all other servers are busy too. No other
+        Derived here: with the probability that the lock, or all permits, are held on arrival, a
+        processor acquires the lock at the moment of a release. If the releasing processor goes on
+        to the same queue, its service there has begun when the new holder comes, and the rest of
+        that service (`left_over`) delays the new holder if all other servers are busy too. No other
         processor from a release of the lock can be there.
         """
-        calls = {queue.name: added(ratios[v.index] for v in queue.visits) / queue.copies for queue in queues}
+        calls = {
+            queue.name: added(ratios[v.index] for v in queue.visits) / queue.copies
+            for queue in queues
+        }
         for queue in queues:
-            for visit, other in ((a, b) for a in queue.visits for b in queue.visits if a.held & b.released):
+            for visit, other in (
+                (a, b) for a in queue.visits for b in queue.visits if a.held & b.released
+            ):
                 delay = delays.get((visit.index, other.index))
                 if delay is None or queue.sharing:
                     continue
                 # The cycle of a group that is still empty has no such time.
                 for lock in sorted(
-                    each for each in visit.held & other.released if (each, visit.index) in self.since_acquisition
+                    each
+                    for each in visit.held & other.released
+                    if (each, visit.index) in self.since_acquisition
                 ):
                     since = self.since_acquisition[lock, visit.index]
                     service = delay.service
                     left, _ = left_over(service.mean, service.variance, since.mean, since.variance)
                     chance = clamped(
-                        self.all_busy[lock] * ratios[other.index] / queue.copies / nonzero(calls[lock]), high=1.0
+                        self.all_busy[lock]
+                        * ratios[other.index]
+                        / queue.copies
+                        / nonzero(calls[lock]),
+                        high=1.0,
                     )
                     one = chance * erlang_b(self.served[other.index], queue.servers - 1)
                     kept = delay.scaled(1 - chance)
                     ahead = one * left / nonzero(service.mean)
-                    delay = replace(kept, ahead=kept.ahead + ahead, time=kept.time + one * left / queue.servers)
+                    delay = replace(
+                        kept, ahead=kept.ahead + ahead, time=kept.time + one * left / queue.servers
+                    )
                 delays[visit.index, other.index] = delay
 
-    def _limit_to_work(self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays) -> None:
+    def _limit_to_work(
+        self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
+    ) -> None:
         """Limit waits under a lock for processors outside it to the work of these processors.
 
-        Operational: only one processor holds a lock at a time, so each service outside the lock delays at most one holder,
-        once; of c permits, at most c holders. Each of s servers delays by 1/s of their work. What is done while another lock is
-        held is part of that lock's service. The bound always holds; where it binds, the wait is taken to be at the bound.
+        Operational: only one processor holds a lock at a time, so each service outside the lock
+        delays at most one holder, once; of c permits, at most c holders. Each of s servers delays
+        by 1/s of their work. What is done while another lock is held is part of that lock's
+        service. The bound always holds; where it binds, the wait is taken to be at the bound.
         """
         visits = [visit for queue in queues for visit in queue.visits]
         for lock in (queue for queue in queues if queue.lock):
             holders = {visit.index for visit in visits if lock.name in visit.held}
             held_keys = [key for key in delays if key[0] in holders]
             met = {b for _, b in held_keys}
-            for queue in (each for each in queues if any(visit.index in met for visit in each.visits)):
+            for queue in (
+                each for each in queues if any(visit.index in met for visit in each.visits)
+            ):
                 outside = [visit for visit in queue.visits if lock.name not in visit.held]
-                works = [lock.servers * ratios[v.index] * self.services[v.index].mean for v in outside]
-                groups = [({v.index}, work / queue.servers) for v, work in zip(outside, works, strict=True)]
+                works = [
+                    lock.servers * ratios[v.index] * self.services[v.index].mean for v in outside
+                ]
+                groups = [
+                    ({v.index}, work / queue.servers)
+                    for v, work in zip(outside, works, strict=True)
+                ]
                 if queue.lock and outside:
-                    within = {v.index for v in visits if queue.name in v.held and lock.name not in v.held}
+                    within = {
+                        v.index for v in visits if queue.name in v.held and lock.name not in v.held
+                    }
                     groups.append((within | {v.index for v in outside}, added(works)))
                 for others, work in groups:
                     keys = [(a, b) for a, b in held_keys if b in others]
@@ -840,11 +1035,12 @@ class ArrivalState:
     def _damp(self, queues: Sequence[Queue], delays: _Delays) -> None:
         """Average the waits under locks of a utilization near 1 with those of the step before.
 
-        What is done under such a lock hardly depends on the number that wait for it, so there the recursion over the population
-        is a fixed-point iteration, which oscillates without damping. The weight of the step before, U^4 k / (k + 2) for k others
-        and a lock of utilization U, was chosen with 720 models of the constructs with locks (numbers 1 to 80 of
-        benchmarks/mean_value.py, up to 64 processors): with it the time rises with each processor in all of them, without it the
-        time falls somewhere in 20.
+        What is done under such a lock hardly depends on the number that wait for it, so there the
+        recursion over the population is a fixed-point iteration, which oscillates without damping.
+        The weight of the step before, U^4 k / (k + 2) for k others and a lock of utilization U, was
+        chosen with 720 models of the constructs with locks (numbers 1 to 80 of
+        benchmarks/mean_value.py, up to 64 processors): with it the time rises with each processor
+        in all of them, without it the time falls somewhere in 20.
         """
         for visit in (visit for queue in queues for visit in queue.visits if visit.held):
             busy = largest([self.all_busy[lock] for lock in sorted(visit.held)])
@@ -867,24 +1063,28 @@ class ArrivalState:
         else:
             varied = added(each.ahead * each.service.variance for each in delays) / queue.servers**2
         each_ahead = mean / nonzero(ahead)
-        return RandomTime(mean, varied + self._variance_ahead(ahead, served) * each_ahead * each_ahead)
+        return RandomTime(
+            mean, varied + self._variance_ahead(ahead, served) * each_ahead * each_ahead
+        )
 
     def _variance_ahead(self, ahead: Array, served: Array) -> Array:
-        """Give the variance of the number ahead, of mean a, with probability p that it is not 0.
+        """Return the variance of the number ahead, of mean a, with probability p that it is not 0.
 
-        Derived here: given that it is not 0 it is geometric, as at an M/M/1 station, so its mean square is a (2 a / p - 1). In a
-        closed population it is at most `others`; the factor 1 - a / others, chosen here, takes the variance to 0 there. Only
-        maxima of times read the variance, so that its error is part of that of the constructs "barriers", "forks", "pipelines"
-        and "phases" of benchmarks/mean_value.py.
+        Derived here: given that it is not 0 it is geometric, as at an M/M/1 station, so its mean
+        square is a (2 a / p - 1). In a closed population it is at most `others`; the factor 1 - a /
+        others, chosen here, takes the variance to 0 there. Only maxima of times read the variance,
+        so that its error is part of that of the constructs "barriers", "forks", "pipelines" and
+        "phases" of benchmarks/mean_value.py.
         """
-        # p may be below that of a geometric number where some processors are excluded, or where all servers are rarely busy.
+        # p may be below that of a geometric number where some processors are excluded, or where all
+        # servers are rarely busy.
         chance = largest([served, ahead / (1 + ahead)])
         varied = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
         return clamped(varied)
 
 
 def chance_all_busy(present: Array, served: Array, customers: int, servers: int) -> Array:
-    """Give the probability that all servers are busy, the rest of the cycle taken as a delay.
+    """Return the probability that all servers are busy, the rest of the cycle taken as a delay.
 
     Parameters
     ----------
@@ -897,14 +1097,16 @@ def chance_all_busy(present: Array, served: Array, customers: int, servers: int)
 
 
 def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:
-    """Give the weight with which a residual service goes over to a whole one: U^((N + 1) (2 - z) / 2).
+    """Return the weight with which a residual service goes over to a whole one: U^((N + 1) (2 - z)
+    / 2).
 
-    An arrival from a large population comes at a random moment of a service. At a queue that is never empty, the processors
-    return at the ends of services, so that an arrival finds a service that has just begun. The weight is
-    a power of the utilization U; its exponent was fitted to simulated machine repair (one server, N processors) with
-    service scv 0.25 and 0 and z, the scv of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to
-    16, offered load 0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.4 % in 95 of 100 cases, at most 2.4 %; 1.0,
-    5.6 and 7.0 % without the rule (benchmarks/mean_value.py --repair).
+    An arrival from a large population comes at a random moment of a service. At a queue that is
+    never empty, the processors return at the ends of services, so that an arrival finds a service
+    that has just begun. The weight is a power of the utilization U; its exponent was fitted to
+    simulated machine repair (one server, N processors) with service scv 0.25 and 0 and z, the scv
+    of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to 16, offered load
+    0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.4 % in 95 of 100 cases, at most 2.4 %;
+    1.0, 5.6 and 7.0 % without the rule (benchmarks/mean_value.py --repair).
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Queueing networks: models as arrays, and what any solver finds in them as answers.
 
-Why this shape: a network becomes arrays (`arrays`), any solver of `slipstick.queueing` takes those (`solvers`; `markov` for
-chains of classes), and what it finds is read as columns or as one answer (`form`); `bounds`, `transient` and `symbols` need
-no solver. Or it becomes a plan, and what the simulator saw an answer (`simulation`).
+Why this shape: a network becomes arrays (`arrays`), any solver of `slipstick.queueing` takes those
+(`solvers`; `markov` for chains of classes), and what it finds is read as columns or as one answer
+(`form`); `bounds`, `transient` and `symbols` need no solver. Or it becomes a plan, and what the
+simulator saw an answer (`simulation`).
 """

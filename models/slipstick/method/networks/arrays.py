@@ -32,7 +32,8 @@ class NetworkPoints:
     references : of each chain the class and the station where its cycles begin, by number
     classes : their names
     wrong : why a point has no answer, by its number
-    patience : the arrays `patience` and `timeouts` of a network of classes; empty where no customer abandons a queue
+    patience : the arrays `patience` and `timeouts` of a network of classes; empty where no customer
+        abandons a queue
     """
 
     network: NetworkArrays
@@ -48,11 +49,24 @@ class NetworkPoints:
     patience: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, points: Any) -> NetworkPoints:
-        """Take some of the points, by slice, mask or indices, without the reasons for points that have no answer."""
+        """Take some of the points, by slice, mask or indices, without the reasons for points
+        that have no answer.
+        """
         cubes = {name: getattr(self, name)[points] for name in ("service", "visits", "scv")}
         routes = None if self.routes is None else self.routes.select(points)
-        patience = {**self.patience, "patience": self.patience["patience"][points]} if self.patience else {}
-        return replace(self, network=self.network.select(points), routes=routes, wrong={}, patience=patience, **cubes)
+        patience = (
+            {**self.patience, "patience": self.patience["patience"][points]}
+            if self.patience
+            else {}
+        )
+        return replace(
+            self,
+            network=self.network.select(points),
+            routes=routes,
+            wrong={},
+            patience=patience,
+            **cubes,
+        )
 
 
 SMALLEST, LARGEST = 1e-150, 1e150
@@ -86,11 +100,18 @@ class NetworkLayout:
         """Evaluate every number of the network, by its place [points]."""
         found = self.tape.run(values)
         points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
-        return {path: np.broadcast_to(each, (points,)) for path, each in zip(self._exprs, found, strict=True)}
+        return {
+            path: np.broadcast_to(each, (points,))
+            for path, each in zip(self._exprs, found, strict=True)
+        }
 
     def perturbed(self, here: Mapping[str, float], names: Sequence[str]) -> dict[str, Array]:
-        """Evaluate every number at one point and with each of some parameters moved, see `slipstick.method.answers.perturbed`."""
-        known = {name: here.get(name, each.value or 0.0) for name, each in self.tape.parameters.items()}
+        """Evaluate every number at one point and with each of some parameters moved, see
+        `slipstick.method.answers.perturbed`.
+        """
+        known = {
+            name: here.get(name, each.value or 0.0) for name, each in self.tape.parameters.items()
+        }
         return dict(perturbed(self._exprs, known, names))
 
     def arrays(self, columns: Columns) -> NetworkPoints:
@@ -102,10 +123,15 @@ class NetworkLayout:
         """
         points = max((len(each) for each in columns.values()), default=1)
         cubes = self._by_class(columns, points)
-        number = {label: at for at, chain in enumerate(self.chains.values()) for label in chain.classes}
+        number = {
+            label: at for at, chain in enumerate(self.chains.values()) for label in chain.classes
+        }
         chain_of = np.array([number[label] for label in self.classes], dtype=np.intp)
         routes = self._routes(columns)
-        wrong = {**self._unsound(columns), **({} if routes is None else self._route(routes, chain_of, cubes[1]))}
+        wrong = {
+            **self._unsound(columns),
+            **({} if routes is None else self._route(routes, chain_of, cubes[1])),
+        }
         service, visited = self._alike(*cubes[:2])
         merged = service, visited, cubes[2]
         if routes is not None:
@@ -146,7 +172,10 @@ class NetworkLayout:
             return None
         ends = [[each.source, each.target] for each in self.model.routing]
         numbers = np.array(
-            [[(OUTSIDE, OUTSIDE) if place is None else self._place(place) for place in pair] for pair in ends]
+            [
+                [(OUTSIDE, OUTSIDE) if place is None else self._place(place) for place in pair]
+                for pair in ends
+            ]
         )
         chances = [columns[f"routing.{index}.probability"] for index in range(len(ends))]
         return Routes(numbers[:, 0], numbers[:, 1], np.stack(chances, axis=1))
@@ -155,22 +184,35 @@ class NetworkLayout:
         return self.classes.index(place[0]), self.stations.index(place[1])
 
     def _route(self, routes: Routes, chain_of: NDArray[np.intp], visited: Array) -> dict[int, str]:
-        """Put the visits that follow from routing into `visited`; say at which points they do not."""
+        """Put the visits that follow from routing into `visited`; say at which points they do
+        not.
+        """
         wrong = self._sums(routes.probability.real)
         for c, (name, chain) in enumerate(self.chains.items()):
             if name in self.model.chains:
-                members, closed = np.flatnonzero(chain_of == c), isinstance(chain.members, ClosedClass)
+                members, closed = (
+                    np.flatnonzero(chain_of == c),
+                    isinstance(chain.members, ClosedClass),
+                )
                 found = traffic_equations(
-                    routes, members.tolist(), self._place(chain.reference), closed, visited.shape[1:]
+                    routes,
+                    members.tolist(),
+                    self._place(chain.reference),
+                    closed,
+                    visited.shape[1:],
                 )
                 visited[:, members] = found[:, members]
         lost = ~np.isfinite(visited).all(axis=(1, 2))
-        wrong |= {int(point): "the routes of some chain never come back" for point in np.flatnonzero(lost)}
+        wrong |= {
+            int(point): "the routes of some chain never come back" for point in np.flatnonzero(lost)
+        }
         visited[list(wrong)] = 0.0
         return wrong
 
     def _unsound(self, columns: Columns) -> dict[int, str]:
-        """Name the first number of a point that is negative, not finite, or not whole where it counts customers."""
+        """Name the first number of a point that is negative, not finite, or not whole where it
+        counts customers.
+        """
         wrong: dict[int, str] = {}
         groups = {
             "classes": self.model.classes,
@@ -195,40 +237,61 @@ class NetworkLayout:
                 fits &= values == np.floor(values)
             for point in np.flatnonzero(~fits):
                 kind = "a whole number" if path.endswith(".population") else "a finite number"
-                wrong.setdefault(int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}")
+                wrong.setdefault(
+                    int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}"
+                )
             for point in np.flatnonzero(values == 0) if path in lasting else ():
                 without = (
                     "patience a capacity says which customers do not wait"
                     if "patience" in path or "timeout" in path
                     else ""
                 )
-                wrong.setdefault(int(point), f"{path} must be above 0 s: without {without or 'bursts leave it out'}")
+                wrong.setdefault(
+                    int(point),
+                    f"{path} must be above 0 s: without {without or 'bursts leave it out'}",
+                )
             for point in np.flatnonzero((values != 0) & ((values < SMALLEST) | (values > LARGEST))):
-                span = f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got {values[point]:g}"
-                wrong.setdefault(int(point), f"{span}; beyond that products of numbers leave the range of doubles")
+                span = (
+                    f"{path} must be 0 or from {SMALLEST:g} to {LARGEST:g} in base units, got"
+                    f" {values[point]:g}"
+                )
+                wrong.setdefault(
+                    int(point),
+                    f"{span}; beyond that products of numbers leave the range of doubles",
+                )
         return wrong
 
     def _sums(self, probabilities: Array) -> dict[int, str]:
         wrong: dict[int, str] = {}
         sources = dict.fromkeys(each.source for each in self.model.routing)
         for label, station in sources:
-            out = [index for index, each in enumerate(self.model.routing) if each.source == (label, station)]
+            out = [
+                index
+                for index, each in enumerate(self.model.routing)
+                if each.source == (label, station)
+            ]
             sums = probabilities[:, out].sum(axis=1)
             for point in np.flatnonzero(~np.isclose(sums, 1.0, rtol=1e-9)):
                 wrong.setdefault(
-                    int(point), f"the probabilities of leaving {station} as {label} add up to {sums[point]:g}, not to 1"
+                    int(point),
+                    f"the probabilities of leaving {station} as {label} add up to {sums[point]:g},"
+                    " not to 1",
                 )
         return wrong
 
     def _alike(self, service: Array, visits: Array) -> tuple[Array, Array]:
         """Treat demands of several classes at a first-come station as visits of one service time.
 
-        A demand does not say how it is split into visits; with one service time the station has product form.
+        A demand does not say how it is split into visits; with one service time the station has
+        product form.
         """
         service, visits = service.copy(), visits.copy()
         for k, station in enumerate(self.model.stations.values()):
             members = [r for r, label in enumerate(self.classes) if label in station.demand]
-            if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and len(members) > 1:
+            if (
+                DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
+                and len(members) > 1
+            ):
                 others = [r for r, label in enumerate(self.classes) if label in station.service]
                 one = service[:, others or members, k].real.max(axis=1)
                 for r in members:
@@ -236,10 +299,18 @@ class NetworkLayout:
                     service[:, r, k] = np.where(visits[:, r, k] != 0, one, 0.0)
         return service, visits
 
-    def _network(self, columns: Columns, points: int, service: Array, visits: Array, scv: Array) -> NetworkArrays:
+    def _network(
+        self, columns: Columns, points: int, service: Array, visits: Array, scv: Array
+    ) -> NetworkArrays:
         stations, count = self.model.stations.values(), len(self.chains)
-        think, arrivals = np.zeros((points, count), service.dtype), np.zeros((points, count), service.dtype)
-        population, bursts = np.zeros((points, count), dtype=np.int64), np.zeros((points, count, 4), service.dtype)
+        think, arrivals = (
+            np.zeros((points, count), service.dtype),
+            np.zeros((points, count), service.dtype),
+        )
+        population, bursts = (
+            np.zeros((points, count), dtype=np.int64),
+            np.zeros((points, count, 4), service.dtype),
+        )
         for c, (name, chain) in enumerate(self.chains.items()):
             prefix = f"{'chains' if name in self.model.chains else 'classes'}.{name}"
             if isinstance(chain.members, OpenClass) and chain.members.bursty:
@@ -262,7 +333,9 @@ class NetworkLayout:
             think=think,
             population=population,
             arrivals=arrivals,
-            closed=np.array([isinstance(each.members, ClosedClass) for each in self.chains.values()]),
+            closed=np.array(
+                [isinstance(each.members, ClosedClass) for each in self.chains.values()]
+            ),
             discipline=tuple(each.discipline for each in stations),
             servers=np.array([each.servers for each in stations], dtype=np.int64),
             rates=tuple(self._rates(columns, name) for name in self.stations),
@@ -279,7 +352,9 @@ class NetworkLayout:
         )
 
     def _patience(self, columns: Columns, members: Sequence[Sequence[str]]) -> dict[str, Any]:
-        """Give how long customers wait at each station, and whether that is constant; of a chain, one class that does."""
+        """Return how long customers wait at each station, and whether that is constant; of a
+        chain, one class that does.
+        """
         given = [
             (c, k, key, columns[f"stations.{name}.{key}.{label}"])
             for c, labels in enumerate(members)
@@ -291,29 +366,43 @@ class NetworkLayout:
         if not given:
             return {}
         shape = (len(given[0][3]), len(members), len(self.stations))
-        patience, constant = np.zeros(shape, np.result_type(float, *columns.values())), np.zeros(shape[1:], dtype=bool)
+        patience, constant = (
+            np.zeros(shape, np.result_type(float, *columns.values())),
+            np.zeros(shape[1:], dtype=bool),
+        )
         for c, k, key, times in given:
             patience[:, c, k], constant[c, k] = times, key == "timeout"
         return {"patience": patience, "timeouts": constant}
 
     def _bursts(self, columns: Columns, prefix: str) -> Array:
-        """Give the rates of arrivals between bursts and in them, and the rates at which bursts begin and end [points, 4]."""
+        """Return the rates of arrivals between bursts and in them, and the rates at which bursts
+        begin and end [points, 4].
+        """
         quiet, burst = columns[f"{prefix}.arrivals"], columns[f"{prefix}.burst_arrivals"]
         # A time of 0 is refused beside; here it must not divide.
         times = (columns[f"{prefix}.{key}"] for key in ("quiet_time", "burst_time"))
-        return np.stack([quiet, burst, *(1 / np.where(each == 0, 1.0, each) for each in times)], axis=1)
+        return np.stack(
+            [quiet, burst, *(1 / np.where(each == 0, 1.0, each) for each in times)], axis=1
+        )
 
     def _rates(self, columns: Columns, name: str) -> Array | None:
         count = len(self.model.stations[name].rates)
         if not count:
             return None
-        return np.stack([columns[f"stations.{name}.rates.{index}"] for index in range(count)], axis=1)
+        return np.stack(
+            [columns[f"stations.{name}.rates.{index}"] for index in range(count)], axis=1
+        )
 
     def _ranks(self, members: Sequence[Sequence[str]]) -> NDArray[np.int64]:
-        """Give the rank of each class, or of the first class of each chain that has one, at each station."""
+        """Return the rank of each class, or of the first class of each chain that has one, at each
+        station.
+        """
         stations = self.model.stations.values()
         ranks = [
-            [next((each.priority[label] for label in labels if label in each.priority), 0) for each in stations]
+            [
+                next((each.priority[label] for label in labels if label in each.priority), 0)
+                for each in stations
+            ]
             for labels in members
         ]
         return np.array(ranks, dtype=np.int64).reshape(len(members), len(self.stations))

@@ -27,10 +27,19 @@ from slipstick.vocabulary import BOUNDS
 KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
     "asymptotic": (
         asymptotic,
-        "at best one customer alone, or the slowest station always busy; at worst each customer waits for all others",
+        (
+            "at best one customer alone, or the slowest station always busy; at worst each customer"
+            " waits for all others"
+        ),
     ),
-    "balanced-job": (balanced_job, "networks whose stations are all alike, slower and faster; holds in product form"),
-    "proportional": (proportional, "queues in proportion to the demands, or to their powers; holds in product form"),
+    "balanced-job": (
+        balanced_job,
+        "networks whose stations are all alike, slower and faster; holds in product form",
+    ),
+    "proportional": (
+        proportional,
+        "queues in proportion to the demands, or to their powers; holds in product form",
+    ),
     "geometric": (geometric, "queues as geometric series of the demands; holds in product form"),
 }
 """Each kind of bound, and its assumption in words."""
@@ -39,8 +48,9 @@ KINDS: dict[str, tuple[Callable[[NetworkArrays], Bounds], str]] = {
 def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     """Enclose throughput and response time of every class, by every kind of bound that applies.
 
-    From bounds of the throughput X of N customers with think time Z follow those of the response time, N / X - Z. Of an
-    arriving class the throughput is known, and the response time is at least its demand at the highest speed.
+    From bounds of the throughput X of N customers with think time Z follow those of the response
+    time, N / X - Z. Of an arriving class the throughput is known, and the response time is at least
+    its demand at the highest speed.
 
     Parameters
     ----------
@@ -61,7 +71,9 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
             Solution(
                 model=model.name,
                 method=f"{BOUNDS}/{kind}",
-                remarks=lambda _, kind=kind, more=() if index else missing: Remarks(notes=(KINDS[kind][1], *more)),  # type: ignore[misc]
+                remarks=lambda _, kind=kind, more=() if index else missing: Remarks(
+                    notes=(KINDS[kind][1], *more)
+                ),  # type: ignore[misc]
                 **_columns(arrays, low, high),
             )
         ).answer(0)
@@ -74,12 +86,16 @@ def _refused(arrays: NetworkPoints) -> dict[int, str]:
     network, wrong = arrays.network, unsolvable(arrays)
     if network.losses:
         why = f"{network.losses}, and the bounds do not cover loss or blocking"
-        wrong.update(dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation"))
+        wrong.update(
+            dict.fromkeys(range(network.points), f"{why}; ask for markov-chain or simulation")
+        )
     closed = np.flatnonzero(network.closed)
     cycle = (network.think + network.demand.sum(axis=2))[:, closed]
     for point, c in np.argwhere((cycle == 0) & (network.population[:, closed] > 0)):
         name = network.classes[closed[c]]
-        wrong[int(point)] = f"a cycle of {name} takes no time: all its demands and its think time are 0"
+        wrong[int(point)] = (
+            f"a cycle of {name} takes no time: all its demands and its think time are 0"
+        )
     return wrong
 
 
@@ -131,14 +147,19 @@ class CompiledNetworkBounds(CompiledModel):
             method=BOUNDS,
             count=arrays.network.points,
             remarks=lambda index: Remarks(
-                failed=wrong.get(index), notes=(f"the tightest of these bounds: {', '.join(found)}",)
+                failed=wrong.get(index),
+                notes=(f"the tightest of these bounds: {', '.join(found)}",),
             ),
             **_columns(arrays, low, high, list(wrong)),
         )
 
 
-def _columns(arrays: NetworkPoints, low: Array, high: Array, wrong: Sequence[int] = ()) -> dict[str, Any]:
-    """Give values and bounds that follow from bounds of the throughputs (points, classes); NaN where there is none."""
+def _columns(
+    arrays: NetworkPoints, low: Array, high: Array, wrong: Sequence[int] = ()
+) -> dict[str, Any]:
+    """Return values and bounds that follow from bounds of the throughputs (points, classes); NaN
+    where there is none.
+    """
     network = arrays.network
     crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)
     found: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}

@@ -1,7 +1,9 @@
-"""Queueing networks at many points: one call of a solver for all of them, as a solution that answers are read off.
+"""Queueing networks at many points: one call of a solver for all of them, as a solution that
+answers are read off.
 
-An answer at one point has more than the columns of the solver: the account of one customer's cycle, the population at
-which each closed chain saturates its slowest station, and quantiles of the response time where they have a closed form.
+An answer at one point has more than the columns of the solver: the account of one customer's cycle,
+the population at which each closed chain saturates its slowest station, and quantiles of the
+response time where they have a closed form.
 """
 
 from __future__ import annotations
@@ -13,13 +15,29 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import parameters
 from slipstick.late import NDArray, np
 from slipstick.limits import limit
-from slipstick.method.answers import Columns, CompiledModel, Gradient, Remarks, Solution, Values, complex_step, value_at
+from slipstick.method.answers import (
+    Columns,
+    CompiledModel,
+    Gradient,
+    Remarks,
+    Solution,
+    Values,
+    complex_step,
+    value_at,
+)
 from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points
 from slipstick.model.network import Chain, ClosedClass, OpenClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
-from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, NetworkSolution, have_one_value, quotient
+from slipstick.queueing.network import (
+    Array,
+    MarkovSolution,
+    NetworkArrays,
+    NetworkSolution,
+    have_one_value,
+    quotient,
+)
 from slipstick.queueing.sojourn_times import (
     Transform,
     approximate_path,
@@ -35,17 +53,23 @@ MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
 MOST_DIFFERENTIATED = 4_000_000
-"""Numbers, of all parameters together, from which on a network has no derivatives: its answer would take minutes."""
+"""Numbers, of all parameters together, from which on a network has no derivatives: its answer
+would take minutes.
+"""
 
 MOST_PROBABILITIES = 100_000
-"""Numbers of customers at a station whose probabilities an answer has, from 0 on; a million of them would take a GB."""
+"""Numbers of customers at a station whose probabilities an answer has, from 0 on; a million of
+them would take a GB.
+"""
 
 
-def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]) -> dict[str, float]:
+def _account(
+    compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[str, float]
+) -> dict[str, float]:
     """Follow one customer through a cycle: thinking, in service at each station, waiting for it.
 
-    Only where all customers are of one chain; adds up to the cycle with its think time. A station whose speed
-    depends on how many are there has no service apart from waiting.
+    Only where all customers are of one chain; adds up to the cycle with its think time. A station
+    whose speed depends on how many are there has no service apart from waiting.
     """
     empty = arrays.network.closed.all() and not arrays.network.population.any()
     if len(compiled.chains) != 1 or empty:
@@ -55,11 +79,15 @@ def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[st
         for label in station.visitors():
             r, here = compiled.classes.index(label), columns[f"residence_time[{label},{name}]"]
             service = float((arrays.visits[0, r, k] * arrays.service[0, r, k]).real)
-            if arrays.network.losses and here and not station.rates:  # not every customer comes here, or is served
+            if (
+                arrays.network.losses and here and not station.rates
+            ):  # not every customer comes here, or is served
                 visit = columns[f"time_per_visit[{label},{name}]"]
                 service = here * (1 - columns[f"waiting_time[{label},{name}]"] / visit)
             wait = (
-                here - service if arrays.network.rates[k] is None and not DISCIPLINES[station.discipline].delay else 0.0
+                here - service
+                if arrays.network.rates[k] is None and not DISCIPLINES[station.discipline].delay
+                else 0.0
             )
             found[name] = found.get(name, 0.0) + here - wait
             found[f"wait:{name}"] = found.get(f"wait:{name}", 0.0) + wait
@@ -67,13 +95,14 @@ def _account(compiled: NetworkLayout, arrays: NetworkPoints, columns: Mapping[st
 
 
 def _constants(network: NetworkArrays) -> dict[str, float]:
-    """Give the population at which each closed chain would saturate its slowest station."""
+    """Return the population at which each closed chain would saturate its slowest station."""
     if not network.closed.any():
         return {}
     try:
         crossing = saturation_population(network)[0].real
     except NoAnswerError:
-        # With loss, the arrival rate may exceed the service rate; a closed class would then get no service.
+        # With loss, the arrival rate may exceed the service rate; a closed class would then get no
+        # service.
         return {}
     return {
         f"saturation_population[{name}]": float(crossing[c])
@@ -83,7 +112,9 @@ def _constants(network: NetworkArrays) -> dict[str, float]:
 
 
 MOST_TRACED = 100
-"""Customers of a closed class up to which quantiles of its response time are found with every answer."""
+"""Customers of a closed class up to which quantiles of its response time are found with every
+answer.
+"""
 
 MOST_VISITS = 40
 """Classes times stations up to which quantiles are approximated: it takes milliseconds a visit."""
@@ -91,29 +122,32 @@ MOST_VISITS = 40
 QUANTILE_ERRORS = (0.10, 0.11, 0.10, 0.13)
 """Relative errors of approximate quantiles, of `QUANTILES`.
 
-Of 356 random networks against simulation 97 of 100 are below, to full percents (medians 0.8 to 2 %, at most 34 %). Of 276 other
-networks, with which nothing was chosen, 98.6, 99.3, 99.3 and 97.5 % lie within (benchmarks/quantiles.py).
+Of 356 random networks against simulation 97 of 100 are below, to full percents (medians 0.8 to 2 %,
+at most 34 %). Of 276 other networks, with which nothing was chosen, 98.6, 99.3, 99.3 and 97.5 % lie
+within (benchmarks/quantiles.py).
 """
 
 APPROXIMATE_QUANTILES = (
-    "quantiles of response times take the visits of a customer as independent; their intervals are of usual errors, within which "
-    "97 to 99 of 100 random networks lie"
+    "quantiles of response times take the visits of a customer as independent; their intervals are"
+    " of usual errors, within which 97 to 99 of 100 random networks lie"
 )
 
 
 def quantiles(
     compiled: NetworkLayout, network: NetworkArrays, measures: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Give quantiles of response times, and the relative error of those that are approximate.
+    """Return quantiles of response times, and the relative error of those that are approximate.
 
-    Exact where the transform is known: every customer visits each station of its path once, and none overtakes another there:
-    stations are exponential and first come first served, all customers of one take the same service time, and a customer that leaves
-    the path does not come back to it. In an open network the first and the last station may have several servers or be delays. A
-    demand does not say how many visits it is made of, so that only that of an open class at one station counts as one visit.
-    Approximate in other open networks of product form whose customers visit a station once at most; see
-    `slipstick.queueing.sojourn_times`. Tried elsewhere, with errors of a third and more at 0.99, so that these are left to
-    simulation: visits made again, whose times go together; closed networks, where one queue is short when another is long; other
-    variances of service.
+    Exact where the transform is known: every customer visits each station of its path once, and
+    none overtakes another there: stations are exponential and first come first served, all
+    customers of one take the same service time, and a customer that leaves the path does not come
+    back to it. In an open network the first and the last station may have several servers or be
+    delays. A demand does not say how many visits it is made of, so that only that of an open class
+    at one station counts as one visit. Approximate in other open networks of product form whose
+    customers visit a station once at most; see `slipstick.queueing.sojourn_times`. Tried elsewhere,
+    with errors of a third and more at 0.99, so that these are left to simulation: visits made
+    again, whose times go together; closed networks, where one queue is short when another is long;
+    other variances of service.
 
     Parameters
     ----------
@@ -126,9 +160,15 @@ def quantiles(
     errors: dict[str, float] = {}
     for c, label in enumerate(compiled.chains):
         path = np.flatnonzero(network.demand[0, c].real > 0)
-        has_visits = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)
+        has_visits = all(
+            label in compiled.model.stations[compiled.stations[k]].service for k in path
+        )
         closed, mean = bool(network.closed[c]), measures.get(f"response_time[{label}]", 0.0)
-        if not len(path) or not (has_visits or (len(path) == 1 and not closed)) or not 0 < mean < np.inf:
+        if (
+            not len(path)
+            or not (has_visits or (len(path) == 1 and not closed))
+            or not 0 < mean < np.inf
+        ):
             continue
         names = [f"response_time_quantile[{label},{q:g}]" for q in QUANTILES]
         transform = _exact_transform(network, c, path)
@@ -136,7 +176,9 @@ def quantiles(
             transform = _approximate_transform(compiled, network, c, path, measures)
             errors |= dict(zip(names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
-            found |= {name: quantile(transform, q, mean) for name, q in zip(names, QUANTILES, strict=True)}
+            found |= {
+                name: quantile(transform, q, mean) for name, q in zip(names, QUANTILES, strict=True)
+            }
     found = {name: each for name, each in found.items() if not np.isnan(each)}
     return found, {name: each for name, each in errors.items() if name in found}
 
@@ -144,12 +186,16 @@ def quantiles(
 def _exact_transform(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> Transform | None:
     times = network.service[0, c, path].real.tolist()
     population, think = int(network.population[0, c]), float(network.think[0, c].real)
-    if not _without_overtaking(network, c, path) or (network.closed[c] and not 0 < population <= MOST_TRACED):
+    if not _without_overtaking(network, c, path) or (
+        network.closed[c] and not 0 < population <= MOST_TRACED
+    ):
         return None
     if network.closed[c]:
         return closed_path(times, think, population)
     servers = np.where(network.delays, 0, network.servers)
-    return open_path(list(zip(times, servers[path].tolist(), _loads(network)[path].tolist(), strict=True)))
+    return open_path(
+        list(zip(times, servers[path].tolist(), _loads(network)[path].tolist(), strict=True))
+    )
 
 
 def _loads(network: NetworkArrays) -> Array:
@@ -157,11 +203,20 @@ def _loads(network: NetworkArrays) -> Array:
 
 
 def _product_form_visits(network: NetworkArrays, c: int) -> bool:
-    """Tell whether errors of approximate quantiles were measured for networks of this kind."""
-    here, scv, visits = network.demand[0, c].real > 0, network.scv[0, c].real, network.visits[0].real
+    """Return whether errors of approximate quantiles were measured for networks of this kind."""
+    here, scv, visits = (
+        network.demand[0, c].real > 0,
+        network.scv[0, c].real,
+        network.visits[0].real,
+    )
     shared = np.array([each == "ps" for each in network.discipline]) & ((scv == 1) | ~here)
     in_order = np.array([each == "fcfs" for each in network.discipline]) & _alike(network)
-    plain = network.without_rates & ~network.limited & (network.patience is None) & (network.servers <= limit("speeds"))
+    plain = (
+        network.without_rates
+        & ~network.limited
+        & (network.patience is None)
+        & (network.servers <= limit("speeds"))
+    )
     # Where a part of the customers has no time at all, quantiles near it are not found.
     once = not network.closed.any() and (visits <= 1).all() and visits[c].max() == 1
     few = len(network.classes) * len(network.stations) <= MOST_VISITS
@@ -169,9 +224,17 @@ def _product_form_visits(network: NetworkArrays, c: int) -> bool:
 
 
 def _approximate_transform(
-    compiled: NetworkLayout, network: NetworkArrays, c: int, path: NDArray[np.intp], measures: Mapping[str, float]
+    compiled: NetworkLayout,
+    network: NetworkArrays,
+    c: int,
+    path: NDArray[np.intp],
+    measures: Mapping[str, float],
 ) -> Transform:
-    label, loads, visits = list(compiled.chains)[c], _loads(network), list[tuple[float, Transform]]()
+    label, loads, visits = (
+        list(compiled.chains)[c],
+        _loads(network),
+        list[tuple[float, Transform]](),
+    )
     for k in path:
         service, servers = float(network.service[0, c, k].real), int(network.servers[k])
         if network.delays[k]:
@@ -179,24 +242,40 @@ def _approximate_transform(
         elif network.discipline[k] == "fcfs":
             one = open_path([(service, servers, float(loads[k]))])
         else:
-            one = visit_shared(service, max(0.0, measures[f"waiting_time[{label},{compiled.stations[k]}]"]))
+            one = visit_shared(
+                service, max(0.0, measures[f"waiting_time[{label},{compiled.stations[k]}]"])
+            )
         visits.append((float(network.visits[0, c, k].real), one))
     return approximate_path(visits)
 
 
 def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> bool:
-    """Tell whether no customer of a class is overtaken on its path, nor influenced by one that was behind it."""
+    """Return whether no customer of a class is overtaken on its path, nor influenced by one that
+    was behind it.
+    """
     visits = np.where(network.demand[0].real > 0, network.visits[0].real, 0.0)[:, path]
     alone = len(network.classes) == 1
-    plain = network.without_rates & ~network.limited & (network.servers <= limit("speeds")) & (network.patience is None)
-    queues = plain & np.array([each == "fcfs" for each in network.discipline], dtype=bool) & _alike(network)
+    plain = (
+        network.without_rates
+        & ~network.limited
+        & (network.servers <= limit("speeds"))
+        & (network.patience is None)
+    )
+    queues = (
+        plain
+        & np.array([each == "fcfs" for each in network.discipline], dtype=bool)
+        & _alike(network)
+    )
     if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not alone):
         return False
     if network.closed[c]:
         return bool((queues & network.single)[path].all())
     ends = queues | (plain & network.delays & (network.scv[0, c].real == 1))
     # Another class goes along a part of the path without a gap, once.
-    rejoins = [np.diff(np.flatnonzero(each)).max(initial=1) > 1 or not np.isin(each, (0, 1)).all() for each in visits]
+    rejoins = [
+        np.diff(np.flatnonzero(each)).max(initial=1) > 1 or not np.isin(each, (0, 1)).all()
+        for each in visits
+    ]
     between = (queues & network.single)[path[1:-1]].all()
     return bool(ends[path].all() and between and (len(path) == 1 or not any(rejoins)))
 
@@ -210,7 +289,9 @@ def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
 
 
 def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, ...]:
-    """Write which variant solved, its stopping rule, its usual error, and what was assumed about the network."""
+    """Write which variant solved, its stopping rule, its usual error, and what was assumed about
+    the network.
+    """
     steps = f"; {solution.rule}, {solution.iterations} iterations" if solution.rule else ""
     error = [f"usual error: {solution.usual_error}"] if solution.usual_error else []
     # A chain says what it is by its states.
@@ -224,10 +305,11 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
     places = {place for each in model.routing for place in (each.source, each.target)}
     in_chains = {label for chain in model.chains.values() for label in chain.classes}
     alike = (
-        f"{name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there are taken as visits of one service "
-        "time; give service and visits to say otherwise"
+        f"{name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there"
+        " are taken as visits of one service time; give service and visits to say otherwise"
         for name, station in model.stations.items()
-        if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL and len(station.demand) > 1
+        if DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
+        and len(station.demand) > 1
     )
     unused = (
         f"no way leads {label} to {name}, so that its service time of 0 there says nothing"
@@ -239,7 +321,9 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
 
 
 def _shared(arrays: NetworkPoints, residence: Array) -> Array:
-    """Share the time of a chain at each station among its classes [s, points, classes, stations]."""
+    """Share the time of a chain at each station among its classes [s, points, classes,
+    stations].
+    """
     network = arrays.network
     time = residence[:, arrays.chain_of]
     alone = np.bincount(arrays.chain_of)[arrays.chain_of] == 1
@@ -258,8 +342,8 @@ def _shared(arrays: NetworkPoints, residence: Array) -> Array:
 class Measures:
     """The measures of classes and chains.
 
-    The response time of a chain is that of all its classes in one cycle. Where customers are lost, visits count that
-    were made, as a part of those stated.
+    The response time of a chain is that of all its classes in one cycle. Where customers are lost,
+    visits count that were made, as a part of those stated.
 
     Parameters
     ----------
@@ -268,7 +352,9 @@ class Measures:
     solution : of its chains; of its classes, and with losses, where it is a Markov chain's
     """
 
-    def __init__(self, compiled: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution) -> None:
+    def __init__(
+        self, compiled: NetworkLayout, arrays: NetworkPoints, solution: NetworkSolution
+    ) -> None:
         self._compiled, self._arrays = compiled, arrays
         self._classes, self._stations = compiled.classes, compiled.stations
         self._probability, self._loss, self._made = solution.probability, None, np.ones(())
@@ -277,15 +363,26 @@ class Measures:
         network, chain_of = arrays.network, arrays.chain_of
         with np.errstate(all="ignore"):
             if isinstance(solution, MarkovSolution):
-                self._residence, self._queue, busy = solution.residence, solution.queue, solution.utilization
+                self._residence, self._queue, busy = (
+                    solution.residence,
+                    solution.queue,
+                    solution.utilization,
+                )
                 self._throughput = solution.throughput[:, np.unique(chain_of, return_index=True)[1]]
                 if network.losses:
                     visits = arrays.visits if arrays.routes is not None else network.visits
-                    self._abandoned, self._loss, self._ended = solution.abandoned, solution.loss, solution.ended
+                    self._abandoned, self._loss, self._ended = (
+                        solution.abandoned,
+                        solution.loss,
+                        solution.ended,
+                    )
                     admitted = solution.ended / (1 - solution.abandoned)
                     self._made = quotient(admitted, solution.begun[:, :, None] * visits, 1.0)
             else:
-                self._throughput, self._residence = solution.throughput, _shared(arrays, solution.residence)
+                self._throughput, self._residence = (
+                    solution.throughput,
+                    _shared(arrays, solution.residence),
+                )
                 self._queue = solution.throughput[:, chain_of, None] * self._residence
                 alone = np.bincount(chain_of)[chain_of] == 1
                 self._queue[:, alone] = solution.queue[:, chain_of][:, alone]
@@ -294,12 +391,12 @@ class Measures:
         self._utilization = busy
 
     def columns(self) -> dict[str, Array]:
-        """Give every measure by name; NaN where it has no meaning."""
+        """Return every measure by name; NaN where it has no meaning."""
         with np.errstate(all="ignore"):
             return {**self.chains(), **self._by_class(), **self._totals(), **self._probabilities()}
 
     def chains(self) -> dict[str, Array]:
-        """Give throughput and response time of every class and every chain."""
+        """Return throughput and response time of every class and every chain."""
         residence = self._residence
         columns: dict[str, Array] = {}
         for c, (name, chain) in enumerate(self._compiled.chains.items()):
@@ -312,12 +409,18 @@ class Measures:
         return columns
 
     def _passing(self, c: int, chain: Chain, r: int) -> Array:
-        """Give the visits of one class to the reference station; all classes together have one in a cycle [1/s]."""
+        """Return the visits of one class to the reference station; all classes together have one
+        in a cycle [1/s].
+        """
         label, station = chain.reference
         if isinstance(chain.members, OpenClass):
             return self._throughput[:, c] * (self._classes[r] == label)
         place = (slice(None), r, self._stations.index(station))
-        return self._ended[place] if self._ended is not None else self._throughput[:, c] * self._arrays.visits[place]
+        return (
+            self._ended[place]
+            if self._ended is not None
+            else self._throughput[:, c] * self._arrays.visits[place]
+        )
 
     def _by_class(self) -> dict[str, Array]:
         arrays, residence = self._arrays, self._residence
@@ -384,7 +487,9 @@ class CompiledNetwork(CompiledModel):
 
     @property
     def smooth(self) -> list[str]:
-        """Names of the parameters that answers are differentiated by: all except those that count customers."""
+        """Names of the parameters that answers are differentiated by: all except those that
+        count customers.
+        """
         chains = (each.members for each in self.compiled.chains.values())
         counts = (each.population for each in chains if isinstance(each, ClosedClass))
         whole = {each.name for each in parameters(*counts)}
@@ -402,7 +507,14 @@ class CompiledNetwork(CompiledModel):
         def detail(index: int) -> tuple[Solution, int]:
             if index in wrong:
                 method = preferred(arrays.select([index])) if self.method == BEST else self.method
-                return Solution(model=self.model.name, method=method, remarks=lambda _: Remarks(failed=wrong[index])), 0
+                return (
+                    Solution(
+                        model=self.model.name,
+                        method=method,
+                        remarks=lambda _: Remarks(failed=wrong[index]),
+                    ),
+                    0,
+                )
             piece = next(each for each in pieces if index in each.points)
             columns = {name: float(each[index].real) for name, each in found.values.items()}
             return self._detail(values, arrays.select([index]), piece, columns, index), 0
@@ -412,7 +524,9 @@ class CompiledNetwork(CompiledModel):
     def _solved(
         self, arrays: NetworkPoints, read: Callable[[Measures], Columns]
     ) -> tuple[Solution, list[SolvedTogether], dict[int, str]]:
-        """Make a solution of columns, with the solver of each point and whether it is exact; also give its pieces."""
+        """Make a solution of columns, with the solver of each point and whether it is exact;
+        also give its pieces.
+        """
         columns, pieces, wrong = _measured(self.compiled, arrays, self.method, read)
         count = arrays.network.points
         methods, exact = np.full(count, self.method, dtype=object), np.zeros(count, dtype=bool)
@@ -429,15 +543,25 @@ class CompiledNetwork(CompiledModel):
         return found, pieces, wrong
 
     def _detail(
-        self, values: Values, arrays: NetworkPoints, piece: SolvedTogether, measures: Mapping[str, float], index: int
+        self,
+        values: Values,
+        arrays: NetworkPoints,
+        piece: SolvedTogether,
+        measures: Mapping[str, float],
+        index: int,
     ) -> Solution:
-        """Add the parts of an answer that are computed at one point only: account, saturation, quantiles, derivatives."""
+        """Add the parts of an answer that are computed at one point only: account, saturation,
+        quantiles, derivatives.
+        """
         compiled, network = self.compiled, arrays.network
         columns = {name: each for name, each in measures.items() if not _too_many(name, network)}
         shown, errors = quantiles(compiled, network, columns)
         columns |= _constants(network) | shown
         more = (APPROXIMATE_QUANTILES,) if errors else ()
-        here = {name: value_at(values, name, index, each.value) for name, each in compiled.tape.parameters.items()}
+        here = {
+            name: value_at(values, name, index, each.value)
+            for name, each in compiled.tape.parameters.items()
+        }
         return Solution(
             model=self.model.name,
             method=piece.solver,
@@ -451,10 +575,15 @@ class CompiledNetwork(CompiledModel):
         )
 
     def _gradient(self, here: Mapping[str, float], solver: str) -> Gradient:
-        """Differentiate throughputs and response times by the complex step, all parameters in one call; nothing if too many, or unsolved."""
+        """Differentiate throughputs and response times by the complex step, all parameters in
+        one call; nothing if too many, or unsolved.
+        """
         names = self.smooth
-        _, classes, stations = self.compiled.arrays(self.compiled.columns(here)).network.service.shape
-        # Linearizer holds a change of each class at each station for each class that leaves, at every point.
+        _, classes, stations = self.compiled.arrays(
+            self.compiled.columns(here)
+        ).network.service.shape
+        # Linearizer holds a change of each class at each station for each class that leaves, at
+        # every point.
         each = max(1, classes**2 * (classes + 1) * stations)
         if each * len(names) > MOST_DIFFERENTIATED:
             return Gradient({}, here, self.compiled.tape.parameters)
@@ -467,7 +596,10 @@ class CompiledNetwork(CompiledModel):
             if wrong:
                 return Gradient({}, here, self.compiled.tape.parameters)
             for key, each in moved.items():
-                found = {name: float(each[at].imag / complex_step(here[name])) for at, name in enumerate(some, 1)}
+                found = {
+                    name: float(each[at].imag / complex_step(here[name]))
+                    for at, name in enumerate(some, 1)
+                }
                 slopes.setdefault(key, {}).update(found)
         rates = frozenset(key for key in slopes if key.startswith("throughput["))
         return Gradient(slopes, here, self.compiled.tape.parameters, rates)
@@ -485,7 +617,10 @@ def _measured(
     count = arrays.network.points
     if len(pieces) == 1 and len(pieces[0].points) == count:
         return read(Measures(compiled, arrays, pieces[0].solution)), pieces, wrong
-    parts = [(each.points, read(Measures(compiled, arrays.select(each.points), each.solution))) for each in pieces]
+    parts = [
+        (each.points, read(Measures(compiled, arrays.select(each.points), each.solution)))
+        for each in pieces
+    ]
     if not parts:
         shape = arrays.network.service.shape
         flow, cube = np.full(shape[:2], np.nan), np.full(shape, np.nan)
@@ -507,7 +642,13 @@ def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:
 
 
 def _too_many(name: str, network: NetworkArrays) -> bool:
-    """Say whether a probability is for more customers than there are; other points may have more."""
+    """Return whether a probability is for more customers than there are; other points may have
+    more.
+    """
     kind, _, inside = name.partition("[")
     most = int(network.population.sum()) if network.closed.all() else None
-    return kind == "probability" and most is not None and int(inside.rpartition(",")[2].rstrip("]")) > most
+    return (
+        kind == "probability"
+        and most is not None
+        and int(inside.rpartition(",")[2].rstrip("]")) > most
+    )

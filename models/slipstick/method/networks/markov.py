@@ -38,14 +38,17 @@ def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolutio
         raise NoAnswerError(f"{error.size}; {_alternatives(arrays)}, {way_out('states')}") from None
     if arrays.routes is not None:
         found = _in_cycles(arrays, found)
-    # A lost customer of a closed class returns without service, so the laws hold for admitted customers only.
+    # A lost customer of a closed class returns without service, so the laws hold for admitted
+    # customers only.
     if not arrays.network.losses:
         checked(arrays.network, _of_chains(arrays, found), EXACT)
     return found
 
 
-def chain_at(arrays: NetworkPoints, truncation: int | None, limit: float | None) -> tuple[StateSpace, MarkovChain]:
-    """Give the chain of a network at one point, with its stations in order.
+def chain_at(
+    arrays: NetworkPoints, truncation: int | None, limit: float | None
+) -> tuple[StateSpace, MarkovChain]:
+    """Return the chain of a network at one point, with its stations in order.
 
     Parameters
     ----------
@@ -59,7 +62,9 @@ def chain_at(arrays: NetworkPoints, truncation: int | None, limit: float | None)
     """
     network, rules = _of_classes(arrays)
     try:
-        return markov_chain(network, rules[0] if rules else None, truncation=truncation, limit=limit)
+        return markov_chain(
+            network, rules[0] if rules else None, truncation=truncation, limit=limit
+        )
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_alternatives(arrays)}, {way_out('states')}") from None
 
@@ -70,12 +75,19 @@ def _alternatives(arrays: NetworkPoints) -> str:
         return "ask for fewer customers or smaller capacities; no other method blocks"
     if arrays.network.losses or arrays.network.not_poisson:
         return "ask for simulation, or for fewer customers or smaller capacities"
-    return "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
+    return (
+        "ask for linearizer, schweitzer or simulation, or for fewer customers or an scv nearer to 1"
+    )
 
 
 def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | None]:
-    """Give the network of classes, and where they go at each point if they change."""
-    network, chain_of, routes, references = arrays.network, arrays.chain_of, arrays.routes, arrays.references
+    """Return the network of classes, and where they go at each point if they change."""
+    network, chain_of, routes, references = (
+        arrays.network,
+        arrays.chain_of,
+        arrays.routes,
+        arrays.references,
+    )
     if routes is None:
         return network, None
     routed = _routed(arrays)
@@ -93,7 +105,11 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
         think=network.think[:, chain_of],
         population=np.where(first, network.population[:, chain_of], 0),
         arrivals=np.where(first, network.arrivals[:, chain_of], 0),
-        bursts=None if network.bursts is None else np.where(first[:, None], network.bursts[:, chain_of], 0),
+        bursts=(
+            None
+            if network.bursts is None
+            else np.where(first[:, None], network.bursts[:, chain_of], 0)
+        ),
         batch=tuple(network.batch[c] for c in chain_of) if network.batch else (),
         traced=tuple(network.traced[c] for c in chain_of) if network.traced else (),
         closed=network.closed[chain_of],
@@ -103,11 +119,15 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
     )
     ends = {members: references[c] for c, members in routed.items()}
     points = [slice(at, at + 1) for at in range(network.points)]
-    return flat, [routing_of_chains(flat.select(each), routes.select(each), ends) for each in points]
+    return flat, [
+        routing_of_chains(flat.select(each), routes.select(each), ends) for each in points
+    ]
 
 
 def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
-    """Give the chains whose customers go along routes, by number, with the numbers of their classes."""
+    """Return the chains whose customers go along routes, by number, with the numbers of their
+    classes.
+    """
     assert arrays.routes is not None
     chains = np.unique(arrays.chain_of[arrays.routes.source[:, 0]]).tolist()
     return {c: tuple(np.flatnonzero(arrays.chain_of == c).tolist()) for c in chains}
@@ -119,7 +139,9 @@ def _in_cycles(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
     for c, members in _routed(arrays).items():
         each = (slice(None), list(members), arrays.references[c][1])
         admitted = found.ended / (1 - found.abandoned)
-        ended, came, stated = (values[each].sum(axis=1) for values in (found.ended, admitted, arrays.visits))
+        ended, came, stated = (
+            values[each].sum(axis=1) for values in (found.ended, admitted, arrays.visits)
+        )
         for values, events in ((flow, ended), (begun, came)):
             values[:, list(members)] = quotient(events, stated)[:, None]
     return replace(
@@ -133,7 +155,9 @@ def _in_cycles(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
 
 def _of_chains(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
     """Add the classes of each chain up."""
-    first = [int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))]
+    first = [
+        int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))
+    ]
     member = (arrays.chain_of == np.arange(len(first))[:, None]).astype(float)
 
     def total(values: Array) -> Array:

@@ -1,4 +1,6 @@
-"""Simulation of queueing networks: a network as the plan that the simulator runs, and estimates of its measures from a run."""
+"""Simulation of queueing networks: a network as the plan that the simulator runs, and estimates
+of its measures from a run.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,26 @@ from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.form import CompiledNetwork, assumed
 from slipstick.method.networks.solvers import unsolvable
-from slipstick.method.simulation.form import CompiledSimulation, Differences, as_value, notes_of, one_point
+from slipstick.method.simulation.form import (
+    CompiledSimulation,
+    Differences,
+    as_value,
+    notes_of,
+    one_point,
+)
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.queueing.network import ABANDONMENT
 from slipstick.sim.estimate import Estimate, Layout, Result
 from slipstick.sim.plan.builder import Builder
-from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes, ServiceTime, Times, TracedTimes, service_time
+from slipstick.sim.plan.distributions import (
+    BatchTimes,
+    BurstyTimes,
+    ServiceTime,
+    Times,
+    TracedTimes,
+    service_time,
+)
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import DISCIPLINES, LINEARIZER, SHARED
@@ -33,20 +48,23 @@ _abandoned = "{0[0]} abandons {0[1]}".format
 _thinking = "{} thinks".format
 _out = "{} out".format
 _lost = "{} lost".format
-"""Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or of a chain.
+"""Names of labels, marks and tallies of a plan, made of a place, that is a class and a station, or
+of a chain.
 
-`_served` and `_waited` label the time of a class in service and in the queue; the first also names the mark and the tally of the
-place. `_abandoned` names the tally of customers that abandon a queue, and the stream of times after which they do.
+`_served` and `_waited` label the time of a class in service and in the queue; the first also names
+the mark and the tally of the place. `_abandoned` names the tally of customers that abandon a queue,
+and the stream of times after which they do.
 """
 
 
 class FlatNetwork:
     """A network at one point as a plan, with the meaning of its parts.
 
-    A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is passed by with
-    probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V after each visit. A class in a
-    chain goes where routing says, and a closed cycle ends where it comes to the reference station again. Service
-    times have the usual distribution of their mean and scv.
+    A class that keeps its class goes to the stations in the order written: one of V <= 1 visits is
+    passed by with probability 1 - V; one of V > 1 is visited again at once with probability 1 - 1/V
+    after each visit. A class in a chain goes where routing says, and a closed cycle ends where it
+    comes to the reference station again. Service times have the usual distribution of their mean
+    and scv.
 
     Parameters
     ----------
@@ -58,20 +76,30 @@ class FlatNetwork:
     plan : what the simulator runs; its labels and tallies are `_served`, `_waited` and `_thinking`
     groups : index among the plan's members of each chain that has customers
     visits : of each class at each station in a cycle, where it has service [1]
-    stated : the same as the network states them, where a demand is one visit however it is split [1]
+    stated : the same as the network states them, where a demand is one visit however it is split
+        [1]
     service : mean time of a visit [s]
     first : where the passages of a chain with tallies are counted, and visits there in a cycle
 
     Raises
     ------
-    ModelError : there are too many customers, a station blocks those that come to it, or lost customers would come back at the same instant
+    ModelError : there are too many customers, a station blocks those that come to it, or lost
+        customers would come back at the same instant
     NoAnswerError : a cycle takes no time
     """
 
     def __init__(
-        self, compiled: NetworkLayout, columns: Mapping[str, NDArray[np.float64]], arrays: NetworkPoints
+        self,
+        compiled: NetworkLayout,
+        columns: Mapping[str, NDArray[np.float64]],
+        arrays: NetworkPoints,
     ) -> None:
-        self.model, self.compiled, self.columns, self.arrays = compiled.model, compiled, columns, arrays
+        self.model, self.compiled, self.columns, self.arrays = (
+            compiled.model,
+            compiled,
+            columns,
+            arrays,
+        )
         self.builder = Builder()
         self.visits: dict[Place, float] = {}
         self.stated: dict[Place, float] = {}
@@ -83,16 +111,24 @@ class FlatNetwork:
         for name, station in self.model.stations.items():
             if station.blocking != "loss":
                 raise ModelError(
-                    f"the simulation loses an arrival at {name} when it is full and does not block; use markov-chain"
+                    f"the simulation loses an arrival at {name} when it is full and does not block;"
+                    " use markov-chain"
                 )
         check_some_time(network, (network.think + network.demand.sum(axis=2))[:, closed], closed)
         for name, station in self.model.stations.items():
             if not DISCIPLINES[station.discipline].delay:
-                rates = [self._number(f"stations.{name}.rates.{index}") for index in range(len(station.rates))]
+                rates = [
+                    self._number(f"stations.{name}.rates.{index}")
+                    for index in range(len(station.rates))
+                ]
                 self.builder.station(name, station.servers, station.discipline, rates=rates)
         for c, (name, chain) in enumerate(compiled.chains.items()):
             for place, visits, stated, service in self._work(c, name, chain):
-                self.visits[place], self.stated[place], self.service[place] = visits, stated, service
+                self.visits[place], self.stated[place], self.service[place] = (
+                    visits,
+                    stated,
+                    service,
+                )
             if self._has_customers(c, name, chain):
                 self._chain(c, name, chain)
         self.plan = self.builder.plan()
@@ -101,15 +137,20 @@ class FlatNetwork:
         return float(self.columns[path][0].real)
 
     def _work(self, c: int, name: str, chain: Chain) -> Iterator[tuple[Place, float, float, float]]:
-        """Yield every place of a chain that takes time, or that routing leads to, with visits, stated visits and service."""
+        """Yield every place of a chain that takes time, or that routing leads to, with visits,
+        stated visits and service.
+        """
         network, routed = self.arrays.network, name in self.model.chains
         for label in chain.classes:
             r = self.compiled.classes.index(label)
             for k, (station, queue) in enumerate(self.model.stations.items()):
-                # Demands of several classes at a first-come station are visits of one service time: as solvers take it.
+                # Demands of several classes at a first-come station are visits of one service time:
+                # as solvers take it.
                 stated = self.arrays.visits[0, r, k].real
                 visits = stated if routed else network.visits[0, c, k].real
-                service = (self.arrays.service[0, r, k] if routed else network.service[0, c, k]).real
+                service = (
+                    self.arrays.service[0, r, k] if routed else network.service[0, c, k]
+                ).real
                 if label in queue.visitors() and visits > 0 and (routed or service > 0):
                     yield (label, station), float(visits), float(stated), float(service)
 
@@ -119,7 +160,9 @@ class FlatNetwork:
         size = int(self.arrays.network.population[0, c])
         what = f"a simulation follows each customer, and {name} has {size:,}"
         check_cost("customers", size, what, "ask for an approximate method", ModelError)
-        shared = any(DISCIPLINES[each.discipline].order == SHARED for each in self.model.stations.values())
+        shared = any(
+            DISCIPLINES[each.discipline].order == SHARED for each in self.model.stations.values()
+        )
         if shared and not self.arrays.network.think[0, c]:
             check_cost(
                 "shares",
@@ -135,9 +178,16 @@ class FlatNetwork:
         network, builder = self.arrays.network, self.builder
         self.groups[name] = len(self.groups)
         # Some of its customers may be lost.
-        if any(self.model.stations[place[1]].capacity or self._patience(place) for place in self._places(chain)):
+        if any(
+            self.model.stations[place[1]].capacity or self._patience(place)
+            for place in self._places(chain)
+        ):
             self._count(c, name, chain)
-        start = self._routed(c, name, chain) if name in self.model.chains else self._in_order(c, name, chain)
+        start = (
+            self._routed(c, name, chain)
+            if name in self.model.chains
+            else self._in_order(c, name, chain)
+        )
         for place in self._places(chain):
             if self._patience(place):
                 builder.mark(_abandoned(place))
@@ -154,12 +204,16 @@ class FlatNetwork:
                 quiet, burst, begins, ends = network.bursts[0, c].real.tolist()
                 between = BurstyTimes((quiet, burst), (begins, ends))
             times: Times = BatchTimes(between, batch) if batch > 1 else between
-            builder.open(name, TracedTimes(chain.members.trace, mean) if chain.members.trace else times, at=start)
+            builder.open(
+                name,
+                TracedTimes(chain.members.trace, mean) if chain.members.trace else times,
+                at=start,
+            )
         else:
             builder.closed(name, int(network.population[0, c]), at=start)
 
     def _patience(self, place: Place) -> ServiceTime | None:
-        """Give how long a class waits in the queue of a station; None without a limit."""
+        """Return how long a class waits in the queue of a station; None without a limit."""
         for key, kind, scv in (("patience", "exponential", 1.0), ("timeout", "deterministic", 0.0)):
             if place[0] in getattr(self.model.stations[place[1]], key):
                 return ServiceTime(kind, self._number(f"stations.{place[1]}.{key}.{place[0]}"), scv)
@@ -177,22 +231,29 @@ class FlatNetwork:
             begins = [home]
         else:
             counted = {places[0]: self.visits[places[0]]}
-            sure = next((index for index, place in enumerate(places) if self.visits[place] >= 1), len(places))
+            sure = next(
+                (index for index, place in enumerate(places) if self.visits[place] >= 1),
+                len(places),
+            )
             begins = [station for _, station in places[: sure + 1]]
         self.first[name] = counted
         full = next((station for station in begins if self._may_be_full(station)), None)
         if full and isinstance(chain.members, ClosedClass) and not self.arrays.network.think[0, c]:
             raise ModelError(
-                f"a cycle of {name} may begin at {full}, which may be full: a lost customer would come back at the same "
-                f"instant; give {name} a think time, or {full} more capacity"
+                f"a cycle of {name} may begin at {full}, which may be full: a lost customer would"
+                f" come back at the same instant; give {name} a think time, or {full} more capacity"
             )
 
     def _may_be_full(self, station: str) -> bool:
-        """Say whether as many customers as a station has places for may ever be there or on their way to it."""
+        """Return whether as many customers as a station has places for may ever be there or on
+        their way to it.
+        """
         most, network = self.model.stations[station].capacity, self.arrays.network
         comes = network.visits[0, :, self.compiled.stations.index(station)].real > 0
         opened = (comes & ~network.closed & (network.arrivals[0].real > 0)).any()
-        return most is not None and bool(opened or network.population[0, comes & network.closed].sum() > most)
+        return most is not None and bool(
+            opened or network.population[0, comes & network.closed].sum() > most
+        )
 
     def _think(self, c: int, name: str) -> int:
         """Begin a cycle: think, if they do, and count time from there on; give the place."""
@@ -207,9 +268,13 @@ class FlatNetwork:
         for place in self._places(chain):
             visits, visit = self.visits[place], partial(self._visit, name, place)
             if visits < 1:
-                self.builder.choose([(visits, visit), (1 - visits, lambda: None)], f"{_served(place)} or not")
+                self.builder.choose(
+                    [(visits, visit), (1 - visits, lambda: None)], f"{_served(place)} or not"
+                )
             elif visits > 1:
-                self.builder.repeat_with_probability(1 - 1 / visits, visit, f"{_served(place)} again")
+                self.builder.repeat_with_probability(
+                    1 - 1 / visits, visit, f"{_served(place)} again"
+                )
             else:
                 visit()
         self.builder.finish()
@@ -232,7 +297,11 @@ class FlatNetwork:
         return start
 
     def _ends_at(self, chain: Chain, place: Place | None) -> bool:
-        return isinstance(chain.members, ClosedClass) and place is not None and place[1] == chain.reference[1]
+        return (
+            isinstance(chain.members, ClosedClass)
+            and place is not None
+            and place[1] == chain.reference[1]
+        )
 
     def _ways(self, name: str, chain: Chain, place: Place) -> Iterator[tuple[float, str]]:
         for index, way in enumerate(self.model.routing):
@@ -246,7 +315,10 @@ class FlatNetwork:
     def _visit(self, chain: str, place: Place) -> None:
         """Visit a station; where the chain may lose customers, count them at a tally."""
         builder, (label, station) = self.builder, place
-        queue, scv = self.model.stations[station], self.columns.get(f"stations.{station}.scv.{label}")
+        queue, scv = (
+            self.model.stations[station],
+            self.columns.get(f"stations.{station}.scv.{label}"),
+        )
         time = service_time(self.service[place], 1.0 if scv is None else float(scv[0].real))
         resource = None if DISCIPLINES[queue.discipline].delay else station
         if chain in self.first:
@@ -256,7 +328,13 @@ class FlatNetwork:
         if resource is None:
             builder.delay(time, _served(place))
         else:
-            builder.serve(station, time, _served(place), wait=_waited(place), rank=queue.priority.get(label, 0))
+            builder.serve(
+                station,
+                time,
+                _served(place),
+                wait=_waited(place),
+                rank=queue.priority.get(label, 0),
+            )
 
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
@@ -268,9 +346,10 @@ NO_CUSTOMERS = "the network has no customers and no arrivals"
 def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSimulation:
     """Compile a network for simulation; every value has its 95 % interval.
 
-    A customer that comes to a station that is full is lost: one that arrived from outside leaves, one that goes
-    round begins a new cycle. The response time is counted from the end of thinking. A station with rates is one server
-    whose speed depends on how many are there; it may be fcfs or ps.
+    A customer that comes to a station that is full is lost: one that arrived from outside leaves,
+    one that goes round begins a new cycle. The response time is counted from the end of thinking. A
+    station with rates is one server whose speed depends on how many are there; it may be fcfs or
+    ps.
 
     Parameters
     ----------
@@ -292,7 +371,9 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
     )
 
 
-def _solution(compiled: NetworkLayout, values: Mapping[str, float], simulation: Simulation) -> Solution:
+def _solution(
+    compiled: NetworkLayout, values: Mapping[str, float], simulation: Simulation
+) -> Solution:
     flat = _flat(compiled, values)
     result = simulate(flat.plan, simulation) if flat.groups else None
     seen = _NetworkEstimates(compiled, flat, result)
@@ -303,7 +384,9 @@ def _solution(compiled: NetworkLayout, values: Mapping[str, float], simulation: 
         found, remarks = {**found, **shares}, replace(remarks, notes=(*remarks.notes, note))
     exact = seen.certain and not (result and result.plan.random)
     account = {"account": seen.account()}
-    return replace(one_point(compiled.model.name, found, remarks, gradient, account), exact=np.array([exact]))
+    return replace(
+        one_point(compiled.model.name, found, remarks, gradient, account), exact=np.array([exact])
+    )
 
 
 def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
@@ -322,21 +405,27 @@ class _NetworkEstimates:
         self.stations = compiled.model.stations
         self.layout = Layout(flat.plan)
         self.elapsed = self.layout.column(self.layout.time)
-        self.chain_of = {label: name for name, chain in compiled.chains.items() for label in chain.classes}
+        self.chain_of = {
+            label: name for name, chain in compiled.chains.items() for label in chain.classes
+        }
 
     def values(self) -> dict[str, Value]:
         """Read every value off the run."""
-        return {name: as_value(each, unit_of(name)) for name, each in self._values() if each is not None}
+        return {
+            name: as_value(each, unit_of(name)) for name, each in self._values() if each is not None
+        }
 
     def remarks(self) -> Remarks:
         """Make the notes on the run."""
         result = self.result
         notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.compiled))
         notes = (*notes, ABANDONMENT) if self.flat.arrays.patience else notes
-        traces = {name: getattr(each.members, "trace", ()) for name, each in self.compiled.chains.items()}
+        traces = {
+            name: getattr(each.members, "trace", ()) for name, each in self.compiled.chains.items()
+        }
         notes += tuple(
-            f"{name} arrive as the {len(gaps)} times between arrivals of their trace say, again and again: intervals do not "
-            "cover that another trace would differ"
+            f"{name} arrive as the {len(gaps)} times between arrivals of their trace say, again and"
+            " again: intervals do not cover that another trace would differ"
             for name, gaps in traces.items()
             if gaps
         )
@@ -354,7 +443,9 @@ class _NetworkEstimates:
         """Whether every mean is known to rounding."""
         known = (each for name, each in self.values().items() if "quantile" not in name)
         return all(
-            each.low is not None and each.value is not None and each.value - each.low <= ROUNDING * each.value
+            each.low is not None
+            and each.value is not None
+            and each.value - each.low <= ROUNDING * each.value
             for each in known
         )
 
@@ -368,7 +459,11 @@ class _NetworkEstimates:
             yield from self._of_station(name)
         for name in self.flat.groups:
             for p in QUANTILES:
-                found = None if self.result is None else self.result.time_quantile(p, self.flat.groups[name])
+                found = (
+                    None
+                    if self.result is None
+                    else self.result.time_quantile(p, self.flat.groups[name])
+                )
                 yield f"response_time_quantile[{name},{p:g}]", found
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
@@ -380,12 +475,21 @@ class _NetworkEstimates:
                 passing = self.served(name) * (label == chain.reference[0])
             else:
                 place = label, chain.reference[1]
-                passing = self.passages(place) - self._at_tally(self.layout.tried, place, _abandoned)
+                passing = self.passages(place) - self._at_tally(
+                    self.layout.tried, place, _abandoned
+                )
             yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NOTHING)
-            yield f"response_time[{label}]", self._response(name, [each for each in places if each[0] == label])
+            yield (
+                f"response_time[{label}]",
+                self._response(name, [each for each in places if each[0] == label]),
+            )
 
     def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
-        chain, station, key = self.chain_of[place[0]], self.stations[place[1]], f"[{place[0]},{place[1]}]"
+        chain, station, key = (
+            self.chain_of[place[0]],
+            self.stations[place[1]],
+            f"[{place[0]},{place[1]}]",
+        )
         time, per_visit = self.time(place), self.cycles(chain)
         if place in self.flat.visits:
             per_visit = self.passages(place) * (self.flat.stated[place] / self.flat.visits[place])
@@ -395,9 +499,14 @@ class _NetworkEstimates:
         if not station.rates:
             yield f"waiting_time{key}", self._ratio(chain, self._booked(_waited(place)), per_visit)
         if not DISCIPLINES[station.discipline].delay:
-            yield f"utilization{key}", self._ratio(chain, self._busy(place), self.elapsed * station.servers, NOTHING)
+            yield (
+                f"utilization{key}",
+                self._ratio(chain, self._busy(place), self.elapsed * station.servers, NOTHING),
+            )
         if station.capacity:
-            refused, tried = (self._at_tally(each, place) for each in (self.layout.refused, self.layout.tried))
+            refused, tried = (
+                self._at_tally(each, place) for each in (self.layout.refused, self.layout.tried)
+            )
             yield f"loss_probability{key}", self._ratio(chain, refused, tried, NOTHING)
         if place[0] in (*station.patience, *station.timeout):
             abandoned = self._at_tally(self.layout.tried, place, _abandoned)
@@ -409,9 +518,15 @@ class _NetworkEstimates:
             yield f"queue_length[{name}]", self._ratio(None, times, self.elapsed)
             return
         index = self.flat.plan.resources.index(name)
-        yield f"queue_length[{name}]", self._ratio(None, self.layout.column(self.layout.area[index]), self.elapsed)
+        yield (
+            f"queue_length[{name}]",
+            self._ratio(None, self.layout.column(self.layout.area[index]), self.elapsed),
+        )
         used = self.layout.column(self.layout.use[index])
-        yield f"utilization[{name}]", self._ratio(None, used, self.elapsed * self.stations[name].servers)
+        yield (
+            f"utilization[{name}]",
+            self._ratio(None, used, self.elapsed * self.stations[name].servers),
+        )
 
     def places(self, chain: str) -> list[Place]:
         """List where a chain has service."""
@@ -427,42 +542,67 @@ class _NetworkEstimates:
         return self._ratio(chain, self.sum(map(self.time, places)), self.cycles(chain))
 
     def cycles(self, chain: str) -> Array:
-        """Pick the cycles of a chain: where customers are lost, its passages at the first station."""
+        """Pick the cycles of a chain: where customers are lost, its passages at the first
+        station.
+        """
         if chain in self.flat.first:
-            return self.sum(self.passages(place) / visits for place, visits in self.flat.first[chain].items())
+            return self.sum(
+                self.passages(place) / visits for place, visits in self.flat.first[chain].items()
+            )
         return self.sum(
-            self.layout.column(self.layout.cycles[self.flat.groups[name]]) for name in self.flat.groups if name == chain
+            self.layout.column(self.layout.cycles[self.flat.groups[name]])
+            for name in self.flat.groups
+            if name == chain
         )
 
     def served(self, chain: str) -> Array:
         """Pick the cycles of a chain that do not end in the queue of its first station."""
         first = self.flat.first.get(chain, {})
-        left = (self._at_tally(self.layout.tried, place, _abandoned) / visits for place, visits in first.items())
+        left = (
+            self._at_tally(self.layout.tried, place, _abandoned) / visits
+            for place, visits in first.items()
+        )
         return self.cycles(chain) - self.sum(left)
 
     def passages(self, place: Place) -> Array:
-        """Pick the visits of a class to a station: counted at a tally, or as many as there must be."""
+        """Pick the visits of a class to a station: counted at a tally, or as many as there must
+        be.
+        """
         chain = self.chain_of[place[0]]
         if chain in self.flat.first:
-            return self._at_tally(self.layout.tried, place) - self._at_tally(self.layout.refused, place)
+            return self._at_tally(self.layout.tried, place) - self._at_tally(
+                self.layout.refused, place
+            )
         return self.cycles(chain) * self.flat.visits.get(place, 0.0)
 
     def time(self, place: Place) -> Array:
         """Pick the time of a class at a station, waiting included."""
         return self._booked(_served(place)) + self._booked(_waited(place))
 
-    def _at_tally(self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served) -> Array:
+    def _at_tally(
+        self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served
+    ) -> Array:
         """Pick the counts at a tally of a place, if it has one."""
         tallies = self.flat.plan.tallies
-        return self.sum(self.layout.column(columns[tallies.index(each)]) for each in tallies if each == name(place))
+        return self.sum(
+            self.layout.column(columns[tallies.index(each)])
+            for each in tallies
+            if each == name(place)
+        )
 
     def _busy(self, place: Place) -> Array:
-        """Pick the time that a class keeps servers busy; of a station of rates, its part by the work done."""
+        """Pick the time that a class keeps servers busy; of a station of rates, its part by the
+        work done.
+        """
         name = place[1]
         if not self.stations[name].rates or self.result is None:
             return self._booked(_served(place))
         sums = self.result.batches.sum(axis=0)
-        work = {each: float(sums @ self.passages(each)) * s for each, s in self.flat.service.items() if each[1] == name}
+        work = {
+            each: float(sums @ self.passages(each)) * s
+            for each, s in self.flat.service.items()
+            if each[1] == name
+        }
         part = work.get(place, 0.0) / (sum(work.values()) or 1.0)
         return part * self.layout.column(self.layout.use[self.flat.plan.resources.index(name)])
 
@@ -473,10 +613,14 @@ class _NetworkEstimates:
             weights[np.array(self.layout.booked) + self.flat.plan.labels.index(label)] = 1.0
         return weights
 
-    def _ratio(self, chain: str | None, top: Array, bottom: Array, empty: Estimate | None = None) -> Estimate | None:
+    def _ratio(
+        self, chain: str | None, top: Array, bottom: Array, empty: Estimate | None = None
+    ) -> Estimate | None:
         """Estimate a ratio of two statistics; for a chain without customers, its known value."""
         if self.result is None or (chain is not None and chain not in self.flat.groups):
-            opened = chain is not None and isinstance(self.compiled.chains[chain].members, OpenClass)
+            opened = chain is not None and isinstance(
+                self.compiled.chains[chain].members, OpenClass
+            )
             return empty if opened else NOTHING
         return self.result.ratio(top, bottom)
 
@@ -493,14 +637,22 @@ class _NetworkEstimates:
             else:
                 found[name] = self.sum(self._booked(_served(each)) for each in places)
                 found[f"wait:{name}"] = self.sum(self._booked(_waited(each)) for each in places)
-        estimates = {name: self.result.ratio(each, self.cycles(chain)) for name, each in found.items()}
+        estimates = {
+            name: self.result.ratio(each, self.cycles(chain)) for name, each in found.items()
+        }
         return {name: each for name, each in estimates.items() if each.mean}
 
 
 def _shares(
-    compiled: NetworkLayout, values: Mapping[str, float], mean: float, base: Result, simulation: Simulation
+    compiled: NetworkLayout,
+    values: Mapping[str, float],
+    mean: float,
+    base: Result,
+    simulation: Simulation,
 ) -> tuple[Gradient, dict[str, Value], str]:
-    """Differentiate the first response time by the parameters that matter most by approximate mean values."""
+    """Differentiate the first response time by the parameters that matter most by approximate
+    mean values.
+    """
     chain = next(iter(compiled.chains))
     value = f"response_time[{chain}]"
     approximate = CompiledNetwork(compiled.model, LINEARIZER)

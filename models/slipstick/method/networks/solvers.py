@@ -1,4 +1,6 @@
-"""Solvers of queueing networks by name, the best of them for a network, and the points that no solver can solve."""
+"""Solvers of queueing networks by name, the best of them for a network, and the points that no
+solver can solve.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,13 @@ MOST_NUMBERS = 1_000_000
 """Probabilities up to which a sweep has them as well."""
 
 MOST_STATES = 1_000_001
-"""Vectors of populations up to which exact answers are the default: a million customers of one class."""
+"""Vectors of populations up to which exact answers are the default: a million customers of one
+class.
+"""
 
 MOST_CHAINED, MOST_PLACES = 20_000, 400_000
-"""States of a Markov chain, and states times places of a class at a station, up to which it is the default where product
-form fails."""
+"""States of a Markov chain, and states times places of a class at a station, up to which it is the
+default where product form fails."""
 
 SETTLED = 1e-6
 """How far, relatively, the stopping rule of an approximation may leave it from a law."""
@@ -50,7 +54,9 @@ def _solution_by(arrays: NetworkPoints, solver: str, limit: int | None = None) -
     numbers = network.points * len(network.stations) * (most + 1)
     # Derivatives are of times and rates alone.
     derivatives = np.iscomplexobj(network.service)
-    return exact(network, marginals=most <= MOST_LISTED and numbers <= MOST_NUMBERS and not derivatives)
+    return exact(
+        network, marginals=most <= MOST_LISTED and numbers <= MOST_NUMBERS and not derivatives
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,8 @@ class SolvedTogether:
 def solved_points(
     arrays: NetworkPoints, solver: str, *, alike: bool = False
 ) -> tuple[list[SolvedTogether], dict[int, str]]:
-    """Solve all points that can be solved, together where possible; also say why the others have no answer, by number.
+    """Solve all points that can be solved, together where possible; also say why the others have no
+    answer, by number.
 
     Parameters
     ----------
@@ -74,19 +81,27 @@ def solved_points(
     alike : the points differ in derivatives alone, so that all fail where one does
     """
     wrong = unsolvable(arrays)
-    open_points = np.array([each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp)
-    return list(_pieces(arrays, open_points, solver, wrong, alike)) if len(open_points) else [], wrong
+    open_points = np.array(
+        [each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp
+    )
+    return (
+        list(_pieces(arrays, open_points, solver, wrong, alike)) if len(open_points) else []
+    ), wrong
 
 
 def unsolvable(arrays: NetworkPoints) -> dict[int, str]:
-    """Find the points that no solver can solve, with the reason: an undefined number, or a saturated station."""
+    """Find the points that no solver can solve, with the reason: an undefined number, or a
+    saturated station.
+    """
     return {**saturated(arrays.network, arrays.network.never_saturated), **arrays.wrong}
 
 
 def _pieces(
     arrays: NetworkPoints, points: NDArray[np.intp], solver: str, wrong: dict[int, str], alike: bool
 ) -> Iterator[SolvedTogether]:
-    """Solve points together; where that fails, in halves, until it is known which of them fail and why."""
+    """Solve points together; where that fails, in halves, until it is known which of them fail
+    and why.
+    """
     here = arrays if len(points) == arrays.network.points else arrays.select(points)
     try:
         with np.errstate(all="ignore"):
@@ -106,11 +121,14 @@ def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
     network = arrays.network
     if network.losses and solver != MARKOV_CHAIN:
         raise ModelError(
-            f"{network.losses}, which the method {solver} does not take; ask for markov-chain or simulation"
+            f"{network.losses}, which the method {solver} does not take; ask for markov-chain or"
+            " simulation"
         )
     if network.not_poisson and solver != MARKOV_CHAIN:
         instead = "simulation" if any(network.traced) else "markov-chain or simulation"
-        raise ModelError(f"{network.not_poisson}, which the method {solver} does not take; ask for {instead}")
+        raise ModelError(
+            f"{network.not_poisson}, which the method {solver} does not take; ask for {instead}"
+        )
     solution = _solution_by(arrays, solver)
     if solver == MARKOV_CHAIN:  # it holds what it finds against the laws itself
         return solution
@@ -118,7 +136,9 @@ def _solved(arrays: NetworkPoints, solver: str) -> NetworkSolution:
 
 
 def preferred(arrays: NetworkPoints) -> str:
-    """Name the most exact method that a network's kind and size allow; a Markov chain may still be too large."""
+    """Name the most exact method that a network's kind and size allow; a Markov chain may still
+    be too large.
+    """
     network = arrays.network
     in_form = not any(network.without_product_form)
     if not in_form or network.losses or network.not_poisson:
@@ -134,7 +154,9 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
         return chosen, _solved(arrays, chosen)
     try:
         _, classes, stations = arrays.network.service.shape
-        return chosen, _solution_by(arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations)))
+        return chosen, _solution_by(
+            arrays, MARKOV_CHAIN, min(MOST_CHAINED, MOST_PLACES // max(1, classes * stations))
+        )
     except (NoAnswerError, ModelError):
         if arrays.network.losses or arrays.network.not_poisson:
             raise

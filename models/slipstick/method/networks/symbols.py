@@ -16,8 +16,8 @@ LONGEST = 300
 """Characters of an equation that is still worth reading."""
 
 MOST_TERMS = LONGEST // len(" + D[a,b]")
-"""Terms of a denominator that such an equation has place for. Demands are letters of their own, so nothing cancels but a
-single term, and a longer polynomial is not completed."""
+"""Terms of a denominator that such an equation has place for. Demands are letters of their own, so
+nothing cancels but a single term, and a longer polynomial is not completed."""
 
 
 MOST_POPULATIONS = 2_000
@@ -33,17 +33,20 @@ class SymbolicSolution:
 
 
 def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
-    r"""Give throughput and response time as rational functions of demands D and think times Z.
+    r"""Return throughput and response time as rational functions of demands D and think times Z.
 
         X_r = G(N - e_r) / G(N),   R_r = N_r / X_r - Z_r,   G_k(n) = G_(k-1)(n) + sum over r of D_rk G_k(n - e_r)
 
-    starting with G_0(n) = prod Z_r^n_r / n_r!. Polynomials all the way, so only the last quotient is reduced. Only for closed classes at single servers and delays in product form, and where the equations are short.
+    starting with G_0(n) = prod Z_r^n_r / n_r!. Polynomials all the way, so only the last quotient
+    is reduced. Only for closed classes at single servers and delays in product form, and where the
+    equations are short.
 
     Parameters
     ----------
     model : the network, its populations as they are
 
-    Source: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322.
+    Source: Buzen, Comm. ACM 16(9), 1973, 527-531; Reiser and Lavenberg, J. ACM 27(2), 1980,
+    313-322.
 
     >>> from slipstick.model.network import closed_class, network, station
     >>> pair = network({"j": closed_class(2)}, {name: station(demand={"j": 1.0}) for name in ("a", "b")})
@@ -63,7 +66,10 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     if not throughput:
         return ()
     # What is spent at delays is away from the queues, but not from the stations.
-    response = [each + delay if size else each for each, delay, size in zip(response, delays, populations, strict=True)]
+    response = [
+        each + delay if size else each
+        for each, delay, size in zip(response, delays, populations, strict=True)
+    ]
     labels = list(model.classes)
     found = [
         *zip("X" * len(labels), labels, throughput, strict=True),
@@ -74,17 +80,28 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
 
 
 def _plain(station: NetworkStation) -> bool:
-    """Say whether a station is a single server or a delay that has product form for its classes."""
+    """Return whether a station is a single server or a delay that has product form for its
+    classes.
+    """
     form = DISCIPLINES[station.discipline].product_form
     uneven = form == SAME_EXPONENTIAL and (len(station.visitors()) > 1 or bool(station.scv))
     impatient = bool(station.patience or station.timeout)
-    return not (station.servers != 1 or station.rates or station.capacity or impatient or form == NEVER or uneven)
+    return not (
+        station.servers != 1
+        or station.rates
+        or station.capacity
+        or impatient
+        or form == NEVER
+        or uneven
+    )
 
 
 def _letters(
     model: QueueingNetwork, members: list[ClosedClass]
 ) -> tuple[list[list[Any]], list[Any], list[Any], dict[Any, str]]:
-    """Give by class the demands at queues, the time away from them, that at delays; and how symbols are written."""
+    """Return by class the demands at queues, the time away from them, that at delays; and how
+    symbols are written.
+    """
     import sympy
 
     names: dict[Any, str] = {}
@@ -94,29 +111,45 @@ def _letters(
         names[symbol] = rf"{sign}_{{\text{{{inside.replace('_', chr(92) + '_')}}}}}"
         return symbol
 
-    queues = [name for name, each in model.stations.items() if not DISCIPLINES[each.discipline].delay]
+    queues = [
+        name for name, each in model.stations.items() if not DISCIPLINES[each.discipline].delay
+    ]
     demands, thinks, delays = [], [], []
     for label, each in zip(model.classes, members, strict=True):
         at = {name: label in station.visitors() for name, station in model.stations.items()}
-        demands.append([letter("D", f"{label},{name}") if at[name] else sympy.Integer(0) for name in queues])
-        away = [letter("D", f"{label},{name}") for name in model.stations if at[name] and name not in queues]
+        demands.append(
+            [letter("D", f"{label},{name}") if at[name] else sympy.Integer(0) for name in queues]
+        )
+        away = [
+            letter("D", f"{label},{name}")
+            for name in model.stations
+            if at[name] and name not in queues
+        ]
         think = [] if each.think_time == zero(TIME) else [letter("Z", label)]
         delays.append(sum(away, sympy.Integer(0)))
         thinks.append(sum(think, delays[-1]))
     return demands, thinks, delays, names
 
 
-def _mean_values(demand: list[list[Any]], think: list[Any], population: list[int]) -> tuple[list[Any], list[Any]]:
-    """Give throughput and response time of each class, 0 without customers; nothing where equations would be too long."""
+def _mean_values(
+    demand: list[list[Any]], think: list[Any], population: list[int]
+) -> tuple[list[Any], list[Any]]:
+    """Return throughput and response time of each class, 0 without customers; nothing where
+    equations would be too long.
+    """
     import sympy
     from sympy.polys.rings import ring
 
     given = [*demand, think]
-    letters = sorted({letter for row in given for each in row for letter in each.free_symbols}, key=str)
+    letters = sorted(
+        {letter for row in given for each in row for letter in each.free_symbols}, key=str
+    )
     polynomials, *_ = ring(letters or [sympy.Symbol("x")], sympy.QQ)
     *loads, away = [[polynomials.from_expr(each) for each in row] for row in given]
     lattice = list(product(*(range(each + 1) for each in population)))
-    fewer = {n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice}
+    fewer = {
+        n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice
+    }
     constants = dict.fromkeys(lattice, polynomials.one)
     for n in lattice:
         for r in [r for r, count in enumerate(n) if count][:1]:
@@ -134,7 +167,10 @@ def _mean_values(demand: list[list[Any]], think: list[Any], population: list[int
     for r, count in enumerate(population):
         if count:
             less = constants[fewer[lattice[-1]][r]]
-            throughput[r], response[r] = _quotient(less, whole), _quotient(count * whole - away[r] * less, less)
+            throughput[r], response[r] = (
+                _quotient(less, whole),
+                _quotient(count * whole - away[r] * less, less),
+            )
     return throughput, response
 
 
@@ -147,4 +183,6 @@ def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> Sym
     import sympy
 
     left = rf"{letter}_{{\text{{{label}}}}}"
-    return SymbolicSolution(f"{letter}[{label}] = {right}", f"{left} &= {sympy.latex(right, symbol_names=names)}")
+    return SymbolicSolution(
+        f"{letter}[{label}] = {right}", f"{left} &= {sympy.latex(right, symbol_names=names)}"
+    )

@@ -1,4 +1,6 @@
-"""Transient answers of queueing networks: expectations at a time, and the mean time until a station fills."""
+"""Transient answers of queueing networks: expectations at a time, and the mean time until a
+station fills.
+"""
 
 from __future__ import annotations
 
@@ -27,28 +29,31 @@ def transient(
     most: int | None = None,
     limit: float | None = None,
 ) -> Columns:
-    """Give expected queue lengths and probabilities at some times after the start of a network, exactly, by its Markov chain.
+    """Return expected queue lengths and probabilities at some times after the start of a network,
+    exactly, by its Markov chain.
 
-    At time 0 all closed customers begin a cycle, with their think time if they have one, and the open classes are empty.
+    At time 0 all closed customers begin a cycle, with their think time if they have one, and the
+    open classes are empty.
 
     Parameters
     ----------
     model : the network; service times of an scv other than 1 are phases of that mean and scv
     times : at which to look [s]
     values : parameters that differ from the model's own, in base units
-    most : where streams come to stations without a capacity, customers of theirs at most; by default as many as make
-        no difference in the long run
+    most : where streams come to stations without a capacity, customers of theirs at most; by
+        default as many as make no difference in the long run
     limit : states at most
 
     Returns
     -------
-    ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as answers name them,
-    each an array of one number for each time
+    ``queue_length[class,station]``, ``queue_length[station]`` and ``probability[station,n]``, as
+    answers name them, each an array of one number for each time
 
     Raises
     ------
     ModelError : a time is not finite or negative, or a parameter is not one of the network's
-    NoAnswerError : the chain is too large, a number is out of its range, or streams saturate a station
+    NoAnswerError : the chain is too large, a number is out of its range, or streams saturate a
+        station
 
     Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91 (uniformization).
 
@@ -82,7 +87,8 @@ def time_until(
     most: int | None = None,
     limit: float | None = None,
 ) -> float:
-    """Give the mean time from the start until a number of customers is first present at a station [s].
+    """Return the mean time from the start until a number of customers is first present at a station
+    [s].
 
     Parameters
     ----------
@@ -94,7 +100,8 @@ def time_until(
     ------
     UnknownNameError : there is no such station
     ModelError : a parameter is not one of the network's
-    NoAnswerError : the number is never present, the chain is too large, or streams saturate a station
+    NoAnswerError : the number is never present, the chain is too large, or streams saturate a
+        station
 
     Source: Kemeny and Snell, Finite Markov Chains, 1960, ch. 3.
 
@@ -112,20 +119,24 @@ def time_until(
     lengths = space.stations[k].length(np.asarray(chain.states)[:, space.columns(k)])
     ends = np.flatnonzero(lengths >= present)
     if not len(ends):
-        raise NoAnswerError(f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are")
+        raise NoAnswerError(
+            f"never are {present} customers at {station}; at most {int(lengths.max(initial=0))} are"
+        )
     return float(mean_time_until(chain, ends.tolist()).real)
 
 
 def transient_values(
     model: QueueingNetwork, names: Iterable[str], given: Mapping[str, float]
 ) -> dict[str, float | str]:
-    """Give ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and ``probability_at[station,n,seconds]`` by name.
+    """Give ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and
+    ``probability_at[station,n,seconds]`` by name.
 
     Parameters
     ----------
     model : the network
     names : of the values; others are passed over
-    given : quantities by path: parameters that differ from the model's own, and what a path stands for in the place of seconds
+    given : quantities by path: parameters that differ from the model's own, and what a path stands
+        for in the place of seconds
 
     Returns
     -------
@@ -159,8 +170,10 @@ def transient_values(
     return found
 
 
-def with_transient(answer: Answer, model: QueueingNetwork, names: Iterable[str], given: Mapping[str, float]) -> Answer:
-    """Give an answer the transient values among some, and a note on each that there is not.
+def with_transient(
+    answer: Answer, model: QueueingNetwork, names: Iterable[str], given: Mapping[str, float]
+) -> Answer:
+    """Return an answer the transient values among some, and a note on each that there is not.
 
     Parameters
     ----------
@@ -172,11 +185,15 @@ def with_transient(answer: Answer, model: QueueingNetwork, names: Iterable[str],
     ends = 2 if answer.converged is not None else 0
     known = {name: Value(each, unit_of(name), *([each] * ends)) for name, each in numbers.items()}
     notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
-    notes += [f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)]
+    notes += [
+        f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)
+    ]
     return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes))
 
 
-def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple[NetworkLayout, NetworkPoints]:
+def _arrays(
+    model: QueueingNetwork, values: Mapping[str, float] | None
+) -> tuple[NetworkLayout, NetworkPoints]:
     compiled = NetworkLayout(model)
     for name in values or {}:
         if name not in compiled.tape.parameters:
@@ -188,7 +205,7 @@ def _arrays(model: QueueingNetwork, values: Mapping[str, float] | None) -> tuple
 
 
 def _truncation(arrays: NetworkPoints, most: int | None, limit: float | None) -> int | None:
-    """Give the customers of streams that a chain needs, None where capacities hold them."""
+    """Return the customers of streams that a chain needs, None where capacities hold them."""
     if most is not None or arrays.network.all_closed:
         return most
     return by_class(arrays, limit).truncation[0] or None

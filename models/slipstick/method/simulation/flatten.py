@@ -56,7 +56,9 @@ NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer l
 IDLE, OWN = "idle", "own"
 _NETWORK_TECHNOLOGIES = ("adapter", "switch", "wire")
 _QUEUE_LOCKS = {"mcs": ("queue", 1), "array": ("queue", 2)}
-"""Locks that are simulated as a queue of processors, with the accesses in a row of an acquire and of a release."""
+"""Locks that are simulated as a queue of processors, with the accesses in a row of an acquire
+and of a release.
+"""
 
 OUTSIDE = "outside"
 """The other processors of a model with one: they are outside its population."""
@@ -66,7 +68,9 @@ OWN_NUMBERS = 20
 """Numbers that a simulation keeps for each branch or item under way, without its account."""
 
 QUEUE_NUMBERS = 1600
-"""The same for each queue of a pool of tasks. Chosen by time: it takes 4 KB, but 8,000 queues with 1,000 problems took 7.4 s."""
+"""The same for each queue of a pool of tasks. Chosen by time: it takes 4 KB, but 8,000 queues
+with 1,000 problems took 7.4 s.
+"""
 
 ALL = "all"
 """The name of the group of a population that has one."""
@@ -104,8 +108,8 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
 
     Raises
     ------
-    ModelError : a name is unknown, a value missing or impossible, or a construct has no meaning for this
-        population
+    ModelError : a name is unknown, a value missing or impossible, or a construct has no meaning for
+        this population
     NoAnswerError : an open model is saturated
 
     >>> from slipstick.model.activity import delay
@@ -114,7 +118,10 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     3
     """
     found = model.expressions(unused=True)
-    numbers = {expr: float(column[0]) for expr, column in zip(found, Tape(found).run(values or {}), strict=True)}
+    numbers = {
+        expr: float(column[0])
+        for expr, column in zip(found, Tape(found).run(values or {}), strict=True)
+    }
     writer = _Writer(model, numbers)
     match model.population:
         case ClosedPopulation(groups):
@@ -133,7 +140,10 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
 
 def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
     """Write the cycle of each group of processors; an empty group is left out."""
-    sizes = [_whole(numbers[group.processors], "the population", least=int(group is groups[0])) for group in groups]
+    sizes = [
+        _whole(numbers[group.processors], "the population", least=int(group is groups[0]))
+        for group in groups
+    ]
     writer.begin(sum(sizes))
     for group, size in zip(groups, sizes, strict=True):
         at = writer.builder.next_instruction
@@ -155,7 +165,10 @@ def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
 
 def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) -> Flat:
     """Write the phases, once for each set of processors that take part in the same phases."""
-    sizes = [_whole(numbers[phase.processors], "the processors of a phase") for phase in population.phases]
+    sizes = [
+        _whole(numbers[phase.processors], "the processors of a phase")
+        for phase in population.phases
+    ]
     count = max(sizes)
     writer.begin(count)
     starts: list[int] = []
@@ -174,7 +187,9 @@ def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) ->
 
 
 def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
-    """Write the supersteps of each processor, one after the other; each ends with a wait for the last processor."""
+    """Write the supersteps of each processor, one after the other; each ends with a wait for the
+    last processor.
+    """
     count = population.processors
     writer.begin(count)
     starts: list[int] = []
@@ -199,11 +214,13 @@ class _Writer:
         self._fraction_notes: dict[str, None] = {}
 
     def flat(self, population: float) -> Flat:
-        """Give the plan as written."""
+        """Return the plan as written."""
         return Flat(self.builder.plan(), population, self.once, tuple(self._fraction_notes))
 
     def begin(self, members: int) -> None:
-        """Add the resources that are used; the processors of a population are stations of their own."""
+        """Add the resources that are used; the processors of a population are stations of their
+        own.
+        """
         self.members, self.others = members, members - 1
         self._check_size(max(members, 1))
         for name, resource in self.model.resources.items():
@@ -217,23 +234,34 @@ class _Writer:
                 self.builder.permits(name, resource.capacity, NOUNS.get(type(resource), "permits"))
             for inner, units in {} if isinstance(resource, TaskPool) else resource.counters.items():
                 self.builder.permits(f"{name}.{inner}", units, COUNTER)
-        if any(step.resource is not None and step.resource not in self.model.resources for step in self.model.steps):
+        if any(
+            step.resource is not None and step.resource not in self.model.resources
+            for step in self.model.steps
+        ):
             if not members:
-                raise ModelError("customers that arrive have no processors of their own; name a resource instead")
+                raise ModelError(
+                    "customers that arrive have no processors of their own; name a resource instead"
+                )
             self.builder.station(OWN, copies=members)
             if members == 1:
-                # The others of a single processor are outside the population; their stations follow its own.
+                # The others of a single processor are outside the population; their stations follow
+                # its own.
                 self.others = self._most_at_once()
                 self.builder.station(OUTSIDE, copies=self.others)
 
     def _check_size(self, members: int) -> None:
-        """Refuse a model of which more is under way at once than memory is for; of arrivals, one alone."""
+        """Refuse a model of which more is under way at once than memory is for; of arrivals, one
+        alone.
+        """
         known: dict[int, float] = {}
         at_once = members * max(self._at_once(body, known) for body in self.model.bodies)
-        queues = sum(each.queues for each in self.model.resources.values() if isinstance(each, TaskPool))
+        queues = sum(
+            each.queues for each in self.model.resources.values() if isinstance(each, TaskPool)
+        )
         what = (
-            f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once, each with the account of "
-            f"{len(self.model.steps)} steps{f', and {queues:,} queues of tasks' if queues else ''}"
+            f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once,"
+            f" each with the account of {len(self.model.steps)}"
+            f" steps{f', and {queues:,} queues of tasks' if queues else ''}"
         )
         kept = at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
         fewer = f"give it fewer processors, {'queues, ' if queues else ''}items or branches"
@@ -257,7 +285,9 @@ class _Writer:
             problems.append([first + each for each in roots])
             for task in found:
                 parts = ((inner * interior + outer * leaf, added) for inner, outer, added in task)
-                tasks.append([(seconds, added if added < 0 else first + added) for seconds, added in parts])
+                tasks.append(
+                    [(seconds, added if added < 0 else first + added) for seconds, added in parts]
+                )
         self.builder.pool(name, problems, tasks, pool.queues, pool.order == "lifo")
 
     def _ask(self, name: str, parties: int) -> None:
@@ -309,14 +339,19 @@ class _Writer:
             case Choice(options):
                 probabilities = self._probabilities(activity)
                 bodies = [deferred(body) for _, body in options]
-                self.builder.choose(list(zip(probabilities, bodies, strict=True)), f"choice-{self._number(activity)}")
+                self.builder.choose(
+                    list(zip(probabilities, bodies, strict=True)),
+                    f"choice-{self._number(activity)}",
+                )
             case Repeat(count, body):
                 rounds = self._count(count, "the count of repeat")
                 self.builder.repeat(rounds, deferred(body), f"repeat-{self._number(activity)}")
             case Hold(name, body, mode):
                 lock = self.model.resources[name]
                 if len(chain := self.model.taken_together(activity)) > 1:
-                    self.builder.hold_together([each.resource for each in chain], deferred(chain[-1].body))
+                    self.builder.hold_together(
+                        [each.resource for each in chain], deferred(chain[-1].body)
+                    )
                     return
                 rank = lock.rank(mode) if isinstance(lock, ReaderWriterLock) else 0
                 self.builder.hold(name, deferred(body), rank, mode == "write")
@@ -330,16 +365,22 @@ class _Writer:
                 self._barrier(name, parties.get(name, 0) if given is None else given)
             case Pipeline(stages, items, name):
                 many = self._count(items, f"the items of {name}")
-                line = [(stage.kind == "serial", [deferred(body) for body in stage.bodies]) for stage in stages]
+                line = [
+                    (stage.kind == "serial", [deferred(body) for body in stage.bodies])
+                    for stage in stages
+                ]
                 self.builder.pipeline(many, line, name)
             case _:
-                raise ModelError(f"no simulation knows an activity of type {type(activity).__name__}")
+                raise ModelError(
+                    f"no simulation knows an activity of type {type(activity).__name__}"
+                )
 
     def _step(self, step: Step) -> None:
         mean = self.numbers[step.time]
         if not in_range(mean):
             raise NoAnswerError(
-                f"the time of step {step.name} comes out as {mean!r} s; what is simulated takes {RANGE}"
+                f"the time of step {step.name} comes out as {mean!r} s; what is simulated takes"
+                f" {RANGE}"
             )
         self.once[step.name] = mean
         time = service_time(mean, step.scv)
@@ -358,7 +399,9 @@ class _Writer:
         if numbered:
             index = int(numbered[1])
             if index >= self.members:
-                raise ModelError(f"step {step.name} asks {step.resource}, but there are {self.members}, from 0")
+                raise ModelError(
+                    f"step {step.name} asks {step.resource}, but there are {self.members}, from 0"
+                )
             self.builder.serve(OWN, time, step.name, wait=wait, offset=index)
             return
         if step.resource == OWN:
@@ -372,24 +415,37 @@ class _Writer:
         self.builder.serve(OWN, time, step.name, wait=wait, where=Where.DESTINATION)
 
     def _most_at_once(self) -> int:
-        """Count the other processors that a single one uses at the same time at most: one for each branch or item."""
+        """Count the other processors that a single one uses at the same time at most: one for
+        each branch or item.
+        """
         nodes = [node for body in self.model.bodies for node in steps(body)]
         branches = [len(node.branches) for node in nodes if isinstance(node, Fork)]
-        items = [math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)]
+        items = [
+            math.ceil(self.numbers[node.items]) for node in nodes if isinstance(node, Pipeline)
+        ]
         return min(max([1, *branches, *items]), MOST_OTHERS)
 
     def _barrier(self, name: str, parties: int) -> None:
         if not parties:
-            raise ModelError(f"barrier {name}: customers that arrive are never all there; say how many parties meet")
+            raise ModelError(
+                f"barrier {name}: customers that arrive are never all there; say how many parties"
+                " meet"
+            )
         barrier = self.model.resources[name]
         assert isinstance(barrier, Barrier)
-        self.builder.barrier(name, parties, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0))
+        self.builder.barrier(
+            name, parties, ServiceTime("deterministic", self.numbers[barrier.cost], 0.0)
+        )
 
     def _probabilities(self, choice: Choice) -> list[float]:
         probabilities = [self.numbers[p] for p, _ in choice.options]
-        if not (all(p >= 0 for p in probabilities) and math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-9)):
+        if not (
+            all(p >= 0 for p in probabilities)
+            and math.isclose(math.fsum(probabilities), 1.0, rel_tol=1e-9)
+        ):
             raise NoAnswerError(
-                f"the probabilities of a choice come out as {', '.join(f'{p:g}' for p in probabilities)}"
+                "the probabilities of a choice come out as"
+                f" {', '.join(f'{p:g}' for p in probabilities)}"
             )
         return probabilities
 
@@ -400,7 +456,9 @@ class _Writer:
         # Rounding of arithmetic is no probability of one more.
         if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
             return float(round(value))
-        self._fraction_notes[f"{what} is {value:g}: its fraction is taken as the chance of one more"] = None
+        self._fraction_notes[
+            f"{what} is {value:g}: its fraction is taken as the chance of one more"
+        ] = None
         return value
 
     def _number(self, activity: Activity) -> str:
@@ -410,23 +468,32 @@ class _Writer:
 
 def _whole(value: float, what: str, least: int = 1) -> int:
     if not (least <= value <= 1e6 and value == round(value)):
-        raise ModelError(f"a simulation needs {what} to be a whole number from {least} to 1000000, got {value:g}")
+        raise ModelError(
+            f"a simulation needs {what} to be a whole number from {least} to 1000000, got {value:g}"
+        )
     return int(value)
 
 
 def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
     """Raise an error for an open model with a saturated resource."""
     if not rate > 0:
-        raise NoAnswerError(f"there are no arrivals at {model.name}: the arrival rate is {rate:g}/s")
+        raise NoAnswerError(
+            f"there are no arrivals at {model.name}: the arrival rate is {rate:g}/s"
+        )
     saturated = Saturation(model).reasons(values)
     if saturated:
         raise NoAnswerError(saturated[0])
 
 
 def timeline(
-    model: Model, values: Mapping[str, float] | None = None, seed: int = 0, cycles: int = 3, events: int = 20_000
+    model: Model,
+    values: Mapping[str, float] | None = None,
+    seed: int = 0,
+    cycles: int = 3,
+    events: int = 20_000,
 ) -> Timeline:
-    """Simulate the first cycles of every processor of a model, or a program to its end, and record all of it.
+    """Simulate the first cycles of every processor of a model, or a program to its end, and record
+    all of it.
 
     Parameters
     ----------
@@ -454,7 +521,11 @@ def timeline(
         step.name: step.resource or ("network" if step.technology in _NETWORK_TECHNOLOGIES else OWN)
         for step in model.steps
     }
-    places |= {f"{MONITOR}:{name}": name for name, each in model.resources.items() if isinstance(each, TaskPool)}
+    places |= {
+        f"{MONITOR}:{name}": name
+        for name, each in model.resources.items()
+        if isinstance(each, TaskPool)
+    }
     together = (span.end for span in found.spans if span.label in (IDLE, *waits))
     return replace(
         found,

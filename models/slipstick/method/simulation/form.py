@@ -1,7 +1,8 @@
 """Simulation of activities: the same tree as in closed form, executed event by event.
 
-What a run saw becomes values with intervals (`as_value`), notes (`notes_of`) and, where asked, shares from differences of
-runs with the same random numbers (`Differences`): the same for activities and queueing networks.
+What a run saw becomes values with intervals (`as_value`), notes (`notes_of`) and, where asked,
+shares from differences of runs with the same random numbers (`Differences`): the same for
+activities and queueing networks.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from slipstick.expression.nodes import Parameter, total
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law.account import GRAIN_EFFICIENCY, GRAIN_INTERFERENCE
-from slipstick.method.answers import ROUNDING, Answers, CompiledModel, Gradient, Remarks, Solution, Values, joined, only
+from slipstick.method.answers import (
+    ROUNDING,
+    Answers,
+    CompiledModel,
+    Gradient,
+    Remarks,
+    Solution,
+    Values,
+    joined,
+    only,
+)
 from slipstick.method.closed_form import ClosedForm, ParallelWork
 from slipstick.method.names import TIME_QUANTILES
 from slipstick.method.simulation.flatten import Flat, flatten
@@ -86,10 +97,12 @@ class Differences:
     Parameters
     ----------
     value : what the mean is called
-    rerun : runs the model once more, at the values given and as long as asked, and gives its means over the batches
+    rerun : runs the model once more, at the values given and as long as asked, and gives its means
+        over the batches
     base : the run that the answer was made of
 
-    Source: common random numbers; Law, Simulation Modeling and Analysis, 4th ed., 2007, section 11.2.
+    Source: common random numbers; Law, Simulation Modeling and Analysis, 4th ed., 2007, section
+    11.2.
     """
 
     value: str
@@ -97,9 +110,14 @@ class Differences:
     base: Result
 
     def shares(
-        self, mean: float, names: Sequence[str], here: Mapping[str, float], parameters: Mapping[str, Parameter]
+        self,
+        mean: float,
+        names: Sequence[str],
+        here: Mapping[str, float],
+        parameters: Mapping[str, Parameter],
     ) -> tuple[Gradient, dict[str, Value], str]:
-        """Give gradient, shares with intervals, and a note; a parameter costs two runs, one that is 0 has no share.
+        """Return gradient, shares with intervals, and a note; a parameter costs two runs, one that
+        is 0 has no share.
 
         Parameters
         ----------
@@ -113,12 +131,20 @@ class Differences:
         for name in names if mean else ():
             if not here[name]:
                 continue
-            elasticity, power = self._elasticity(name, here[name], mean), parameters[name].dimension.time_power
+            elasticity, power = (
+                self._elasticity(name, here[name], mean),
+                parameters[name].dimension.time_power,
+            )
             gradient[name] = elasticity.mean * mean / here[name]
-            ends = [None if end is None else power * end for end in (elasticity.low, elasticity.high)]
+            ends = [
+                None if end is None else power * end for end in (elasticity.low, elasticity.high)
+            ]
             low, high = ends if power > 0 else reversed(ends)
             found[f"share[{self.value},{name}]"] = Value(power * elasticity.mean, "1", low, high)
-        note = f"shares of the largest {len(found)} by differences of {100 * STEP:g} % under common random numbers"
+        note = (
+            f"shares of the largest {len(found)} by differences of {100 * STEP:g} % under common"
+            " random numbers"
+        )
         return Gradient({self.value: gradient}, here, parameters), found, note
 
     def _elasticity(self, name: str, theta: float, mean: float) -> Estimate:
@@ -129,8 +155,16 @@ class Differences:
         differences = (high[-count:] - low[-count:]) / (2 * STEP * mean)
         slope = float(differences.mean())
         if count < 2:
-            return Estimate(slope, slope, slope) if self.base.stopped == "complete" else Estimate(slope)
-        half = t_quantile(self.base.settings.level, count - 1) * float(differences.std(ddof=1)) / math.sqrt(count)
+            return (
+                Estimate(slope, slope, slope)
+                if self.base.stopped == "complete"
+                else Estimate(slope)
+            )
+        half = (
+            t_quantile(self.base.settings.level, count - 1)
+            * float(differences.std(ddof=1))
+            / math.sqrt(count)
+        )
         return Estimate(slope, slope - half, slope + half)
 
 
@@ -143,9 +177,10 @@ def compared_with_one(
 ) -> dict[str, Value]:
     """Add the values that compare the time of a processor among others with its time alone.
 
-    The efficiency zeta is at most 1, the interference phi at least 0, and so are the ends of their intervals. The time alone is
-    that of the closed form where it is exact; else it is simulated. Its interval and that of the time among others are taken as
-    independent; those of their ratios follow to first order.
+    The efficiency zeta is at most 1, the interference phi at least 0, and so are the ends of their
+    intervals. The time alone is that of the closed form where it is exact; else it is simulated.
+    Its interval and that of the time among others are taken as independent; those of their ratios
+    follow to first order.
 
     Parameters
     ----------
@@ -158,7 +193,9 @@ def compared_with_one(
     compiled = ClosedForm(single.model)
     known = {name: each for name, each in given.items() if name in compiled.parameters}
     plain = compiled.points(known).answer(0, shares=False)
-    simulated = plain if plain.exact else Answers(_solution(single.model, known, settings)).answer(0)
+    simulated = (
+        plain if plain.exact else Answers(_solution(single.model, known, settings)).answer(0)
+    )
     alone = simulated.values["time"]
     if plain.exact:
         alone = replace(alone, low=alone.value, high=alone.value)
@@ -166,13 +203,16 @@ def compared_with_one(
     if not (alone.value and among.value):
         return values
     if processors == 1 or math.isclose(alone.value, among.value, rel_tol=ROUNDING):
-        # The same run is T_0 and T_N; or, without contention, they differ by the rounding of the simulation's clock.
+        # The same run is T_0 and T_N; or, without contention, they differ by the rounding of the
+        # simulation's clock.
         alone = replace(alone, value=among.value)
     assert alone.value
     spread = 0.0 if processors == 1 else math.hypot(_relative(alone), _relative(among))
     shortest = alone.value
     if among.value < shortest <= among.value * (1 + spread):
-        shortest = among.value  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
+        shortest = (
+            among.value
+        )  # no competitor makes a grain faster: zeta is at most 1, and what is beyond is noise
     efficiency = float(GRAIN_EFFICIENCY.equation(shortest, among.value))
     interference = float(GRAIN_INTERFERENCE.equation(shortest, among.value))
     zeta, phi = _within(efficiency, spread * efficiency), _within(interference, spread / efficiency)
@@ -184,13 +224,15 @@ def compared_with_one(
     if single.words is not None:
         tape = Tape([single.words])
         words, rate = float(tape.run(only(given, tape.parameters))[0][0]), values["throughput"]
-        value, low, high = (None if each is None else words * each for each in (rate.value, rate.low, rate.high))
+        value, low, high = (
+            None if each is None else words * each for each in (rate.value, rate.low, rate.high)
+        )
         found["warps"] = Value(value, "1/s", low, high)
     return {**values, **found}
 
 
 def _relative(time: Value) -> float:
-    """Give half the interval in parts of the mean; NaN if there is none."""
+    """Return half the interval in parts of the mean; NaN if there is none."""
     if time.low is None or time.high is None:
         return math.nan
     assert time.value
@@ -228,7 +270,9 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     )
     gradient = None
     if settings.shares:
-        gradient, shares, note = _shares(model, given, values["time"].value or 0.0, result, settings)
+        gradient, shares, note = _shares(
+            model, given, values["time"].value or 0.0, result, settings
+        )
         values, remarks = {**values, **shares}, replace(remarks, notes=(*remarks.notes, note))
     account = {
         "account": booked.estimates(booked.labels.component),
@@ -259,12 +303,20 @@ def one_point(
     remarks, gradient : of the run
     booked : seconds of a cycle, as ``account``, ``technology`` and ``step``
     """
-    parts = {book: {key: as_value(each, "s") for key, each in found.items()} for book, found in booked.items()}
-    every = {**values, **{f"{book}[{key}]": each for book, found in parts.items() for key, each in found.items()}}
+    parts = {
+        book: {key: as_value(each, "s") for key, each in found.items()}
+        for book, found in booked.items()
+    }
+    every = {
+        **values,
+        **{f"{book}[{key}]": each for book, found in parts.items() for key, each in found.items()},
+    }
 
     def columns(found: Mapping[str, Value], end: str = "value") -> dict[str, Array]:
         numbers = {key: getattr(each, end) for key, each in found.items()}
-        return {key: np.array([math.nan if each is None else each]) for key, each in numbers.items()}
+        return {
+            key: np.array([math.nan if each is None else each]) for key, each in numbers.items()
+        }
 
     return Solution(
         model=name,
@@ -282,12 +334,16 @@ def one_point(
 
 
 class _SimulatedAccount:
-    """The account of a run: seconds of a cycle by label; a label with nothing booked is left out."""
+    """The account of a run: seconds of a cycle by label; a label with nothing booked is left
+    out.
+    """
 
     def __init__(self, model: Model, result: Result) -> None:
         self.result, self.layout, self.labels = result, result.layout, Labels.of(model)
         sums = result.batches.sum(axis=0)[self.layout.booked[0] :]
-        self._columns = {label: index for index, label in enumerate(result.plan.labels) if sums[index]}
+        self._columns = {
+            label: index for index, label in enumerate(result.plan.labels) if sums[index]
+        }
 
     def estimates(self, key: Callable[[str], str]) -> dict[str, Estimate]:
         """Estimate the seconds of a cycle by a key of the labels."""
@@ -295,10 +351,14 @@ class _SimulatedAccount:
         return {name: self.result.ratio(each, cycles) for name, each in self.weights(key).items()}
 
     def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
-        """Pick the columns of the labels that have the same key, in the order of their first appearance."""
+        """Pick the columns of the labels that have the same key, in the order of their first
+        appearance.
+        """
         found: dict[str, Array] = {}
         for label, index in self._columns.items():
-            found.setdefault(key(label), np.zeros(self.layout.width))[self.layout.booked[0] + index] = 1.0
+            found.setdefault(key(label), np.zeros(self.layout.width))[
+                self.layout.booked[0] + index
+            ] = 1.0
         return found
 
 
@@ -309,7 +369,8 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
         elapsed = layout.column(layout.time)
         found["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed)
     elif time.mean > 0:
-        # Members that are never away go round N / T times a second: Little's law on the whole system.
+        # Members that are never away go round N / T times a second: Little's law on the whole
+        # system.
         n = flat.population
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
         found["throughput"] = Estimate(n / time.mean, low, high)
@@ -331,7 +392,9 @@ def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str
     account = booked.weights(booked.labels.component)
     found = {}
     if any(name in account for name in model.useful):
-        useful = sum((each for name, each in account.items() if name in model.useful), np.zeros(layout.width))
+        useful = sum(
+            (each for name, each in account.items() if name in model.useful), np.zeros(layout.width)
+        )
         found["efficiency"] = result.ratio(useful, time)
         found["speedup"] = result.ratio(flat.population * useful, time)
     for name, each in account.items():
@@ -340,10 +403,14 @@ def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str
     return found
 
 
-def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
-    """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from the account.
+def _beside(
+    model: Model, given: Mapping[str, float], flat: Flat, booked: _SimulatedAccount
+) -> dict[str, Estimate]:
+    """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from
+    the account.
 
-    The mean time of all executed steps is known from the model; times, the account and pipelines are from the run.
+    The mean time of all executed steps is known from the model; times, the account and pipelines
+    are from the run.
     """
     parallel, result, layout = ParallelWork(model), booked.result, booked.layout
     account = booked.weights(booked.labels.component)
@@ -373,10 +440,14 @@ def _beside(model: Model, given: Mapping[str, float], flat: Flat, booked: _Simul
 
 
 def _resources(result: Result) -> dict[str, Estimate]:
-    """Estimate use, queue and wait of each resource; copies, such as processors, count as one on average."""
+    """Estimate use, queue and wait of each resource; copies, such as processors, count as one on
+    average.
+    """
     plan, layout = result.plan, result.layout
     names = plan.resources
-    servers = {each.name: each.servers for each in plan.stations} | {each.name: each.permits for each in plan.locks}
+    servers = {each.name: each.servers for each in plan.stations} | {
+        each.name: each.permits for each in plan.locks
+    }
     counters = {each.name for each in plan.locks if each.noun == COUNTER}
     elapsed, found = layout.column(layout.time), {}
     for name in dict.fromkeys(names):
@@ -397,29 +468,41 @@ def _resources(result: Result) -> dict[str, Estimate]:
 
 
 def _accesses(result: Result) -> dict[str, Estimate]:
-    """Estimate the accesses to words and flags of each lock that has a home, from that node and from others, an acquisition."""
+    """Estimate the accesses to words and flags of each lock that has a home, from that node and
+    from others, an acquisition.
+    """
     layout, found = result.layout, {}
     names = [each.name for each in result.plan.locks]
     for tally, (kind, _, name) in enumerate(each.partition(":") for each in result.plan.tallies):
         if kind == ACCESSES:
-            taken, local = layout.column(layout.taken[names.index(name)]), layout.column(layout.refused[tally])
+            taken, local = (
+                layout.column(layout.taken[names.index(name)]),
+                layout.column(layout.refused[tally]),
+            )
             found[f"accesses[{name},local]"] = result.ratio(local, taken)
-            found[f"accesses[{name},remote]"] = result.ratio(layout.column(layout.tried[tally]) - local, taken)
+            found[f"accesses[{name},remote]"] = result.ratio(
+                layout.column(layout.tried[tally]) - local, taken
+            )
     return found
 
 
 def _fairness(result: Result) -> dict[str, Estimate]:
     r"""Estimate how evenly the waits for each lock, and for all together, are spread: Jain's index.
 
-    W^2 / (n Q) of n waits, where W adds them up, from request until acquisition, and Q their squares: 1 where all waits are
-    as long, 1 / n where one waits for all. The interval is that of the ratio of (2 W_b / W - n_b / n) to Q_b / Q over
-    batches b, which is the same to first order.
+    W^2 / (n Q) of n waits, where W adds them up, from request until acquisition, and Q their
+    squares: 1 where all waits are as long, 1 / n where one waits for all. The interval is that of
+    the ratio of (2 W_b / W - n_b / n) to Q_b / Q over batches b, which is the same to first order.
 
     Source: Jain, Chiu and Hawe, DEC Research Report TR-301, 1984.
     """
     layout = result.layout
-    locks = {each.name: at for at, each in enumerate(result.plan.locks) if each.label.startswith("lock:")}
-    asked = {"fairness": tuple(locks.values()), **{f"fairness[{name}]": (at,) for name, at in locks.items()}}
+    locks = {
+        each.name: at for at, each in enumerate(result.plan.locks) if each.label.startswith("lock:")
+    }
+    asked = {
+        "fairness": tuple(locks.values()),
+        **{f"fairness[{name}]": (at,) for name, at in locks.items()},
+    }
     sums, found = result.batches.sum(axis=0), {}
     for name, members in asked.items():
         taken, waited, squares = (
@@ -439,7 +522,9 @@ def _shares(
     """Differentiate by the parameters that matter most in closed form."""
     compiled = ClosedForm(model)
     without = compiled.points(given).answer(0)
-    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[: settings.shares]
+    ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
+        : settings.shares
+    ]
     parameters = compiled.tape.parameters
 
     def rerun(changed: Mapping[str, float], longer: Simulation) -> Array:
@@ -449,13 +534,16 @@ def _shares(
         return means
 
     here = {name: given.get(name, each.value or 0.0) for name, each in parameters.items()}
-    return Differences("time", rerun, base).shares(mean, [name for name, _ in ranked], here, parameters)
+    return Differences("time", rerun, base).shares(
+        mean, [name for name, _ in ranked], here, parameters
+    )
 
 
 class CompiledSimulation(CompiledModel):
     """A model to be simulated, one point after the other.
 
-    Every point has the same streams of random numbers, so that points differ by what was varied and not by chance.
+    Every point has the same streams of random numbers, so that points differ by what was varied and
+    not by chance.
 
     Parameters
     ----------
@@ -469,17 +557,35 @@ class CompiledSimulation(CompiledModel):
     estimated = True
 
     def __init__(
-        self, name: str, quantity: str, parameters: Sequence[str], solve: Callable[[Mapping[str, float]], Solution]
+        self,
+        name: str,
+        quantity: str,
+        parameters: Sequence[str],
+        solve: Callable[[Mapping[str, float]], Solution],
     ) -> None:
-        self.name, self.quantity, self.parameters, self._solve = name, quantity, tuple(parameters), solve
+        self.name, self.quantity, self.parameters, self._solve = (
+            name,
+            quantity,
+            tuple(parameters),
+            solve,
+        )
 
     def solution(self, values: Values) -> Solution:
         """Simulate every point; aligned arrays, or single numbers."""
-        columns = {name: np.atleast_1d(np.asarray(each, dtype=np.float64)) for name, each in values.items()}
+        columns = {
+            name: np.atleast_1d(np.asarray(each, dtype=np.float64)) for name, each in values.items()
+        }
         count = max((len(each) for each in columns.values()), default=1)
         spread = {name: np.broadcast_to(each, (count,)) for name, each in columns.items()}
-        found = [self._at({name: float(each[point]) for name, each in spread.items()}) for point in range(count)]
-        return found[0] if count == 1 else joined([([index], each) for index, each in enumerate(found)])
+        found = [
+            self._at({name: float(each[point]) for name, each in spread.items()})
+            for point in range(count)
+        ]
+        return (
+            found[0]
+            if count == 1
+            else joined([([index], each) for index, each in enumerate(found)])
+        )
 
     def _at(self, values: Mapping[str, float]) -> Solution:
         try:
@@ -487,7 +593,9 @@ class CompiledSimulation(CompiledModel):
         except SlipstickError as error:
             failed = Remarks(failed=str(error))
             nothing = {self.quantity: np.array([math.nan])}
-            return Solution(model=self.name, method=SIMULATION, values=nothing, remarks=lambda _: failed)
+            return Solution(
+                model=self.name, method=SIMULATION, values=nothing, remarks=lambda _: failed
+            )
 
 
 def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:
@@ -506,4 +614,6 @@ def simulation_of(model: Model, simulation: Simulation) -> CompiledSimulation:
     (12.0, 0.33, {'busy': 9.0, 'wait': 3.0})
     """
     names = tuple(Tape(model.expressions(unused=True)).parameters)
-    return CompiledSimulation(model.name, "time", names, lambda values: _solution(model, values, simulation))
+    return CompiledSimulation(
+        model.name, "time", names, lambda values: _solution(model, values, simulation)
+    )

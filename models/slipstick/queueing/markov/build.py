@@ -29,13 +29,15 @@ class Routing:
 
     Parameters
     ----------
-    entry : probability that a class begins its cycle at each station; what is lacking of 1 ends at once [1]
-        [classes, stations]
-    onward : probability that a class leaves a station for a class at a station; what is lacking of 1 ends the
-        cycle: an open class leaves, a closed one thinks and begins anew [1] [classes, stations, classes, stations]
+    entry : probability that a class begins its cycle at each station; what is lacking of 1 ends at
+        once [1] [classes, stations]
+    onward : probability that a class leaves a station for a class at a station; what is lacking of
+        1 ends the cycle: an open class leaves, a closed one thinks and begins anew [1] [classes,
+        stations, classes, stations]
     restart : the class in which a customer begins its next cycle; the same by default [classes]
 
-    With one station more than the network has, the last one is for thinking, and no cycle of a closed class ends.
+    With one station more than the network has, the last one is for thinking, and no cycle of a
+    closed class ends.
     """
 
     entry: Array
@@ -43,7 +45,9 @@ class Routing:
     restart: tuple[int, ...] = ()
 
     def groups(self) -> NDArray[np.bool_]:
-        """Tell to which classes the customers of a class can ever belong, itself included [classes, classes]."""
+        """Tell to which classes the customers of a class can ever belong, itself included
+        [classes, classes].
+        """
         classes = len(self.entry)
         reach = np.eye(classes, dtype=bool) | (self.onward.real > 0).any(axis=(1, 3))
         for r, s in enumerate(self.restart):
@@ -57,8 +61,9 @@ class Routing:
 def routing_in_order(visits: Array) -> Routing:
     """Visit the stations in the order written, as often as the visit ratios say.
 
-    A station of V <= 1 visits is passed by with probability 1 - V; one of V > 1 is visited again at once with
-    probability 1 - 1/V after each visit. Product-form answers depend on the visits alone, others on this order.
+    A station of V <= 1 visits is passed by with probability 1 - V; one of V > 1 is visited again at
+    once with probability 1 - 1/V after each visit. Product-form answers depend on the visits alone,
+    others on this order.
 
     Parameters
     ----------
@@ -88,14 +93,15 @@ def routing_of_chains(
 ) -> Routing:
     """Send the classes of some chains along their routes; all others visit the stations in order.
 
-    The cycle of a closed chain ends where a customer comes to the reference station, as whichever class; a customer that thinks does
-    so on the way there.
+    The cycle of a closed chain ends where a customer comes to the reference station, as whichever
+    class; a customer that thinks does so on the way there.
 
     Parameters
     ----------
     network : the classes at one point
     routes : of the classes in chains, at that point
-    references : for each chain, by the numbers of its classes, the class and the station where a cycle begins
+    references : for each chain, by the numbers of its classes, the class and the station where a
+        cycle begins
 
     >>> from slipstick.queueing.network import network_arrays
     >>> there = Routes(np.array([(0, 0), (1, 0)]), np.array([(1, 0), (0, 0)]), np.ones((1, 2)))
@@ -105,7 +111,11 @@ def routing_of_chains(
     """
     rule, think = _routing_in_order(network), len(network.stations)
     dtype = np.result_type(rule.onward, routes.probability)
-    entry, onward, restart = rule.entry.astype(dtype), rule.onward.astype(dtype), list(range(len(rule.entry)))
+    entry, onward, restart = (
+        rule.entry.astype(dtype),
+        rule.onward.astype(dtype),
+        list(range(len(rule.entry))),
+    )
     for members, (label, station) in references.items():
         entry[list(members)], onward[list(members)] = 0, 0
         begin = think if _thinks(network)[label] else station
@@ -113,7 +123,11 @@ def routing_of_chains(
         for r in members:
             restart[r] = label
         for route in routes.among(members):
-            (r, k), (s, j), p = routes.source[route], routes.target[route], routes.probability[0, route]
+            (r, k), (s, j), p = (
+                routes.source[route],
+                routes.target[route],
+                routes.probability[0, route],
+            )
             if s == OUTSIDE:
                 continue
             onward[r, k, s, begin if j == station else j] += p
@@ -129,11 +143,15 @@ def _thinks(network: NetworkArrays) -> NDArray[np.bool_]:
 
 def _routing_in_order(network: NetworkArrays) -> Routing:
     """Visit the stations of one point in order, those left out that take no time."""
-    return _with_thinking(network, routing_in_order(np.where(network.service[0].real > 0, network.visits[0], 0.0)))
+    return _with_thinking(
+        network, routing_in_order(np.where(network.service[0].real > 0, network.visits[0], 0.0))
+    )
 
 
 def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
-    """Add a last station to think at, and begin each cycle of a closed class where the one before ends."""
+    """Add a last station to think at, and begin each cycle of a closed class where the one
+    before ends.
+    """
     count = routing.entry.shape[1]
     if count > len(network.stations):
         return routing
@@ -142,7 +160,8 @@ def _with_thinking(network: NetworkArrays, routing: Routing) -> Routing:
     for r in np.flatnonzero(network.closed):
         first, home = entry[r].copy(), entry[r] / (entry[r].sum() or 1.0)
         if _thinks(network)[r]:
-            # A cycle that visits no station is one more think time; without think time such cycles take none.
+            # A cycle that visits no station is one more think time; without think time such cycles
+            # take none.
             home = np.eye(count + 1)[count]
             onward[r, count, r] = first + lacking(first.sum()) * home
         onward[r, :count, r] += lacking(routing.onward[r].sum(axis=(1, 2)))[:, None] * home
@@ -164,17 +183,19 @@ class NetworkPoint:
     routing: Routing
 
     def visited(self) -> NDArray[np.bool_]:
-        """Tell which classes visit which stations, and which think [classes, stations + 1]."""
-        reached: NDArray[np.bool_] = (self.routing.entry.real > 0) | (self.routing.onward.real > 0).any(axis=(0, 1))
+        """Return which classes visit which stations, and which think [classes, stations + 1]."""
+        reached: NDArray[np.bool_] = (self.routing.entry.real > 0) | (
+            self.routing.onward.real > 0
+        ).any(axis=(0, 1))
         return reached
 
     def unbounded(self) -> bool:
-        """Tell whether the number of open customers at some station has no limit."""
+        """Return whether the number of open customers at some station has no limit."""
         reached = self.visited()[~self.network.closed, :-1].any(axis=0)
         return bool(np.any(reached & ~self.network.limited))
 
     def population(self) -> NDArray[np.int64]:
-        """Give the customers of each class at the start, 0 where it is open [classes]."""
+        """Return the customers of each class at the start, 0 where it is open [classes]."""
         population: NDArray[np.int64] = np.where(self.network.closed, self.network.population[0], 0)
         return population
 
@@ -189,23 +210,32 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
     classes, count = network.service.shape[1:]
     if routing is not None and routing.entry.shape not in ((classes, count), (classes, count + 1)):
         raise ModelError(
-            f"routing is for {routing.entry.shape} classes and stations, the network has {(classes, count)}"
+            f"routing is for {routing.entry.shape} classes and stations, the network has"
+            f" {(classes, count)}"
         )
-    point = NetworkPoint(network, _routing_in_order(network) if routing is None else _with_thinking(network, routing))
+    point = NetworkPoint(
+        network, _routing_in_order(network) if routing is None else _with_thinking(network, routing)
+    )
     for r, k in np.argwhere(point.visited()[:, :-1]):
         if not network.service[0, r, k].real > 0:
             raise ModelError(
-                f"{network.classes[r]} at {network.stations[k]}: routing leads there, but service takes no time"
+                f"{network.classes[r]} at {network.stations[k]}: routing leads there, but service"
+                " takes no time"
             )
     if (point.routing.groups() & (network.closed[:, None] != network.closed[None, :])).any():
         raise ModelError("routing turns an open class into a closed one; keep them apart")
     if network.batch and network.limited.any():
-        raise ModelError(f"{network.not_poisson}, which a chain takes only without capacities; ask for simulation")
+        raise ModelError(
+            f"{network.not_poisson}, which a chain takes only without capacities; ask for"
+            " simulation"
+        )
     if any(network.traced):
         raise ModelError(f"{network.not_poisson}, which a chain does not take; ask for simulation")
     if network.timeouts is not None and network.timeouts.any():
         name = network.stations[int(np.flatnonzero(network.timeouts.any(axis=0))[0])]
-        raise ModelError(f"the time-out at {name} is constant, which a chain does not take; ask for simulation")
+        raise ModelError(
+            f"the time-out at {name} is constant, which a chain does not take; ask for simulation"
+        )
     if AFTER_SERVICE in network.blocking:
         _check_blocking_after_service(point)
     else:
@@ -214,7 +244,9 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
 
 
 def _check_blocking(point: NetworkPoint) -> None:
-    """Refuse blocking that needs a memory in the state: a destination that is chosen, or a phase that is kept."""
+    """Refuse blocking that needs a memory in the state: a destination that is chosen, or a phase
+    that is kept.
+    """
     network, onward = point.network, point.routing.onward.real
     for j, blocking in enumerate(network.blocking):
         if blocking == LOSS or network.capacity[j] is None:
@@ -223,37 +255,55 @@ def _check_blocking(point: NetworkPoint) -> None:
             if k == j:
                 continue
             where = f"{network.classes[r]} from {network.stations[k]} to {network.stations[j]}"
-            if blocking == BEFORE_SERVICE and np.count_nonzero(onward[r, k]) + (onward[r, k].sum() < 1 - 1e-12) > 1:
-                raise ModelError(f"{where}: blocking before service needs one destination; use 'repeat' or 'loss'")
+            if (
+                blocking == BEFORE_SERVICE
+                and np.count_nonzero(onward[r, k]) + (onward[r, k].sum() < 1 - 1e-12) > 1
+            ):
+                raise ModelError(
+                    f"{where}: blocking before service needs one destination; use 'repeat' or"
+                    " 'loss'"
+                )
             if _service_time(point, r, k).phases > 1:
-                raise ModelError(f"{where}: blocking of a service in phases is not covered; use 'loss' or scv 1")
+                raise ModelError(
+                    f"{where}: blocking of a service in phases is not covered; use 'loss' or scv 1"
+                )
 
 
 def _check_blocking_after_service(point: NetworkPoint) -> None:
-    """Refuse blocking after service where the state would need more than an order in which stations are released."""
+    """Refuse blocking after service where the state would need more than an order in which
+    stations are released.
+    """
     network = point.network
     if len(network.classes) > 1 or (network.think != 0).any():
-        raise ModelError("blocking after service is for one class that does not think; ask for another blocking")
+        raise ModelError(
+            "blocking after service is for one class that does not think; ask for another blocking"
+        )
     disciplines = [DISCIPLINES[each] for each in network.discipline]
     plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
     for k, (name, blocking) in enumerate(zip(network.stations, network.blocking, strict=True)):
         if not plain[k] or disciplines[k].ranked:
-            raise ModelError(f"{name} is not one exponential server, which blocking after service needs")
+            raise ModelError(
+                f"{name} is not one exponential server, which blocking after service needs"
+            )
         if network.capacity[k] and blocking != AFTER_SERVICE:
-            raise ModelError(f"{name} is full in another way; with blocking after service all stations block so")
+            raise ModelError(
+                f"{name} is full in another way; with blocking after service all stations block so"
+            )
 
 
 def _service_time(point: NetworkPoint, r: int, k: int) -> PhaseType:
-    """Give the service time of class r at station k."""
+    """Return the service time of class r at station k."""
     return phase_type(point.network.service[0, r, k], point.network.scv[0, r, k])
 
 
 def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace:
-    """Build the state space of a point, with open classes truncated at a number of customers in all.
+    """Build the state space of a point, with open classes truncated at a number of customers in
+    all.
 
     Raises
     ------
-    ModelError : the stations have no place for the closed classes, or a lost customer would have no place to go
+    ModelError : the stations have no place for the closed classes, or a lost customer would have no
+        place to go
     NoAnswerError : a cycle takes no time
     """
     network, routing = point.network, point.routing
@@ -262,11 +312,13 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     for r in np.flatnonzero(population):
         if not routing.entry[r].real.any():
             raise NoAnswerError(
-                f"{network.classes[r]} spends no time anywhere, so its cycles are endlessly many; give it a service or think "
-                "time"
+                f"{network.classes[r]} spends no time anywhere, so its cycles are endlessly many;"
+                " give it a service or think time"
             )
     entry, onward = routing.entry * visited, routing.onward * visited
-    begins = [[(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(entry)]
+    begins = [
+        [(r, int(k), row[k].item()) for k in np.flatnonzero(row)] for r, row in enumerate(entry)
+    ]
     home = [begins[r] for r in routing.restart or range(classes)]
     # What has a slope alone is never entered, but takes part in derivatives.
     _check_home(point, [[k for _, k, chance in each if complex(chance).real] for each in home])
@@ -274,14 +326,24 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     thinking = {int(r): exponential(network.think[0, r]) for r in np.flatnonzero(visited[:, count])}
     stations.append(SharedServers(thinking, classes, None))
     largest = max(int(population.sum()), truncation or 0, *(each or 0 for each in network.capacity))
-    bursts = {} if network.bursts is None else {r: each for r, each in enumerate(network.bursts[0]) if each.any()}
-    columns = sum(state.width for state in stations) + 2 * count * (AFTER_SERVICE in network.blocking) + len(bursts)
+    bursts = (
+        {}
+        if network.bursts is None
+        else {r: each for r, each in enumerate(network.bursts[0]) if each.any()}
+    )
+    columns = (
+        sum(state.width for state in stations)
+        + 2 * count * (AFTER_SERVICE in network.blocking)
+        + len(bursts)
+    )
     empty = np.zeros(max(1, columns), dtype=np.int16 if largest < 2**14 else np.int32)
     space = StateSpace(
         stations=stations,
         names=network.stations,
         destinations={
-            (r, k): [(int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k])]
+            (r, k): [
+                (int(s), int(j), onward[r, k, s, j].item()) for s, j in np.argwhere(onward[r, k])
+            ]
             for r, k in np.argwhere(visited).tolist()
         },
         arrivals={
@@ -304,7 +366,9 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
 
 
 def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace:
-    """Place the customers of the closed classes, one class after the other and the classes in turn, for the two first states."""
+    """Place the customers of the closed classes, one class after the other and the classes in
+    turn, for the two first states.
+    """
     population, visited = point.population(), point.visited()
     thinking = visited.shape[1] - 1
     begin = {
@@ -313,15 +377,20 @@ def _with_closed_customers(space: StateSpace, point: NetworkPoint) -> StateSpace
     }
     present = {r: int(n) for r, n in enumerate(population) if n > 0}
     one_by_one = [r for r, n in present.items() for _ in range(n)]
-    # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last restarts.
+    # The j-th of n customers of a class comes at (j + 1/2) / n, so the classes take turns; the last
+    # restarts.
     turns = sorted((((j + 0.5) / n, r) for r, n in present.items() for j in range(n)), reverse=True)
     thinking_last = {r: sorted(places, key=lambda k: k == thinking) for r, places in begin.items()}
     interleaved = initial_state(space, [r for _, r in turns], thinking_last)
     return replace(space, start=initial_state(space, one_by_one, begin), interleaved=interleaved)
 
 
-def _abandonment_rates(network: NetworkArrays, visited: NDArray[np.bool_]) -> dict[tuple[int, int], complex]:
-    """Give the rates at which waiting customers abandon the queues of stations, by class and station [1/s]."""
+def _abandonment_rates(
+    network: NetworkArrays, visited: NDArray[np.bool_]
+) -> dict[tuple[int, int], complex]:
+    """Return the rates at which waiting customers abandon the queues of stations, by class and
+    station [1/s].
+    """
     if network.patience is None:
         return {}
     places = np.argwhere((network.patience[0] != 0) & visited[:, : len(network.stations)]).tolist()
@@ -329,16 +398,21 @@ def _abandonment_rates(network: NetworkArrays, visited: NDArray[np.bool_]) -> di
 
 
 def _check_home(point: NetworkPoint, home: Sequence[Sequence[int]]) -> None:
-    """Refuse a closed class that may be lost and begins its next cycle where it may be lost again."""
+    """Refuse a closed class that may be lost and begins its next cycle where it may be lost
+    again.
+    """
     network, reached, population = point.network, point.visited(), point.population().sum()
-    limited = [k for k, blocking in enumerate(network.blocking) if blocking == LOSS and network.limited[k]]
+    limited = [
+        k for k, blocking in enumerate(network.blocking) if blocking == LOSS and network.limited[k]
+    ]
     for r in np.flatnonzero(network.closed).tolist():
         bad = [k for k in home[r] if k in limited]
         lossy = [k for k in limited if reached[r, k] and (network.capacity[k] or 0) < population]
         if bad and lossy:
             raise ModelError(
-                f"{network.classes[r]} is lost at {network.stations[lossy[0]]} and begins its cycle again "
-                f"at {network.stations[bad[0]]}, which may be full; give a think time or another blocking"
+                f"{network.classes[r]} is lost at {network.stations[lossy[0]]} and begins its cycle"
+                f" again at {network.stations[bad[0]]}, which may be full; give a think time or"
+                " another blocking"
             )
 
 
@@ -366,7 +440,7 @@ def _station_state(point: NetworkPoint, station: int, truncation: int | None) ->
 
 
 def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) -> bool:
-    """Tell whether all customers of a station arrive there from outside."""
+    """Return whether all customers of a station arrive there from outside."""
     opened = not point.network.closed[visitors].any()
     arriving = (point.network.arrivals[0, visitors].real > 0).all()
     arriving &= not point.network.not_poisson
@@ -374,7 +448,7 @@ def _from_outside(point: NetworkPoint, visitors: Sequence[int], station: int) ->
 
 
 def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int:
-    """Give the most customers that can be present."""
+    """Return the most customers that can be present."""
     visiting = point.routing.groups()[point.visited()[:, station]].any(axis=0)
     count = int(point.population()[visiting].sum())
     opened = bool((visiting & ~point.network.closed).any())
@@ -387,10 +461,11 @@ def _places_at(point: NetworkPoint, station: int, truncation: int | None) -> int
 
 
 def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0) -> str:
-    """Describe the known lower bound on the number of states: without capacities, the ways to place the customers.
+    """Describe the known lower bound on the number of states: without capacities, the ways to place
+    the customers.
 
-    With n customers at m stations there are C(n + m - 1, n) ways; open ones may also be outside. Orders and phases are
-    not counted.
+    With n customers at m stations there are C(n + m - 1, n) ways; open ones may also be outside.
+    Orders and phases are not counted.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> size_in_words(network_point(network_arrays([1.0, 2.0, 3.0], population=4)), None)
@@ -401,7 +476,12 @@ def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0)
     opened = int(visited[~closed].any(axis=0).sum())
     ways = math.comb((truncation or 0) + opened, opened)
     for members in np.unique(point.routing.groups()[closed], axis=0):
-        customers, places = int(point.population()[members].sum()), int(visited[members].any(axis=0).sum())
+        customers, places = (
+            int(point.population()[members].sum()),
+            int(visited[members].any(axis=0).sum()),
+        )
         ways *= math.comb(customers + max(places, 1) - 1, customers)
     known = ways > limit and not point.network.limited.any()
-    return (f"at least {min(ways, 10**300):.4g} in all" if known else "as many as were looked for") + cut
+    return (
+        f"at least {min(ways, 10**300):.4g} in all" if known else "as many as were looked for"
+    ) + cut

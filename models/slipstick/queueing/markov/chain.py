@@ -1,6 +1,8 @@
-"""Markov chains in continuous time: exploration from the initial states, the long run, answers at a time, times until.
+"""Markov chains in continuous time: exploration from the initial states, the long run, answers at a
+time, times until.
 
-The chain and its solutions serve chains of any kind; `state_space` makes those of queueing networks.
+The chain and its solutions serve chains of any kind; `state_space` makes those of queueing
+networks.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ Array = NDArray[Any]
 class MarkovChain:
     """A finite chain, as it was explored.
 
-    A rate may be complex, theta (1 + ih): then every answer computed from the chain is complex too, and its
-    imaginary part over h is the derivative.
+    A rate may be complex, theta (1 + ih): then every answer computed from the chain is complex too,
+    and its imaginary part over h is the derivative.
 
     Parameters
     ----------
@@ -36,8 +38,8 @@ class MarkovChain:
     sources, targets : numbers of the states before and after each transition [transitions]
     rates : rate of each transition [1/s] [transitions]
     start : probability of each state at time 0 [1] [states]
-    events : number of what happens at each transition, or -1; a transition from a state to itself changes nothing
-        but is counted [transitions]
+    events : number of what happens at each transition, or -1; a transition from a state to itself
+        changes nothing but is counted [transitions]
     """
 
     states: Sequence[Any] | Array
@@ -53,7 +55,7 @@ class MarkovChain:
         return len(self.start)
 
     def generator(self) -> csr_array:
-        """Give the matrix Q: rates off the diagonal, rows that add to 0 [1/s] [states, states].
+        """Return the matrix Q: rates off the diagonal, rows that add to 0 [1/s] [states, states].
 
         >>> there, back, half = np.array([0, 1]), np.array([1, 0]), np.array([0.5, 0.5])
         >>> MarkovChain("up and down".split(" and "), there, back, np.array([1.0, 9.0]), half, back).generator().toarray()
@@ -70,7 +72,8 @@ def refuse_size(most: float, size_hint: str) -> None:
     """Refuse a chain that is larger than the limit; `size_hint` describes its known size."""
     raise TooManyStatesError(
         f"the chain has more than {most:,.0f} states ({size_hint})",
-        f"ask for fewer customers or phases, use an approximate method or simulation, {way_out('states')}",
+        "ask for fewer customers or phases, use an approximate method or simulation,"
+        f" {way_out('states')}",
     )
 
 
@@ -78,7 +81,9 @@ Rows = NDArray[np.integer]
 """States, one in each row."""
 
 Transitions = tuple[NDArray[np.int64], Rows, Array, int]
-"""Transitions of a block: the states they leave, the states after, the rates [1/s], and the event, or -1."""
+"""Transitions of a block: the states they leave, the states after, the rates [1/s], and the
+event, or -1.
+"""
 
 BLOCK = 20_000
 """States looked at together."""
@@ -101,7 +106,8 @@ def explore_rows(
     start : the first state [1, columns]
     transitions : gives all transitions of a block of states
     limit : states at most; by default that of `slipstick.limits`
-    reachable : states known to be reachable, all different, so that more are explored at a time [states, columns]
+    reachable : states known to be reachable, all different, so that more are explored at a time
+        [states, columns]
     size_hint : gives what a refusal says of the size
 
     Raises
@@ -144,11 +150,13 @@ def explore_rows(
     order = np.lexsort(states.T[::-1])
     place = np.argsort(order)
     sources, targets, rates, events = (np.concatenate(each) for each in zip(*found, strict=True))
-    return MarkovChain(states[order], place[sources], place[targets], rates, (order == 0) * 1.0, events)
+    return MarkovChain(
+        states[order], place[sources], place[targets], rates, (order == 0) * 1.0, events
+    )
 
 
 def _numbered(rows: Rows, number: defaultdict[bytes, int]) -> NDArray[np.int64]:
-    """Give each row its number; rows that are new get the next ones."""
+    """Return each row its number; rows that are new get the next ones."""
     rows = np.ascontiguousarray(rows)
     width = rows.shape[1] * rows.itemsize
     keys: list[Any] = rows.view(np.dtype((np.void, width))).ravel().tolist()
@@ -174,7 +182,11 @@ MOST_RATIO = 1e4
 PASSES = 3
 """Passes of the iterative solver; each is to gain six digits."""
 
-SYMMETRIC = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+SYMMETRIC = {
+    "permc_spec": "MMD_AT_PLUS_A",
+    "diag_pivot_thresh": 0.0,
+    "options": {"SymmetricMode": True},
+}
 """An M-matrix needs no pivots off the diagonal, and a symmetric order fills up least."""
 
 Solve = Callable[[Array], Array]
@@ -183,25 +195,28 @@ Known = dict[int, tuple[csr_array, Array, Solve]]
 
 
 def stationary(chain: MarkovChain, method: str | None = None, known: Known | None = None) -> Array:
-    """Give the probability of each state in the long run.
+    """Return the probability of each state in the long run.
 
-    Solves pi Q = 0 with sum(pi) = 1. One state's probability is set to 1 and its equation left out, which leaves
-    a regular M-matrix. If rates are complex, pi = p + ih dp with ``dp Q = -p dQ`` and sum(dp) = 0, from the
-    same factors.
+    Solves pi Q = 0 with sum(pi) = 1. One state's probability is set to 1 and its equation left out,
+    which leaves a regular M-matrix. If rates are complex, pi = p + ih dp with ``dp Q = -p dQ`` and
+    sum(dp) = 0, from the same factors.
 
     Parameters
     ----------
     chain : the chain; transient states have probability 0
-    method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of the states),
-        `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU); by default by size, with
-        `direct` to follow where iteration fails its check
-    known : what was found for other chains, and is added to: chains that differ in derivatives alone are factored once
+    method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of
+        the states), `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU);
+        by default by size, with `direct` to follow where iteration fails its check
+    known : what was found for other chains, and is added to: chains that differ in derivatives
+        alone are factored once
 
     Raises
     ------
-    NoAnswerError : the chain ends in one of several closed sets of states, or the solution fails its check
+    NoAnswerError : the chain ends in one of several closed sets of states, or the solution fails
+        its check
 
-    Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994, ch. 2 and 4.
+    Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994, ch. 2
+    and 4.
 
     >>> def around(rows):
     ...     yield np.arange(len(rows)), (rows + 1) % 3, 1.0 + rows[:, 0], 0
@@ -209,14 +224,20 @@ def stationary(chain: MarkovChain, method: str | None = None, known: Known | Non
     array([0.545, 0.273, 0.182])
     """
     if method is not None and method not in METHODS:
-        raise ModelError(f"there is no method {method!r} for the long run; known: {', '.join(METHODS)}")
+        raise ModelError(
+            f"there is no method {method!r} for the long run; known: {', '.join(METHODS)}"
+        )
     whole = chain.generator()
     closed = _closed(csr_array(whole.real))
     inside = whole[closed][:, closed].tocsr()
     start, size = chain.start[closed], len(closed)
     start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
-    by_size = ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
-    found = _first_that_holds(inside, (method,) if method else by_size, start, {} if known is None else known)
+    by_size = (
+        ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
+    )
+    found = _first_that_holds(
+        inside, (method,) if method else by_size, start, {} if known is None else known
+    )
     answer = np.zeros(chain.size, dtype=found.dtype)
     answer[closed] = found
     return answer
@@ -235,7 +256,7 @@ def _first_that_holds(
 
 
 def _closed(generator: csr_array) -> NDArray[np.int64]:
-    """Give the states of the one set that is never left."""
+    """Return the states of the one set that is never left."""
     count, label = connected_components(generator, directed=True, connection="strong")
     if count == 1:
         return np.arange(generator.shape[0])
@@ -246,8 +267,8 @@ def _closed(generator: csr_array) -> NDArray[np.int64]:
     final = np.flatnonzero(~open_sets)
     if len(final) > 1:
         raise NoAnswerError(
-            f"the chain ends in one of {len(final)} sets of states and stays there, so the long run depends on chance; "
-            "let every state be reached from every other"
+            f"the chain ends in one of {len(final)} sets of states and stays there, so the long run"
+            " depends on chance; let every state be reached from every other"
         )
     return np.flatnonzero(label == final[0])
 
@@ -275,7 +296,9 @@ def _solved(generator: csr_array, method: str, start: NDArray[np.float64], known
     return answer
 
 
-def _balanced(generator: csr_array, method: str, start: NDArray[np.float64]) -> tuple[NDArray[np.float64], Solve]:
+def _balanced(
+    generator: csr_array, method: str, start: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], Solve]:
     """Solve pi Q = 0 over the reals; also give the solver of x Q = b with x[fixed] = 0."""
     fixed = (_likely_at_random_time if method == "direct" else _likely)(generator, start)
     # An unlikely state makes a bad yardstick; the likeliest of the first answer a good one.
@@ -293,9 +316,11 @@ def _balanced(generator: csr_array, method: str, start: NDArray[np.float64]) -> 
 
 
 def _likely_at_random_time(generator: csr_array, start: NDArray[np.float64]) -> int:
-    """Give the likeliest state at a random time, exponential and so long that the fastest state is left 1e8 times.
+    """Return the likeliest state at a random time, exponential and so long that the fastest state
+    is left 1e8 times.
 
-    Its distribution is r (r I - Q)^-1 from the start, with r the rate of that time: one more factorization.
+    Its distribution is r (r I - Q)^-1 from the start, with r the rate of that time: one more
+    factorization.
     """
     rate = 1e-8 * float(-generator.diagonal().min())
     matrix = csc_array(rate * eye_array(len(start)) - generator.T)
@@ -303,10 +328,11 @@ def _likely_at_random_time(generator: csr_array, start: NDArray[np.float64]) -> 
 
 
 def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
-    """Guess a likely state: jump from the start until the likeliest state stays the same for as many jumps as before.
+    """Guess a likely state: jump from the start until the likeliest state stays the same for as
+    many jumps as before.
 
-    Jumps need no clock, which the fastest rate would set; one in twenty is left out, or a chain that alternates between two
-    sets of states would not settle.
+    Jumps need no clock, which the fastest rate would set; one in twenty is left out, or a chain
+    that alternates between two sets of states would not settle.
     """
     rates = -generator.diagonal()
     jump = csr_array((0.95 * generator / rates[:, None]).T)
@@ -334,15 +360,22 @@ def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
 
 
 def _iterative(matrix: csc_array) -> Solve:
-    # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long as all of them.
+    # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long
+    # as all of them.
     rough = spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC)
     before = LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
 
     def solve(right: Array) -> Array:
         x = np.zeros(len(right))
-        # Each pass solves for what the last one left, which keeps digits that one long pass would lose.
+        # Each pass solves for what the last one left, which keeps digits that one long pass would
+        # lose.
         for _ in range(PASSES):
-            x = x + gmres(matrix, right - matrix @ x, rtol=1e-6, atol=0.0, restart=60, maxiter=5, M=before)[0]
+            x = (
+                x
+                + gmres(
+                    matrix, right - matrix @ x, rtol=1e-6, atol=0.0, restart=60, maxiter=5, M=before
+                )[0]
+            )
         return x
 
     return solve
@@ -355,17 +388,19 @@ def _check(generator: csr_array, pi: NDArray[np.float64]) -> None:
     least = float(pi.min())
     if not (rest <= RESIDUAL and least >= -ROUNDING):
         raise NoAnswerError(
-            f"the long run of {len(pi):,} states did not come out: pi Q is {rest:.1e} of the largest rate (at most "
-            f"{RESIDUAL:g}) and the least probability {least:.1e}; try another method: {', '.join(METHODS)}"
+            f"the long run of {len(pi):,} states did not come out: pi Q is {rest:.1e} of the"
+            f" largest rate (at most {RESIDUAL:g}) and the least probability {least:.1e}; try"
+            f" another method: {', '.join(METHODS)}"
         )
     pi[pi < 0] = 0.0
 
 
 def gth(generator: Array) -> Array:
-    """Give the long run by elimination without subtraction.
+    """Return the long run by elimination without subtraction.
 
-    Takes the states out one by one, the last first; what a state loses is the sum of what it passes on,
-    so that nothing is subtracted and every digit holds, however small the probability. Rates may be complex.
+    Takes the states out one by one, the last first; what a state loses is the sum of what it passes
+    on, so that nothing is subtracted and every digit holds, however small the probability. Rates
+    may be complex.
 
     Parameters
     ----------
@@ -388,14 +423,15 @@ def gth(generator: Array) -> Array:
 
 
 def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) -> Array:
-    """Give the probability of each state at some times [1] [times, states].
+    """Return the probability of each state at some times [1] [times, states].
 
     A clock ticks at rate L, at least as fast as any state is left; P = I + Q / L::
 
         p(t) = sum_k Poisson(k; L t) p(0) P^k
 
-    The sum is cut where the Poisson weights left out are below the error asked for; the weights that are kept add
-    up to 1, so the error of p(t), summed over the states, is at most twice what is left out.
+    The sum is cut where the Poisson weights left out are below the error asked for; the weights
+    that are kept add up to 1, so the error of p(t), summed over the states, is at most twice what
+    is left out.
 
     Parameters
     ----------
@@ -408,8 +444,8 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     ModelError : a time is negative or not finite, or the error not between 0 and 1
     NoAnswerError : the sum needs too many ticks
 
-    Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of the ACM 31(4), 1988,
-    440-445.
+    Source: Jensen, Skandinavisk Aktuarietidskrift 36, 1953, 87-91; Fox and Glynn, Communications of
+    the ACM 31(4), 1988, 440-445.
 
     >>> def up_and_down(rows):
     ...     yield np.arange(len(rows)), 1 - rows, np.where(rows[:, 0] == 0, 1.0, 9.0), 0
@@ -425,9 +461,13 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     generator = chain.generator()
     rate = float(-generator.diagonal().real.min())
     ticks = rate * float(at.max(initial=0.0))
-    # Each tick is a product with the rates: about 3 ns for each of them, and as much as 2,000 to begin with.
+    # Each tick is a product with the rates: about 3 ns for each of them, and as much as 2,000 to
+    # begin with.
     steps = ticks * (2000 + generator.nnz)
-    what = f"the chain's clock ticks {ticks:.3g} times until the last time asked for, which is {steps:.3g} steps with its rates"
+    what = (
+        f"the chain's clock ticks {ticks:.3g} times until the last time asked for, which is"
+        f" {steps:.3g} steps with its rates"
+    )
     check_cost("ticks", steps, what, "ask for an earlier time, for the long run")
     step = csr_array(generator.T)
     now: Array = chain.start.astype(step.dtype)
@@ -439,7 +479,7 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
 
 
 def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> Array:
-    """Give the probabilities after a time."""
+    """Return the probabilities after a time."""
     if rate * time == 0:
         return start
     first, weights = _poisson(rate * time, error / 2)
@@ -452,9 +492,10 @@ def _onward(step: csr_array, rate: float, start: Array, time: float, error: floa
 
 
 def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
-    """Give the first number of ticks that counts, and the weights from there, which add up to 1.
+    """Return the first number of ticks that counts, and the weights from there, which add up to 1.
 
-    Both tails beyond m -+ x lie below exp(-x^2 / (2 (m + x / 3))) by the Chernoff bound, here half of the error.
+    Both tails beyond m -+ x lie below exp(-x^2 / (2 (m + x / 3))) by the Chernoff bound, here half
+    of the error.
     """
     log = math.log(2 / error)
     reach = log / 3 + math.sqrt(log**2 / 9 + 2 * mean * log)
@@ -465,10 +506,10 @@ def _poisson(mean: float, error: float) -> tuple[int, NDArray[np.float64]]:
 
 
 def mean_time_until(chain: MarkovChain, ends: Sequence[int]) -> Any:
-    """Give the mean first passage time from the start of a chain to a set of states [s].
+    """Return the mean first passage time from the start of a chain to a set of states [s].
 
-    With T the rates among the other states, the mean times m from each of them follow from ``-T m = 1``. Rates may be
-    complex (see `MarkovChain`).
+    With T the rates among the other states, the mean times m from each of them follow from ``-T m =
+    1``. Rates may be complex (see `MarkovChain`).
 
     Parameters
     ----------
@@ -491,13 +532,20 @@ def mean_time_until(chain: MarkovChain, ends: Sequence[int]) -> Any:
 
 
 def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> Array:
-    """Give the mean time spent in each state before a chain first reaches one of some states, see `mean_time_until` [s]."""
+    """Return the mean time spent in each state before a chain first reaches one of some states,
+    see `mean_time_until` [s].
+    """
     generator = chain.generator()
     final = np.unique(np.asarray(ends, dtype=np.int64))
     if not len(final) or final[0] < 0 or final[-1] >= chain.size:
-        raise ModelError(f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}")
+        raise ModelError(
+            f"an end must be the number of a state from 0 to {chain.size - 1}, got {final.tolist()}"
+        )
     _check_reachable(chain, generator, final)
-    inside, times = np.delete(np.arange(chain.size), final), np.zeros(chain.size, dtype=generator.dtype)
+    inside, times = (
+        np.delete(np.arange(chain.size), final),
+        np.zeros(chain.size, dtype=generator.dtype),
+    )
     if len(inside):
         away = csc_array(-generator[inside][:, inside].T)
         times[inside] = splu(away).solve(chain.start[inside].astype(generator.dtype))
@@ -514,4 +562,6 @@ def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np
     reached = breadth_first_order(back, size, return_predecessors=False)
     if len(reached) < size + 1:
         lost = int(np.setdiff1d(np.arange(size), reached)[0])
-        raise NoAnswerError(f"from state {chain.states[lost]} no end can be reached, so the mean time is infinite")
+        raise NoAnswerError(
+            f"from state {chain.states[lost]} no end can be reached, so the mean time is infinite"
+        )

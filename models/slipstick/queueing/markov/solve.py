@@ -12,7 +12,13 @@ from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.queueing.checks import EXACT, checked
-from slipstick.queueing.markov.build import NetworkPoint, Routing, build_state_space, network_point, size_in_words
+from slipstick.queueing.markov.build import (
+    NetworkPoint,
+    Routing,
+    build_state_space,
+    network_point,
+    size_in_words,
+)
 from slipstick.queueing.markov.chain import Array, Known, MarkovChain, refuse_size, stationary
 from slipstick.queueing.markov.state_space import StateSpace
 from slipstick.queueing.mixed_classes import highest_speed, offered_load, open_load
@@ -26,9 +32,14 @@ ROUNDING = 1e-15
 
 
 def markov_chain(
-    network: NetworkArrays, routing: Routing | None = None, *, truncation: int | None = None, limit: float | None = None
+    network: NetworkArrays,
+    routing: Routing | None = None,
+    *,
+    truncation: int | None = None,
+    limit: float | None = None,
 ) -> tuple[StateSpace, MarkovChain]:
-    """Give the chain of a network of one point, for transient answers or rewards of one's own; see `solve_markov_chain`.
+    """Return the chain of a network of one point, for transient answers or rewards of one's own;
+    see `solve_markov_chain`.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> space, chain = markov_chain(network_arrays([1.0, 2.0], population=2))
@@ -51,25 +62,31 @@ def solve_markov_chain(
 ) -> MarkovSolution:
     """Solve a network as a Markov chain.
 
-    The `blocking` of a station with a capacity says what becomes of a customer on its way there while it is full:
+    The `blocking` of a station with a capacity says what becomes of a customer on its way there
+    while it is full:
 
-    - ``loss``: the customer is lost; one of an open class leaves, one of a closed class begins its cycle again;
-    - ``repeat``: the customer is served once more at the station before and draws its destination again
-      (repetitive service, random destination);
-    - ``before-service``: its service at the station before stops until there is a place (it has one destination).
+    - ``loss``: the customer is lost; one of an open class leaves, one of a closed class begins its
+      cycle again;
+    - ``repeat``: the customer is served once more at the station before and draws its destination
+      again (repetitive service, random destination);
+    - ``before-service``: its service at the station before stops until there is a place (it has one
+      destination).
 
-    - ``after-service``: it stays at its server, which does nothing, until there is a place; the first of those that wait
-      so comes first, which may release others. For one class at exponential single servers, without think time.
+    - ``after-service``: it stays at its server, which does nothing, until there is a place; the
+      first of those that wait so comes first, which may release others. For one class at
+      exponential single servers, without think time.
 
-    An arrival from outside at a full station is lost in any case. A server that is stopped before service counts as busy.
-    Service times of an scv other than 1 are made of phases with that mean and scv (`slipstick.random_times`).
-    Open classes without capacities make the chain infinite. It is truncated where at most a part `error` of their
-    mean number lies beyond, if the probability goes on falling geometrically as it does at the truncation.
+    An arrival from outside at a full station is lost in any case. A server that is stopped before
+    service counts as busy. Service times of an scv other than 1 are made of phases with that mean
+    and scv (`slipstick.random_times`). Open classes without capacities make the chain infinite. It
+    is truncated where at most a part `error` of their mean number lies beyond, if the probability
+    goes on falling geometrically as it does at the truncation.
 
     Parameters
     ----------
     network : the network; its numbers may be complex, for a derivative
-    routing : where customers go next, one for all points or one for each; by default `in_order` of the visits
+    routing : where customers go next, one for all points or one for each; by default `in_order` of
+        the visits
     error : part of the mean number of open customers that may lie beyond the truncation [1]
     limit : states at most; by default that of `slipstick.limits`
     method : of `stationary`; by default by size
@@ -79,8 +96,9 @@ def solve_markov_chain(
     ModelError : the chain cannot represent the network, its routing or its blocking
     NoAnswerError : there are too many states, or open classes bring more work than can be done
 
-    Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994; kinds of blocking: Onvural,
-    ACM Computing Surveys 22(2), 1990, 83-121; Perros, Queueing Networks with Blocking, Oxford 1994, ch. 1.
+    Source: Stewart, Introduction to the Numerical Solution of Markov Chains, Princeton 1994; kinds
+    of blocking: Onvural, ACM Computing Surveys 22(2), 1990, 83-121; Perros, Queueing Networks with
+    Blocking, Oxford 1994, ch. 1.
 
     >>> from slipstick.queueing.network import network_arrays
     >>> solve_markov_chain(network_arrays([1.0], arrivals=0.5, discipline="fcfs", capacity=[2])).loss.ravel()
@@ -90,7 +108,9 @@ def solve_markov_chain(
         raise ModelError(f"the error of a truncation must lie between 0 and 1, got {error}")
     points: list[MarkovSolution] = []
     known: Known = {}
-    rules = [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
+    rules = (
+        [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
+    )
     for at, rule in zip(range(network.points), rules, strict=True):
         point = network_point(network.select(slice(at, at + 1)), rule)
         points.append(_point(point, error, limit, method, known))
@@ -100,12 +120,16 @@ def solve_markov_chain(
     return found
 
 
-def _point(point: NetworkPoint, error: float, limit: float | None, method: str | None, known: Known) -> MarkovSolution:
+def _point(
+    point: NetworkPoint, error: float, limit: float | None, method: str | None, known: Known
+) -> MarkovSolution:
     if not point.unbounded():
         space, chain = _explored(point, None, limit)
         return _answers(point, space, chain, stationary(chain, method, known), 0.0)
     truncation, rising = _first_cut(point, error), 0
-    while rising < 2 or (point.network.bursts is not None and not point.network.losses):  # levels rise in a burst
+    while rising < 2 or (
+        point.network.bursts is not None and not point.network.losses
+    ):  # levels rise in a burst
         space, chain = _explored(point, truncation, limit)
         pi = stationary(chain, method, known)
         beyond, missing, ratio = _tail(space, chain, pi)
@@ -115,12 +139,14 @@ def _point(point: NetworkPoint, error: float, limit: float | None, method: str |
         more = math.log(error / missing) / math.log(ratio) if 0 < ratio < 1 else truncation
         truncation += max(4, min(truncation, math.ceil(1.1 * more)))
     raise NoAnswerError(
-        f"more customers of open classes are likelier than fewer up to {truncation} of them: more work arrives than can be "
-        "done; lower the arrivals, or give stations a capacity"
+        f"more customers of open classes are likelier than fewer up to {truncation} of them: more"
+        " work arrives than can be done; lower the arrivals, or give stations a capacity"
     )
 
 
-def _explored(point: NetworkPoint, truncation: int | None, limit: float | None) -> tuple[StateSpace, MarkovChain]:
+def _explored(
+    point: NetworkPoint, truncation: int | None, limit: float | None
+) -> tuple[StateSpace, MarkovChain]:
     # One customer more or less is at least one state more.
     least = max(truncation or 0, *point.population())
     most = limits.limit("states") if limit is None else limit
@@ -130,20 +156,25 @@ def _explored(point: NetworkPoint, truncation: int | None, limit: float | None) 
     chain = space.chain(most, lambda: size_in_words(point, truncation, most))
     if limit is None:  # within its limit, but perhaps to be announced
         limits.check_cost(
-            "states", len(chain.states), f"a chain of {len(chain.states):,} states is solved", "ask for exact"
+            "states",
+            len(chain.states),
+            f"a chain of {len(chain.states):,} states is solved",
+            "ask for exact",
         )
     if not space.orders_vary(chain):
         raise NoAnswerError(
-            "customers keep the order in which they start, and the long run depends on it; give the classes a think time "
-            "or a routing that lets them overtake"
+            "customers keep the order in which they start, and the long run depends on it; give the"
+            " classes a think time or a routing that lets them overtake"
         )
     return space, chain
 
 
 def _first_cut(point: NetworkPoint, error: float) -> int:
-    """Choose a first truncation from the loads; refuse a saturated station in a network without losses.
+    """Choose a first truncation from the loads; refuse a saturated station in a network without
+    losses.
 
-    The constants are a guess that is usually enough: `_tail` decides whether the truncation is, by the levels of the solution.
+    The constants are a guess that is usually enough: `_tail` decides whether the truncation is, by
+    the levels of the solution.
     """
     network = point.network
     opened = ~network.closed
@@ -155,19 +186,28 @@ def _first_cut(point: NetworkPoint, error: float) -> int:
     easy = network.delays | (network.never_saturated & ~network.limited)
     load = np.where(easy, 0.0, offered_load(network)[0].real / speed)
     heaviest = min(0.95, float(load.max(initial=0.0)))
-    present = float((network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum())
+    present = float(
+        (network.arrivals[0, opened].real[:, None] * network.demand[0, opened].real).sum()
+    )
     if network.patience is not None:  # no wait is longer than without any service
         waits = (network.visits[0].real * network.patience[0].real)[opened].sum(axis=1)
         present += float(network.arrivals[0, opened].real @ waits)
     body = present + 8 * math.sqrt(present)
     tail = math.log(error) / math.log(heaviest) if heaviest > 0 else 1.0
-    # Levels fall about as powers of the load; even where they fall twice as fast, no smaller truncation will do.
-    least = 0.5 * math.log(error) / math.log(load.max()) if alone and 0 < load.max(initial=0.0) < 1 else 0.0
+    # Levels fall about as powers of the load; even where they fall twice as fast, no smaller
+    # truncation will do.
+    least = (
+        0.5 * math.log(error) / math.log(load.max())
+        if alone and 0 < load.max(initial=0.0) < 1
+        else 0.0
+    )
     return math.ceil(max(8 + body + 1.1 * tail, least)) + 4 * max(network.batch, default=0)
 
 
 def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, float, float]:
-    """Give the probability beyond the truncation, the part of the mean number there, and the ratio of the last levels."""
+    """Return the probability beyond the truncation, the part of the mean number there, and the
+    ratio of the last levels.
+    """
     count = space.open_customers(np.asarray(chain.states))
     level = np.bincount(count, weights=pi.real)
     mean = float(level @ np.arange(len(level)))
@@ -186,17 +226,24 @@ def _tail(space: StateSpace, chain: MarkovChain, pi: Array) -> tuple[float, floa
     return beyond, beyond * (len(level) + ratio / (1 - ratio)) / mean, ratio
 
 
-def _answers(point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, beyond: float) -> MarkovSolution:
+def _answers(
+    point: NetworkPoint, space: StateSpace, chain: MarkovChain, pi: Array, beyond: float
+) -> MarkovSolution:
     network = point.network
     kinds, count = network.service.shape[1:]
     states = np.asarray(chain.states)
-    flow = _sums_by_number(chain.events, pi[chain.sources] * chain.rates, space.events).reshape(3, count + 1, kinds)
+    flow = _sums_by_number(chain.events, pi[chain.sources] * chain.rates, space.events).reshape(
+        3, count + 1, kinds
+    )
     ended, lost, left = flow[0, :count].T, flow[1, :count].T, flow[2, :count].T
     present = space.present(states)
     came, admitted = ended + left + lost, ended + left
     throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
     begun = _throughput(point, admitted)
-    levels = (_sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0) for k in range(count))
+    levels = (
+        _sums_by_number(space.stations[k].length(states[:, space.columns(k)]), pi, 0)
+        for k in range(count)
+    )
     return MarkovSolution(
         throughput=throughput[None],
         residence=quotient(queue, begun[:, None])[None],
@@ -222,14 +269,20 @@ def _sums_by_number(numbers: NDArray[Any], weights: Array, least: int) -> Array:
     known = numbers >= 0
     found: Array = np.bincount(numbers[known], weights=weights.real[known], minlength=least)
     if np.iscomplexobj(weights):
-        found = found + 1j * np.bincount(numbers[known], weights=weights.imag[known], minlength=least)
+        found = found + 1j * np.bincount(
+            numbers[known], weights=weights.imag[known], minlength=least
+        )
     return found
 
 
 def _throughput(point: NetworkPoint, ended: Array) -> Array:
-    """Count cycles at the first station that a class visits; a class that visits none thinks or passes through."""
+    """Count cycles at the first station that a class visits; a class that visits none thinks or
+    passes through.
+    """
     network = point.network
-    answer = np.zeros(len(ended), dtype=np.result_type(ended, network.visits, network.think, network.arrivals))
+    answer = np.zeros(
+        len(ended), dtype=np.result_type(ended, network.visits, network.think, network.arrivals)
+    )
     for r, visits in enumerate(network.visits[0]):
         stations = np.flatnonzero((visits.real > 0) & point.visited()[r, :-1])
         if len(stations):
@@ -241,7 +294,9 @@ def _throughput(point: NetworkPoint, ended: Array) -> Array:
     return answer
 
 
-def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Array, pi: Array) -> Array:
+def _utilization(
+    network: NetworkArrays, space: StateSpace, k: int, states: Array, pi: Array
+) -> Array:
     rows = states[:, space.columns(k)]
     state = space.stations[k]
     if network.delays[k]:
@@ -253,17 +308,34 @@ def _utilization(network: NetworkArrays, space: StateSpace, k: int, states: Arra
     return np.asarray(work / (total if total != 0 else 1.0) * (pi @ (state.length(rows) > 0)))
 
 
-def _together(network: NetworkArrays, points: Sequence[MarkovSolution], ordered: bool) -> MarkovSolution:
-    """Join the solutions of points; a number present that a point does not reach has probability 0 there."""
-    arrays = ("throughput", "residence", "queue", "utilization", "loss", "ended", "begun", "abandoned")
-    joined: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in points]) for name in arrays}
+def _together(
+    network: NetworkArrays, points: Sequence[MarkovSolution], ordered: bool
+) -> MarkovSolution:
+    """Join the solutions of points; a number present that a point does not reach has probability
+    0 there.
+    """
+    arrays = (
+        "throughput",
+        "residence",
+        "queue",
+        "utilization",
+        "loss",
+        "ended",
+        "begun",
+        "abandoned",
+    )
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(each, name) for each in points]) for name in arrays
+    }
     levels = []
     for chances in zip(*(each.probability for each in points), strict=True):
         known = [each[0] for each in chances if each is not None]
         levels.append(np.array(list(zip_longest(*known, fillvalue=0.0))).T)
     for name in ("states", "truncation", "beyond"):
         joined[name] = tuple(value for each in points for value in getattr(each, name))
-    found = replace(points[0], **joined, probability=tuple(levels), exact=bool((network.scv == 1).all()))
+    found = replace(
+        points[0], **joined, probability=tuple(levels), exact=bool((network.scv == 1).all())
+    )
     return replace(found, notes=_notes(network, found, ordered))
 
 
@@ -271,11 +343,13 @@ def _notes(network: NetworkArrays, found: MarkovSolution, ordered: bool) -> tupl
     notes = [f"a chain of {max(found.states):,} states"]
     if any(found.truncation):
         notes.append(
-            f"open classes truncated at {max(found.truncation)} customers; beyond lies {max(found.beyond):.1e} of the "
-            "probability, continued geometrically"
+            f"open classes truncated at {max(found.truncation)} customers; beyond lies"
+            f" {max(found.beyond):.1e} of the probability, continued geometrically"
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
-        notes.append("stations are visited in the order written, repeated visits one after the other")
+        notes.append(
+            "stations are visited in the order written, repeated visits one after the other"
+        )
     if network.patience is not None:
         notes.append(ABANDONMENT)
     if AFTER_SERVICE in network.blocking:

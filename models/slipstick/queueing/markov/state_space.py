@@ -1,14 +1,16 @@
-"""The state space of a queueing network: the columns of all stations, and the transitions between states.
+"""The state space of a queueing network: the columns of all stations, and the transitions between
+states.
 
 Numbers of classes are called r, as in `slipstick.queueing.markov.build`.
 
-Each station knows its own columns only: which customers are present, how they are served, how one enters. `SharedServers`
-serves all customers present or those of the first ranks, `CountedQueue` counts waiting customers apart from those in
-service, and `OrderedQueue` keeps the order of the customers.
+Each station knows its own columns only: which customers are present, how they are served, how one
+enters. `SharedServers` serves all customers present or those of the first ranks, `CountedQueue`
+counts waiting customers apart from those in service, and `OrderedQueue` keeps the order of the
+customers.
 
-For each class that arrives in bursts the last columns say whether there is one, 1 or 0. With blocking after service there are
-two more columns for each station: which station its customer waits for, by
-number from 1, and how many others that one takes before.
+For each class that arrives in bursts the last columns say whether there is one, 1 or 0. With
+blocking after service there are two more columns for each station: which station its customer waits
+for, by number from 1, and how many others that one takes before.
 """
 
 from __future__ import annotations
@@ -21,13 +23,23 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
 from slipstick.random_times import PhaseType
-from slipstick.vocabulary import AFTER_SERVICE, ARRIVAL, DISCIPLINES, LOSS, RANDOM, REVERSE, Discipline
+from slipstick.vocabulary import (
+    AFTER_SERVICE,
+    ARRIVAL,
+    DISCIPLINES,
+    LOSS,
+    RANDOM,
+    REVERSE,
+    Discipline,
+)
 
 Destination = tuple[int, int, complex]
 """Class, station and probability of a destination."""
 
 COMPLETION, LOST, ABANDONMENT = range(3)
-"""Kinds of events: the end of a service, a loss at a full station, and a customer that abandons a queue."""
+"""Kinds of events: the end of a service, a loss at a full station, and a customer that abandons
+a queue.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +50,17 @@ class StateSpace:
     ----------
     stations : one for each station of the network, and a last one for thinking
     names : of the network's stations
-    destinations : for each class and station, where a customer goes after service; the rest of 1 leaves the network
+    destinations : for each class and station, where a customer goes after service; the rest of 1
+        leaves the network
     arrivals : for each open class its rate [1/s] and where it enters
     bursts : for each open class that arrives in bursts, its rates; see `NetworkArrays.bursts`
     batch : customers of each class that arrive together
     restart : for each closed class, where a lost customer begins its next cycle
-    abandonment : rate at which each waiting customer of a class abandons the queue of a station, for those that do [1/s]
+    abandonment : rate at which each waiting customer of a class abandons the queue of a station,
+        for those that do [1/s]
     capacity : most customers present at each station, or None
-    blocking : for each station, what becomes of a customer on the way there when it is full: see `solve_markov_chain`
+    blocking : for each station, what becomes of a customer on the way there when it is full: see
+        `solve_markov_chain`
     truncation : most customers of open classes in all; None if capacities limit them
     open_classes : which classes are open [classes]
     start : the initial state, with the closed classes placed one after the other [columns]
@@ -78,10 +93,15 @@ class StateSpace:
         )
 
     def _reached_by_arrivals(self) -> Rows:
-        """Give states that arrivals alone lead to; without them a long queue is explored one customer at a time."""
+        """Return states that arrivals alone lead to; without them a long queue is explored one
+        customer at a time.
+        """
         row = self.start[None, :]
         entered = (
-            (r, k) for r, (_, places) in self.arrivals.items() for _, k, chance in places if complex(chance).real
+            (r, k)
+            for r, (_, places) in self.arrivals.items()
+            for _, k, chance in places
+            if complex(chance).real
         )
         first = next(entered, None)
         if first is None or not self.truncation:
@@ -90,18 +110,24 @@ class StateSpace:
         station, columns = self.stations[to], self.columns(to)
         most, length = self.capacity[to], int(station.length(row[:, columns])[0])
         count = self.truncation if most is None else max(0, min(self.truncation, most - length))
-        return self._replaced(np.repeat(row, count, axis=0), to, station.filled(row[:, columns], r, count))
+        return self._replaced(
+            np.repeat(row, count, axis=0), to, station.filled(row[:, columns], r, count)
+        )
 
     def _full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
         """Tell in which states a station is full [rows]."""
         most = self.capacity[station]
         if most is None:
             return np.zeros(len(rows), dtype=bool)
-        full: NDArray[np.bool_] = self.stations[station].length(rows[:, self.columns(station)]) >= most
+        full: NDArray[np.bool_] = (
+            self.stations[station].length(rows[:, self.columns(station)]) >= most
+        )
         return full
 
     def event(self, kind: int, r: int, station: int) -> int:
-        """Number the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`, for a class at a station."""
+        """Number the event of a kind, one of `COMPLETION`, `LOST` and `ABANDONMENT`, for a class
+        at a station.
+        """
         return (kind * len(self.stations) + station) * len(self.open_classes) + r
 
     @property
@@ -110,36 +136,44 @@ class StateSpace:
         return 3 * len(self.stations) * len(self.open_classes)
 
     def columns(self, station: int) -> slice:
-        """Give the columns of a station."""
+        """Return the columns of a station."""
         first = sum(each.width for each in self.stations[:station])
         return slice(first, first + self.stations[station].width)
 
     def present(self, rows: Rows) -> Array:
-        """Count the customers present; a mean where a class is drawn only later [rows, classes, stations]."""
-        counts = [station.present(rows[:, self.columns(at)]) for at, station in enumerate(self.stations)]
+        """Count the customers present; a mean where a class is drawn only later [rows, classes,
+        stations].
+        """
+        counts = [
+            station.present(rows[:, self.columns(at)]) for at, station in enumerate(self.stations)
+        ]
         return np.stack(counts, axis=2)
 
     def open_customers(self, rows: Rows) -> NDArray[np.int64]:
         """Count the customers of open classes [rows]."""
-        count: NDArray[np.int64] = np.rint(self.present(rows)[:, self.open_classes].sum(axis=(1, 2)).real).astype(
-            np.int64
-        )
+        count: NDArray[np.int64] = np.rint(
+            self.present(rows)[:, self.open_classes].sum(axis=(1, 2)).real
+        ).astype(np.int64)
         return count
 
     def orders_vary(self, chain: MarkovChain) -> bool:
-        """Tell whether classes can overtake each other, where a station keeps the order of its customers."""
+        """Return whether classes can overtake each other, where a station keeps the order of its
+        customers.
+        """
         if not any(isinstance(station, OrderedQueue) for station in self.stations):
             return True
         return bool((np.asarray(chain.states) == self.interleaved).all(axis=1).any())
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
-        """Give all transitions out of a block of states."""
+        """Yield all transitions out of a block of states."""
         yield from self._arrivals(rows)
         for (r, at), patience_rate in self.abandonment.items():
             for here, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], r):
                 base, event = self._replaced(rows[here], at, after), self.event(ABANDONMENT, r, at)
                 for next_class, to, part in () if self.open_classes[r] else self.restart[r]:
-                    yield from self._moved_to(rows, here, base, patience_rate * waiting * part, (next_class, to), event)
+                    yield from self._moved_to(
+                        rows, here, base, patience_rate * waiting * part, (next_class, to), event
+                    )
                 if self.open_classes[r]:
                     yield here, base, patience_rate * waiting, event
         for at, station in enumerate(self.stations):
@@ -178,9 +212,16 @@ class StateSpace:
                 yield from self._moved_to(rows, some, rows[some], rates * probability, (r, to), -1)
 
     def _batch_arrivals(
-        self, rows: Rows, here: NDArray[np.int64], rates: Array, r: int, places: Sequence[Destination]
+        self,
+        rows: Rows,
+        here: NDArray[np.int64],
+        rates: Array,
+        r: int,
+        places: Sequence[Destination],
     ) -> Transitions:
-        """Let a batch arrive: each of its customers chooses a station independently, and leaves at once with the rest of probability 1."""
+        """Let a batch arrive: each of its customers chooses a station independently, and leaves
+        at once with the rest of probability 1.
+        """
         states = rows[here]
         passing = lacking(sum(probability for _, _, probability in places))
         for _ in range(self.batch[r]):
@@ -191,7 +232,8 @@ class StateSpace:
                     parts.append((here[some], moved, rates[some] * chance * probability))
             here, states, rates = (np.concatenate(each) for each in zip(*parts, strict=True))
             if len(parts) > 1:
-                # The order in which customers of a batch come changes nothing: equal states are one.
+                # The order in which customers of a batch come changes nothing: equal states are
+                # one.
                 keys = np.column_stack([here, states])
                 _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
                 total = np.zeros(len(first), rates.dtype)
@@ -200,16 +242,19 @@ class StateSpace:
         return here, states, rates, -1
 
     def _burst(self, r: int) -> int:
-        """Give the column that says whether a class arrives in a burst."""
+        """Return the column that says whether a class arrives in a burst."""
         return list(self.bursts).index(r) - len(self.bursts)
 
     def _departures(
         self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, r: int, at: int
     ) -> Iterator[Transitions]:
         event = self.event(COMPLETION, r, at)
-        # No customer of a closed class leaves: a slope of routes alone, which need not add up, has none do so either.
+        # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
+        # none do so either.
         rest = (
-            lacking(sum(probability for _, _, probability in self.destinations[r, at])) if self.open_classes[r] else 0
+            lacking(sum(probability for _, _, probability in self.destinations[r, at]))
+            if self.open_classes[r]
+            else 0
         )
         for target, to, probability in self.destinations[r, at]:
             yield from self._moved_to(rows, here, base, rate * probability, (target, to), event, at)
@@ -226,15 +271,19 @@ class StateSpace:
         event: int,
         source: int | None = None,
     ) -> Iterator[Transitions]:
-        """Send customers to a station; `base` are the states without them, `rows[here]` those before they moved.
+        """Send customers to a station; `base` are the states without them, `rows[here]` those
+        before they moved.
 
-        Without a source customers come from outside or begin their next cycle, and are lost where the station is full.
+        Without a source customers come from outside or begin their next cycle, and are lost where
+        the station is full.
         """
         r, to = target
         full = self._full(base, to)
         free, refused = np.flatnonzero(~full), np.flatnonzero(full)
         if len(free):
-            for some, after, probability in self.stations[to].enter(base[free][:, self.columns(to)], r):
+            for some, after, probability in self.stations[to].enter(
+                base[free][:, self.columns(to)], r
+            ):
                 at = free[some]
                 moved = self._replaced(base[at], to, after)
                 if source not in (None, to):
@@ -242,16 +291,27 @@ class StateSpace:
                 yield here[at], moved, rate[at] * probability, event
         blocking = LOSS if source is None else self.blocking[to]
         if len(refused) and source is not None and blocking == AFTER_SERVICE:
-            yield here[refused], self._blocked(rows[here[refused]], source, to), rate[refused], event
+            yield (
+                here[refused],
+                self._blocked(rows[here[refused]], source, to),
+                rate[refused],
+                event,
+            )
         elif len(refused) and blocking == LOSS:
-            # The loss and the move that follows it are separate transitions, so that each event is counted once.
+            # The loss and the move that follows it are separate transitions, so that each event is
+            # counted once.
             yield here[refused], rows[here[refused]], rate[refused], self.event(LOST, r, to)
             if self.open_classes[r]:
                 yield here[refused], base[refused], rate[refused], event
             else:
                 for next_class, other, part in self.restart[r]:
                     yield from self._moved_to(
-                        rows, here[refused], base[refused], rate[refused] * part, (next_class, other), event
+                        rows,
+                        here[refused],
+                        base[refused],
+                        rate[refused] * part,
+                        (next_class, other),
+                        event,
                     )
 
     @property
@@ -260,7 +320,9 @@ class StateSpace:
         return AFTER_SERVICE in self.blocking
 
     def serving(self, rows: Rows, station: int) -> NDArray[np.bool_]:
-        """Tell in which states no customer with its service ended keeps the server of a station [rows]."""
+        """Tell in which states no customer with its service ended keeps the server of a station
+        [rows].
+        """
         if not self.blocks_servers or station >= len(self.names):
             return np.ones(len(rows), dtype=bool)
         free: NDArray[np.bool_] = rows[:, self.columns(-1).stop + station] == 0
@@ -275,8 +337,9 @@ class StateSpace:
             there = np.where(before > 0, before - 1, there)
             if (there == station).any():
                 raise NoAnswerError(
-                    f"stations can block each other in a deadlock: {self.names[station]} waits for {self.names[to]}, which "
-                    "waits for it; let a capacity on each way round be larger than the population can fill"
+                    f"stations can block each other in a deadlock: {self.names[station]} waits for"
+                    f" {self.names[to]}, which waits for it; let a capacity on each way round be"
+                    " larger than the population can fill"
                 )
         after = rows.copy()
         after[:, first + station] = to + 1
@@ -284,7 +347,8 @@ class StateSpace:
         return after
 
     def _released(self, rows: Rows, station: int) -> Rows:
-        """Fill a free place with the first customer that waits for it, then the place that this one leaves, and so on.
+        """Fill a free place with the first customer that waits for it, then the place that this one
+        leaves, and so on.
 
         All customers are of one class in one phase, so that each station has one column for them.
         """
@@ -314,8 +378,10 @@ class StateSpace:
         return copy
 
 
-def initial_state(space: StateSpace, customers: Sequence[int], begin: Mapping[int, Sequence[int]]) -> Array:
-    """Give a state with all customers of the closed classes.
+def initial_state(
+    space: StateSpace, customers: Sequence[int], begin: Mapping[int, Sequence[int]]
+) -> Array:
+    """Return a state with all customers of the closed classes.
 
     Parameters
     ----------
@@ -331,7 +397,9 @@ def initial_state(space: StateSpace, customers: Sequence[int], begin: Mapping[in
     for r in customers:
         at = _free(space, row, begin[r])
         if at is None:
-            raise ModelError(f"the stations have no place for {len(customers)} customers; raise a capacity")
+            raise ModelError(
+                f"the stations have no place for {len(customers)} customers; raise a capacity"
+            )
         _, after, _ = next(space.stations[at].enter(row[:, space.columns(at)], r))
         row[:, space.columns(at)] = after
     first: Array = row[0]
@@ -347,7 +415,9 @@ def _free(space: StateSpace, row: Rows, stations: Sequence[int]) -> int | None:
 
 
 Completions = tuple[NDArray[np.int64], Rows, Array, int]
-"""Which rows change, the rows after, the rate [1/s], and the class whose service ended, or -1 for the end of a phase."""
+"""Which rows change, the rows after, the rate [1/s], and the class whose service ended, or -1
+for the end of a phase.
+"""
 
 Entries = tuple[NDArray[np.int64], Rows, Array]
 """Which rows, the rows after, and the probability of each [1]."""
@@ -360,8 +430,8 @@ class StationState(ABC):
     ----------
     times : service time of each class that visits the station, by number
     classes : number of classes in all
-    speed : work done a second with 0, 1, 2, ... present, the last holds for more; None if a server is
-        always free [1] [present]
+    speed : work done a second with 0, 1, 2, ... present, the last holds for more; None if a server
+        is always free [1] [present]
     """
 
     width: int
@@ -372,7 +442,7 @@ class StationState(ABC):
         self.speed = speed
 
     def total_speed(self, present: NDArray[np.int64]) -> Array:
-        """Give the work done a second at given numbers present [1] [rows]."""
+        """Return the work done a second at given numbers present [1] [rows]."""
         if self.speed is None:
             return present.astype(float)
         total: Array = self.speed[np.minimum(present, len(self.speed) - 1)]
@@ -385,18 +455,22 @@ class StationState(ABC):
 
     @abstractmethod
     def present(self, rows: Rows) -> Array:
-        """Count the customers present by class; a mean where a class is drawn only later [rows, classes]."""
+        """Count the customers present by class; a mean where a class is drawn only later [rows,
+        classes].
+        """
 
     @abstractmethod
     def work(self, rows: Rows) -> Array:
-        """Give the work done a second for each class [1] [rows, classes]."""
+        """Return the work done a second for each class [1] [rows, classes]."""
 
     @abstractmethod
     def enter(self, rows: Rows, r: int) -> Iterator[Entries]:
         """Add a customer of a class."""
 
     def filled(self, row: Rows, r: int, count: int) -> Rows:
-        """Give the states that 1, 2, ... `count` arrivals of a class lead to, each in its first phase [count, columns]."""
+        """Return the states that 1, 2, ... `count` arrivals of a class lead to, each in its first
+        phase [count, columns].
+        """
         found = [row]
         for _ in range(count):
             found.append(next(self.enter(found[-1], r))[1])
@@ -404,10 +478,12 @@ class StationState(ABC):
 
     @abstractmethod
     def serve(self, rows: Rows) -> Iterator[Completions]:
-        """Give the phases and services that may end next."""
+        """Return the phases and services that may end next."""
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
-        """Let a customer of a class abandon the queue; also give the number of customers whose leaving gives the same state."""
+        """Let a customer of a class abandon the queue; also give the number of customers whose
+        leaving gives the same state.
+        """
         raise NotImplementedError
 
 
@@ -420,14 +496,17 @@ def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:
 
 
 class ServedByPhase(StationState):
-    """Some columns of waiting customers, then one column for each class and phase of customers in service.
+    """Some columns of waiting customers, then one column for each class and phase of customers in
+    service.
 
     Parameters
     ----------
     waiting : number of the columns of waiting customers
     """
 
-    def __init__(self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, waiting: int = 0) -> None:
+    def __init__(
+        self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, waiting: int = 0
+    ) -> None:
         super().__init__(times, classes, speed)
         self.cells = [(r, phase) for r, time in self.times.items() for phase in range(time.phases)]
         self.first = waiting
@@ -441,7 +520,9 @@ class ServedByPhase(StationState):
         return self._by_class(self._shares(rows))
 
     def _shares(self, rows: Rows) -> Array:
-        """Give the work done a second in each column of customers in service [1] [rows, columns]."""
+        """Return the work done a second in each column of customers in service [1] [rows,
+        columns].
+        """
         served: Array = rows[:, self.first :]
         return served
 
@@ -482,7 +563,9 @@ class ServedByPhase(StationState):
                     yield here, after, rate * probability, -1
             ends = self.times[r].exits[phase]
             if ends != 0:
-                for some, after, probability in self._next_service(changed(rows[here], (column, -1))):
+                for some, after, probability in self._next_service(
+                    changed(rows[here], (column, -1))
+                ):
                     yield here[some], after, rate[some] * ends * probability, r
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
@@ -497,15 +580,21 @@ def _unchanged(rows: Rows, here: NDArray[np.int64]) -> Iterator[Entries]:
 
 
 class SharedServers(ServedByPhase):
-    """One column for each class and phase; all customers share the speed, or the lowest ranks take it first.
+    """One column for each class and phase; all customers share the speed, or the lowest ranks take
+    it first.
 
     Parameters
     ----------
-    ranks : rank of each class, all different, the lowest served first with preemption; None where all share alike
+    ranks : rank of each class, all different, the lowest served first with preemption; None where
+        all share alike
     """
 
     def __init__(
-        self, times: Mapping[int, PhaseType], classes: int, speed: Array | None, ranks: Mapping[int, int] | None = None
+        self,
+        times: Mapping[int, PhaseType],
+        classes: int,
+        speed: Array | None,
+        ranks: Mapping[int, int] | None = None,
     ) -> None:
         super().__init__(times, classes, speed)
         self.ranks = ranks
@@ -528,10 +617,11 @@ class SharedServers(ServedByPhase):
 class CountedQueue(ServedByPhase):
     """Waiting customers by class, then customers in service by class and phase.
 
-    Holds where the order of arrival within a class changes no count. The lowest rank is served next, if all differ;
-    or any of those that wait, at random; or with `shares` a class drawn when its service begins: then one column holds all
-    waiting customers. That last holds where every class arrives from outside at a constant rate and the next customer is
-    taken without regard to its class, so that the classes of waiting customers are independent draws.
+    Holds where the order of arrival within a class changes no count. The lowest rank is served
+    next, if all differ; or any of those that wait, at random; or with `shares` a class drawn when
+    its service begins: then one column holds all waiting customers. That last holds where every
+    class arrives from outside at a constant rate and the next customer is taken without regard to
+    its class, so that the classes of waiting customers are independent draws.
 
     Parameters
     ----------
@@ -548,7 +638,9 @@ class CountedQueue(ServedByPhase):
         ranks: Mapping[int, int] | None = None,
         shares: Mapping[int, complex] | None = None,
     ) -> None:
-        super().__init__(times, classes, np.arange(servers + 1.0), len(times) if shares is None else 1)
+        super().__init__(
+            times, classes, np.arange(servers + 1.0), len(times) if shares is None else 1
+        )
         self.servers, self.ranked, self.shares = servers, ranks is not None, shares
         self.order = sorted(self.times, key=lambda r: ranks[r] if ranks else 0)
         self.waiting = {r: at if shares is None else 0 for at, r in enumerate(self.order)}
@@ -602,9 +694,10 @@ class CountedQueue(ServedByPhase):
 class OrderedQueue(StationState):
     """One column for each place; the first places are served. 0 is an empty place.
 
-    A code gives class and phase; a class of several phases has one code more, for customers not yet served.
-    Disciplines differ only in the place where a customer enters: last, first, or behind those of its rank; without
-    preemption behind those in service. A customer whose service is interrupted keeps its phase.
+    A code gives class and phase; a class of several phases has one code more, for customers not yet
+    served. Disciplines differ only in the place where a customer enters: last, first, or behind
+    those of its rank; without preemption behind those in service. A customer whose service is
+    interrupted keeps its phase.
 
     Parameters
     ----------
@@ -625,7 +718,9 @@ class OrderedQueue(StationState):
         super().__init__(times, classes, speed)
         self.discipline = discipline
         self.width = places
-        self.served_places = min(len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, places)
+        self.served_places = min(
+            len(speed) - 1 if (speed == np.arange(len(speed))).all() else 1, places
+        )
         self.codes: list[tuple[int, int]] = [(-1, -1)]
         self.code: dict[tuple[int, int], int] = {}
         for r, time in self.times.items():
@@ -652,7 +747,7 @@ class OrderedQueue(StationState):
         return count
 
     def _speed_per_place(self, rows: Rows) -> Array:
-        """Give the speed of service at each place that is served [1] [rows]."""
+        """Return the speed of service at each place that is served [1] [rows]."""
         count = self.length(rows)
         speed: Array = self.total_speed(count) / np.clip(count, 1, self.served_places)
         return speed
@@ -667,7 +762,9 @@ class OrderedQueue(StationState):
         yield from self._begun(after)
 
     def _entry_place(self, rows: Rows, r: int) -> NDArray[np.int64]:
-        """Give the place where a customer enters: behind those in service, unless it preempts, by its order."""
+        """Return the place where a customer enters: behind those in service, unless it preempts,
+        by its order.
+        """
         count = self.length(rows)
         first = 0 if self.discipline.preemptive else self.served_places
         if self.discipline.order == ARRIVAL:
@@ -693,7 +790,9 @@ class OrderedQueue(StationState):
                 ends = self.times[r].exits[phase]
                 if ends != 0:
                     left = np.delete(rows[here], place, axis=1)
-                    after = np.concatenate([left, np.zeros((len(here), 1), dtype=rows.dtype)], axis=1)
+                    after = np.concatenate(
+                        [left, np.zeros((len(here), 1), dtype=rows.dtype)], axis=1
+                    )
                     for some, begun, probability in self._begun(after):
                         yield here[some], begun, rate[some] * ends * probability, r
 
@@ -735,14 +834,18 @@ class OrderedQueue(StationState):
                     yield here, self._sorted_in_service(after), np.full(len(here), probability)
 
     def _sorted_in_service(self, rows: Rows) -> Rows:
-        """Sort the customers in service, where none is interrupted: which server has which customer changes nothing."""
+        """Sort the customers in service, where none is interrupted: which server has which
+        customer changes nothing.
+        """
         if self.served_places > 1 and not self.discipline.preemptive:
             rows[:, : self.served_places] = -np.sort(-rows[:, : self.served_places], axis=1)
         return rows
 
 
 def lacking(total: Array | complex) -> Array:
-    """Give what probabilities lack of 1: without what is rounding, but with the whole slope where they are complex."""
+    """Return what probabilities lack of 1: without what is rounding, but with the whole slope
+    where they are complex.
+    """
     rest = 1.0 - np.asarray(total)
     return np.where(np.abs(rest.real) > 1e-12, rest, rest - rest.real)
 
@@ -768,8 +871,10 @@ def station_state(
     servers, rates : number of servers, or the speed with 1, 2, 3 ... present, the last for more
     places : most customers present
     ranks : priority of each class; says nothing unless the discipline looks at it
-    shares : probability that an arrival is of each class, where all arrive from outside at constant rates
-    impatient : whether customers abandon the queue, so that those that wait are apart from those in service
+    shares : probability that an arrival is of each class, where all arrive from outside at constant
+        rates
+    impatient : whether customers abandon the queue, so that those that wait are apart from those in
+        service
     """
     discipline = DISCIPLINES[name]
     if discipline.delay:
@@ -788,6 +893,9 @@ def station_state(
         return CountedQueue(times, classes, servers, shares=shares)
     if discipline.order == RANDOM:
         if rates is not None:
-            raise ModelError("a chain has no random order of service with rates; ask for linearizer, or for servers")
+            raise ModelError(
+                "a chain has no random order of service with rates; ask for linearizer, or for"
+                " servers"
+            )
         return CountedQueue(times, classes, servers)
     return OrderedQueue(times, classes, speed, discipline, places, ranks)

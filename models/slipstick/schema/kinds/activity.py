@@ -1,8 +1,8 @@
 """Activity files: the format, the model that a file says, and the file that says a model.
 
-Each kind of item is one class, listed in `ITEMS`, and each kind of resource one class, listed in `RESOURCES`. The class
-holds the keys of its table, reads it (`build`) and writes it (`write`); messages and editors take the rest from the two
-lists. To add a kind, write its class and list it.
+Each kind of item is one class, listed in `ITEMS`, and each kind of resource one class, listed in
+`RESOURCES`. The class holds the keys of its table, reads it (`build`) and writes it (`write`);
+messages and editors take the rest from the two lists. To add a kind, write its class and list it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from slipstick.errors import ModelError, SpecError
-from slipstick.expression.nodes import BYTES, COUNT, RATE, TIME, TIME_PER_BYTE, Expr, Number, Parameter, zero
+from slipstick.expression.nodes import (
+    BYTES,
+    COUNT,
+    RATE,
+    TIME,
+    TIME_PER_BYTE,
+    Expr,
+    Number,
+    Parameter,
+    zero,
+)
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
 from slipstick.model import system
@@ -71,8 +81,12 @@ if TYPE_CHECKING:
 
 _LABEL = r"^[A-Za-z][A-Za-z0-9_]*([.-][A-Za-z0-9_]+)*(\[[0-9]+\])?$"
 _WORD = r"^[A-Za-z][A-Za-z0-9_]*$"
-SPELT[_LABEL] = "write a name: letters, digits and _, with single - and . between them, starting with a letter"
-SPELT[_WORD] = "write a name that can stand in arithmetic: letters, digits and _, starting with a letter"
+SPELT[_LABEL] = (
+    "write a name: letters, digits and _, with single - and . between them, starting with a letter"
+)
+SPELT[_WORD] = (
+    "write a name that can stand in arithmetic: letters, digits and _, starting with a letter"
+)
 
 Label = Annotated[str, StringConstraints(pattern=_LABEL, max_length=64)]
 """A resource, one processor of them included, or a component of the account."""
@@ -83,7 +97,9 @@ Size = Annotated[Given | Formula, Quantity(BYTES, formula=True)]
 TimePerByte = Annotated[Given | Formula, Quantity(TIME_PER_BYTE, formula=True)]
 Amount = Annotated[Given | Formula, Quantity(COUNT, formula=True, operations=True)]
 Placement = Annotated[str, one_of(PLACEMENTS)]
-_PLACED = "where its ranks are: " + "; ".join(f"{name}, {words}" for name, words in PLACEMENTS.items())
+_PLACED = "where its ranks are: " + "; ".join(
+    f"{name}, {words}" for name, words in PLACEMENTS.items()
+)
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
 Members = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
@@ -136,8 +152,12 @@ def _as_fields(spec: ItemSpec | ResourceSpec, said: dict[str, Any]) -> dict[str,
     return {_first_field(spec) if key == spec.key else key: each for key, each in said.items()}
 
 
-def _as_keys(spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]) -> dict[str, Any]:
-    """Call the first field by the key that tells the kind, if the file has such a key, and write it even as by default."""
+def _as_keys(
+    spec: type[ItemSpec | ResourceSpec], node: Any, data: dict[str, Any]
+) -> dict[str, Any]:
+    """Call the first field by the key that tells the kind, if the file has such a key, and write
+    it even as by default.
+    """
     first = _first_field(spec)
     if spec.key not in spec.model_fields:
         return data
@@ -151,14 +171,22 @@ if TYPE_CHECKING:
 class StepSpec(ItemSpec):
     """What every step says of itself."""
 
-    name: Name | None = Field(None, description="what tables call the step; the resource's name by default")
-    scv: Count | None = Field(None, description="squared coefficient of variation of the time; 0, constant, by default")
+    name: Name | None = Field(
+        None, description="what tables call the step; the resource's name by default"
+    )
+    scv: Count | None = Field(
+        None, description="squared coefficient of variation of the time; 0, constant, by default"
+    )
     component: Label = Field("busy", description="what the account books the time to")
-    technology: Technology = Field("application", description="technology class: what a what-if scales the time with")
+    technology: Technology = Field(
+        "application", description="technology class: what a what-if scales the time with"
+    )
 
     node = activities.Step
 
-    def step(self, reader: ActivityReader, name: str, time: Expr, resource: str | None, loc: Loc) -> activities.Step:
+    def step(
+        self, reader: ActivityReader, name: str, time: Expr, resource: str | None, loc: Loc
+    ) -> activities.Step:
         """Build the step, with a name of its own."""
         scv = 0.0 if self.scv is None else self.scv.value
         made = activities.Step(name, time, resource, self.component, self.technology, scv)
@@ -169,8 +197,15 @@ class StepSpec(ItemSpec):
     def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
         data: dict[str, Any] = {"name": plain_name(activity.name)}
         time = writer.values.written(activity.time)
-        data |= {"delay": time} if activity.resource is None else {"service": activity.resource, "time": time}
-        labels = {"component": (activity.component, "busy"), "technology": (activity.technology, "application")}
+        data |= (
+            {"delay": time}
+            if activity.resource is None
+            else {"service": activity.resource, "time": time}
+        )
+        labels = {
+            "component": (activity.component, "busy"),
+            "technology": (activity.technology, "application"),
+        }
         data |= {key: value for key, (value, default) in labels.items() if value != default}
         return data | ({"scv": activity.scv} if activity.scv else {})
 
@@ -190,23 +225,36 @@ class DelaySpec(StepSpec):
 class ServiceSpec(StepSpec):
     """Time at a resource."""
 
-    service: Label = Field(description="the resource, or a processor: own, other, each-other, processor[i]")
+    service: Label = Field(
+        description="the resource, or a processor: own, other, each-other, processor[i]"
+    )
     time: TimeOrFormula = Field(description="mean service time")
 
-    key, use, example = "service", "for time at a resource", "{name: update, service: bus, time: 1 ms}"
+    key, use, example = (
+        "service",
+        "for time at a resource",
+        "{name: update, service: bus, time: 1 ms}",
+    )
     alike = ("resource",)
     names_resource = True
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
-        name, time = self.name or reader.numbered(self.service), reader.values.expr(self.time, (*loc, "time"), TIME)
-        return reader.at_one(self.service, lambda one, mark: self.step(reader, name + mark, time, one, loc))
+        name, time = (
+            self.name or reader.numbered(self.service),
+            reader.values.expr(self.time, (*loc, "time"), TIME),
+        )
+        return reader.at_one(
+            self.service, lambda one, mark: self.step(reader, name + mark, time, one, loc)
+        )
 
 
 class HoldSpec(ItemSpec):
     """A body executed while a lock or a permit is held."""
 
     hold: Label = Field(description="the lock, the reader-writer lock, the permits, or the monitor")
-    mode: Annotated[str, one_of(activities.MODES)] | None = Field(None, description="how a reader-writer lock is held")
+    mode: Annotated[str, one_of(activities.MODES)] | None = Field(
+        None, description="how a reader-writer lock is held"
+    )
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
 
     key, node = "hold", activities.Hold
@@ -223,7 +271,9 @@ class WaitSpec(ItemSpec):
     """A unit of a counter that is taken, and waited for where there is none."""
 
     wait: Label = Field(
-        description="a semaphore; with a dot, the places or items of a buffer, or a condition of a monitor"
+        description=(
+            "a semaphore; with a dot, the places or items of a buffer, or a condition of a monitor"
+        )
     )
 
     key, node = "wait", activities.WaitUnit
@@ -246,7 +296,9 @@ class SignalSpec(ItemSpec):
 class BufferItemSpec(ItemSpec):
     """An item put into a bounded buffer or got out of it: its body between a wait and a signal."""
 
-    body: list[Item] = Field([], description="what is done before the item, or its place, is signalled")
+    body: list[Item] = Field(
+        [], description="what is done before the item, or its place, is signalled"
+    )
 
     names_resource = True
 
@@ -255,7 +307,9 @@ class BufferItemSpec(ItemSpec):
 
 
 class PutSpec(BufferItemSpec):
-    """An item put into a bounded buffer: its body between a wait for a place and the signal of an item."""
+    """An item put into a bounded buffer: its body between a wait for a place and the signal of
+    an item.
+    """
 
     put: Name = Field(description="the buffer")
 
@@ -265,7 +319,9 @@ class PutSpec(BufferItemSpec):
 
 
 class GetSpec(BufferItemSpec):
-    """An item got out of a bounded buffer: its body between a wait for an item and the signal of a place."""
+    """An item got out of a bounded buffer: its body between a wait for an item and the signal of
+    a place.
+    """
 
     get: Name = Field(description="the buffer")
 
@@ -305,21 +361,35 @@ class OptionSpec(Spec):
 class ChooseSpec(ItemSpec):
     """One of several, at random."""
 
-    choose: list[OptionSpec] = Field(description="the options; their probabilities add up to 1", min_length=1)
+    choose: list[OptionSpec] = Field(
+        description="the options; their probabilities add up to 1", min_length=1
+    )
 
     key, node = "choose", activities.Choice
-    use, example = "for one of several", "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}"
+    use, example = (
+        "for one of several",
+        "{choose: [{p: 0.3, do: [{delay: 1 ms}]}, {p: 0.7, do: []}]}",
+    )
     make = staticmethod(lambda options: activities.choose(*options))
 
     @classmethod
     def write(cls, activity: activities.Choice, writer: ActivityWriter) -> dict[str, Any]:
         if (one := _of_repeated(activity, writer.counts)) is not None:
             return writer.body(one)[0]
-        return {"choose": [{"p": writer.values.written(p), "do": writer.body(body)} for p, body in activity.options]}
+        return {
+            "choose": [
+                {"p": writer.values.written(p), "do": writer.body(body)}
+                for p, body in activity.options
+            ]
+        }
 
 
-def _of_repeated(choice: activities.Choice, counts: Mapping[str, int]) -> activities.Activity | None:
-    """Give the use of a repeated resource that a choice stands for, if it is one between all of them."""
+def _of_repeated(
+    choice: activities.Choice, counts: Mapping[str, int]
+) -> activities.Activity | None:
+    """Return the use of a repeated resource that a choice stands for, if it is one between all of
+    them.
+    """
     first, share = choice.options[0][1], Number(1 / len(choice.options))
     if not isinstance(first, activities.Step | activities.Hold) or first.resource is None:
         return None
@@ -357,10 +427,16 @@ class StageSpec(Spec):
 
     name: Name | None = Field(None, description="what answers call the stage")
     count: int = Field(1, description="how many such stages, one after the other", ge=1, le=10_000)
-    serial: list[Item] | None = Field(None, description="takes one item at a time, in order", min_length=1)
+    serial: list[Item] | None = Field(
+        None, description="takes one item at a time, in order", min_length=1
+    )
     parallel: list[Item] | None = Field(None, description="takes all items at once", min_length=1)
-    serial_each: list[list[Item]] | None = Field(None, description="serial, a body for each item", min_length=1)
-    parallel_each: list[list[Item]] | None = Field(None, description="parallel, a body for each item", min_length=1)
+    serial_each: list[list[Item]] | None = Field(
+        None, description="serial, a body for each item", min_length=1
+    )
+    parallel_each: list[list[Item]] | None = Field(
+        None, description="parallel, a body for each item", min_length=1
+    )
 
     def check_rules(self) -> None:
         if sum(getattr(self, kind) is not None for kind in _STAGES) != 1:
@@ -370,7 +446,11 @@ class StageSpec(Spec):
         """Build the stage."""
         key = next(kind for kind in _STAGES if getattr(self, kind) is not None)
         body: list[Any] = getattr(self, key)
-        bodies = [reader.body(each, (*loc, key, index)) for index, each in enumerate(body)] if "each" in key else []
+        bodies = (
+            [reader.body(each, (*loc, key, index)) for index, each in enumerate(body)]
+            if "each" in key
+            else []
+        )
         make = serial if key.startswith("serial") else parallel
         return make(*(bodies or [reader.body(body, (*loc, key))]), name=self.name)
 
@@ -379,14 +459,19 @@ class StageSpec(Spec):
         """Write the stage."""
         if len(stage.bodies) == 1:
             return {stage.kind: writer.body(stage.bodies[0]), "name": stage.name}
-        return {f"{stage.kind}_each": [writer.body(body) for body in stage.bodies], "name": stage.name}
+        return {
+            f"{stage.kind}_each": [writer.body(body) for body in stage.bodies],
+            "name": stage.name,
+        }
 
 
 class PipelineSpec(ItemSpec):
     """Items that pass through stages."""
 
     pipeline: Items = Field(description="how many items, all ready at the start")
-    stages: list[StageSpec] = Field(description="in order; one with a count stands for so many", min_length=1)
+    stages: list[StageSpec] = Field(
+        description="in order; one with a count stands for so many", min_length=1
+    )
     name: Name | None = Field(None, description="what answers call the pipeline")
 
     key, node = "pipeline", activities.Pipeline
@@ -394,7 +479,10 @@ class PipelineSpec(ItemSpec):
     alike = ("stages", "items")
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Pipeline:
-        made = [(each, each.build(reader, (*loc, "stages", index))) for index, each in enumerate(self.stages)]
+        made = [
+            (each, each.build(reader, (*loc, "stages", index)))
+            for index, each in enumerate(self.stages)
+        ]
         stages = [
             replace(stage, name=f"{stage.name}.{k + 1}") if k else stage
             for each, stage in made
@@ -413,14 +501,20 @@ class PipelineSpec(ItemSpec):
     @classmethod
     def write(cls, activity: activities.Pipeline, writer: ActivityWriter) -> dict[str, Any]:
         stages = [StageSpec.write(each, writer) for each in activity.stages]
-        return {"pipeline": writer.values.written(activity.items), "stages": stages, "name": activity.name}
+        return {
+            "pipeline": writer.values.written(activity.items),
+            "stages": stages,
+            "name": activity.name,
+        }
 
 
 class BarrierWaitSpec(ItemSpec):
     """A wait for all processors."""
 
     barrier: Name = Field(description="the barrier")
-    parties: int | None = Field(None, description="how many processors wait for each other, if not all", ge=1, le=10**9)
+    parties: int | None = Field(
+        None, description="how many processors wait for each other, if not all", ge=1, le=10**9
+    )
 
     key, node = "barrier", activities.BarrierWait
     use, example = "for a meeting of all", "{barrier: meet}"
@@ -431,7 +525,9 @@ class BarrierWaitSpec(ItemSpec):
 
 
 class OperationSpec(ItemSpec):
-    """An operation of the machine, as steps with its costs; `title` names them where the item does not."""
+    """An operation of the machine, as steps with its costs; `title` names them where the item
+    does not.
+    """
 
     name: Name | None = Field(None, description="begins the names of its steps")
     component: Label = Field("communication", description="what the account books the time to")
@@ -445,10 +541,14 @@ class OperationSpec(ItemSpec):
         said = reader.values.keys(self, loc)
         name, component = said.pop("name", None), said.pop("component")
         title = said.get("collective", getattr(self, "title", ""))
-        operations = MachineOperations(reader.machine(title), name or reader.numbered(title), component)
+        operations = MachineOperations(
+            reader.machine(title), name or reader.numbered(title), component
+        )
         return reader.named(self.operation(operations, reader, **said), operations, loc)
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
+    def operation(
+        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+    ) -> activities.Activity:
         """Make the activity of what the item says."""
         raise NotImplementedError
 
@@ -462,7 +562,9 @@ class MessageSpec(OperationSpec):
     key, use, example = "message", "for a message to another processor", "{message: 4 KiB}"
     title = "message"
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
+    def operation(
+        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+    ) -> activities.Activity:
         return operations.message(said["message"], said["placement"])
 
 
@@ -471,7 +573,9 @@ class RooflineSpec(OperationSpec):
 
     component: Label = Field("busy", description="what the account books the time to")
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
+    def operation(
+        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+    ) -> activities.Activity:
         return operations.compute(said.get("flops"), said.get("bytes"))
 
 
@@ -479,7 +583,9 @@ class ComputeSpec(RooflineSpec):
     """Arithmetic, with memory traffic beside it."""
 
     flops: Amount = Field(description="floating-point operations of the processor")
-    bytes: Size | None = Field(None, description="bytes moved between the processor and its memory meanwhile")
+    bytes: Size | None = Field(
+        None, description="bytes moved between the processor and its memory meanwhile"
+    )
 
     key, use, example = "flops", "for arithmetic at the machine's rate", "{flops: 2e9, bytes: 1 GB}"
     title = "compute"
@@ -498,13 +604,21 @@ class CollectiveSpec(OperationSpec):
     """A collective operation of ranks."""
 
     collective: Annotated[str, one_of(OPERATIONS)] = Field(description="the operation")
-    size: Size | None = Field(None, description="the vector; of allgather and reduce-scatter, of all ranks")
+    size: Size | None = Field(
+        None, description="the vector; of allgather and reduce-scatter, of all ranks"
+    )
     ranks: Items | None = Field(None, description="ranks that take part; all processors by default")
-    algorithm: Annotated[str, one_of((*dict.fromkeys(each.name for each in ALGORITHMS), BEST))] = Field(
-        BEST, description="how it is done; by default the one of the least time at each point"
+    algorithm: Annotated[str, one_of((*dict.fromkeys(each.name for each in ALGORITHMS), BEST))] = (
+        Field(
+            BEST, description="how it is done; by default the one of the least time at each point"
+        )
     )
     placement: Placement | None = Field(
-        None, description=f"{_PLACED}; by default they fill one node of the machine after the other, if it has nodes"
+        None,
+        description=(
+            f"{_PLACED}; by default they fill one node of the machine after the other, if it has"
+            " nodes"
+        ),
     )
     combine: TimePerByte | None = Field(
         None, description="time of combining a byte with another by arithmetic; left out by default"
@@ -520,7 +634,9 @@ class CollectiveSpec(OperationSpec):
         if self.collective != "barrier" and not self.size:
             raise broken_rule(f"{self.collective} needs the size of its vector", "collective")
 
-    def operation(self, operations: MachineOperations, reader: ActivityReader, **said: Any) -> activities.Activity:
+    def operation(
+        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+    ) -> activities.Activity:
         ranks = said.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
@@ -531,7 +647,16 @@ class CollectiveSpec(OperationSpec):
 ITEMS: dict[str, type[ItemSpec]] = {
     each.key: each
     for each in (
-        *(DelaySpec, ServiceSpec, HoldSpec, ForkSpec, ChooseSpec, RepeatSpec, PipelineSpec, BarrierWaitSpec),
+        *(
+            DelaySpec,
+            ServiceSpec,
+            HoldSpec,
+            ForkSpec,
+            ChooseSpec,
+            RepeatSpec,
+            PipelineSpec,
+            BarrierWaitSpec,
+        ),
         *(WaitSpec, SignalSpec, PutSpec, GetSpec, AskSpec),
         *(MessageSpec, CollectiveSpec, ComputeSpec, TrafficSpec),
     )
@@ -540,7 +665,8 @@ ITEMS: dict[str, type[ItemSpec]] = {
 
 
 class ResourceSpec(Spec):
-    """One resource, told from the others by the key that only its kind has; a station by having none of them.
+    """One resource, told from the others by the key that only its kind has; a station by having
+    none of them.
 
     Attributes
     ----------
@@ -568,7 +694,10 @@ class RepeatedSpec(ResourceSpec):
 
     count: int | None = Field(
         None,
-        description="how many there are: NAME.0, NAME.1 and so on; a step at NAME uses one of them at random",
+        description=(
+            "how many there are: NAME.0, NAME.1 and so on; a step at NAME uses one of them at"
+            " random"
+        ),
         ge=1,
         le=1024,
     )
@@ -581,7 +710,9 @@ class StationSpec(RepeatedSpec):
     """Servers with a queue."""
 
     servers: int = Field(1, description="how many serve at the same time", ge=1, le=MOST_SERVERS)
-    discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field("fcfs", description=in_words(ACTIVITY_DISCIPLINES))
+    discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field(
+        "fcfs", description=in_words(ACTIVITY_DISCIPLINES)
+    )
 
     key, node = "station", system.Station
 
@@ -592,29 +723,40 @@ class LockSpec(RepeatedSpec):
     lock: Annotated[str, one_of(LOCKS)] = Field(
         description="how it is done; of readers and writers: reader_writer_lock"
     )
-    word: Label | None = Field(None, description="the station that holds the lock word; none if that costs nothing")
-    access: TimeOrFormula | None = Field(None, description="time that one access to the lock word occupies the station")
+    word: Label | None = Field(
+        None, description="the station that holds the lock word; none if that costs nothing"
+    )
+    access: TimeOrFormula | None = Field(
+        None, description="time that one access to the lock word occupies the station"
+    )
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: TimeOrFormula | None = Field(None, description="pause after the first failure")
     most: TimeOrFormula | None = Field(None, description="longest pause")
     home: int | None = Field(None, description=HOME, ge=0, le=MOST_HOLDERS)
     together: bool = Field(
-        False, description="held directly inside one of its kind, all are taken at one moment, or none is"
+        False,
+        description="held directly inside one of its kind, all are taken at one moment, or none is",
     )
 
     key, node = "lock", system.Lock
 
     def check_rules(self) -> None:
         if (self.word is None) != (self.access is None):
-            raise broken_rule("a lock with a word needs the time of an access, and the other way round")
+            raise broken_rule(
+                "a lock with a word needs the time of an access, and the other way round"
+            )
         if self.back_off != "none" and self.base is None:
-            raise broken_rule("a back-off needs its base, the pause after the first failure", "back_off")
+            raise broken_rule(
+                "a back-off needs its base, the pause after the first failure", "back_off"
+            )
         if self.back_off == "exponential" and self.most is None:
             raise broken_rule("an exponential back-off needs its longest pause, most", "back_off")
 
 
 class PermitsSpec(RepeatedSpec):
-    """A counted resource that is held over a body, such as a pool of threads, connections or licences."""
+    """A counted resource that is held over a body, such as a pool of threads, connections or
+    licences.
+    """
 
     permits: int = Field(description="how many hold it at the same time", ge=1, le=10**6)
 
@@ -627,7 +769,9 @@ class ReaderWriterLockSpec(ResourceSpec):
     reader_writer_lock: Annotated[str, one_of(READER_WRITER_ORDERS)] = Field(
         description="the order of readers and writers"
     )
-    readers: int = Field(MOST_HOLDERS, description="how many hold it together at most", ge=1, le=MOST_HOLDERS)
+    readers: int = Field(
+        MOST_HOLDERS, description="how many hold it together at most", ge=1, le=MOST_HOLDERS
+    )
 
     key, node = "reader_writer_lock", system.ReaderWriterLock
 
@@ -638,7 +782,9 @@ Units = Annotated[int, Field(ge=0, le=MOST_HOLDERS)]
 class MonitorSpec(ResourceSpec):
     """A monitor: one processor is inside, and leaves it while it waits for a condition."""
 
-    monitor: dict[Word, Units] = Field(description="the conditions, and the units of each at the start; may be none")
+    monitor: dict[Word, Units] = Field(
+        description="the conditions, and the units of each at the start; may be none"
+    )
 
     key, node = "monitor", system.Monitor
 
@@ -646,7 +792,9 @@ class MonitorSpec(ResourceSpec):
 class SemaphoresSpec(ResourceSpec):
     """Counters of units that some steps take and others give."""
 
-    semaphores: dict[Word, Units] = Field(description="the units of each at the start", min_length=1)
+    semaphores: dict[Word, Units] = Field(
+        description="the units of each at the start", min_length=1
+    )
 
     key, node = "semaphores", system.Semaphores
 
@@ -661,7 +809,10 @@ class BufferSpec(ResourceSpec):
 
     def check_rules(self) -> None:
         if self.items > self.buffer:
-            raise broken_rule(f"at most as many as the buffer has places, {self.buffer}; got {self.items}", "items")
+            raise broken_rule(
+                f"at most as many as the buffer has places, {self.buffer}; got {self.items}",
+                "items",
+            )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.Semaphores:
         return buffer(self.buffer, self.items)
@@ -670,22 +821,39 @@ class BufferSpec(ResourceSpec):
 class TaskPoolSpec(ResourceSpec):
     """Tasks that processors take: iterations of a loop in chunks, or trees in parts."""
 
-    pool: Annotated[str, one_of(TASK_ORDERS)] = Field(description="which task of its queue a processor takes")
-    queues: int = Field(1, description="how many queues the tasks are kept in", ge=1, le=MOST_SERVERS)
-    iterations: int | None = Field(None, description="of a loop; in place of work and trees", ge=1, le=MOST_NODES)
+    pool: Annotated[str, one_of(TASK_ORDERS)] = Field(
+        description="which task of its queue a processor takes"
+    )
+    queues: int = Field(
+        1, description="how many queues the tasks are kept in", ge=1, le=MOST_SERVERS
+    )
+    iterations: int | None = Field(
+        None, description="of a loop; in place of work and trees", ge=1, le=MOST_NODES
+    )
     work: list[Annotated[int, Field(ge=0, le=MOST_NODES)]] | None = Field(
         None, description="of each iteration of a loop, in units", min_length=1
     )
     chunk: int = Field(1, description="iterations of a task", ge=1, le=MOST_NODES)
     trees: list[list[int]] | None = Field(
-        None, description="of each tree the number of subtrees of each node, a node before its subtrees", min_length=1
+        None,
+        description="of each tree the number of subtrees of each node, a node before its subtrees",
+        min_length=1,
     )
     min_size: int = Field(
-        1, description="a task of a tree has from min_size + 1 to 3 min_size nodes", ge=1, le=MOST_NODES
+        1,
+        description="a task of a tree has from min_size + 1 to 3 min_size nodes",
+        ge=1,
+        le=MOST_NODES,
     )
-    time: TimeOrFormula = Field(description="time of an iteration or of its unit of work, or of a leaf")
-    interior: TimeOrFormula | None = Field(None, description="time of a node that has subtrees; none by default")
-    inside: TimeOrFormula | None = Field(None, description="time in the monitor of a queue to take or to add a task")
+    time: TimeOrFormula = Field(
+        description="time of an iteration or of its unit of work, or of a leaf"
+    )
+    interior: TimeOrFormula | None = Field(
+        None, description="time of a node that has subtrees; none by default"
+    )
+    inside: TimeOrFormula | None = Field(
+        None, description="time in the monitor of a queue to take or to add a task"
+    )
     component: Label = Field("busy", description="what the account books the work to")
 
     key, node = "pool", system.TaskPool
@@ -695,11 +863,15 @@ class TaskPoolSpec(ResourceSpec):
             raise broken_rule("write one of iterations, work and trees: the tasks of a pool")
         other, kind = ({"chunk"}, "a loop") if self.trees else ({"min_size", "interior"}, "trees")
         for key in sorted(other & self.model_fields_set):
-            raise broken_rule(f"{key} is of {kind}; a pool of {'trees' if self.trees else 'a loop'} has none", key)
+            raise broken_rule(
+                f"{key} is of {kind}; a pool of {'trees' if self.trees else 'a loop'} has none", key
+            )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.TaskPool:
         said = values.keys(self, loc)
-        source: Loop | Trees = Loop(said.pop("work", None) or said.pop("iterations", 1), said.pop("chunk", 1))
+        source: Loop | Trees = Loop(
+            said.pop("work", None) or said.pop("iterations", 1), said.pop("chunk", 1)
+        )
         size = said.pop("min_size", 1)
         try:
             source = Trees(said.pop("trees"), size) if self.trees else source
@@ -709,8 +881,14 @@ class TaskPoolSpec(ResourceSpec):
 
     @classmethod
     def write(cls, resource: system.TaskPool, values: QuantityWriter) -> dict[str, Any]:
-        said = {key: each for key, each in values.keys(resource).items() if key not in ("source", "leaf", "order")}
-        source = {each.name: getattr(resource.source, each.name) for each in fields(resource.source)}
+        said = {
+            key: each
+            for key, each in values.keys(resource).items()
+            if key not in ("source", "leaf", "order")
+        }
+        source = {
+            each.name: getattr(resource.source, each.name) for each in fields(resource.source)
+        }
         if isinstance(source.get("iterations"), tuple):
             source["work"] = list(source.pop("iterations"))
         if "shapes" in source:
@@ -722,7 +900,9 @@ class BarrierSpec(ResourceSpec):
     """A barrier."""
 
     barrier: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
-    cost: TimeOrFormula | None = Field(None, description="what it costs beyond waiting for the last arrival")
+    cost: TimeOrFormula | None = Field(
+        None, description="what it costs beyond waiting for the last arrival"
+    )
 
     key, node = "barrier", system.Barrier
 
@@ -730,7 +910,15 @@ class BarrierSpec(ResourceSpec):
 RESOURCES: dict[str, type[ResourceSpec]] = {
     each.key: each
     for each in (
-        *(LockSpec, PermitsSpec, ReaderWriterLockSpec, MonitorSpec, SemaphoresSpec, BufferSpec, TaskPoolSpec),
+        *(
+            LockSpec,
+            PermitsSpec,
+            ReaderWriterLockSpec,
+            MonitorSpec,
+            SemaphoresSpec,
+            BufferSpec,
+            TaskPoolSpec,
+        ),
         *(BarrierSpec, StationSpec),
     )
 }
@@ -744,13 +932,20 @@ def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
 
 
 def _kind_of_resource(value: Any) -> str:
-    """Tell the kind of a resource by its key, else by a misspelt one that no station has; a station has none."""
+    """Tell the kind of a resource by its key, else by a misspelt one that no station has; a
+    station has none.
+    """
     if (key := _key_of(value, RESOURCES)) is not None:
         return key
     unknown = (
-        [str(each)[:80] for each in value if each not in StationSpec.model_fields] if isinstance(value, dict) else []
+        [str(each)[:80] for each in value if each not in StationSpec.model_fields]
+        if isinstance(value, dict)
+        else []
     )
-    near = (get_close_matches(each, [*RESOURCES, *StationSpec.model_fields], n=1, cutoff=0.6) for each in unknown[:20])
+    near = (
+        get_close_matches(each, [*RESOURCES, *StationSpec.model_fields], n=1, cutoff=0.6)
+        for each in unknown[:20]
+    )
     return next((each[0] for each in near if each and each[0] in RESOURCES), "station")
 
 
@@ -766,7 +961,8 @@ else:
         ),
     ]
     AnyResource = Annotated[
-        reduce(or_, (Annotated[each, Tag(key)] for key, each in RESOURCES.items())), Discriminator(_kind_of_resource)
+        reduce(or_, (Annotated[each, Tag(key)] for key, each in RESOURCES.items())),
+        Discriminator(_kind_of_resource),
     ]
 
 
@@ -781,7 +977,9 @@ class PhaseSpec(Spec):
 class GroupSpec(Spec):
     """Processors of one kind among others."""
 
-    processors: Members = Field(description="how many there are; a group but the first may have none")
+    processors: Members = Field(
+        description="how many there are; a group but the first may have none"
+    )
     cycle: list[Item] = Field(description="what each of them repeats", min_length=1)
 
 
@@ -792,7 +990,9 @@ class PopulationSpec(Spec):
     arrivals: ArrivalRate | None = Field(
         None, description="rate of requests, each of which goes through the cycle once"
     )
-    phases: list[PhaseSpec] | None = Field(None, description="a finite program; in place of the cycle", min_length=1)
+    phases: list[PhaseSpec] | None = Field(
+        None, description="a finite program; in place of the cycle", min_length=1
+    )
 
 
 class ActivitySpec(ModelFileSpec):
@@ -800,18 +1000,28 @@ class ActivitySpec(ModelFileSpec):
 
     activity: Literal[1] = Field(description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field(
-        {}, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
+        {},
+        description="named quantities, or arithmetic on earlier ones, for use in times and counts",
     )
-    population: PopulationSpec | None = Field(None, description="what goes through the cycle: processors or arrivals")
+    population: PopulationSpec | None = Field(
+        None, description="what goes through the cycle: processors or arrivals"
+    )
     useful: list[Label] = Field(["busy"], description="the components that count as useful work")
-    resources: dict[Name, AnyResource] = Field({}, description="stations, locks and barriers by name")
-    cycle: list[Item] | None = Field(None, description="what each processor or request does", min_length=1)
+    resources: dict[Name, AnyResource] = Field(
+        {}, description="stations, locks and barriers by name"
+    )
+    cycle: list[Item] | None = Field(
+        None, description="what each processor or request does", min_length=1
+    )
     phases: list[PhaseSpec] | None = Field(
         None, description="a finite program, in place of population and cycle", min_length=1
     )
     groups: dict[Word, GroupSpec] | None = Field(
         None,
-        description="several kinds of processors side by side, in place of population and cycle; answers are about the first",
+        description=(
+            "several kinds of processors side by side, in place of population and cycle; answers"
+            " are about the first"
+        ),
         min_length=1,
     )
     technology: Factors = Field(Factors(), description="factors by technology class")
@@ -819,13 +1029,21 @@ class ActivitySpec(ModelFileSpec):
     def check_rules(self) -> None:
         population = self.population
         told: list[object] = [self.phases, self.groups]
-        told += [] if population is None else [population.processors, population.arrivals, population.phases]
+        told += (
+            []
+            if population is None
+            else [population.processors, population.arrivals, population.phases]
+        )
         alone = self.phases is not None or self.groups is not None
         if sum(each is not None for each in told) != 1 or (population is not None and alone):
-            raise broken_rule("give a population with processors, arrivals or phases, or phases or groups alone")
+            raise broken_rule(
+                "give a population with processors, arrivals or phases, or phases or groups alone"
+            )
         program = alone or (population is not None and population.phases is not None)
         if program == (self.cycle is not None):
-            raise broken_rule("a cycle goes with processors or arrivals; phases and groups bring their own")
+            raise broken_rule(
+                "a cycle goes with processors or arrivals; phases and groups bring their own"
+            )
 
     def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> system.Model:
         """Build the model of a checked file.
@@ -840,7 +1058,9 @@ class ActivitySpec(ModelFileSpec):
         ------
         SpecError : every formula and name that does not fit
         """
-        model = ActivityReader(name, self, QuantityReader(tree, self.parameters, parameters)).model()
+        model = ActivityReader(
+            name, self, QuantityReader(tree, self.parameters, parameters)
+        ).model()
         return scaled(model, factors(self.technology, parameters))
 
 
@@ -856,11 +1076,15 @@ class ActivityReader:
 
     def __init__(self, name: str, spec: ActivitySpec, values: QuantityReader) -> None:
         self._name, self._spec, self.values = name, spec, values
-        repeated = {key: each for key, each in spec.resources.items() if isinstance(each, RepeatedSpec)}
+        repeated = {
+            key: each for key, each in spec.resources.items() if isinstance(each, RepeatedSpec)
+        }
         self._counts = {key: each.count for key, each in repeated.items() if each.count is not None}
         self._resources: dict[str, system.Resource] = {}
         for label, each in spec.resources.items():
-            self._resources |= dict.fromkeys(self._each(label), each.build(values, ("resources", label)))
+            self._resources |= dict.fromkeys(
+                self._each(label), each.build(values, ("resources", label))
+            )
         self._taken: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
@@ -877,7 +1101,9 @@ class ActivityReader:
     def _empty(self) -> system.Model:
         """The resources, which nothing uses."""
         return system.Model(
-            self._name, system.ClosedPopulation((system.Group("", Number(1.0), then()),)), self._resources
+            self._name,
+            system.ClosedPopulation((system.Group("", Number(1.0), then()),)),
+            self._resources,
         )
 
     @cached_property
@@ -885,21 +1111,26 @@ class ActivityReader:
         return None if self._spec.machine is None else hardware_of(self._spec.machine)
 
     def machine(self, user: str) -> Machine:
-        """Give the machine on a network that the model runs on.
+        """Return the machine on a network that the model runs on.
 
         Raises
         ------
         ModelError : there is none, or it has no network
         """
         if self._hardware is None:
-            raise ModelError(f"{user} needs a machine; write machine: NAME in the file, or give one with --machine")
+            raise ModelError(
+                f"{user} needs a machine; write machine: NAME in the file, or give one with"
+                " --machine"
+            )
         from slipstick.model.machine import Machine
 
         if not isinstance(self._hardware, Machine):
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
         return self._hardware
 
-    def named(self, made: activities.Activity, operations: MachineOperations, loc: Loc) -> activities.Activity:
+    def named(
+        self, made: activities.Activity, operations: MachineOperations, loc: Loc
+    ) -> activities.Activity:
         """Take the names of the steps of an operation, and that of the operation."""
         for node in each_once([made]):
             if isinstance(node, activities.Step):
@@ -934,8 +1165,11 @@ class ActivityReader:
         count = self._counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
-    def at_one(self, resource: str, make: Callable[[str, str], activities.Activity]) -> activities.Activity:
-        """Make the use of a resource; of a repeated one, that of one chosen at random, each with the same probability.
+    def at_one(
+        self, resource: str, make: Callable[[str, str], activities.Activity]
+    ) -> activities.Activity:
+        """Make the use of a resource; of a repeated one, that of one chosen at random, each with
+        the same probability.
 
         Parameters
         ----------
@@ -945,22 +1179,28 @@ class ActivityReader:
             return make(resource, "")
         self._taken[resource] += 1
         names = self._each(resource)
-        return choose(*((1 / len(names), make(each, each.removeprefix(resource))) for each in names))
+        return choose(
+            *((1 / len(names), make(each, each.removeprefix(resource))) for each in names)
+        )
 
     def listed(self, value: list[Any], loc: Loc) -> object:
-        """Read a list of items as one activity, a list of such lists as several, one of options as probabilities and activities."""
+        """Read a list of items as one activity, a list of such lists as several, one of options
+        as probabilities and activities.
+        """
         if (value and isinstance(value[0], ItemSpec)) or not value:
             return self.body(value, loc)
         read = (
-            self.body(each, (*loc, index))
-            if isinstance(each, list)
-            else tuple(self.values.keys(each, (*loc, index), self.listed).values())
+            (
+                self.body(each, (*loc, index))
+                if isinstance(each, list)
+                else tuple(self.values.keys(each, (*loc, index), self.listed).values())
+            )
             for index, each in enumerate(value)
         )
         return tuple(read)
 
     def numbered(self, name: str, mark: str = "") -> str:
-        """Give a step without a name that of its resource, and a number from the second on."""
+        """Return a step without a name that of its resource, and a number from the second on."""
         candidate = name
         while self._taken[f"{mark}{candidate}"]:
             self._numbers[name] += 1
@@ -970,13 +1210,17 @@ class ActivityReader:
     def add_step(self, step: activities.Step, loc: Loc) -> None:
         """Remember a step; refuse another of the same name."""
         if self._steps.setdefault(step.name, step) != step:
-            self.values.refuse((*loc, "name"), f"another step is called {step.name}; give each a name of its own")
+            self.values.refuse(
+                (*loc, "name"), f"another step is called {step.name}; give each a name of its own"
+            )
         self._taken[step.name] += 1
 
     def add_pipeline(self, name: str, loc: Loc) -> None:
         """Remember a pipeline; refuse another of the same name."""
         if self._taken[f" {name}"]:
-            self.values.refuse((*loc, "name"), f"another pipeline is called {name}; give each a name of its own")
+            self.values.refuse(
+                (*loc, "name"), f"another pipeline is called {name}; give each a name of its own"
+            )
         self._taken[f" {name}"] += 1
 
     def _item(self, spec: Item, loc: Loc) -> activities.Activity:
@@ -992,12 +1236,17 @@ class ActivityReader:
 
     def _check_resource(self, made: activities.Activity, loc: Loc) -> None:
         """Refuse, where it is named, a resource that is not there or is of another kind."""
-        made = made.options[0][1] if isinstance(made, activities.Choice) else made  # of a repeated resource
-        alone = hold(made.resource, then(), made.mode) if isinstance(made, activities.Hold) else made
+        made = (
+            made.options[0][1] if isinstance(made, activities.Choice) else made
+        )  # of a repeated resource
+        alone = (
+            hold(made.resource, then(), made.mode) if isinstance(made, activities.Hold) else made
+        )
         first = made.parts[0] if isinstance(made, activities.Then) else made
         try:
             if isinstance(first, activities.UnitStep):
-                # Whether it is in its monitor, and what signals it, is known of the whole model only.
+                # Whether it is in its monitor, and what signals it, is known of the whole model
+                # only.
                 check_counter(first, self._resources)
             else:
                 for node in each_once([alone]):
@@ -1011,8 +1260,14 @@ class ActivityReader:
         components = {step.component for step in model.steps}
         for index, name in enumerate(self._spec.useful):
             if name not in components:
-                there = f"there are {', '.join(sorted(components))}" if components else "there are no steps"
-                self.values.refuse(("useful", index), f"no step has the component {name!r}; {there}")
+                there = (
+                    f"there are {', '.join(sorted(components))}"
+                    if components
+                    else "there are no steps"
+                )
+                self.values.refuse(
+                    ("useful", index), f"no step has the component {name!r}; {there}"
+                )
 
     def _population(self) -> system.Population:
         spec = self._spec
@@ -1031,18 +1286,22 @@ class ActivityReader:
         cycle, given = self.body(spec.cycle, ("cycle",)), spec.population
         if self.processors is not None:
             return system.ClosedPopulation((system.Group("", self.processors, cycle),))
-        return system.OpenPopulation(self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle)
+        return system.OpenPopulation(
+            self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle
+        )
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
-        read = (self.values.keys(each, (*loc, index), self.listed) for index, each in enumerate(phases))
+        read = (
+            self.values.keys(each, (*loc, index), self.listed) for index, each in enumerate(phases)
+        )
         return system.PhasedPopulation(tuple(system.Phase(**each) for each in read))
 
 
 def activity_data(model: system.Model) -> dict[str, Any]:
     """Lay a model out as the plain data of an activity file.
 
-    A parameter with a value becomes an entry of ``parameters``, or stands where it is used if it is named after
-    that place, so a model read from a file and written again reads as an equal model.
+    A parameter with a value becomes an entry of ``parameters``, or stands where it is used if it is
+    named after that place, so a model read from a file and written again reads as an equal model.
 
     Parameters
     ----------
@@ -1067,7 +1326,10 @@ def activity_data(model: system.Model) -> dict[str, Any]:
         if index not in map(str, range(writer.counts.get(whole, 0))):
             resources[name] = kinds[type(each)].write(each, writer.values)
         elif index == "0":
-            resources[whole] = {**kinds[type(each)].write(each, writer.values), "count": writer.counts[whole]}
+            resources[whole] = {
+                **kinds[type(each)].write(each, writer.values),
+                "count": writer.counts[whole],
+            }
     parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
     useful = [name for name in model.useful if name in components]
@@ -1093,7 +1355,9 @@ class ActivityWriter:
         for name, each in resources.items():
             whole, _, index = name.rpartition(".")
             if index == str(self.counts[whole]) and each == resources[f"{whole}.0"]:
-                self.counts[whole] += isinstance(each, system.Station | system.Lock | system.Permits)
+                self.counts[whole] += isinstance(
+                    each, system.Station | system.Lock | system.Permits
+                )
         self._items = {each.node: each for each in ITEMS.values() if each.node is not None}
 
     def inner(self, value: object) -> object:
@@ -1114,13 +1378,21 @@ class ActivityWriter:
         """Write the population, and what it does."""
         match model.population:
             case system.ClosedPopulation((system.Group("", processors, cycle),)):
-                return {"population": {"processors": self.values.written(processors)}, "cycle": self.body(cycle)}
+                return {
+                    "population": {"processors": self.values.written(processors)},
+                    "cycle": self.body(cycle),
+                }
             case system.ClosedPopulation(groups):
                 said = (self.values.keys(group, self.inner) for group in groups)
                 return {"groups": {each.pop("name"): each for each in said}}
             case system.OpenPopulation(rate, cycle):
-                return {"population": {"arrivals": self.values.written(rate)}, "cycle": self.body(cycle)}
+                return {
+                    "population": {"arrivals": self.values.written(rate)},
+                    "cycle": self.body(cycle),
+                }
             case system.PhasedPopulation(phases):
                 return {"phases": [self.values.keys(each, self.inner) for each in phases]}
             case system.SuperstepPopulation():
-                raise ModelError(f"{model.name} has supersteps, which no file says; keep its counts instead")
+                raise ModelError(
+                    f"{model.name} has supersteps, which no file says; keep its counts instead"
+                )

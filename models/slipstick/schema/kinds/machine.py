@@ -39,8 +39,12 @@ class LineSpec(Spec):
 class RangeSpec(Spec):
     """Protocol cost of messages in one range of sizes."""
 
-    up_to: Bytes | None = Field(None, description="largest size the protocol sees in this range; left out in the last")
-    total: LineSpec = Field(description="protocol software time at the sender, and again at the receiver")
+    up_to: Bytes | None = Field(
+        None, description="largest size the protocol sees in this range; left out in the last"
+    )
+    total: LineSpec = Field(
+        description="protocol software time at the sender, and again at the receiver"
+    )
     call: LineSpec | None = Field(
         None, description="the part of it inside the system call, as a microbenchmark sees it"
     )
@@ -50,12 +54,16 @@ class ProtocolSpec(Spec):
     """Protocol software time, piecewise in the message size."""
 
     added: Bytes = Field(_NO_BYTES, description="bytes that the protocol sees beyond the message")
-    ranges: dict[Name, RangeSpec] = Field(description="ranges of sizes by name, ascending", min_length=1)
+    ranges: dict[Name, RangeSpec] = Field(
+        description="ranges of sizes by name, ascending", min_length=1
+    )
 
     def check_rules(self) -> None:
         *firsts, last = self.ranges.items()
         if last[1].up_to is not None:
-            raise broken_rule(f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to")
+            raise broken_rule(
+                f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to"
+            )
         before = -1.0
         for name, each in firsts:
             if each.up_to is None or not each.up_to.value > before:
@@ -67,7 +75,9 @@ class ProtocolSpec(Spec):
 class WireSpec(Spec):
     """Time on the wire."""
 
-    per_byte: PerByte = Field(description="time of a byte on the wire, or its rate, as 25 GB/s or 200 Gbit/s")
+    per_byte: PerByte = Field(
+        description="time of a byte on the wire, or its rate, as 25 GB/s or 200 Gbit/s"
+    )
     added: Bytes = Field(_NO_BYTES, description="bytes that headers and framing add on the wire")
 
 
@@ -75,13 +85,20 @@ class NetworkSpec(Described):
     """A network's cost table."""
 
     network: Literal[1] = Field(1, description="version of this format")
-    protocol: ProtocolSpec = Field(description="protocol software time, piecewise in the message size")
+    protocol: ProtocolSpec = Field(
+        description="protocol software time, piecewise in the message size"
+    )
     wire: WireSpec = Field(description="time on the wire")
-    adapter: Time = Field(_NOTHING, description="latency of each of the two adapters that a message crosses")
+    adapter: Time = Field(
+        _NOTHING, description="latency of each of the two adapters that a message crosses"
+    )
     switch: Time = Field(_NOTHING, description="latency of a switch")
     switches: Count = Field(ONE, description="switches between two processors")
     medium: Literal["shared", "switched", "none"] = Field(
-        "switched", description="where messages contend: one medium for all, each processor's own link, nowhere"
+        "switched",
+        description=(
+            "where messages contend: one medium for all, each processor's own link, nowhere"
+        ),
     )
 
     def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Network:
@@ -100,7 +117,14 @@ class NetworkSpec(Described):
         added, wire = at[f"{prefix}.protocol.added"], f"{prefix}.wire"
         inner = {"wire_per_byte": at[f"{wire}.per_byte"], "wire_added": at[f"{wire}.added"]}
         return part_of(
-            hardware.Network, self, at, prefix, name=self.title, ranges=tuple(ranges), protocol_added=added, **inner
+            hardware.Network,
+            self,
+            at,
+            prefix,
+            name=self.title,
+            ranges=tuple(ranges),
+            protocol_added=added,
+            **inner,
         )
 
 
@@ -108,9 +132,14 @@ class ProcessorsSpec(Spec):
     """The processors."""
 
     count: Whole = Field(description="how many there are")
-    speed: Speed = Field(ONE, description="speed of each, relative to the machine that the costs were measured on")
+    speed: Speed = Field(
+        ONE, description="speed of each, relative to the machine that the costs were measured on"
+    )
     flops: Rate | None = Field(
-        None, description="floating-point operations that a processor sustains in a second, as 19.5e12 /s"
+        None,
+        description=(
+            "floating-point operations that a processor sustains in a second, as 19.5e12 /s"
+        ),
     )
 
 
@@ -118,37 +147,59 @@ class MemorySpec(Spec):
     """The memory."""
 
     page: Bytes | None = Field(None, description="size of a page")
-    bandwidth: ByteRate | None = Field(None, description="bytes a second between a processor and its memory")
+    bandwidth: ByteRate | None = Field(
+        None, description="bytes a second between a processor and its memory"
+    )
 
 
 class SystemSpec(Spec):
     """The operating system."""
 
     signal: Time | None = Field(None, description="cost of delivering a signal")
-    call: Time | None = Field(None, description="system call of a send or a receive, beside protocol time")
+    call: Time | None = Field(
+        None, description="system call of a send or a receive, beside protocol time"
+    )
 
 
 class DvsmSpec(Spec):
     """Software of a distributed virtual shared memory, beside protocol time."""
 
-    send_call: Time = Field(description="extra system-call time of a send at the faulting processor")
-    receive_call: Time = Field(description="extra system-call time of a receive at the faulting processor")
+    send_call: Time = Field(
+        description="extra system-call time of a send at the faulting processor"
+    )
+    receive_call: Time = Field(
+        description="extra system-call time of a receive at the faulting processor"
+    )
     serve_call: Time = Field(description="extra system-call time of serving a request for diffs")
     receive_byte: PerByte = Field(description="extra system-call time of a byte received")
     part: Time = Field(description="fault handler computing for each processor asked")
     apply: PerByte = Field(description="fault handler computing for a byte of diffs")
     serve: Time = Field(description="handler computing for a request for diffs")
-    page_call: Time = Field(description="extra system-call time of all sends and receives of an empty fault")
+    page_call: Time = Field(
+        description="extra system-call time of all sends and receives of an empty fault"
+    )
     page_serve: Time = Field(description="handler computing for a request for a page")
-    lock_call: Time = Field(description="extra system-call time of each message that an acquisition waits for")
+    lock_call: Time = Field(
+        description="extra system-call time of each message that an acquisition waits for"
+    )
     lock_compute: Time = Field(description="computing of a lock acquisition at the asker")
     lock_serve: Time = Field(description="handler computing for a request for a lock")
-    serve_delay: Time = Field(description="from the arrival of a request for diffs to its processing")
-    page_delay: Time = Field(description="from the arrival of a request for a page to its processing")
-    lock_delay: Time = Field(description="from the arrival of a request for a lock to its processing")
-    byte: PerByte = Field(description="copying a byte of a page for its twin, or comparing it with it")
+    serve_delay: Time = Field(
+        description="from the arrival of a request for diffs to its processing"
+    )
+    page_delay: Time = Field(
+        description="from the arrival of a request for a page to its processing"
+    )
+    lock_delay: Time = Field(
+        description="from the arrival of a request for a lock to its processing"
+    )
+    byte: PerByte = Field(
+        description="copying a byte of a page for its twin, or comparing it with it"
+    )
     notice: Time = Field(description="making or merging a write notice")
-    protect: Time = Field(description="changing the protection of a page: to invalidate it, or at a write fault")
+    protect: Time = Field(
+        description="changing the protection of a page: to invalidate it, or at a write fault"
+    )
 
 
 def _or_name(schema: dict[str, Any]) -> None:
@@ -178,7 +229,9 @@ class MachineSpec(Described):
         description="the network between them: its name in the catalogue, a file, or in place",
         json_schema_extra=_or_name,
     )
-    node: NodeSpec | None = Field(None, description="the processors of one node, if another network joins them")
+    node: NodeSpec | None = Field(
+        None, description="the processors of one node, if another network joins them"
+    )
     dvsm: DvsmSpec | None = Field(
         None, description="software of a distributed virtual shared memory, for programs on one"
     )
@@ -199,7 +252,9 @@ class MachineSpec(Described):
         node = None
         if self.node is not None:
             inner = f"{prefix}.node"
-            node = hardware.Node(at[f"{inner}.processors"], self.node.network.build("", at, f"{inner}.network"))
+            node = hardware.Node(
+                at[f"{inner}.processors"], self.node.network.build("", at, f"{inner}.network")
+            )
         return hardware.Machine(
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],

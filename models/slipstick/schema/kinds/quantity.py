@@ -1,7 +1,8 @@
-"""The quantities of specs: how one is written, what a field accepts, and each as an expression, with its meaning and source.
+"""The quantities of specs: how one is written, what a field accepts, and each as an expression,
+with its meaning and source.
 
-A quantity is text with a unit in a file, a float in base units here. The module also has what all specs share: strict,
-frozen, every key documented; and classes of cost.
+A quantity is text with a unit in a file, a float in base units here. The module also has what all
+specs share: strict, frozen, every key documented; and classes of cost.
 """
 
 from __future__ import annotations
@@ -28,7 +29,15 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from slipstick.errors import Fault, FormulaError, ModelError, Problem, SpecError, UnitError, did_you_mean
+from slipstick.errors import (
+    Fault,
+    FormulaError,
+    ModelError,
+    Problem,
+    SpecError,
+    UnitError,
+    did_you_mean,
+)
 from slipstick.expression import formula as formulas
 from slipstick.expression.nodes import (
     BYTES,
@@ -119,7 +128,9 @@ class Quantity:
     operations: bool = False
 
     def read(self, written: Any) -> Given | Formula:
-        """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a formula."""
+        """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a
+        formula.
+        """
         if isinstance(written, Given | Formula):
             return written
         if isinstance(written, dict):
@@ -136,14 +147,22 @@ class Quantity:
     def _read_sourced(self, written: dict[str, Any]) -> Given:
         for key in written:
             if key not in _KEYS:
-                raise _refused(f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}", key, key=True)
+                raise _refused(
+                    f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}",
+                    key,
+                    key=True,
+                )
         if "value" not in written:
             raise _refused("a quantity written as keys needs 'value'")
         plain = replace(self, formula=False)
         inner = plain.read(written["value"])
         assert isinstance(inner, Given)
         low, high = (plain._end(written[key]) if key in written else None for key in _ENDS)
-        if not (inner.value if low is None else low) <= inner.value <= (inner.value if high is None else high):
+        if (
+            not (inner.value if low is None else low)
+            <= inner.value
+            <= (inner.value if high is None else high)
+        ):
             raise _refused("the value lies outside of its interval, from low to high")
         assumed = written.get("assumed", False)
         source, meaning = (self._text(written, key) for key in ("source", "meaning"))
@@ -166,7 +185,8 @@ class Quantity:
 
     def _checked(self, written: Any) -> Given:
         value, dimension = self._value(written)
-        # Of any dimension, times and rates still cannot be negative; differences of plain numbers can.
+        # Of any dimension, times and rates still cannot be negative; differences of plain numbers
+        # can.
         least = 0.0 if self.dimension is None and dimension.time_power else self.least
         wanted = ""
         if least is not None and not value >= least:
@@ -187,7 +207,9 @@ class Quantity:
                 return parse(written)
             if self.dimension == TIME_PER_BYTE and (found := _RATE.fullmatch(written.strip())):
                 return _per_byte(written, found), TIME_PER_BYTE
-            counted = _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
+            counted = (
+                _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
+            )
             if counted and (found := counted.fullmatch(written.strip())):
                 return parse(f"{found[1]} {found[2]}op")[0], self.dimension
             if self.advice and not _is_plain(written):
@@ -198,20 +220,32 @@ class Quantity:
         if self.dimension not in (None, COUNT):
             if isinstance(written, InBaseUnits):
                 return float(written), self.dimension
-            raise _refused(f"write a number with a unit, such as {example_of(self.dimension)}; got {written!r}")
+            raise _refused(
+                f"write a number with a unit, such as {example_of(self.dimension)}; got {written!r}"
+            )
         return float(written), COUNT
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.read)
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         """Describe what an editor may complete and check."""
-        unit = "a plain number" if self.dimension == COUNT else f"a quantity such as {example_of(self.dimension)}"
+        unit = (
+            "a plain number"
+            if self.dimension == COUNT
+            else f"a quantity such as {example_of(self.dimension)}"
+        )
         plain: list[JsonSchemaValue] = [{"type": "string", "description": unit}]
         if self.dimension in (None, COUNT):
             limits = {"minimum": self.least, "exclusiveMinimum": self.above, "maximum": self.most}
             number = {"type": "integer" if self.whole else "number"}
-            plain.append({**number, **{key: limit for key, limit in limits.items() if limit is not None}})
+            plain.append(
+                {**number, **{key: limit for key, limit in limits.items() if limit is not None}}
+            )
         sourced = {
             "type": "object",
             "properties": {
@@ -237,7 +271,8 @@ _RATE = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGT]i?|)(B|bit|b)\s*/\s*
 """A rate of bytes or bits; of a network, `Gb/s` can only mean bits."""
 
 _OPERATION, _OPERATIONS = (
-    re.compile(rf"([-+0-9.eE]+)\s*([kMGTPE]?)(?i:{unit})") for unit in ("op|flop", "op/s|flops?/s|flops")
+    re.compile(rf"([-+0-9.eE]+)\s*([kMGTPE]?)(?i:{unit})")
+    for unit in ("op|flop", "op/s|flops?/s|flops")
 )
 """Operations, and operations a second, which counts and rates count without a unit."""
 
@@ -248,7 +283,8 @@ def _per_byte(written: str, rate: re.Match[str]) -> float:
     value, _ = parse(f"{rate[1]} {rate[2]}{unit}/s")
     if not value > 0:
         raise UnitError(
-            f"{written!r}: a byte never arrives at a rate of 0; write more than that, or the time of a byte"
+            f"{written!r}: a byte never arrives at a rate of 0; write more than that, or the time"
+            " of a byte"
         )
     return 1 / value
 
@@ -273,7 +309,9 @@ MOST_SERVERS = 1_000_000
 
 Servers = Annotated[Given, Quantity(COUNT, least=1.0, most=MOST_SERVERS, whole=True)]
 Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
-_SPEED = "a speed is how many times as fast as the machine that the costs were measured on, such as 1.5"
+_SPEED = (
+    "a speed is how many times as fast as the machine that the costs were measured on, such as 1.5"
+)
 Speed = Annotated[Given, Quantity(COUNT, least=None, above=0.0, advice=_SPEED)]
 AnyQuantity = Annotated[Given | Formula, Quantity(None, least=None, formula=True)]
 TimeOrFormula = Annotated[Given | Formula, Quantity(TIME, formula=True)]
@@ -298,7 +336,11 @@ def _kind(written: Any) -> str:
 
 
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
-SPELT = {_NAME: "write a name: letters, digits and _, with a single - between them, starting with a letter"}
+SPELT = {
+    _NAME: (
+        "write a name: letters, digits and _, with a single - between them, starting with a letter"
+    )
+}
 """What may be written, in words, by the pattern that it must match."""
 
 Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
@@ -328,7 +370,9 @@ Distinct = AfterValidator(_each_once)
 
 
 def one_of(words: Iterable[str]) -> GetPydanticSchema:
-    """Give the constraint of a text that must be one of some words, as `Literal` does for words written out."""
+    """Return the constraint of a text that must be one of some words, as `Literal` does for words
+    written out.
+    """
     return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
 
 
@@ -336,14 +380,21 @@ class Spec(BaseModel):
     """A part of a spec file: unknown keys, wrong types, NaN and infinity are refused."""
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, allow_inf_nan=False, frozen=True, validate_default=True, defer_build=True
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        frozen=True,
+        validate_default=True,
+        defer_build=True,
     )
 
     def model_post_init(self, _context: object) -> None:
         self.check_rules()
 
     def check_rules(self) -> None:
-        """Refuse keys that are at odds with one another, with `broken_rule`; a part says its own rules here."""
+        """Refuse keys that are at odds with one another, with `broken_rule`; a part says its own
+        rules here.
+        """
 
 
 class Described(Spec):
@@ -351,19 +402,26 @@ class Described(Spec):
 
     @classmethod
     def astray(cls, data: object) -> list[Fault]:
-        """Find names that lead nowhere in a file that is wrong otherwise; here, where no kind of file is known, none."""
+        """Find names that lead nowhere in a file that is wrong otherwise; here, where no kind of
+        file is known, none.
+        """
         return []
 
     def summary(self) -> str:
-        """Say what the file holds that is no quantity; by default nothing."""
+        """Return what the file holds that is no quantity; by default nothing."""
         return ""
 
     title: Note = Field("", description="one line for tables and catalogues")
     source: Note = Field(
-        "", description="where the values come from, unless one says otherwise; a key of sources, or text"
+        "",
+        description=(
+            "where the values come from, unless one says otherwise; a key of sources, or text"
+        ),
     )
     sources: Sources = Field({}, description="short keys for sources, spelt out")
-    extends: Note = Field("", description="another spec of the same kind whose values hold where this one is silent")
+    extends: Note = Field(
+        "", description="another spec of the same kind whose values hold where this one is silent"
+    )
 
 
 SpecType = TypeVar("SpecType", bound=BaseModel)
@@ -371,7 +429,9 @@ HardwarePart = TypeVar("HardwarePart", bound=NamedTuple)
 
 
 Once = Callable[[Hashable, Callable[[], Any], object], Any]
-"""Gives what is made of something kept under a key, made the first time only, as `slipstick.schema.library.Library.once`."""
+"""Gives what is made of something kept under a key, made the first time only, as
+`slipstick.schema.library.Library.once`.
+"""
 
 
 def validate(model: type[SpecType], node: Node, once: Once | None = None) -> SpecType:
@@ -380,7 +440,8 @@ def validate(model: type[SpecType], node: Node, once: Once | None = None) -> Spe
     Parameters
     ----------
     model, node : the spec model, and the tree
-    once : keeps the parts that were checked, so that a part of several trees, such as their machine, is checked once
+    once : keeps the parts that were checked, so that a part of several trees, such as their
+        machine, is checked once
 
     Raises
     ------
@@ -402,7 +463,9 @@ def validate(model: type[SpecType], node: Node, once: Once | None = None) -> Spe
 
 
 def _validated(model: type[SpecType], node: Table, once: Once) -> SpecType:
-    """Check a table by its parts: pydantic takes a spec that stands in the place of its keys as it is."""
+    """Check a table by its parts: pydantic takes a spec that stands in the place of its keys as
+    it is.
+    """
     data: dict[str, Any] = {}
     for key, entry in node.entries.items():
         kind = model.model_fields[key].annotation if key in model.model_fields else None
@@ -438,7 +501,10 @@ class ModelFileSpec(Described):
 
     machine: Any = Field(
         None,
-        description="the machine that the model runs on, which formulas name as machine.network.adapter: its name in the catalogue, a file, or in place",
+        description=(
+            "the machine that the model runs on, which formulas name as machine.network.adapter:"
+            " its name in the catalogue, a file, or in place"
+        ),
         json_schema_extra={"type": ["string", "object"]},
     )
 
@@ -452,7 +518,9 @@ def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
     return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})
 
 
-Technology = Literal["application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"]
+Technology = Literal[
+    "application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"
+]
 """A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
 
 Part = Annotated[Given, Quantity(COUNT, most=1.0)]
@@ -463,7 +531,11 @@ class Gain(Spec):
 
     processors: Factor | None = Field(None, description="how many times faster the processors are")
     benefit: Part | None = Field(
-        None, description="part of each doubling of the processors that classes under partly realize; all by default"
+        None,
+        description=(
+            "part of each doubling of the processors that classes under partly realize; all by"
+            " default"
+        ),
     )
     fully: list[Technology] = Field(
         ["application", "software"], description="classes whose time is divided by processors"
@@ -476,7 +548,9 @@ class Gain(Spec):
     def check_rules(self) -> None:
         for index, each in enumerate(self.partly):
             if each in self.fully:
-                raise broken_rule(f"{each} stands under fully, too; a class gains in one way", "partly", index)
+                raise broken_rule(
+                    f"{each} stands under fully, too; a class gains in one way", "partly", index
+                )
 
 
 class Factors(Gain):
@@ -494,7 +568,7 @@ class Factors(Gain):
 
 
 def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
-    """Give the factor of each technology class that the section ``technology`` of a model sets.
+    """Return the factor of each technology class that the section ``technology`` of a model sets.
 
     Parameters
     ----------
@@ -506,7 +580,9 @@ def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Exp
     from slipstick.model.system import faster
 
     own: dict[str, Expr] = {
-        name: parameters[f"technology.{name}"] for name in TECHNOLOGIES if getattr(spec, name) is not None
+        name: parameters[f"technology.{name}"]
+        for name in TECHNOLOGIES
+        if getattr(spec, name) is not None
     }
     if spec.processors is None:
         return own
@@ -528,7 +604,11 @@ read_condition = partial(formulas.read_condition, quantity=parse)
 
 
 def read_formula(
-    tree: Node, loc: Sequence[str | int], formula: Formula, known: Mapping[str, Expr], wanted: Dimension | None
+    tree: Node,
+    loc: Sequence[str | int],
+    formula: Formula,
+    known: Mapping[str, Expr],
+    wanted: Dimension | None,
 ) -> Expr:
     """Read one formula of a spec.
 
@@ -547,8 +627,14 @@ def read_formula(
     try:
         made = read_expression(formula.text, known)
     except FormulaError as error:
-        word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(error)
-        why = f"{error}; write {example_of(wanted)}, or the name of a parameter" if word else str(error)
+        word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
+            error
+        )
+        why = (
+            f"{error}; write {example_of(wanted)}, or the name of a parameter"
+            if word
+            else str(error)
+        )
         raise mark.error(why, loc) from None
     if wanted is not None and made.dimension != wanted:
         for name in sorted(set(re.findall(r"\w+", formula.text)) & known.keys()):
@@ -559,9 +645,16 @@ def read_formula(
 
 
 def _refuse_without_unit(
-    tree: Node, loc: Sequence[str | int], formula: Formula, name: str, known: Mapping[str, Expr], wanted: Dimension
+    tree: Node,
+    loc: Sequence[str | int],
+    formula: Formula,
+    name: str,
+    known: Mapping[str, Expr],
+    wanted: Dimension,
 ) -> None:
-    """Refuse a parameter of the file where it is written, if the formula has its dimension once the parameter has one."""
+    """Refuse a parameter of the file where it is written, if the formula has its dimension once
+    the parameter has one.
+    """
     bare = known[name]
     if not isinstance(bare, Parameter) or bare.dimension != COUNT or bare.value is None:
         return
@@ -571,7 +664,8 @@ def _refuse_without_unit(
         return
     if whole.dimension == wanted:
         units = " or ".join(
-            f"'{bare.value:g} {unit}'" for unit in _UNITS.get(str(wanted), (str(wanted).replace("1/", "/"),))
+            f"'{bare.value:g} {unit}'"
+            for unit in _UNITS.get(str(wanted), (str(wanted).replace("1/", "/"),))
         )
         why = f"{bare.value:g} lacks its unit; write {units}: {join(loc)} wants a [{wanted}]"
         raise SpecError([problem(tree, ("parameters", name), why)])
@@ -595,15 +689,21 @@ class QuantityReader:
     problems : found so far; those found while the model is built are added
     """
 
-    def __init__(self, tree: Node, named: Mapping[str, Given | Formula], parameters: Mapping[str, Parameter]) -> None:
+    def __init__(
+        self, tree: Node, named: Mapping[str, Given | Formula], parameters: Mapping[str, Parameter]
+    ) -> None:
         self._tree, self._parameters = tree, parameters
         self.problems: list[Problem] = []
         self._unread: list[str] = []
-        self._machine = {path: each for path, each in parameters.items() if path.startswith(MACHINE)}
+        self._machine = {
+            path: each for path, each in parameters.items() if path.startswith(MACHINE)
+        }
         self._known = self._read(named)
 
     def expr(self, value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr:
-        """Give the expression that a quantity stands for; a parameter without a value for a formula that is wrong."""
+        """Return the expression that a quantity stands for; a parameter without a value for a
+        formula that is wrong.
+        """
         if isinstance(value, Formula):
             made = self._formula(value, loc, self._known, dimension)
             return Parameter("unread", dimension) if made is None else made
@@ -617,9 +717,11 @@ class QuantityReader:
     def keys(
         self, spec: BaseModel, loc: Loc, listed: Callable[[list[Any], Loc], object] | None = None
     ) -> dict[str, Any]:
-        """Read what a part of a file says, key by key: quantities as expressions, tables and lists of them alike.
+        """Read what a part of a file says, key by key: quantities as expressions, tables and lists
+        of them alike.
 
-        What is left open is left out, so that a model has its own default. A quantity that can be no formula is a number.
+        What is left open is left out, so that a model has its own default. A quantity that can be
+        no formula is a number.
 
         Parameters
         ----------
@@ -636,12 +738,18 @@ class QuantityReader:
             if isinstance(value, dict):
                 return {key: read(each, (*place, key), wanted) for key, each in value.items()}
             if isinstance(value, list) and wanted is not None:
-                return tuple(read(each, (*place, index), wanted) for index, each in enumerate(value))
+                return tuple(
+                    read(each, (*place, index), wanted) for index, each in enumerate(value)
+                )
             return listed(value, place) if isinstance(value, list) and listed else value
 
         kind = type(spec)
         given = {key: getattr(spec, key) for key in kind.model_fields}
-        return {k: read(each, (*loc, k), _wanted(kind, k)) for k, each in given.items() if each is not None}
+        return {
+            k: read(each, (*loc, k), _wanted(kind, k))
+            for k, each in given.items()
+            if each is not None
+        }
 
     def refuse(self, loc: Loc, message: str, key: bool = False) -> None:
         """Note a problem at a place of the file."""
@@ -666,7 +774,10 @@ class QuantityReader:
     ) -> Expr | None:
         try:
             if not self._machine and (asked := _OF_MACHINE.search(formula.text)):
-                why = f"{asked[0]} needs a machine; write machine: NAME in the file, or give one with --machine"
+                why = (
+                    f"{asked[0]} needs a machine; write machine: NAME in the file, or give one with"
+                    " --machine"
+                )
                 raise SpecError([problem(self._tree, loc, why)])
             return read_formula(self._tree, loc, formula, known, dimension)
         except SpecError as error:
@@ -687,15 +798,29 @@ def _wanted(spec: type[BaseModel], key: str) -> Quantity | None:
             yield from inside(each)
 
     found = spec.model_fields[key]
-    return next((each for part in (*found.metadata, found.annotation) for each in inside(part)), None)
+    return next(
+        (each for part in (*found.metadata, found.annotation) for each in inside(part)), None
+    )
 
 
 _SECTION = "parameters."
-_PLACES = ("cycle", "groups", "population", "phases", "resources", "classes", "chains", "stations", "routing")
+_PLACES = (
+    "cycle",
+    "groups",
+    "population",
+    "phases",
+    "resources",
+    "classes",
+    "chains",
+    "stations",
+    "routing",
+)
 
 
 _LONGEST_PART = 1000
-"""Characters of a part of a formula; an operation on two such parts is well within what a reader takes."""
+"""Characters of a part of a formula; an operation on two such parts is well within what a reader
+takes.
+"""
 
 
 class QuantityWriter:
@@ -715,13 +840,17 @@ class QuantityWriter:
         """Write a number, a quantity in its place, or a formula over named parameters."""
         if isinstance(value, Number):
             return _quantity(value, value.value)
-        if isinstance(value, Parameter) and value.name.split(".")[0] in _PLACES:  # not named by its author
+        if (
+            isinstance(value, Parameter) and value.name.split(".")[0] in _PLACES
+        ):  # not named by its author
             return _quantity(value, _known(value))
         renamed = {each.name: replace(each, name=self._named(each)) for each in parameters(value)}
         return repr(self._in_parts(substitute(value, renamed)))
 
     def _in_parts(self, value: Expr) -> Expr:
-        """Name the long parts of a formula, the inner ones first, for a reader takes no text that is too long."""
+        """Name the long parts of a formula, the inner ones first, for a reader takes no text
+        that is too long.
+        """
         if len(repr(value)) <= _LONGEST_PART:
             return value
         made: dict[int, Expr] = {}
@@ -766,7 +895,8 @@ class QuantityWriter:
         self.parameters[name] = _quantity(parameter, _known(parameter))
         if self._sources.setdefault(name, parameter.name) != parameter.name:
             raise ModelError(
-                f"parameters {self._sources[name]} and {parameter.name} would have one name in a file: {name}"
+                f"parameters {self._sources[name]} and {parameter.name} would have one name in a"
+                f" file: {name}"
             )
         return name
 
@@ -813,12 +943,17 @@ class _Context:
 
 
 def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[DescribedValue]:
-    """Yield every quantity of a checked spec, or of a part of it, with its path under `prefix`, in the order of the format."""
+    """Yield every quantity of a checked spec, or of a part of it, with its path under `prefix`,
+    in the order of the format.
+    """
     yield from _entries(spec, prefix, meaning, _Context())
 
 
-def with_sources(found: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]) -> Iterator[DescribedValue]:
-    """Let each value that names no source have that of the file it is written in, not of one that extends it.
+def with_sources(
+    found: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]
+) -> Iterator[DescribedValue]:
+    """Let each value that names no source have that of the file it is written in, not of one that
+    extends it.
 
     Parameters
     ----------
@@ -840,11 +975,17 @@ def with_sources(found: Iterable[DescribedValue], tree: Node, sources: Mapping[s
 
 def parameters_of(found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Make a parameter of each quantity."""
-    return {path: Parameter(path, each.given.dimension, each.given.value) for path, each in found.items()}
+    return {
+        path: Parameter(path, each.given.dimension, each.given.value)
+        for path, each in found.items()
+    }
 
 
-def part_of(node: type[HardwarePart], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any) -> HardwarePart:
-    """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else as it stands.
+def part_of(
+    node: type[HardwarePart], spec: Spec, at: Mapping[str, Parameter], path: str, **own: Any
+) -> HardwarePart:
+    """Make a part of a machine whose fields are the keys of its spec: quantities by path, all else
+    as it stands.
 
     Parameters
     ----------
@@ -855,11 +996,15 @@ def part_of(node: type[HardwarePart], spec: Spec, at: Mapping[str, Parameter], p
     """
     keys = [name for name in node._fields if name not in own]
     given = {key: getattr(spec, key) for key in keys}
-    read = {key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()} | own
+    read = {
+        key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()
+    } | own
     return node._make(read[name] for name in node._fields)
 
 
-def hardware_of(spec: Any, name: str = "", prefix: str = "machine") -> Machine | SharedMemory | Network:
+def hardware_of(
+    spec: Any, name: str = "", prefix: str = "machine"
+) -> Machine | SharedMemory | Network:
     """Build the machine, or the network, of a checked file, as expressions over its paths."""
     at = parameters_of({each.path: each for each in entries(spec, prefix)})
     built: Machine | SharedMemory | Network = spec.build(name, at, prefix)
@@ -869,15 +1014,22 @@ def hardware_of(spec: Any, name: str = "", prefix: str = "machine") -> Machine |
 def _entries(value: object, path: str, meaning: str, context: _Context) -> Iterator[DescribedValue]:
     if isinstance(value, Given):
         yield DescribedValue(
-            path, value, value.meaning or meaning, context.spelt_out.get(value.source, value.source) or context.source
+            path,
+            value,
+            value.meaning or meaning,
+            context.spelt_out.get(value.source, value.source) or context.source,
         )
     elif isinstance(value, BaseModel):
         inside = context.inside(value)
         for name, info in type(value).model_fields.items():
             inner = getattr(value, name)
-            if not isinstance(inner, str | int | float | None):  # most fields are, and hold no quantity
+            if not isinstance(
+                inner, str | int | float | None
+            ):  # most fields are, and hold no quantity
                 given = _told_together(inner, value) if isinstance(inner, Given) else inner
-                yield from _entries(given, _joined(path, info.alias or name), info.description or meaning, inside)
+                yield from _entries(
+                    given, _joined(path, info.alias or name), info.description or meaning, inside
+                )
     elif isinstance(value, dict):
         for key, inner in value.items():
             # What a table says of itself says nothing of a quantity that its author named.
@@ -889,7 +1041,9 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
 
 
 def _told_together(given: Given, spec: BaseModel) -> Given:
-    """Let a quantity that names no source have that of its part of the file, such as a distribution."""
+    """Let a quantity that names no source have that of its part of the file, such as a
+    distribution.
+    """
     source = getattr(spec, "source", None)
     if given.source or isinstance(spec, Described) or not isinstance(source, str) or not source:
         return given

@@ -1,4 +1,6 @@
-"""Queueing-network files: the format, the network that a file says, and the file that says a network."""
+"""Queueing-network files: the format, the network that a file says, and the file that says a
+network.
+"""
 
 from __future__ import annotations
 
@@ -50,20 +52,31 @@ Target = Annotated[
 class ArrivalTraceSpec(Spec):
     """When the customers of an open class arrive: a file, or the times between arrivals."""
 
-    file: str | None = Field(None, description="a table or a list of numbers, from the folder of this file")
+    file: str | None = Field(
+        None, description="a table or a list of numbers, from the folder of this file"
+    )
     column: str | None = Field(None, description="name of its column, where it has a line of names")
-    unit: str | None = Field(None, description="unit of its times, such as ms, where the column does not say it")
-    of: Literal["times", "gaps"] = Field("times", description="times of arrivals, or the gaps between them")
+    unit: str | None = Field(
+        None, description="unit of its times, such as ms, where the column does not say it"
+    )
+    of: Literal["times", "gaps"] = Field(
+        "times", description="times of arrivals, or the gaps between them"
+    )
     gaps: str | None = Field(
-        None, description="in the place of a file: times between arrivals, in proportion, with spaces between"
+        None,
+        description=(
+            "in the place of a file: times between arrivals, in proportion, with spaces between"
+        ),
     )
 
     def check_rules(self) -> None:
         if (self.file is None) == (self.gaps is None):
-            raise broken_rule("give a trace a file, or gaps; a file is read where it is written, not by --set")
+            raise broken_rule(
+                "give a trace a file, or gaps; a file is read where it is written, not by --set"
+            )
 
     def numbers(self) -> tuple[float, ...]:
-        """Give the times between arrivals."""
+        """Return the times between arrivals."""
         try:
             return tuple(map(float, (self.gaps or "").split()))
         except ValueError as error:
@@ -74,17 +87,32 @@ class MembersSpec(Spec):
     """The customers of a class or a chain: a closed population, or arrivals."""
 
     population: Population | None = Field(None, description="number of customers of a closed class")
-    think_time: TimeOrFormula | None = Field(None, description="time away from all stations in each cycle")
+    think_time: TimeOrFormula | None = Field(
+        None, description="time away from all stations in each cycle"
+    )
     arrivals: Arrivals | None = Field(
         None,
-        description="rate of arrivals of customers that pass through once and leave; with bursts the rate between bursts",
+        description=(
+            "rate of arrivals of customers that pass through once and leave; with bursts the rate"
+            " between bursts"
+        ),
     )
-    burst_arrivals: Arrivals | None = Field(None, description="rate of arrivals in a burst; 0 by default")
-    burst_time: TimeOrFormula | None = Field(None, description="mean duration of a burst of arrivals, exponential")
-    quiet_time: TimeOrFormula | None = Field(None, description="mean time between two bursts, exponential")
+    burst_arrivals: Arrivals | None = Field(
+        None, description="rate of arrivals in a burst; 0 by default"
+    )
+    burst_time: TimeOrFormula | None = Field(
+        None, description="mean duration of a burst of arrivals, exponential"
+    )
+    quiet_time: TimeOrFormula | None = Field(
+        None, description="mean time between two bursts, exponential"
+    )
     batch: Servers | None = Field(None, description="customers of one arrival; 1 by default")
     trace: ArrivalTraceSpec | None = Field(
-        None, description="times at which customers arrive, for simulation; with arrivals they are scaled to that rate"
+        None,
+        description=(
+            "times at which customers arrive, for simulation; with arrivals they are scaled to that"
+            " rate"
+        ),
     )
 
     @property
@@ -94,11 +122,15 @@ class MembersSpec(Spec):
 
     def check_rules(self) -> None:
         if self.population is not None and self.arrivals is not None:
-            raise broken_rule("closed with a population, or open with arrivals; give one of them", "arrivals")
+            raise broken_rule(
+                "closed with a population, or open with arrivals; give one of them", "arrivals"
+            )
         bursts = {key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")}
         given = [key for key, each in bursts.items() if each is not None]
         if self.trace is not None and self.trace.gaps is not None and self.arrivals is None:
-            raise broken_rule("gaps say how arrivals follow each other; give their rate as arrivals", "trace")
+            raise broken_rule(
+                "gaps say how arrivals follow each other; give their rate as arrivals", "trace"
+            )
         if self.batch is not None and self.arrivals is None:
             raise broken_rule("a batch belongs to an open class; give it arrivals", "batch")
         if given and self.arrivals is None:
@@ -106,7 +138,9 @@ class MembersSpec(Spec):
         if given and (self.burst_time is None or self.quiet_time is None):
             raise broken_rule("bursts need both a burst_time and a quiet_time", given[0])
         if self.think_time is not None and self.population is None:
-            raise broken_rule("a think time belongs to a closed class; an open class has none", "think_time")
+            raise broken_rule(
+                "a think time belongs to a closed class; an open class has none", "think_time"
+            )
 
 
 class ClassSpec(MembersSpec):
@@ -116,31 +150,51 @@ class ClassSpec(MembersSpec):
 class QueueSpec(Spec):
     """One station."""
 
-    discipline: Annotated[str, one_of(DISCIPLINES)] = Field("fcfs", description=in_words(NETWORK_DISCIPLINES))
+    discipline: Annotated[str, one_of(DISCIPLINES)] = Field(
+        "fcfs", description=in_words(NETWORK_DISCIPLINES)
+    )
     servers: Servers = Field(ONE, description="how many serve at the same time")
     demand: dict[Name, TimeOrFormula] = Field({}, description="service in a whole cycle")
-    service: dict[Name, TimeOrFormula] = Field({}, description="mean service time of a visit; in the place of a demand")
+    service: dict[Name, TimeOrFormula] = Field(
+        {}, description="mean service time of a visit; in the place of a demand"
+    )
     visits: dict[Name, CountFormula] = Field({}, description="visits in a cycle; 1 by default")
     rates: list[Speed] | None = Field(
-        None, description="speed with 1, 2, 3 ... customers present; the last holds for more", min_length=1
+        None,
+        description="speed with 1, 2, 3 ... customers present; the last holds for more",
+        min_length=1,
     )
     scv: dict[Name, CountFormula] = Field(
-        {}, description="squared coefficient of variation of the service time; 1, exponential, by default"
+        {},
+        description=(
+            "squared coefficient of variation of the service time; 1, exponential, by default"
+        ),
     )
     capacity: Whole | None = Field(
-        None, description="greatest number of customers present; a further arrival is lost or blocked"
+        None,
+        description="greatest number of customers present; a further arrival is lost or blocked",
     )
     blocking: Annotated[str, one_of(BLOCKING)] = Field(
         "loss",
-        description="what becomes of a customer on the way to a full station; an arrival from outside is lost in any case; "
+        description=(
+            "what becomes of a customer on the way to a full station; an arrival from outside is"
+            " lost in any case; "
+        )
         + "; ".join(f"{name}: {title}" for name, title in BLOCKING.items()),
     )
     priority: dict[Name, int] = Field({}, description="rank by class; the smaller goes first")
     patience: dict[Name, TimeOrFormula] = Field(
-        {}, description="mean time, exponential, after which a customer whose service has not begun abandons the queue"
+        {},
+        description=(
+            "mean time, exponential, after which a customer whose service has not begun abandons"
+            " the queue"
+        ),
     )
     timeout: dict[Name, TimeOrFormula] = Field(
-        {}, description="constant time after which a customer whose service has not begun abandons the queue"
+        {},
+        description=(
+            "constant time after which a customer whose service has not begun abandons the queue"
+        ),
     )
 
 
@@ -148,7 +202,9 @@ class ChainSpec(MembersSpec):
     """Classes that customers change between."""
 
     classes: list[Name] = Field(description="the classes", min_length=1)
-    reference: Pair = Field(description="class and station where a cycle begins, or where customers arrive")
+    reference: Pair = Field(
+        description="class and station where a cycle begins, or where customers arrive"
+    )
 
     def check_rules(self) -> None:
         super().check_rules()
@@ -174,10 +230,13 @@ class QueueingNetworkSpec(ModelFileSpec):
 
     version: Literal[1] = Field(alias="queueing-network", description="version of this format")
     parameters: dict[Word, AnyQuantity] = Field(
-        {}, description="named quantities, or arithmetic on earlier ones, for use in times and counts"
+        {},
+        description="named quantities, or arithmetic on earlier ones, for use in times and counts",
     )
     classes: dict[Name, ClassSpec] = Field({}, description="customers by class")
-    chains: dict[Name, ChainSpec] = Field({}, description="groups of classes that customers change between by routing")
+    chains: dict[Name, ChainSpec] = Field(
+        {}, description="groups of classes that customers change between by routing"
+    )
     stations: dict[Name, QueueSpec] = Field(description="stations by name")
     routing: list[RouteSpec] = Field(
         [], description="the ways of the classes in chains; those out of each place add up to 1"
@@ -189,7 +248,9 @@ class QueueingNetworkSpec(ModelFileSpec):
             if not each.tells_customers and name not in chained:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
-    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> networks.QueueingNetwork:
+    def build(
+        self, name: str, tree: Node, parameters: Mapping[str, Parameter]
+    ) -> networks.QueueingNetwork:
         """Build the model of a checked file.
 
         Parameters
@@ -205,19 +266,33 @@ class QueueingNetworkSpec(ModelFileSpec):
         values = QuantityReader(tree, self.parameters, parameters)
 
         def members(spec: ClassSpec | ChainSpec, loc: Loc) -> networks.CustomerClass:
-            said = {key: each for key, each in values.keys(spec, loc).items() if key in MembersSpec.model_fields}
+            said = {
+                key: each
+                for key, each in values.keys(spec, loc).items()
+                if key in MembersSpec.model_fields
+            }
             if spec.trace is not None:
                 said["trace"] = spec.trace.numbers()
-            return networks.OpenClass(**said) if spec.arrivals is not None else networks.ClosedClass(**said)
+            return (
+                networks.OpenClass(**said)
+                if spec.arrivals is not None
+                else networks.ClosedClass(**said)
+            )
 
         def route(spec: RouteSpec, loc: Loc) -> networks.Route:
             target = None if isinstance(spec.to, str) else _place(spec.to)
             return networks.Route(
-                _place(spec.source), target, values.expr(spec.probability, (*loc, "probability"), COUNT)
+                _place(spec.source),
+                target,
+                values.expr(spec.probability, (*loc, "probability"), COUNT),
             )
 
         chained = {label for each in self.chains.values() for label in each.classes}
-        silent = {label for label, each in self.classes.items() if each.population is None and each.arrivals is None}
+        silent = {
+            label
+            for label, each in self.classes.items()
+            if each.population is None and each.arrivals is None
+        }
         classes = {
             label: members(each, ("classes", label))
             for label, each in self.classes.items()
@@ -228,7 +303,9 @@ class QueueingNetworkSpec(ModelFileSpec):
             for label, each in self.stations.items()
         }
         chains = {
-            label: networks.Chain(tuple(each.classes), members(each, ("chains", label)), _place(each.reference))
+            label: networks.Chain(
+                tuple(each.classes), members(each, ("chains", label)), _place(each.reference)
+            )
             for label, each in self.chains.items()
         }
         routing = tuple(route(each, ("routing", index)) for index, each in enumerate(self.routing))
@@ -248,15 +325,25 @@ def _place(pair: list[str]) -> networks.Place:
 
 
 def unknown_names(data: object) -> list[Fault]:
-    """Find the classes and stations that are not there, in a network that need not be right otherwise.
+    """Find the classes and stations that are not there, in a network that need not be right
+    otherwise.
 
     Parameters
     ----------
     data : the file, as plain values
     """
     network = _table(data)
-    classes, chains, stations = (_table(network.get(key)) for key in ("classes", "chains", "stations"))
-    known = [*classes, *(str(label) for each in chains.values() for label in _listing(_table(each).get("classes")))]
+    classes, chains, stations = (
+        _table(network.get(key)) for key in ("classes", "chains", "stations")
+    )
+    known = [
+        *classes,
+        *(
+            str(label)
+            for each in chains.values()
+            for label in _listing(_table(each).get("classes"))
+        ),
+    ]
     found = [
         Fault(("stations", name, key, label), no_class(label, known), key=True)
         for name, station in stations.items()
@@ -281,7 +368,8 @@ def _listing(value: object) -> list[Any]:
 
 
 def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
-    """Lay a network out as the plain data of a queueing-network file, which reads as an equal network.
+    """Lay a network out as the plain data of a queueing-network file, which reads as an equal
+    network.
 
     Parameters
     ----------
@@ -305,7 +393,11 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     body = {
         "classes": {name: members(each) for name, each in network.classes.items()},
         "chains": {
-            name: {"classes": list(each.classes), **members(each.members), "reference": list(each.reference)}
+            name: {
+                "classes": list(each.classes),
+                **members(each.members),
+                "reference": list(each.reference),
+            }
             for name, each in network.chains.items()
         },
         "stations": {name: values.keys(each) for name, each in network.stations.items()},

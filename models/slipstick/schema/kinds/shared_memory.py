@@ -37,7 +37,9 @@ class ClockedProcessorsSpec(Spec):
 
     count: Whole = Field(description="how many there can be")
     clock: Clock = Field(description="cycles a second")
-    step: Cycles = Field(description="cycles of one unit of computing, in which grains are measured")
+    step: Cycles = Field(
+        description="cycles of one unit of computing, in which grains are measured"
+    )
 
 
 class CacheLevelSpec(Spec):
@@ -59,7 +61,11 @@ class CacheSpec(Spec):
         {}, description="levels of the cache nearer to the processor, the nearest first"
     )
     other: Time | None = Field(
-        None, description="time to fetch a line that another processor's cache has modified; that of a miss if left out"
+        None,
+        description=(
+            "time to fetch a line that another processor's cache has modified; that of a miss if"
+            " left out"
+        ),
     )
 
     def check_rules(self) -> None:
@@ -73,7 +79,8 @@ class CacheSpec(Spec):
     def build(self, at: Mapping[str, Parameter], path: str) -> hardware.Cache:
         """Build the cache of a checked file, whose quantities stand under `path`."""
         inner = tuple(
-            part_of(hardware.CacheLevel, each, at, f"{path}.inner.{name}") for name, each in self.inner.items()
+            part_of(hardware.CacheLevel, each, at, f"{path}.inner.{name}")
+            for name, each in self.inner.items()
         )
         return part_of(hardware.Cache, self, at, path, inner=inner)
 
@@ -86,14 +93,18 @@ class BusSpec(Spec):
         description="free while memory works, or held until it has answered"
     )
     request: Time = Field(description="time that a request occupies the bus")
-    transfer: Time = Field(description="time that the data of one access, or one line, occupy the bus")
+    transfer: Time = Field(
+        description="time that the data of one access, or one line, occupy the bus"
+    )
     invalidate: Time = Field(description="time that an invalidation occupies the bus")
 
 
 class MultistageSpec(Spec):
     """Stages of switches."""
 
-    kind: Literal["multistage"] = Field(description="stages of switches between processors and modules")
+    kind: Literal["multistage"] = Field(
+        description="stages of switches between processors and modules"
+    )
     switching: Literal["packet", "circuit"] = Field(
         description="packets that queue, or a path held until the reply and refused while in use"
     )
@@ -111,8 +122,12 @@ class RingSpec(Spec):
     members: Whole = Field(description="processors of one ring")
     slots: Whole = Field(description="packets that a ring carries at a time")
     rotation: Time = Field(description="latency of an access that is answered on the same ring")
-    upper: Time | None = Field(None, description="latency of an access that is answered on another ring")
-    upper_slots: Whole | None = Field(None, description="packets that the ring of rings carries at a time")
+    upper: Time | None = Field(
+        None, description="latency of an access that is answered on another ring"
+    )
+    upper_slots: Whole | None = Field(
+        None, description="packets that the ring of rings carries at a time"
+    )
 
     def check_rules(self) -> None:
         if (self.upper is None) != (self.upper_slots is None):
@@ -143,10 +158,17 @@ class LockKindSpec(Spec):
     """One of the machine's locks."""
 
     kind: Annotated[str, one_of(LOCKS)] = Field(description="how it is done")
-    latency: Time = Field(description="time of acquire and release without contention, accesses included")
-    access: Time = Field(_NOTHING, description="time that one access to the lock word occupies what holds it")
+    latency: Time = Field(
+        description="time of acquire and release without contention, accesses included"
+    )
+    access: Time = Field(
+        _NOTHING, description="time that one access to the lock word occupies what holds it"
+    )
     own: Time | None = Field(
-        None, description="such an access of the processor that made the last one; as long as any if left out"
+        None,
+        description=(
+            "such an access of the processor that made the last one; as long as any if left out"
+        ),
     )
     back_off: Annotated[str, one_of(BACK_OFFS)] = Field("none", description="pause after a failure")
     base: Time = Field(_NOTHING, description="pause after the first failure")
@@ -157,14 +179,18 @@ class LockKindSpec(Spec):
         if self.back_off != "none" and not self.base.value > 0:
             raise broken_rule(f"a {self.back_off} back-off needs a base above 0 s", "back_off")
         if self.back_off == "exponential" and not self.most.value >= self.base.value:
-            raise broken_rule("an exponential back-off needs a most of at least its base", "back_off")
+            raise broken_rule(
+                "an exponential back-off needs a most of at least its base", "back_off"
+            )
 
 
 class BarrierKindSpec(Spec):
     """One of the machine's barriers."""
 
     kind: Annotated[str, one_of(BARRIERS)] = Field(description="how it is done")
-    access: Time = Field(description="time of one access to a shared counter or flag, or of one message")
+    access: Time = Field(
+        description="time of one access to a shared counter or flag, or of one message"
+    )
     radix: Radix = Field(_TWO, description="arrivals combined at a node of a tree")
 
 
@@ -173,8 +199,12 @@ class SharedMemorySpec(Described):
 
     machine: Literal[1] = Field(1, description="version of this format")
     processors: ClockedProcessorsSpec = Field(description="the processors")
-    cache: CacheSpec | None = Field(None, description="each processor's cache; none if shared data are not cached")
-    interconnect: InterconnectSpec = Field(description="between processors and memory modules", discriminator="kind")
+    cache: CacheSpec | None = Field(
+        None, description="each processor's cache; none if shared data are not cached"
+    )
+    interconnect: InterconnectSpec = Field(
+        description="between processors and memory modules", discriminator="kind"
+    )
     memory: ModulesSpec = Field(description="the memory modules")
     locks: dict[Name, LockKindSpec] = Field({}, description="the locks by name")
     barriers: dict[Name, BarrierKindSpec] = Field({}, description="the barriers by name")
@@ -205,7 +235,9 @@ class SharedMemorySpec(Described):
         )
 
 
-def _interconnect(spec: InterconnectSpec, at: Mapping[str, Parameter], path: str) -> hardware.Interconnect:
+def _interconnect(
+    spec: InterconnectSpec, at: Mapping[str, Parameter], path: str
+) -> hardware.Interconnect:
     match spec:
         case BusSpec():
             return part_of(hardware.Bus, spec, at, path, split=spec.transactions == "split")

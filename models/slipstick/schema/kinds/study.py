@@ -1,7 +1,7 @@
 """Study specs: a base, named differences, sweeps, questions and pictures.
 
-Each question is a key of a study: a spec class here, registered in `QUESTIONS`, and the module of `slipstick.study.questions`
-of the same name, which answers it and says what of the answer is shown.
+Each question is a key of a study: a spec class here, registered in `QUESTIONS`, and the module of
+`slipstick.study.questions` of the same name, which answers it and says what of the answer is shown.
 """
 
 import re
@@ -57,7 +57,9 @@ class QuestionSpec(Spec):
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List the cases that it names, each with its place inside the question."""
-        yield from ((("cases", index), case) for index, case in enumerate(getattr(self, "cases", ())))
+        yield from (
+            (("cases", index), case) for index, case in enumerate(getattr(self, "cases", ()))
+        )
 
 
 class AxisSpec(Spec):
@@ -68,7 +70,9 @@ class AxisSpec(Spec):
     step: Any = Field(None, description="difference between neighbours, with its unit")
     factor: float | None = Field(None, description="ratio of neighbours; 2 doubles", gt=0)
     count: int | None = Field(None, description="how many values", ge=2, le=1_000_000)
-    spacing: Literal["linear", "geometric"] = Field("linear", description="how count values are spread")
+    spacing: Literal["linear", "geometric"] = Field(
+        "linear", description="how count values are spread"
+    )
 
     def check_rules(self) -> None:
         if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
@@ -93,7 +97,9 @@ AxisValues = Annotated[
     Discriminator(
         axis_kind,
         custom_error_type="axis",
-        custom_error_message="write a list of values, or a range: from, to, and one of step, factor and count",
+        custom_error_message=(
+            "write a list of values, or a range: from, to, and one of step, factor and count"
+        ),
     ),
 ]
 
@@ -117,7 +123,10 @@ class ChangeSpec(Spec):
 
     values: Settings = Field({}, alias="set", description="values by path")
     times: dict[Path, Factor] = Field(
-        {}, description="factors by path, on whatever there is; a class of cost has 1 if nothing is said"
+        {},
+        description=(
+            "factors by path, on whatever there is; a class of cost has 1 if nothing is said"
+        ),
     )
     cost: Cost | None = Field(None, description="what it costs, in the unit of the budget")
 
@@ -130,11 +139,19 @@ class RankSpec(QuestionSpec):
     """What would help most."""
 
     cases: DistinctNames = Field(["base"], description="the cases to rank for", min_length=1)
-    change: Fraction = Field(Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%")
-    of: DistinctNotes = Field([], description="paths to rank; all that matter by default, none beside changes")
+    change: Fraction = Field(
+        Given(0.5, COUNT, "50%"), description="how much less of each quantity, such as 50%"
+    )
+    of: DistinctNotes = Field(
+        [], description="paths to rank; all that matter by default, none beside changes"
+    )
     most: int = Field(12, description="how many to show", ge=1, le=1000)
-    under: DistinctNotes = Field([], description="technologies to rank under as well, beside the case as it is")
-    changes: dict[Name, ChangeSpec] = Field({}, description="changes by name: what each does to the overhead")
+    under: DistinctNotes = Field(
+        [], description="technologies to rank under as well, beside the case as it is"
+    )
+    changes: dict[Name, ChangeSpec] = Field(
+        {}, description="changes by name: what each does to the overhead"
+    )
     budget: Cost | None = Field(
         None, description="what a pair of changes may cost together; with it, each pair is tried"
     )
@@ -143,7 +160,9 @@ class RankSpec(QuestionSpec):
         if self.budget is None:
             return
         if len(self.changes) < 2:
-            raise broken_rule("a budget is for a pair of changes; name at least two under changes", "budget")
+            raise broken_rule(
+                "a budget is for a pair of changes; name at least two under changes", "budget"
+            )
         for name, each in self.changes.items():
             if each.cost is None:
                 raise broken_rule(f"{name} needs a cost, for there is a budget", "changes", name)
@@ -152,17 +171,24 @@ class RankSpec(QuestionSpec):
 class ProjectSpec(QuestionSpec):
     """Years ahead, along one or several trends."""
 
-    trends: DistinctNotes = Field(description="trends: names in the catalogue, or files", min_length=1)
+    trends: DistinctNotes = Field(
+        description="trends: names in the catalogue, or files", min_length=1
+    )
     base_year: Year = Field(description="year that the values of the cases are of")
     years: AxisValues | None = Field(None, description="years to give answers for, rising")
     factors: AxisValues | None = Field(
-        None, description="how many times faster processors are than in the base year, rising; in place of years"
+        None,
+        description=(
+            "how many times faster processors are than in the base year, rising; in place of years"
+        ),
     )
     cases: DistinctNames = Field(["base"], description="the cases to project", min_length=1)
     watch: DistinctNotes = Field(
         [], description="conditions on answers, such as efficiency >= 0.5: when does each hold?"
     )
-    samples: Samples = Field(256, description="draws of the uncertain rates, a power of two; 0 for no band")
+    samples: Samples = Field(
+        256, description="draws of the uncertain rates, a power of two; 0 for no band"
+    )
     band: Band = Field(_BAND, description="part of the draws that the band holds, in the middle")
     seed: Seed = Field(0, description="key of the random streams")
 
@@ -170,31 +196,47 @@ class ProjectSpec(QuestionSpec):
         if (self.years is None) == (self.factors is None):
             raise broken_rule("give years, or factors of the processors in their place", "trends")
         if self.factors is not None and len(self.trends) > 1:
-            why = "processors come to a factor in another year along each trend; with factors, project along one"
+            why = (
+                "processors come to a factor in another year along each trend; with factors,"
+                " project along one"
+            )
             raise broken_rule(why, "trends")
         if not _power_of_two(self.samples):
             raise broken_rule(
-                f"quasi-random draws come in powers of two; write 256 or 512, not {self.samples}", "samples"
+                f"quasi-random draws come in powers of two; write 256 or 512, not {self.samples}",
+                "samples",
             )
 
 
 class SeekSpec(QuestionSpec):
-    """Where a condition on answers starts or stops holding along one parameter, or along a trend."""
+    """Where a condition on answers starts or stops holding along one parameter, or along a
+    trend.
+    """
 
     of: Path = Field(description="path of the parameter, or year")
     first: Any = Field(alias="from", description="where to begin, with its unit")
     to: Any = Field(description="where to end, with its unit")
     where: Note = Field(
-        description="the condition, such as efficiency >= 0.6; own.efficiency is the case's, base.efficiency the base's"
+        description=(
+            "the condition, such as efficiency >= 0.6; own.efficiency is the case's,"
+            " base.efficiency the base's"
+        )
     )
-    step: Any = Field(None, description="look at single values only, so far apart; for what must be whole")
+    step: Any = Field(
+        None, description="look at single values only, so far apart; for what must be whole"
+    )
     points: int | None = Field(
         None,
-        description="how many places to look at before closing in; by default 129, or 17 where each is simulated",
+        description=(
+            "how many places to look at before closing in; by default 129, or 17 where each is"
+            " simulated"
+        ),
         ge=2,
         le=100_000,
     )
-    spacing: Literal["linear", "geometric"] = Field("linear", description="how the places are spread")
+    spacing: Literal["linear", "geometric"] = Field(
+        "linear", description="how the places are spread"
+    )
     trend: Note = Field("", description="the trend that the years go along")
     base_year: Year | None = Field(None, description="year that the values of the cases are of")
     cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
@@ -208,18 +250,29 @@ class SeekSpec(QuestionSpec):
 
 
 class ChooseQuestionSpec(QuestionSpec):
-    """The values of several quantities, such as servers, that meet conditions at the least of an objective."""
+    """The values of several quantities, such as servers, that meet conditions at the least of an
+    objective.
+    """
 
     vary: dict[Path, AxisValues] = Field(
-        description="values by path, each a list or a range; * is any one key, as in stations.*.servers", min_length=1
+        description=(
+            "values by path, each a list or a range; * is any one key, as in stations.*.servers"
+        ),
+        min_length=1,
     )
-    minimize: Note = Field(description="a value or formula of values and of what is varied; cost, if costs are given")
+    minimize: Note = Field(
+        description="a value or formula of values and of what is varied; cost, if costs are given"
+    )
     where: Note = Field(description="conditions joined by and, such as response_time[jobs] <= 2 s")
     cost: dict[Path, float] = Field(
         {}, description="what one of each costs, by path; * is any one key; cost is their sum"
     )
     monotone: bool = Field(
-        False, description="more of any of them never breaks a condition that holds, so that fewer points are solved"
+        False,
+        description=(
+            "more of any of them never breaks a condition that holds, so that fewer points are"
+            " solved"
+        ),
     )
     runners_up: int = Field(3, description="how many further points to show", ge=0, le=100)
     cases: DistinctNames = Field(["base"], description="the cases to choose for", min_length=1)
@@ -232,10 +285,14 @@ class SampleSpec(QuestionSpec):
         description="distributions by path, independent of one another", min_length=1
     )
     cases: DistinctNames = Field(["base"], description="the cases to sample", min_length=1)
-    answer: DistinctColumns = Field([], description="values to look at; by default those of the study")
+    answer: DistinctColumns = Field(
+        [], description="values to look at; by default those of the study"
+    )
     samples: int = Field(1024, description="how many points, a power of two", ge=16, le=2**20)
     band: Band = Field(_BAND, description="part of the points between the outer quantiles")
-    draw: Literal["quasi-random", "random"] = Field("quasi-random", description="how points are drawn")
+    draw: Literal["quasi-random", "random"] = Field(
+        "quasi-random", description="how points are drawn"
+    )
     indices: bool = Field(True, description="say how much of the variance each quantity causes")
     seed: Seed = Field(0, description="key of the random streams")
 
@@ -261,18 +318,26 @@ class SweepSpec(Spec):
     axes: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
         description="values by path: a list, or a range with from and to", min_length=1
     )
-    combine: Literal["grid", "zip"] = Field("grid", description="every combination, or value by value")
+    combine: Literal["grid", "zip"] = Field(
+        "grid", description="every combination, or value by value"
+    )
     cases: DistinctNames = Field(["base"], description="the cases to start from", min_length=1)
-    where: Note = Field("", description="condition on paths; points that do not meet it are left out")
+    where: Note = Field(
+        "", description="condition on paths; points that do not meet it are left out"
+    )
 
 
 Varied = Annotated[
-    Annotated[SweepSpec, Tag("sweep")] | Annotated[list[Any], Tag("list")] | Annotated[AxisSpec, Tag("range")],
+    Annotated[SweepSpec, Tag("sweep")]
+    | Annotated[list[Any], Tag("list")]
+    | Annotated[AxisSpec, Tag("range")],
     Discriminator(
         _vary_kind,
         custom_error_type="axis",
-        custom_error_message="write a sweep with axes, a list of values, or a range: from, to, and one of step, "
-        "factor and count",
+        custom_error_message=(
+            "write a sweep with axes, a list of values, or a range: from, to, and one of step, "
+            "factor and count"
+        ),
     ),
 ]
 
@@ -281,7 +346,9 @@ class AgreeSpec(QuestionSpec):
     """Which methods to hold against each other."""
 
     methods: DistinctNames = Field(description="the methods, in order", min_length=2)
-    cases: DistinctNames = Field([], description="the cases to solve by all of them; all by default")
+    cases: DistinctNames = Field(
+        [], description="the cases to solve by all of them; all by default"
+    )
 
 
 class BottleneckSpec(QuestionSpec):
@@ -289,15 +356,21 @@ class BottleneckSpec(QuestionSpec):
 
     cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
     along: dict[Path, AxisValues] = Field(
-        description="values of one path, such as the number of processors", min_length=1, max_length=1
+        description="values of one path, such as the number of processors",
+        min_length=1,
+        max_length=1,
     )
 
 
 class MemoryLimitSpec(Spec):
     """The memory of a processor, and how much it may be."""
 
-    used: Note = Field(description="a formula of the case's quantities that gives bytes, such as items * each / 8")
-    most: Annotated[Given, Quantity(BYTES, least=None, above=0.0)] = Field(description="memory of a processor")
+    used: Note = Field(
+        description="a formula of the case's quantities that gives bytes, such as items * each / 8"
+    )
+    most: Annotated[Given, Quantity(BYTES, least=None, above=0.0)] = Field(
+        description="memory of a processor"
+    )
 
 
 class PrintedCell(Spec):
@@ -316,25 +389,44 @@ class ScaleSpec(QuestionSpec):
 
     cases: DistinctNames = Field(["base"], description="the cases to scale", min_length=1)
     processors: dict[Annotated[str, StringConstraints(max_length=256)], AxisValues] = Field(
-        description="numbers of processors, rising, by the path that stands for them", min_length=1, max_length=1
+        description="numbers of processors, rising, by the path that stands for them",
+        min_length=1,
+        max_length=1,
     )
     size: dict[Annotated[str, StringConstraints(max_length=256)], float] = Field(
-        {}, description="size parameters by path, each with the power of the common factor that it grows as, such as 1"
+        {},
+        description=(
+            "size parameters by path, each with the power of the common factor that it grows as,"
+            " such as 1"
+        ),
     )
-    ways: Annotated[list[Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"]], Distinct] = (
-        Field(["fixed-size"], description="how the size goes with the processors", min_length=1)
+    ways: Annotated[
+        list[Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"]], Distinct
+    ] = Field(["fixed-size"], description="how the size goes with the processors", min_length=1)
+    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
+        None, description="the time to keep"
     )
-    time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(None, description="the time to keep")
     efficiency: Fraction | None = Field(None, description="the efficiency to keep")
     memory: MemoryLimitSpec | None = Field(None, description="the memory to keep")
     against: Literal["useful", "one-processor"] = Field(
-        "useful", description="what the work is: the useful part of the account, or the time of one processor"
+        "useful",
+        description=(
+            "what the work is: the useful part of the account, or the time of one processor"
+        ),
     )
-    threshold: Fraction = Field(Given(0.5, COUNT, "50%"), description="efficiency to stay above at a fixed size")
-    printed: list[PrintedCell] = Field([], description="published cells of the matrix, to stand beside ours")
+    threshold: Fraction = Field(
+        Given(0.5, COUNT, "50%"), description="efficiency to stay above at a fixed size"
+    )
+    printed: list[PrintedCell] = Field(
+        [], description="published cells of the matrix, to stand beside ours"
+    )
 
     def check_rules(self) -> None:
-        goals = {"time-bound": "time", "efficiency-conserved": "efficiency", "memory-bound": "memory"}
+        goals = {
+            "time-bound": "time",
+            "efficiency-conserved": "efficiency",
+            "memory-bound": "memory",
+        }
         for index, way in enumerate(self.ways):
             if way in goals and getattr(self, goals[way]) is None:
                 raise broken_rule(f"{way} needs {goals[way]}: what is to be kept", "ways", index)
@@ -342,12 +434,18 @@ class ScaleSpec(QuestionSpec):
                 raise broken_rule(f"{way} needs size: what is to grow", "ways", index)
         for path, power in self.size.items():
             if power == 0:
-                raise broken_rule(f"{path} does not grow with a power of 0; leave it out", "size", path)
+                raise broken_rule(
+                    f"{path} does not grow with a power of 0; leave it out", "size", path
+                )
         for index, cell in enumerate(self.printed):
             for way in cell.scalability:
                 if way not in self.ways:
                     raise broken_rule(
-                        f"{way} is none of the ways that are asked for", "printed", index, "scalability", way
+                        f"{way} is none of the ways that are asked for",
+                        "printed",
+                        index,
+                        "scalability",
+                        way,
                     )
 
 
@@ -356,28 +454,54 @@ class RowSpec(Spec):
 
     row: Note = Field(description="its label")
     sum: list[Column] = Field([], description="computed values to add up")
-    per: Column | None = Field(None, description="plain number that the sum is divided by in each case that has it")
+    per: Column | None = Field(
+        None, description="plain number that the sum is divided by in each case that has it"
+    )
     plus: list[NumberOrNone] = Field([], description="measured values to add, one for each column")
-    printed: list[NumberOrNone] = Field([], description="as printed, one for each column; null where nothing is")
+    printed: list[NumberOrNone] = Field(
+        [], description="as printed, one for each column; null where nothing is"
+    )
     against: list[Name] = Field(
-        [], description="cases, one for each column, whose computed values stand in place of printed ones"
+        [],
+        description=(
+            "cases, one for each column, whose computed values stand in place of printed ones"
+        ),
     )
     within: Annotated[
         Annotated[list[NumberOrNone], Tag("list")] | Annotated[float, Tag("number")],
         Discriminator(lambda value: "list" if isinstance(value, list) else "number"),
-    ] = Field(0.5, description="how far rounding can carry a cell, in the table's unit; one for all or one for each")
+    ] = Field(
+        0.5,
+        description=(
+            "how far rounding can carry a cell, in the table's unit; one for all or one for each"
+        ),
+    )
     measured: bool = Field(False, description="the values are measurements, not predictions")
     exact: bool = Field(
-        False, description="the values are exact, such as a Markov chain's, and the answers approximate them"
+        False,
+        description=(
+            "the values are exact, such as a Markov chain's, and the answers approximate them"
+        ),
     )
-    input: bool = Field(False, description="the values were given to the model, so agreement says nothing")
+    input: bool = Field(
+        False, description="the values were given to the model, so agreement says nothing"
+    )
     counted: bool = Field(
         True,
-        description="whether its errors enter the mean; not those of a fit, of another's estimate, or of a quantity in another row",
+        description=(
+            "whether its errors enter the mean; not those of a fit, of another's estimate, or of a"
+            " quantity in another row"
+        ),
     )
-    slips: dict[Name, Note] = Field({}, description="by column, where the source contradicts itself")
+    slips: dict[Name, Note] = Field(
+        {}, description="by column, where the source contradicts itself"
+    )
     ranging: dict[Name, list[Name]] = Field(
-        {}, description="by column, cases with other values of uncertain inputs; the interval of the cell holds theirs"
+        {},
+        description=(
+            "by column, cases with other values of uncertain inputs; the interval of the cell holds"
+            " theirs"
+        ),
     )
 
 
@@ -396,7 +520,9 @@ class TableSpec(QuestionSpec):
         """List the cases of the columns, and those that a row names."""
         yield from ((("columns", index), case) for index, case in enumerate(self.columns))
         for row, each in enumerate(self.rows):
-            yield from ((("rows", row, "against", index), case) for index, case in enumerate(each.against))
+            yield from (
+                (("rows", row, "against", index), case) for index, case in enumerate(each.against)
+            )
             yield from ((("rows", row, "slips", case), case) for case in each.slips)
             for case, others in each.ranging.items():
                 yield from ((("rows", row, "ranging", case), other) for other in (case, *others))
@@ -404,16 +530,29 @@ class TableSpec(QuestionSpec):
     def check_rules(self) -> None:
         for index, row in enumerate(self.rows):
             if bool(row.printed) == bool(row.against):
-                raise broken_rule(f"row {row.row} needs something to stand beside: printed or against", "rows", index)
+                raise broken_rule(
+                    f"row {row.row} needs something to stand beside: printed or against",
+                    "rows",
+                    index,
+                )
             for key in ("printed", "against", "plus", "within"):
                 cells = getattr(row, key)
-                if isinstance(cells, list) and len(cells) != len(self.columns) and (cells or key == "within"):
-                    why = f"one cell for each of the {len(self.columns)} columns is needed, got {len(cells)}"
+                if (
+                    isinstance(cells, list)
+                    and len(cells) != len(self.columns)
+                    and (cells or key == "within")
+                ):
+                    why = (
+                        f"one cell for each of the {len(self.columns)} columns is needed, got"
+                        f" {len(cells)}"
+                    )
                     raise broken_rule(why, "rows", index, key)
             if row.measured and row.exact:
                 raise broken_rule(f"row {row.row} is measured or exact, not both", "rows", index)
             if not (row.sum or row.plus):
-                raise broken_rule(f"row {row.row} needs something to add up: sum or plus", "rows", index)
+                raise broken_rule(
+                    f"row {row.row} needs something to add up: sum or plus", "rows", index
+                )
 
 
 _CITED = re.compile(r"\{([^{}]*)\}")
@@ -426,12 +565,17 @@ class StatementSpec(QuestionSpec):
     names_answers: ClassVar[bool] = True
     says: Note = Field(description="what the source says")
     source: Note = Field("", description="where it says so")
-    value: Column = Field(description="the value that it is about, such as efficiency or overhead_reduction")
+    value: Column = Field(
+        description="the value that it is about, such as efficiency or overhead_reduction"
+    )
     added: list[Column] = Field([], description="further values of the same answer, added to it")
     per: Column | None = Field(None, description="value of the same answer to divide it by")
     other: list[Column] = Field(
         [],
-        description="values, added up, that the answers under relative_to, above or below are asked for in its place",
+        description=(
+            "values, added up, that the answers under relative_to, above or below are asked for in"
+            " its place"
+        ),
     )
     of: list[Name] = Field(description="the answers that it is about", min_length=1)
     relative_to: list[Name] = Field(
@@ -441,24 +585,47 @@ class StatementSpec(QuestionSpec):
     within: AnyNumber | None = Field(None, description="how far from about its digits reach")
     first: AnyNumber | None = Field(None, alias="from", description="the least value it allows")
     to: AnyNumber | None = Field(None, description="the largest value it allows")
-    above: list[Name] = Field([], description="answers whose values are less, one for each or for all")
-    below: list[Name] = Field([], description="answers whose values are more, one for each or for all")
-    greatest: list[Name] = Field([], description="those of the answers with greater values than the rest")
-    smallest: list[Name] = Field([], description="those of the answers with smaller values than the rest")
-    at_least: int | None = Field(None, description="for how many answers it must hold; all by default", ge=1)
+    above: list[Name] = Field(
+        [], description="answers whose values are less, one for each or for all"
+    )
+    below: list[Name] = Field(
+        [], description="answers whose values are more, one for each or for all"
+    )
+    greatest: list[Name] = Field(
+        [], description="those of the answers with greater values than the rest"
+    )
+    smallest: list[Name] = Field(
+        [], description="those of the answers with smaller values than the rest"
+    )
+    at_least: int | None = Field(
+        None, description="for how many answers it must hold; all by default", ge=1
+    )
     counted: bool = Field(
-        True, description="false where the number was put in or fitted: that it comes out is no agreement"
+        True,
+        description=(
+            "false where the number was put in or fitted: that it comes out is no agreement"
+        ),
     )
     part_of: Name | None = Field(
-        None, description="the statement, or a name of several, that this is a part or a reading of; they count once"
+        None,
+        description=(
+            "the statement, or a name of several, that this is a part or a reading of; they count"
+            " once"
+        ),
     )
     reading: Note = Field(
-        "", description="which reading of part_of this is, where the source can be read in several ways"
+        "",
+        description=(
+            "which reading of part_of this is, where the source can be read in several ways"
+        ),
     )
     missed: Note = Field(
         "",
-        description="why it does not hold, said where it is a miss; {CASE VALUE} stands for what was computed, "
-        "{CASE VALUE %} for it in percent, {CASE VALUE / VALUE} and {CASE VALUE / CASE VALUE} for a ratio in percent",
+        description=(
+            "why it does not hold, said where it is a miss; {CASE VALUE} stands for what was"
+            " computed, {CASE VALUE %} for it in percent, {CASE VALUE / VALUE} and {CASE VALUE /"
+            " CASE VALUE} for a ratio in percent"
+        ),
     )
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
@@ -482,47 +649,78 @@ class StatementSpec(QuestionSpec):
 
     def asked_of(self, key: str) -> list[str]:
         """List the values that are added up for each answer under a key."""
-        return self.other if self.other and key in ("relative_to", "above", "below") else [self.value, *self.added]
+        return (
+            self.other
+            if self.other and key in ("relative_to", "above", "below")
+            else [self.value, *self.added]
+        )
 
     @property
     def form(self) -> str:
         """The key that says what must hold; ``from`` for a range with either end."""
         ranged = self.first is not None or self.to is not None
-        found = [key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)]
-        return found[0] if len(found) == 1 and not ranged else "from" if ranged and not found else ""
+        found = [
+            key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)
+        ]
+        return (
+            found[0] if len(found) == 1 and not ranged else "from" if ranged and not found else ""
+        )
 
     def check_rules(self) -> None:
         if not self.form:
-            raise broken_rule("write one of about (and within), from and to, above, below, greatest and smallest")
+            raise broken_rule(
+                "write one of about (and within), from and to, above, below, greatest and smallest"
+            )
         if (self.about is None) != (self.within is None):
-            raise broken_rule("about and within go together: the stated value, and how far from it its digits reach")
+            raise broken_rule(
+                "about and within go together: the stated value, and how far from it its digits"
+                " reach"
+            )
         if self.within and self.about and "%" in self.within.text and "%" not in self.about.text:
             raise broken_rule(
-                f"{self.within.text} of what is open beside {self.about.text}: write a plain number", "within"
+                f"{self.within.text} of what is open beside {self.about.text}: write a plain"
+                " number",
+                "within",
             )
         if self.other and not (self.relative_to or self.above or self.below):
-            raise broken_rule("other is for answers under relative_to, above or below; write one of them", "other")
+            raise broken_rule(
+                "other is for answers under relative_to, above or below; write one of them", "other"
+            )
         for key in ("relative_to", "above", "below"):
             if len(getattr(self, key)) not in (0, 1, len(self.of)):
-                raise broken_rule(f"one answer for each of the {len(self.of)} under of is needed, or one for all", key)
+                raise broken_rule(
+                    f"one answer for each of the {len(self.of)} under of is needed, or one for all",
+                    key,
+                )
         for key in ("greatest", "smallest"):
             for index, name in enumerate(getattr(self, key)):
                 if name not in self.of:
                     raise broken_rule(f"{name} does not stand under of", key, index)
             if len(set(getattr(self, key))) == len(set(self.of)):
-                raise broken_rule("some of the answers under of have to stand apart from these", key)
+                raise broken_rule(
+                    "some of the answers under of have to stand apart from these", key
+                )
         if self.reading and not self.part_of:
             raise broken_rule("part_of names the statement that this is a reading of", "reading")
-        if wrong := next((each for each in _CITED.findall(self.missed) if not _CITATION.fullmatch(each)), None):
-            why = f"{{{wrong}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE VALUE / CASE VALUE"
+        if wrong := next(
+            (each for each in _CITED.findall(self.missed) if not _CITATION.fullmatch(each)), None
+        ):
+            why = (
+                f"{{{wrong}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE VALUE /"
+                " CASE VALUE"
+            )
             raise broken_rule(why, "missed")
         key = "greatest" if self.greatest else "smallest" if self.smallest else "of"
         if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
-            raise broken_rule(f"at most {most}, as many as there are answers under {key}", "at_least")
+            raise broken_rule(
+                f"at most {most}, as many as there are answers under {key}", "at_least"
+            )
 
 
 class Drawn(Spec):
-    """What every picture says of itself; `question` is the key of the question that it draws, if it draws one."""
+    """What every picture says of itself; `question` is the key of the question that it draws, if
+    it draws one.
+    """
 
     question: ClassVar[str] = ""
     names_answers: ClassVar[bool] = False
@@ -534,7 +732,9 @@ class Drawn(Spec):
         """List the cases that it names, each with its place inside the picture."""
         if hasattr(self, "case"):
             yield ("case",), self.case
-        yield from ((("cases", index), case) for index, case in enumerate(getattr(self, "cases", ())))
+        yield from (
+            (("cases", index), case) for index, case in enumerate(getattr(self, "cases", ()))
+        )
 
 
 class BarsSpec(Drawn):
@@ -542,11 +742,18 @@ class BarsSpec(Drawn):
 
     names_answers: ClassVar[bool] = True
     kind: Literal["bars"] = Field(description="stacked bars")
-    cases: DistinctNames = Field(description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1)
+    cases: DistinctNames = Field(
+        description="one bar each; measured runs are called NAME-PROCESSORS", min_length=1
+    )
     stack: Annotated[
-        Annotated[Literal["component", "technology"], Tag("labels")] | Annotated[dict[Note, list[Column]], Tag("sums")],
+        Annotated[Literal["component", "technology"], Tag("labels")]
+        | Annotated[dict[Note, list[Column]], Tag("sums")],
         Discriminator(lambda value: "sums" if isinstance(value, dict) else "labels"),
-    ] = Field(description="what a bar is made of: components, technology classes, or sums of values by label")
+    ] = Field(
+        description=(
+            "what a bar is made of: components, technology classes, or sums of values by label"
+        )
+    )
     share: bool = Field(False, description="draw shares of the whole instead of times")
 
 
@@ -558,16 +765,25 @@ class LinesSpec(Drawn):
     x: Note = Field(description="path of the horizontal axis")
     y: DistinctColumns = Field(description="values to draw", min_length=1)
     cases: DistinctNames = Field([], description="cases to draw; all of the sweep by default")
-    series: Note = Field("", description="path of the axis with a line for each value; cases by default")
+    series: Note = Field(
+        "", description="path of the axis with a line for each value; cases by default"
+    )
     log: Literal["none", "x", "y", "both"] = Field("none", description="logarithmic axes")
     relative: bool = Field(False, description="draw relative to the first point of each line")
     against: Note = Field(
-        "", description="path of an axis: draw its first value's answer, all else equal, divided by each, an efficiency"
+        "",
+        description=(
+            "path of an axis: draw its first value's answer, all else equal, divided by each, an"
+            " efficiency"
+        ),
     )
 
     def check_rules(self) -> None:
         if self.relative and self.against:
-            raise broken_rule("draw relative to the first point of a line, or against an axis; not both", "against")
+            raise broken_rule(
+                "draw relative to the first point of a line, or against an axis; not both",
+                "against",
+            )
 
 
 class MapSpec(Drawn):
@@ -577,20 +793,28 @@ class MapSpec(Drawn):
     sweep: Name = Field(description="the sweep to draw")
     x: Note = Field(description="path of the horizontal axis")
     y: Note = Field(description="path of the vertical axis")
-    value: Column = Field(description="value shown as shade; limit[pipeline] shows which stage binds")
+    value: Column = Field(
+        description="value shown as shade; limit[pipeline] shows which stage binds"
+    )
     case: Name = Field("base", description="the case to draw")
 
 
 class TimelineSpec(Drawn):
     """The activity of each processor over time, at the beginning of a simulation of a case."""
 
-    kind: Literal["timeline"] = Field(description="the beginning of a simulation, processor by processor")
+    kind: Literal["timeline"] = Field(
+        description="the beginning of a simulation, processor by processor"
+    )
     case: Name = Field("base", description="the case to draw")
-    cycles: int = Field(3, description="cycles of each processor to draw, on average", ge=1, le=1000)
+    cycles: int = Field(
+        3, description="cycles of each processor to draw, on average", ge=1, le=1000
+    )
     show: Literal["run", "steps", "phase"] = Field(
         "run",
-        description="the whole run; or one processor's steps by name, a row for each processor and resource that takes part; "
-        "or what each processor did until the first barrier, added up",
+        description=(
+            "the whole run; or one processor's steps by name, a row for each processor and resource"
+            " that takes part; or what each processor did until the first barrier, added up"
+        ),
     )
 
 
@@ -598,7 +822,9 @@ class BandsSpec(Drawn):
     """Processors lost by cause, against the number of processors."""
 
     question: ClassVar[str] = "scale"
-    kind: Literal["bands"] = Field(description="processors by cause against their number, a band each")
+    kind: Literal["bands"] = Field(
+        description="processors by cause against their number, a band each"
+    )
     case: Name = Field("base", description="the case to draw, one that scale names")
     way: Literal["fixed-size", "time-bound", "efficiency-conserved", "memory-bound"] = Field(
         "fixed-size", description="how the size goes with the processors, one that scale names"
@@ -609,9 +835,12 @@ class GrowthPictureSpec(Drawn):
     """The work that keeps what a way of scaling keeps, against the number of processors."""
 
     question: ClassVar[str] = "scale"
-    kind: Literal["growth"] = Field(description="work against the number of processors, a line for each case of scale")
+    kind: Literal["growth"] = Field(
+        description="work against the number of processors, a line for each case of scale"
+    )
     way: Literal["time-bound", "efficiency-conserved", "memory-bound"] = Field(
-        "efficiency-conserved", description="how the size goes with the processors, one that scale names"
+        "efficiency-conserved",
+        description="how the size goes with the processors, one that scale names",
     )
 
 
@@ -620,7 +849,10 @@ class ComparisonPictureSpec(Drawn):
 
     question: ClassVar[str] = "compare"
     kind: Literal["comparison"] = Field(
-        description="each computed value of compare against the published one, the line on which they are equal between them"
+        description=(
+            "each computed value of compare against the published one, the line on which they are"
+            " equal between them"
+        )
     )
 
 
@@ -646,7 +878,9 @@ class ChangesSpec(Drawn):
     """What each change of a ranking does."""
 
     question: ClassVar[str] = "rank"
-    kind: Literal["changes"] = Field(description="what each change of rank does to the overhead, a bar for each case")
+    kind: Literal["changes"] = Field(
+        description="what each change of rank does to the overhead, a bar for each case"
+    )
     under: Note = Field("", description="the technology to draw it under; none by default")
     cases: DistinctNames = Field([], description="cases to draw; all of rank by default")
 
@@ -664,8 +898,8 @@ class QuestionKey(NamedTuple):
     ----------
     takes : type of what is written there
     field : its default and description
-    answered_by : where its ``read`` is defined, ``module:NAME``; by default in the module of `slipstick.study.questions` of
-        the name of the key
+    answered_by : where its ``read`` is defined, ``module:NAME``; by default in the module of
+        `slipstick.study.questions` of the name of the key
     pictures : specs of the pictures that draw its answer
     """
 
@@ -678,27 +912,43 @@ class QuestionKey(NamedTuple):
 QUESTIONS: Registry[QuestionKey] = Registry(
     "slipstick.questions",
     {
-        "compare": QuestionKey(list[TableSpec], Field([], description="published or measured tables to hold against")),
-        "agree": QuestionKey(AgreeSpec | None, Field(None, description="methods to put side by side")),
+        "compare": QuestionKey(
+            list[TableSpec], Field([], description="published or measured tables to hold against")
+        ),
+        "agree": QuestionKey(
+            AgreeSpec | None, Field(None, description="methods to put side by side")
+        ),
         "rank": QuestionKey(RankSpec | None, Field(None, description="what would help most")),
-        "project": QuestionKey(ProjectSpec | None, Field(None, description="years ahead, along trends")),
-        "seek": QuestionKey(dict[Name, SeekSpec], Field({}, description="where conditions start or stop holding")),
+        "project": QuestionKey(
+            ProjectSpec | None, Field(None, description="years ahead, along trends")
+        ),
+        "seek": QuestionKey(
+            dict[Name, SeekSpec], Field({}, description="where conditions start or stop holding")
+        ),
         "choose": QuestionKey(
-            ChooseQuestionSpec | None, Field(None, description="values that meet conditions at least cost")
+            ChooseQuestionSpec | None,
+            Field(None, description="values that meet conditions at least cost"),
         ),
         "sample": QuestionKey(
-            SampleSpec | None, Field(None, description="what uncertain quantities make of the answers")
+            SampleSpec | None,
+            Field(None, description="what uncertain quantities make of the answers"),
         ),
         "bottleneck": QuestionKey(
-            BottleneckSpec | None, Field(None, description="the resource that limits the throughput")
+            BottleneckSpec | None,
+            Field(None, description="the resource that limits the throughput"),
         ),
-        "scale": QuestionKey(ScaleSpec | None, Field(None, description="the size that more processors need")),
+        "scale": QuestionKey(
+            ScaleSpec | None, Field(None, description="the size that more processors need")
+        ),
         "statements": QuestionKey(
-            dict[Name, StatementSpec], Field({}, description="sentences of a source to check against the answers")
+            dict[Name, StatementSpec],
+            Field({}, description="sentences of a source to check against the answers"),
         ),
     },
 )
-"""The keys of all questions in the order in which they are read and shown, those of other packages before slipstick's own."""
+"""The keys of all questions in the order in which they are read and shown, those of other
+packages before slipstick's own.
+"""
 
 
 class _PointLimits(Spec):
@@ -713,7 +963,7 @@ class _PointLimits(Spec):
 
     @property
     def costs(self) -> dict[str, float]:
-        """Give the limits of `slipstick.limits` that are given."""
+        """Return the limits of `slipstick.limits` that are given."""
         return {name: value for name in LIMITS if (value := getattr(self, name)) is not None}
 
 
@@ -728,14 +978,19 @@ else:
         __base__=_PointLimits,
         __doc__=_PointLimits.__doc__,
         **{
-            name: (float | None, Field(None, description=f"{each.counts}; {each.value:,.0f} by default", gt=0))
+            name: (
+                float | None,
+                Field(None, description=f"{each.counts}; {each.value:,.0f} by default", gt=0),
+            )
             for name, each in LIMITS.items()
         },
     )
 
 
 class EngineSpec(Spec):
-    """Where points are solved; the command line goes before it, and only there a cluster can be named."""
+    """Where points are solved; the command line goes before it, and only there a cluster can be
+    named.
+    """
 
     on: Literal["threads", "processes"] | None = Field(
         None, description="threads of one process, or a process for each job"
@@ -757,12 +1012,17 @@ class _StudyKeys(Described):
     )
     answer: DistinctColumns = Field(
         ["time"],
-        description="the values that results.csv holds; by default the time, or the first value of another model",
+        description=(
+            "the values that results.csv holds; by default the time, or the first value of another"
+            " model"
+        ),
         min_length=1,
     )
     pictures: list[PictureSpec] = Field([], description="what to draw")
     limits: LimitsSpec = Field(LimitsSpec(), description="what points may take")
-    engine: EngineSpec = Field(EngineSpec(), description="where points are solved; results do not depend on it")
+    engine: EngineSpec = Field(
+        EngineSpec(), description="where points are solved; results do not depend on it"
+    )
 
     def check_rules(self) -> None:
         if "base" in self.what_if:
@@ -776,8 +1036,12 @@ class _StudyKeys(Described):
         return {name: asked for name in keys if (asked := getattr(self, name))}
 
 
-def _with_questions(questions: Mapping[str, QuestionKey], pictures: Iterable[type[Drawn]] = ()) -> type[_StudyKeys]:
-    """Make the model of a study with these questions, and with these kinds of pictures in the place of slipstick's own."""
+def _with_questions(
+    questions: Mapping[str, QuestionKey], pictures: Iterable[type[Drawn]] = ()
+) -> type[_StudyKeys]:
+    """Make the model of a study with these questions, and with these kinds of pictures in the
+    place of slipstick's own.
+    """
     keys: dict[str, Any] = {name: (each.takes, each.field) for name, each in questions.items()}
     if kinds := sorted(pictures, key=lambda each: each.__name__):
         drawn: Any = Annotated[reduce(or_, kinds), Field(discriminator="kind")]
@@ -795,10 +1059,10 @@ else:
 
 
 def study_model(tree: Node | None = None) -> type[StudySpec]:
-    """Give the model of a study.
+    """Return the model of a study.
 
-    Questions and pictures of other packages, which take longer to import, are in it where the tree has a key or a kind of
-    picture that slipstick does not have, and without a tree.
+    Questions and pictures of other packages, which take longer to import, are in it where the tree
+    has a key or a kind of picture that slipstick does not have, and without a tree.
     """
     pictures = at(tree, ["pictures"]) if tree is not None else None
     drawn = [at(each, ["kind"]) for each in pictures.items] if isinstance(pictures, Listing) else []

@@ -1,4 +1,6 @@
-"""Distributions of uncertain quantities, technologies as files, what they make of models, and trends over years."""
+"""Distributions of uncertain quantities, technologies as files, what they make of models, and
+trends over years.
+"""
 
 import math
 from collections.abc import Collection, Mapping
@@ -90,13 +92,17 @@ class LognormalSpec(Uncertain):
     distribution: Literal["lognormal"] = Field(description="lognormal, so never negative")
     median: AnyValue = Field(description="median")
     spread: Spread = Field(
-        description="standard deviation of the natural logarithm; 10% is about a tenth of the median"
+        description=(
+            "standard deviation of the natural logarithm; 10% is about a tenth of the median"
+        )
     )
 
     def check_rules(self) -> None:
         super().check_rules()
         if not self.median.value > 0:
-            raise broken_rule(f"a lognormal quantity is more than 0, got {self.median.text}", "median")
+            raise broken_rule(
+                f"a lognormal quantity is more than 0, got {self.median.text}", "median"
+            )
 
 
 class UniformSpec(Uncertain):
@@ -109,7 +115,9 @@ class UniformSpec(Uncertain):
     def check_rules(self) -> None:
         super().check_rules()
         if self.to.value < self.low.value:
-            raise broken_rule(f"to must be at least from, got {self.to.text} after {self.low.text}", "to")
+            raise broken_rule(
+                f"to must be at least from, got {self.to.text} after {self.low.text}", "to"
+            )
 
 
 class TriangularSpec(Uncertain):
@@ -132,17 +140,23 @@ class DiscreteSpec(Uncertain):
 
     distribution: Literal["discrete"] = Field(description="one of several values")
     values: list[AnyValue] = Field(description="the values", min_length=1)
-    weights: list[Weight] | None = Field(None, description="weight of each value; all the same by default")
+    weights: list[Weight] | None = Field(
+        None, description="weight of each value; all the same by default"
+    )
 
     def check_rules(self) -> None:
         super().check_rules()
         if self.weights is not None and len(self.weights) != len(self.values):
-            why = f"one weight for each of the {len(self.values)} values is needed, got {len(self.weights)}"
+            why = (
+                f"one weight for each of the {len(self.values)} values is needed, got"
+                f" {len(self.weights)}"
+            )
             raise broken_rule(why, "weights")
 
 
 DistributionSpec = Annotated[
-    NormalSpec | LognormalSpec | UniformSpec | TriangularSpec | DiscreteSpec, Field(discriminator="distribution")
+    NormalSpec | LognormalSpec | UniformSpec | TriangularSpec | DiscreteSpec,
+    Field(discriminator="distribution"),
 ]
 
 
@@ -161,7 +175,9 @@ def distribution_of(spec: Uncertain) -> "Uncertainty":
         case TriangularSpec():
             return Uncertainty("triangular", spec.low.value, spec.mode.value, spec.to.value)
         case DiscreteSpec():
-            weights = [each.value for each in spec.weights] if spec.weights else [1.0] * len(spec.values)
+            weights = (
+                [each.value for each in spec.weights] if spec.weights else [1.0] * len(spec.values)
+            )
             return Uncertainty("discrete", [each.value for each in spec.values], weights)
     raise TypeError(spec)
 
@@ -179,13 +195,16 @@ QUANTITIES = {
 
 
 class ClassChange(Spec):
-    """What a technology makes of a class of cost: a factor, or the value that its quantity of the machine takes.
+    """What a technology makes of a class of cost: a factor, or the value that its quantity of the
+    machine takes.
 
     A bare number is refused, for it reads as either: 0.5 may be half the time or 0.5 us.
     """
 
     by: Factor | None = Field(None, description="factor on the time of the class")
-    to: AnyValue | None = Field(None, description="what its quantity of the machine becomes, such as 500 ns")
+    to: AnyValue | None = Field(
+        None, description="what its quantity of the machine becomes, such as 500 ns"
+    )
     source: Note = Field("", description="where the value comes from")
     assumed: bool = Field(False, description="whether it is a guess")
 
@@ -193,7 +212,10 @@ class ClassChange(Spec):
     @classmethod
     def _keyed(cls, written: Any) -> Any:
         if not isinstance(written, dict):
-            raise broken_rule("write {by: 0.5} for a factor on its time, or {to: 500 ns} for the time that it becomes")
+            raise broken_rule(
+                "write {by: 0.5} for a factor on its time, or {to: 500 ns} for the time that it"
+                " becomes"
+            )
         return written
 
     def check_rules(self) -> None:
@@ -202,7 +224,9 @@ class ClassChange(Spec):
 
 
 class TechnologySpec(Described, Gain):
-    """A technology by name: what it makes of classes of cost, of the machine and of the workload."""
+    """A technology by name: what it makes of classes of cost, of the machine and of the
+    workload.
+    """
 
     technology: Literal[1] = Field(1, description="version of this format")
     application: ClassChange | None = Field(None, description="application time")
@@ -215,28 +239,41 @@ class TechnologySpec(Described, Gain):
     wire: ClassChange | None = Field(None, description="time on the wire, to: per byte")
     memory: ClassChange | None = Field(None, description="memory time")
     prefetched_faults: Part | None = Field(
-        None, description="part of the faults that are prefetched, of programs that have such an input"
+        None,
+        description="part of the faults that are prefetched, of programs that have such an input",
     )
     prefetched_locks: Part | None = Field(
-        None, description="part of the lock acquisitions that are prefetched, of programs that have such an input"
+        None,
+        description=(
+            "part of the lock acquisitions that are prefetched, of programs that have such an input"
+        ),
     )
     values: dict[ValuePath, AnyValue] = Field(
-        {}, description="what quantities of the machine become, by path such as machine.system.signal"
+        {},
+        description="what quantities of the machine become, by path such as machine.system.signal",
     )
 
     def check_rules(self) -> None:
         super().check_rules()
         for path in self.values:
             if not path.startswith("machine."):
-                why = "a technology sets quantities of the machine only, such as machine.network.adapter"
+                why = (
+                    "a technology sets quantities of the machine only, such as"
+                    " machine.network.adapter"
+                )
                 raise broken_rule(why, "values", path)
         for name in TECHNOLOGIES:
             change = getattr(self, name)
             if change is not None and change.to is not None and name not in QUANTITIES:
-                why = f"the cost of {name} is no single quantity of a machine; write by, a factor, or set values"
+                why = (
+                    f"the cost of {name} is no single quantity of a machine; write by, a factor, or"
+                    " set values"
+                )
                 raise broken_rule(why, name, "to")
             if change is not None and change.to is not None and QUANTITIES[name] in self.values:
-                raise broken_rule(f"{QUANTITIES[name]} stands under values, too; write it once", name, "to")
+                raise broken_rule(
+                    f"{QUANTITIES[name]} stands under values, too; write it once", name, "to"
+                )
 
 
 _YEAR = 31_557_600.0  # a year of 365.25 days [s]
@@ -250,29 +287,46 @@ class PeriodSpec(Spec):
     first: Year = Field(alias="from", description="year in which the period begins")
     to: Year = Field(description="year in which it ends")
     factor: Factor | None = Field(None, description="how many times faster each year")
-    doubling: Span | None = Field(None, description="time in which it gets twice as fast, such as 18 month")
+    doubling: Span | None = Field(
+        None, description="time in which it gets twice as fast, such as 18 month"
+    )
     halving: Span | None = Field(None, description="time in which it gets half as fast")
-    uncertain: DistributionSpec | None = Field(None, description="how many times faster each year, as a distribution")
+    uncertain: DistributionSpec | None = Field(
+        None, description="how many times faster each year, as a distribution"
+    )
     spread: Spread | None = Field(
-        None, description="standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
+        None,
+        description=(
+            "standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
+        ),
     )
 
     def check_rules(self) -> None:
         rates = (self.factor, self.doubling, self.halving, self.uncertain)
         if sum(each is not None for each in rates) != 1:
-            raise broken_rule("a period needs exactly one of factor, doubling, halving and uncertain")
+            raise broken_rule(
+                "a period needs exactly one of factor, doubling, halving and uncertain"
+            )
         if self.spread is not None and self.uncertain is not None:
             raise broken_rule("uncertain says how far the rate spreads; leave out spread", "spread")
         if not self.to > self.first:
-            raise broken_rule(f"the period ends in {self.to:g}, before it has begun in {self.first:g}", "to")
+            raise broken_rule(
+                f"the period ends in {self.to:g}, before it has begun in {self.first:g}", "to"
+            )
         if isinstance(self.uncertain, Uncertain):
             self._check_uncertain(self.uncertain)
 
     def _check_uncertain(self, spec: Uncertain) -> None:
         if spec.dimension != COUNT:
-            raise broken_rule(f"a yearly factor is a plain number, not a [{spec.dimension}]", "uncertain")
-        if isinstance(spec, NormalSpec) or any(each.value <= 0 for each in quantities(spec).values()):
-            raise broken_rule("a yearly factor is more than 0, and this one need not be; use another", "uncertain")
+            raise broken_rule(
+                f"a yearly factor is a plain number, not a [{spec.dimension}]", "uncertain"
+            )
+        if isinstance(spec, NormalSpec) or any(
+            each.value <= 0 for each in quantities(spec).values()
+        ):
+            raise broken_rule(
+                "a yearly factor is more than 0, and this one need not be; use another", "uncertain"
+            )
 
 
 Periods = Annotated[list[PeriodSpec], Field(min_length=1)]
@@ -281,7 +335,9 @@ Periods = Annotated[list[PeriodSpec], Field(min_length=1)]
 class RatesSpec(Spec):
     """Periods, in order, of each thing that changes."""
 
-    processors: Periods | None = Field(None, description="the processors, and with them the software")
+    processors: Periods | None = Field(
+        None, description="the processors, and with them the software"
+    )
     application: Periods | None = Field(None, description="application time, beside the processors")
     software: Periods | None = Field(None, description="run-time software, beside the processors")
     system: Periods | None = Field(None, description="system calls, beside the processors")
@@ -294,7 +350,7 @@ class RatesSpec(Spec):
 
     @property
     def listed(self) -> dict[str, list[PeriodSpec]]:
-        """Give the periods of everything that changes, by name."""
+        """Return the periods of everything that changes, by name."""
         given = {name: getattr(self, name) for name in type(self).model_fields}
         return {name: periods for name, periods in given.items() if periods is not None}
 
@@ -302,7 +358,11 @@ class RatesSpec(Spec):
         for name, periods in self.listed.items():
             for index, (before, after) in enumerate(pairwise(periods), 1):
                 if after.first != before.to:
-                    what = "overlaps the one before" if after.first < before.to else "leaves a gap after the one before"
+                    what = (
+                        "overlaps the one before"
+                        if after.first < before.to
+                        else "leaves a gap after the one before"
+                    )
                     why = f"the period from {after.first:g} {what}, which ends in {before.to:g}"
                     raise broken_rule(why, name, index, "from")
         if not self.listed:
@@ -315,9 +375,15 @@ class TrendSpec(Described):
     trend: Literal[1] = Field(description="version of this format")
     rates: RatesSpec = Field(description="rates of processors and of classes of cost")
     benefit: Part | None = Field(
-        None, description="part of each doubling of the processors that classes under partly realize; all by default"
+        None,
+        description=(
+            "part of each doubling of the processors that classes under partly realize; all by"
+            " default"
+        ),
     )
-    fully: list[Technology] | None = Field(None, description="classes whose time is divided by processors")
+    fully: list[Technology] | None = Field(
+        None, description="classes whose time is divided by processors"
+    )
     partly: list[Technology] | None = Field(None, description="classes that gain a part only")
 
 
@@ -325,7 +391,10 @@ def trend_of(spec: TrendSpec, name: str) -> "Trend":
     """Build the trend of a checked file, its source keys spelt out."""
     from slipstick.model.uncertainty import Trend
 
-    rates = {key: tuple(_period(each, spec) for each in periods) for key, periods in spec.rates.listed.items()}
+    rates = {
+        key: tuple(_period(each, spec) for each in periods)
+        for key, periods in spec.rates.listed.items()
+    }
     return Trend(name, spec.title or name, rates)
 
 
@@ -335,7 +404,9 @@ def _period(spec: PeriodSpec, trend: TrendSpec) -> "Period":
     given = spec.uncertain or spec.factor or spec.doubling or spec.halving
     assert given is not None
     source = given.source or trend.source
-    factor = distribution_of(spec.uncertain) if isinstance(spec.uncertain, Uncertain) else _factor(spec)
+    factor = (
+        distribution_of(spec.uncertain) if isinstance(spec.uncertain, Uncertain) else _factor(spec)
+    )
     return Period(spec.first, spec.to, factor, trend.sources.get(source, source), given.assumed)
 
 
@@ -350,7 +421,9 @@ def _factor(spec: PeriodSpec) -> "Uncertainty":
         assert spec.halving is not None
         yearly = math.exp2(-_YEAR / spec.halving.value)
     uncertain = spec.spread and spec.spread.value
-    return Uncertainty("lognormal", yearly, uncertain) if uncertain else Uncertainty("fixed", yearly)
+    return (
+        Uncertainty("lognormal", yearly, uncertain) if uncertain else Uncertainty("fixed", yearly)
+    )
 
 
 PREFETCHED = ("prefetched_faults", "prefetched_locks")
@@ -362,9 +435,10 @@ def changes_of(
 ) -> tuple[dict[str, Node], tuple[str, ...]]:
     """Read what a technology changes, as values by path, and what of it the model has no place for.
 
-    Factors go to the section ``technology``, prefetched parts to the program's inputs of the same names, values to
-    their paths. Left out, with a note, is a prefetched part where the program has no such input, and the value of a
-    class that costs nothing on this machine, such as the switch of a network without one.
+    Factors go to the section ``technology``, prefetched parts to the program's inputs of the same
+    names, values to their paths. Left out, with a note, is a prefetched part where the program has
+    no such input, and the value of a class that costs nothing on this machine, such as the switch
+    of a network without one.
 
     Parameters
     ----------
@@ -396,7 +470,10 @@ def changes_of(
     ]
     for path, node in _values(file).items():
         if at(tree, path) is None and path not in places:
-            why = f"{name} sets {path}, which {model} does not have here; choose another technology or machine"
+            why = (
+                f"{name} sets {path}, which {model} does not have here; choose another technology"
+                " or machine"
+            )
             raise reference.mark.error(why, TECHNOLOGY)
         if path not in places:
             found[path] = node
@@ -404,26 +481,34 @@ def changes_of(
 
 
 def _changes(file: Table, key: str) -> dict[str, Node]:
-    """Give what a technology writes of classes of cost under ``by`` or ``to``, each as a quantity with its source."""
+    """Return what a technology writes of classes of cost under ``by`` or ``to``, each as a
+    quantity with its source.
+    """
     found: dict[str, Node] = {}
     for name in TECHNOLOGIES:
         change = at(file, [name])
         if isinstance(change, Table) and key in change.entries:
-            entries = {"value" if each == key else each: entry for each, entry in change.entries.items()}
+            entries = {
+                "value" if each == key else each: entry for each, entry in change.entries.items()
+            }
             found[name] = Table(entries, change.mark)
     return found
 
 
 def _values(file: Table) -> dict[str, Node]:
-    """Give the quantities of a machine that a technology sets, by path."""
+    """Return the quantities of a machine that a technology sets, by path."""
     written = at(file, ["values"])
     entries = written.entries if isinstance(written, Table) else {}
-    classes = {QUANTITIES[name]: node for name, node in _changes(file, "to").items() if name in QUANTITIES}
+    classes = {
+        QUANTITIES[name]: node for name, node in _changes(file, "to").items() if name in QUANTITIES
+    }
     return {path: entry.node for path, entry in entries.items()} | classes
 
 
 def _costs_nothing(tree: Node, path: str) -> bool:
-    """Tell whether a machine gives a quantity as nothing, with or without its source, or does not give it."""
+    """Return whether a machine gives a quantity as nothing, with or without its source, or does
+    not give it.
+    """
     node = at(tree, path)
     if node is None:
         return at(tree, "machine") is not None
@@ -436,13 +521,19 @@ def _read(reference: Node, library: Library) -> tuple[str, Table]:
     if isinstance(reference, Table):
         name, file = "this technology", library.resolve(TECHNOLOGY, reference)
     elif isinstance(reference, Scalar) and isinstance(reference.value, str) and reference.value:
-        name = f"technology {reference.value.rpartition('/')[2].removesuffix('.yaml').removesuffix('.yml')}"
+        name = (
+            "technology"
+            f" {reference.value.rpartition('/')[2].removesuffix('.yaml').removesuffix('.yml')}"
+        )
         file = library.load(TECHNOLOGY, reference.value, reference.mark, TECHNOLOGY)
     else:
         raise reference.mark.error(
-            "write the name of a technology, a file that ends in .yaml, or its keys and values", TECHNOLOGY
+            "write the name of a technology, a file that ends in .yaml, or its keys and values",
+            TECHNOLOGY,
         )
-    made = library.once(("spelt", id(file)), lambda: _spelt(file, validate(TechnologySpec, file).sources), file)
+    made = library.once(
+        ("spelt", id(file)), lambda: _spelt(file, validate(TechnologySpec, file).sources), file
+    )
     assert isinstance(made, Table)
     return name, made
 
@@ -461,7 +552,8 @@ def _spelt(node: Node, sources: Mapping[str, str]) -> Node:
 
 
 def check_values(tree: Table, library: Library) -> None:
-    """Check the values of a technology in their places on the first machine of the catalogue that has them all.
+    """Check the values of a technology in their places on the first machine of the catalogue that
+    has them all.
 
     Parameters
     ----------
@@ -475,10 +567,18 @@ def check_values(tree: Table, library: Library) -> None:
     values = _values(tree)
     paths = {path: path.removeprefix("machine.") for path in values}
     machines = [library.load("machine", name) for name in names("machine")]
-    fitting = next((each for each in machines if all(at(each, path) is not None for path in paths.values())), None)
+    fitting = next(
+        (each for each in machines if all(at(each, path) is not None for path in paths.values())),
+        None,
+    )
     if fitting is None:
-        known = {path for path, inner in paths.items() if any(at(each, inner) is not None for each in machines)}
-        # Each is there on some machine: then it is the first that stands on none together with the others.
+        known = {
+            path
+            for path, inner in paths.items()
+            if any(at(each, inner) is not None for each in machines)
+        }
+        # Each is there on some machine: then it is the first that stands on none together with the
+        # others.
         path = next((path for path in paths if path not in known), next(iter(paths)))
         mark = key_mark(tree, ["values", path])
         why = "no machine of the catalogue has this quantity, or not together with the others"

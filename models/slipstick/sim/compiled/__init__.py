@@ -1,1 +1,3 @@
-"""The compiled kernel: the same instructions over flat tables, compiled where numba is installed."""
+"""The compiled kernel: the same instructions over flat tables, compiled where numba is
+installed.
+"""

@@ -1,8 +1,8 @@
 """The compiled kernel: the results of the plain kernel, by a loop compiled with numba.
 
-The loop returns when its number of events is done, and whenever it needs Python: for a new block of random numbers, for
-larger tables, or to hand over rows. It then continues where it was. Its state is a tuple of tables: of plain numbers, or of
-rows whose columns have names here.
+The loop returns when its number of events is done, and whenever it needs Python: for a new block of
+random numbers, for larger tables, or to hand over rows. It then continues where it was. Its state
+is a tuple of tables: of plain numbers, or of rows whose columns have names here.
 """
 
 from __future__ import annotations
@@ -49,25 +49,27 @@ Rows = Any
 
 def _columns(whole: str, times: str = "") -> np.dtype[Any]:
     """Name the columns of a table: whole numbers, and times [s]."""
-    columns = [(name, np.int64) for name in whole.split()] + [(name, np.float64) for name in times.split()]
+    columns = [(name, np.int64) for name in whole.split()] + [
+        (name, np.float64) for name in times.split()
+    ]
     return np.dtype((np.record, np.dtype(columns, align=True)))
 
 
 TOKEN = _columns(
-    "pc customer group parent index destination label wait rank left latest before after passed turn next key order event "
-    "event_kind station delayed child sibling excludes elsewhere",
+    "pc customer group parent index destination label wait rank left latest before after passed"
+    " turn next key order event event_kind station delayed child sibling excludes elsewhere",
     "since begun waited work requested finish last since_request place patience",
 )
 RESOURCE = _columns(
-    "servers kind last_first preempts present busy done queue serving spinning arrived ticket rates_from rates in_turn "
-    "holders_from at_random exclusive stats waits",
+    "servers kind last_first preempts present busy done queue serving spinning arrived ticket"
+    " rates_from rates in_turn holders_from at_random exclusive stats waits",
     "changed area use progress",
 )
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")
 GROUP = _columns("kind start arrivals arrived responses stats booked")
 RUN = _columns(
-    "planned events_planned free free_count alive chunk chunk_left running rows traced wanted events locks tallies pipelines "
-    "barriers",
+    "planned events_planned free free_count alive chunk chunk_left running rows traced wanted"
+    " events locks tallies pipelines barriers",
     "now",
 )
 
@@ -75,8 +77,9 @@ RUN = _columns(
 class State(NamedTuple):
     """All tables of a run.
 
-    The columns of a token have the names of `slipstick.sim.plain.event_loop.Token`; SERVERS of a lock are its permits, and
-    `stats`, `waits` and `booked` the first of its columns in a row of statistics.
+    The columns of a token have the names of `slipstick.sim.plain.event_loop.Token`; SERVERS of a
+    lock are its permits, and `stats`, `waits` and `booked` the first of its columns in a row of
+    statistics.
     """
 
     code: Ints
@@ -90,9 +93,9 @@ class State(NamedTuple):
     latest_booked: Floats
     registers: Ints
     resource: Rows  # stations, then locks
-    queue: (
-        Ints  # first and last token: of those that are ready, by resource waiting, served and spinning, and by barrier
-    )
+    # first and last token: of those that are ready, by resource waiting, served and spinning, and
+    # by barrier
+    queue: Ints
     waiting: Ints  # by barrier
     holder: Ints  # tokens that hold each lock, one lock behind the other
     rates: Floats  # of stations that have them, one behind the other
@@ -130,7 +133,12 @@ class CompiledKernel:
     """
 
     def __init__(
-        self, plan: Plan, seed: int = 0, replication: int = 0, *, trace: list[tuple[float, int, int, int]] | None = None
+        self,
+        plan: Plan,
+        seed: int = 0,
+        replication: int = 0,
+        *,
+        trace: list[tuple[float, int, int, int]] | None = None,
     ) -> None:
         if not AVAILABLE:
             raise MissingExtraError("numba", "the compiled kernel", "fast")
@@ -159,7 +167,16 @@ class CompiledKernel:
             first += len(tokens)
         started = s.token[:first]
         started["customer"] = np.arange(first)
-        for column in ("parent", "turn", "before", "after", "child", "sibling", "event", "patience"):
+        for column in (
+            "parent",
+            "turn",
+            "before",
+            "after",
+            "child",
+            "sibling",
+            "event",
+            "patience",
+        ):
             started[column] = -1
         if first:
             s.queue[READY], run.free, started["next"][-1] = (0, first - 1), started["next"][-1], -1
@@ -172,7 +189,11 @@ class CompiledKernel:
         """Give the loop the next block of random numbers of a draw."""
         s = self.state
         distribution = self.plan.draws[draw].distribution
-        block = np.full(s.values.shape[1], distribution.mean) if distribution.constant else next(self._blocks[draw])
+        block = (
+            np.full(s.values.shape[1], distribution.mean)
+            if distribution.constant
+            else next(self._blocks[draw])
+        )
         s.values[draw, : len(block)] = block
         s.taken[draw], s.ready[draw] = 0, len(block)
 
@@ -213,13 +234,13 @@ class CompiledKernel:
         run.rows = run.traced = 0
 
     def take_rows(self) -> Array:
-        """Give the rows written since the last time."""
+        """Return the rows written since the last time."""
         rows = np.concatenate([np.zeros((0, Layout(self.plan).width)), *self._rows])
         self._rows.clear()
         return rows
 
     def take_responses(self, group: int) -> Array:
-        """Give the times of the cycles of a class that ended since the last time [s]."""
+        """Return the times of the cycles of a class that ended since the last time [s]."""
         times = np.concatenate([np.zeros(0), *self._times[group]])
         self._times[group].clear()
         return times
@@ -229,7 +250,9 @@ class CompiledKernel:
         s = self.state
         found = []
         for r, plan in zip(s.resource[len(self.plan.stations) :], self.plan.locks, strict=True):
-            holders = tuple(s.token[s.holder[r.holders_from : r.holders_from + r.busy]]["customer"].tolist())
+            holders = tuple(
+                s.token[s.holder[r.holders_from : r.holders_from + r.busy]]["customer"].tolist()
+            )
             waiting = [*self._queued(r.queue), *self._queued(r.spinning)]
             found += [Wait(each, f"{plan.noun} {plan.name}", holders) for each in waiting]
         for barrier, name in enumerate(self.plan.barriers, s.run[0].barriers):
@@ -247,7 +270,9 @@ class CompiledKernel:
 
 @lru_cache(maxsize=1)
 def _state(plan: Plan, traced: int) -> State:
-    """Make the tables of a run that is about to begin; they are kept for the next replication of the plan."""
+    """Make the tables of a run that is about to begin; they are kept for the next replication of
+    the plan.
+    """
     layout, draws, labels = Layout(plan), plan.draws, len(plan.labels)
     drawn = [_draw(*row) for row in plan.code]
     fixed = [each < 0 or draws[each].distribution.constant for each in drawn]
@@ -256,7 +281,9 @@ def _state(plan: Plan, traced: int) -> State:
     run[0].free = run[0].running = -1
     run[0].chunk = run[0].chunk_left = chunk(plan)
     run[0].alive, run[0].locks = plan.population, len(plan.stations)
-    run[0].tallies, run[0].pipelines = (min(each, default=0) for each in (layout.tried, layout.passes))
+    run[0].tallies, run[0].pipelines = (
+        min(each, default=0) for each in (layout.tried, layout.passes)
+    )
     run[0].barriers = 1 + 3 * len(plan.resources)
     return State(
         code=np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
@@ -293,7 +320,7 @@ def _whole(numbers: Any) -> Ints:
 
 
 def _draw(op: int, *operands: int) -> int:
-    """Give the draw that an instruction takes a value from, or -1."""
+    """Return the draw that an instruction takes a value from, or -1."""
     first = {Op.DELAY: 0, Op.DRAW_DESTINATION: 0, Op.CHOOSE: 0, Op.BACK_OFF: 0, Op.PATIENCE: 0}
     place = {**first, Op.SERVE: 1, Op.SET_COUNT: 2, Op.PIPELINE: 1, Op.AWAIT_TURN: 3}.get(Op(op))
     return -1 if place is None else operands[place]
@@ -312,7 +339,11 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
     for row, station, first in zip(stations, plan.stations, rates, strict=False):
         discipline = DISCIPLINES[station.discipline]
         row.servers, row.rates, row.rates_from = station.servers, len(station.rates), first
-        row.kind = StationKind.SHARED if station.rates else kinds.get(discipline.order, StationKind.ORDERED)
+        row.kind = (
+            StationKind.SHARED
+            if station.rates
+            else kinds.get(discipline.order, StationKind.ORDERED)
+        )
         row.in_turn = bool(station.rates) and discipline.order == ARRIVAL
         row.last_first, row.at_random = discipline.order == REVERSE, discipline.order == RANDOM
         row.preempts = discipline.preemptive
@@ -339,7 +370,12 @@ def _pools(plan: Plan) -> dict[str, Any]:
     queues = 0
     for each in plan.pools:
         tasks, parts = len(task), len(part)
-        fixed = (len(plan.stations) + each.tasks, len(plan.stations) + each.monitor, each.queues, each.last_first)
+        fixed = (
+            len(plan.stations) + each.tasks,
+            len(plan.stations) + each.monitor,
+            each.queues,
+            each.last_first,
+        )
         pool.append((*fixed, len(each.roots), queues, len(problem) - 1, 0, 0))
         queues += each.queues
         for roots in each.roots:
@@ -347,7 +383,9 @@ def _pools(plan: Plan) -> dict[str, Any]:
             problem.append(len(root))
         last = {end - 1 for end in each.first}
         task += [[parts + first, -1, -1] for first in each.first[:-1]]
-        part += [[tasks + one if one >= 0 else -1, index in last] for index, one in enumerate(each.added)]
+        part += [
+            [tasks + one if one >= 0 else -1, index in last] for index, one in enumerate(each.added)
+        ]
         times += each.times
     return {
         "pool": np.array(pool, POOL),
@@ -369,7 +407,9 @@ def _enlarged(old: State, tokens: int, events: int) -> State:
         found[: len(table)] = table
         return found
 
-    wide = {name: longer(name, tokens) for name in ("token", "booked", "latest_booked", "registers")}
+    wide = {
+        name: longer(name, tokens) for name in ("token", "booked", "latest_booked", "registers")
+    }
     new = old._replace(**wide, heap=longer("heap", events))
     known, run = len(old.token), new.run[0]
     new.token["next"][known:] = [*range(known + 1, known + tokens), run.free]

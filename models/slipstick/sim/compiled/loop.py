@@ -1,10 +1,11 @@
 """The compiled loop: the effects of the instructions of a plan on the tables of a run.
 
-The functions correspond to the classes and methods of `slipstick.sim.plain`, which say what they mean. A token, a resource,
-a group or a pool is a row of its table; tokens stand in queues of `State.queue`, linked by their rows.
+The functions correspond to the classes and methods of `slipstick.sim.plain`, which say what they
+mean. A token, a resource, a group or a pool is a row of its table; tokens stand in queues of
+`State.queue`, linked by their rows.
 
-Compiled code is cached in a directory named after the text that it is made of: numba itself looks only at the file of the
-outermost function when it decides whether cached code is valid.
+Compiled code is cached in a directory named after the text that it is made of: numba itself looks
+only at the file of the outermost function when it decides whether cached code is valid.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def _place() -> str:
 def compiled(function: F) -> F:
     """Compile a function, and cache the code for the next process.
 
-    Without reference counts (`_nrt`): nothing is allocated, and counting forty tables at every inlined call
-    makes the loop forty times slower.
+    Without reference counts (`_nrt`): nothing is allocated, and counting forty tables at every
+    inlined call makes the loop forty times slower.
     """
     numba = import_module("numba")
     before = numba.config.CACHE_DIR
@@ -52,8 +53,15 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a function into each that calls it; without entries from Python and C, which take half of the compilation."""
-    options = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    """Compile a function into each that calls it; without entries from Python and C, which take
+    half of the compilation.
+    """
+    options = {
+        "forceinline": True,
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "_nrt": False,
+    }
     made: F = import_module("numba").njit(**options)(function)
     return made
 
@@ -80,7 +88,7 @@ def plan_event(s: State, time: float, token: int) -> int:
 
 @inlined
 def is_earlier(a: Row, b: Row) -> bool:
-    """Say whether an event happens before another."""
+    """Return whether an event happens before another."""
     return bool(a.time < b.time or (a.time == b.time and a.order < b.order))
 
 
@@ -136,7 +144,7 @@ def insert_at(s: State, queue: int, token: int, place: int) -> None:
 
 @inlined
 def goes_before(s: State, a: int, b: int) -> bool:
-    """Say whether a token goes before another, by its key, and among equal keys by its order."""
+    """Return whether a token goes before another, by its key, and among equal keys by its order."""
     first, second = s.token[a], s.token[b]
     return bool(first.key < second.key or (first.key == second.key and first.order < second.order))
 
@@ -260,7 +268,9 @@ def count_departure(s: State, r: Row, now: float) -> None:
 
 @inlined
 def rate(s: State, r: Row) -> float:
-    """Give the rate at which each customer is served where processors are shared, or all are in turn."""
+    """Return the rate at which each customer is served where processors are shared, or all are in
+    turn.
+    """
     if r.rates > 0:
         present = max(r.present, 1)
         speed: float = s.rates[r.rates_from + min(present, r.rates) - 1]
@@ -360,7 +370,9 @@ def begin_ordered(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None:
-    """Begin service, interrupting a customer that is served later where the discipline preempts, or queue."""
+    """Begin service, interrupting a customer that is served later where the discipline preempts,
+    or queue.
+    """
     r.present += 1
     r.arrived += 1
     t = s.token[token]
@@ -425,7 +437,7 @@ def leave(s: State, token: int, now: float) -> None:
 
 @inlined
 def stretched(t: Row, now: float) -> float:
-    """Give the time present beyond the service requested."""
+    """Return the time present beyond the service requested."""
     total = now - t.since
     waited: float = total - t.requested
     return waited if waited > NEVER_WAITED * total else 0.0
@@ -441,19 +453,21 @@ def request(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def is_free(r: Row) -> bool:
-    """Say whether another token may hold a lock or permits."""
+    """Return whether another token may hold a lock or permits."""
     return bool(r.busy < r.servers and r.exclusive == 0)
 
 
 @inlined
 def fits(s: State, r: Row, token: int) -> bool:
-    """Say whether a lock may be granted to a token now, regardless of waiting tokens."""
+    """Return whether a lock may be granted to a token now, regardless of waiting tokens."""
     return bool(r.busy == 0) if s.token[token].excludes else is_free(r)
 
 
 @inlined
 def ask(s: State, r: Row, token: int, now: float) -> bool:
-    """Acquire a lock if it is free for the token and no waiting token goes before it, else wait in its queue."""
+    """Acquire a lock if it is free for the token and no waiting token goes before it, else wait
+    in its queue.
+    """
     request(s, r, token, now)
     t, first = s.token[token], s.queue[r.queue, 0]
     t.key, t.order = t.rank, 0
@@ -517,7 +531,9 @@ def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
 
 @inlined
 def release(s: State, r: Row, token: int, now: float) -> None:
-    """Hand a lock to the first token in its queue; with an empty queue, free it and wake all spinning tokens."""
+    """Hand a lock to the first token in its queue; with an empty queue, free it and wake all
+    spinning tokens.
+    """
     count_departure(s, r, now)
     remove_holder(s, r, token)
     r.exclusive = 0
@@ -557,14 +573,16 @@ def serve(s: State, token: int, code: Row, value: float, now: float) -> bool:
 
 @inlined
 def whole(count: float, value: float) -> int:
-    """Give a number of rounds or items; a fraction is the probability of one more."""
+    """Return a number of rounds or items; a fraction is the probability of one more."""
     rounds = int(count)
     return rounds + (1 if value < count - rounds else 0)
 
 
 @inlined
 def branch(s: State, token: int, code: Row, op: int, value: float) -> bool:
-    """DRAW_DESTINATION, NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH: the next instruction, or the destination."""
+    """DRAW_DESTINATION, NEXT_DESTINATION, CHOOSE, JUMP, SET_COUNT, LOOP and SWITCH: the next
+    instruction, or the destination.
+    """
     t = s.token[token]
     if op == Op.CHOOSE:
         option = code[2]
@@ -840,7 +858,9 @@ def pool(s: State, token: int, code: Row, now: float) -> bool:
 
 @inlined
 def begin_problem(s: State, p: Row, now: float) -> None:
-    """Put the first tasks of the next problem into the queues, one after the other, if the last is over."""
+    """Put the first tasks of the next problem into the queues, one after the other, if the last
+    is over.
+    """
     if p.open:
         return
     p.open = 1
@@ -927,8 +947,12 @@ def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> 
 
 
 @inlined
-def leave_queue(s: State, p: Row, queue: int, token: int, register: int, label: int, now: float) -> None:
-    """Leave the monitor of a queue; where it has tasks, hand it over to the token that has waited longest for one."""
+def leave_queue(
+    s: State, p: Row, queue: int, token: int, register: int, label: int, now: float
+) -> None:
+    """Leave the monitor of a queue; where it has tasks, hand it over to the token that has
+    waited longest for one.
+    """
     monitor, tasks = s.resource[p.monitor + queue], s.resource[p.tasks]
     if s.queue[tasks.queue, 0] >= 0 and s.task_queue[p.first_queue + queue, 0] >= 0:
         following = first_waiting(s, tasks, now)
@@ -969,7 +993,9 @@ def go_on(s: State, events: int) -> int:
 
 @inlined
 def next_event(s: State) -> int:
-    """Take the next event off the event list and apply it, up to the next instruction of its token."""
+    """Take the next event off the event list and apply it, up to the next instruction of its
+    token.
+    """
     run = s.run[0]
     if run.events_planned == 0:
         return Return.NO_EVENTS
@@ -1023,7 +1049,9 @@ def take_value(s: State, draw: int) -> float:
 
 @inlined
 def lacking(s: State, token: int) -> int:
-    """Say what the next instruction needs that only Python can give, before its execution begins."""
+    """Return what the next instruction needs that only Python can give, before its execution
+    begins.
+    """
     run, pc = s.run[0], s.token[token].pc
     draw, code = s.drawn[pc], s.code[pc]
     if draw >= 0 and s.taken[draw] == s.ready[draw]:
@@ -1037,7 +1065,10 @@ def lacking(s: State, token: int) -> int:
         run.wanted = 0
         return Return.NEEDS_SPACE
     if op == Op.END:
-        if run.rows == s.rows.shape[0] or s.group[s.token[token].group].responses == s.responses.shape[1]:
+        if (
+            run.rows == s.rows.shape[0]
+            or s.group[s.token[token].group].responses == s.responses.shape[1]
+        ):
             return Return.TABLE_FULL
     elif op == Op.FORK or op == Op.PIPELINE:
         wanted = code[2] if op == Op.FORK else int(s.counts[code[1]]) + 1

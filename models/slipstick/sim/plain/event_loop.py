@@ -1,7 +1,8 @@
-"""The event loop: simulated time, the event list, and the tokens that execute the instructions of a plan.
+"""The event loop: simulated time, the event list, and the tokens that execute the instructions of a
+plan.
 
-Events of one time happen in the order in which they were planned. Tokens woken at one instant run in the order in which
-they were woken, before the next event.
+Events of one time happen in the order in which they were planned. Tokens woken at one instant run
+in the order in which they were woken, before the next event.
 """
 
 from __future__ import annotations
@@ -28,13 +29,19 @@ class Token:
     destination : the customer that its requests go to
     begun : start of the cycle, or of its response time [s]
     label, wait, rank : of the visit or wait under way
-    waited, work, requested, finish : at a station, time waited, service left and requested, and its end [s]
-    key, order, place, delayed, ticket : at a station or lock, the place in the order of service, and the planned end
-    patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and the instruction after that
+    waited, work, requested, finish : at a station, time waited, service left and requested, and its
+        end [s]
+    key, order, place, delayed, ticket : at a station or lock, the place in the order of service,
+        and the planned end
+    patience, elsewhere : at a station, how long a queue is waited in (-1: without a limit) [s], and
+        the instruction after that
     cause : the customer that ended the wait
-    since_request, excludes : at a lock, time of the request [s], and whether no other may hold it at the same time
-    left, last, latest, latest_booked : of a fork, branches under way; time, index and account of the one that ended last
-    before, after, passed, turn : of an item, its neighbours, the serial stages it has left, and the stage it waits for
+    since_request, excludes : at a lock, time of the request [s], and whether no other may hold it
+        at the same time
+    left, last, latest, latest_booked : of a fork, branches under way; time, index and account of
+        the one that ended last
+    before, after, passed, turn : of an item, its neighbours, the serial stages it has left, and the
+        stage it waits for
     """
 
     customer: int
@@ -75,13 +82,19 @@ class Token:
 
 
 Action = Callable[[Token, float], bool]
-"""An instruction or an event: takes the token and the time, and says whether the token goes on at once."""
+"""An instruction or an event: takes the token and the time, and says whether the token goes on
+at once.
+"""
 
 LogTime = Callable[[int, int, int, float, float, int | None], None]
-"""Called with (customer, branch or item, label, from, to, customer that ended a wait) for all time booked."""
+"""Called with (customer, branch or item, label, from, to, customer that ended a wait) for all
+time booked.
+"""
 
 ObserveResource = Callable[[str, float, float, int, int], None]
-"""Called with (resource, from, to, customers present, servers busy) for every interval without a change."""
+"""Called with (resource, from, to, customers present, servers busy) for every interval without a
+change.
+"""
 
 
 class EventLoop:
@@ -89,7 +102,8 @@ class EventLoop:
 
     Parameters
     ----------
-    log, observe : called with all time booked, and with the states of resources, see `LogTime` and `ObserveResource`
+    log, observe : called with all time booked, and with the states of resources, see `LogTime` and
+        `ObserveResource`
 
     Attributes
     ----------

@@ -1,13 +1,16 @@
-"""The plain kernel: one run of a plan in plain Python, the executable specification of the simulator.
+"""The plain kernel: one run of a plan in plain Python, the executable specification of the
+simulator.
 
-Each instruction is a method named after it: it takes the operands that `slipstick.sim.plan.plan.Op` lists, the token that
-executes it and the time, changes the state of the run, and says whether the token goes on at once (True) or waits (False).
-A parameter named in `Kernel.tables` is the object there that the operand numbers; any other is the operand itself.
-The compiled kernel (`slipstick.sim.compiled`) gives the same events and the same statistics to the last bit.
+Each instruction is a method named after it: it takes the operands that `slipstick.sim.plan.plan.Op`
+lists, the token that executes it and the time, changes the state of the run, and says whether the
+token goes on at once (True) or waits (False). A parameter named in `Kernel.tables` is the object
+there that the operand numbers; any other is the operand itself. The compiled kernel
+(`slipstick.sim.compiled`) gives the same events and the same statistics to the last bit.
 
-A spin lock is written in several instructions (see `slipstick.sim.plan.builder`): each test or test-and-set is a visit to
-the station that holds the lock word, then ATTEMPT, AWAIT_FREE or AWAIT_TURN looks at the state of the lock itself. The
-numbers of requests and of releases, which are counted anyway, are the tickets that a ticket lock hands out and calls.
+A spin lock is written in several instructions (see `slipstick.sim.plan.builder`): each test or
+test-and-set is a visit to the station that holds the lock word, then ATTEMPT, AWAIT_FREE or
+AWAIT_TURN looks at the state of the lock itself. The numbers of requests and of releases, which are
+counted anyway, are the tickets that a ticket lock hands out and calls.
 """
 
 from __future__ import annotations
@@ -22,7 +25,13 @@ from slipstick.late import Array, np
 from slipstick.sim.deadlock import Wait
 from slipstick.sim.estimate import Layout, chunk
 from slipstick.sim.plain.event_loop import Action, EventLoop, LogTime, ObserveResource, Token
-from slipstick.sim.plain.stations import QueueStatistics, SimulatedLock, SimulatedPool, make_station, put_in_order
+from slipstick.sim.plain.stations import (
+    QueueStatistics,
+    SimulatedLock,
+    SimulatedPool,
+    make_station,
+    put_in_order,
+)
 from slipstick.sim.plan.plan import CustomerGroup, Op, Plan, Where
 
 Trace = list[tuple[float, int, int, int]]
@@ -43,7 +52,8 @@ class Kernel(EventLoop):
     plan : what to run
     seed, replication : keys of the random streams
     trace : collects what is executed
-    log, observe : called with all time booked, and with the states of resources, see `LogTime` and `ObserveResource`
+    log, observe : called with all time booked, and with the states of resources, see `LogTime` and
+        `ObserveResource`
 
     Attributes
     ----------
@@ -107,7 +117,9 @@ class Kernel(EventLoop):
         each = self.plan.draws[draw]
         if each.distribution.constant:
             return itertools.repeat(each.distribution.mean)
-        return itertools.chain.from_iterable(block.tolist() for block in each.blocks(seed, replication))
+        return itertools.chain.from_iterable(
+            block.tolist() for block in each.blocks(seed, replication)
+        )
 
     def _start(self) -> None:
         number = itertools.count()
@@ -123,7 +135,12 @@ class Kernel(EventLoop):
     def _open(self, group: int, customers: CustomerGroup) -> None:
         """Plan the arrivals of an open group; tokens of customers that have left are used again."""
         pool = self.pools[group]
-        between, start, order, heap = self.draws[customers.arrivals], customers.starts[0], self.order, self.heap
+        between, start, order, heap = (
+            self.draws[customers.arrivals],
+            customers.starts[0],
+            self.order,
+            self.heap,
+        )
         number = itertools.count()
 
         def arrive(_: None, now: float) -> bool:
@@ -135,11 +152,15 @@ class Kernel(EventLoop):
 
         heappush(heap, (next(between), order(), arrive, None))
 
-    def token(self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0) -> Token:
+    def token(
+        self, customer: int, group: int = 0, parent: Token | None = None, index: int = 0
+    ) -> Token:
         """Make a token that begins now."""
         booked, registers = [0.0] * len(self.plan.labels), [0] * self.plan.registers
         destination = 0 if parent is None else parent.destination
-        return Token(customer, group, booked, registers, parent, index, destination, self.now, self.now)
+        return Token(
+            customer, group, booked, registers, parent, index, destination, self.now, self.now
+        )
 
     def snapshot(self, now: float) -> None:
         """Write a row of statistics."""
@@ -161,13 +182,13 @@ class Kernel(EventLoop):
         self.rows.append(row)
 
     def take_rows(self) -> Array:
-        """Give the rows written since the last time."""
+        """Return the rows written since the last time."""
         rows = np.array(self.rows).reshape(len(self.rows), self.layout.width)
         self.rows.clear()
         return rows
 
     def take_responses(self, group: int) -> Array:
-        """Give the times of the cycles of a class that ended since the last time [s]."""
+        """Return the times of the cycles of a class that ended since the last time [s]."""
         times = np.array(self.responses[group])
         self.responses[group].clear()
         return times
@@ -178,7 +199,8 @@ class Kernel(EventLoop):
         for plan, lock in zip(self.plan.locks, self.locks, strict=True):
             holders = tuple(each.customer for each in lock.holders)
             found += [
-                Wait(each.customer, f"{plan.noun} {plan.name}", holders) for each in (*lock.queue, *lock.spinning)
+                Wait(each.customer, f"{plan.noun} {plan.name}", holders)
+                for each in (*lock.queue, *lock.spinning)
             ]
         for name, waiting in zip(self.plan.barriers, self.barriers, strict=True):
             found += [Wait(each.customer, f"barrier {name}") for each in waiting]
@@ -216,7 +238,9 @@ class Kernel(EventLoop):
         token.patience, token.elsewhere = next(draw), elsewhere
         return True
 
-    def draw_destination(self, draw: Draws, first: int, customers: int, token: Token, now: float) -> bool:
+    def draw_destination(
+        self, draw: Draws, first: int, customers: int, token: Token, now: float
+    ) -> bool:
         """Choose one of the other customers at random, for a visit to its station."""
         far = int(next(draw) * (customers - 1))
         token.destination = first + (token.customer - first + 1 + far) % customers
@@ -224,11 +248,15 @@ class Kernel(EventLoop):
 
     def next_destination(self, first: int, customers: int, token: Token, now: float) -> bool:
         """Choose the j-th of the other customers, j the number of the branch or item."""
-        token.destination = first + (token.customer - first + 1 + token.index % (customers - 1)) % customers
+        token.destination = (
+            first + (token.customer - first + 1 + token.index % (customers - 1)) % customers
+        )
         return True
 
     def choose(self, draw: Draws, first: int, count: int, token: Token, now: float) -> bool:
-        """Jump to one of several instructions; to the last where rounding leaves a gap in the probabilities."""
+        """Jump to one of several instructions; to the last where rounding leaves a gap in the
+        probabilities.
+        """
         chance, cumulative, option = next(draw), self.plan.cumulative, first
         while option < first + count - 1 and chance >= cumulative[option]:
             option += 1
@@ -240,7 +268,9 @@ class Kernel(EventLoop):
         token.pc = target
         return True
 
-    def set_count(self, register: int, rounds: float, draw: Draws, token: Token, now: float) -> bool:
+    def set_count(
+        self, register: int, rounds: float, draw: Draws, token: Token, now: float
+    ) -> bool:
         """Set the number of rounds of a loop."""
         token.registers[register] = whole(rounds, draw)
         return True
@@ -258,7 +288,9 @@ class Kernel(EventLoop):
         token.pc = self.plan.targets[first + token.index]
         return True
 
-    def admit(self, tally: int, station: int, most: int, elsewhere: int, token: Token, now: float) -> bool:
+    def admit(
+        self, tally: int, station: int, most: int, elsewhere: int, token: Token, now: float
+    ) -> bool:
         """Count an arrival, and turn it away where the station is full."""
         self.tried[tally] += 1
         if most and self.stations[station].present >= most:
@@ -266,10 +298,16 @@ class Kernel(EventLoop):
             token.pc = elsewhere
         return True
 
-    def count_access(self, tally: int, home: int, notified: SimulatedLock | None, token: Token, now: float) -> bool:
-        """Count an access to a word or flag of a lock; the flag of the next holder, where one waits, is never local."""
+    def count_access(
+        self, tally: int, home: int, notified: SimulatedLock | None, token: Token, now: float
+    ) -> bool:
+        """Count an access to a word or flag of a lock; the flag of the next holder, where one
+        waits, is never local.
+        """
         self.tried[tally] += 1
-        self.refused[tally] += home < 0 or (home == token.customer and not (notified is not None and notified.queue))
+        self.refused[tally] += home < 0 or (
+            home == token.customer and not (notified is not None and notified.queue)
+        )
         return True
 
     def start_response(self, token: Token, now: float) -> bool:
@@ -278,7 +316,8 @@ class Kernel(EventLoop):
         return True
 
     def end(self, onward: int, lost: int, token: Token, now: float) -> bool:
-        """Record the cycle; a closed customer begins another, an open one leaves, a program's is finished.
+        """Record the cycle; a closed customer begins another, an open one leaves, a program's is
+        finished.
 
         The time of a cycle that was lost does not count, but its account does.
         """
@@ -310,7 +349,8 @@ class Kernel(EventLoop):
             self.pools[group].append(token)
             return False
         if begun == now:
-            # Through the event list, so that a cycle that takes no time does not exclude the other tokens.
+            # Through the event list, so that a cycle that takes no time does not exclude the other
+            # tokens.
             heappush(self.heap, (now, self.order(), self.go_on, token))
         return begun != now
 
@@ -327,7 +367,8 @@ class Kernel(EventLoop):
     def join(self, pipeline: int, token: Token, now: float) -> bool:
         """End a branch; the last of them continues the parent.
 
-        The account of the parent follows the branch that ends last; of several that end together, the first written.
+        The account of the parent follows the branch that ends last; of several that end together,
+        the first written.
         """
         parent = token.parent
         assert parent is not None
@@ -345,7 +386,9 @@ class Kernel(EventLoop):
             self.ready.append(parent)
         return False
 
-    def pipeline(self, rounds: float, draw: Draws, start: int, after: int, token: Token, now: float) -> bool:
+    def pipeline(
+        self, rounds: float, draw: Draws, start: int, after: int, token: Token, now: float
+    ) -> bool:
         """Start one token for each item."""
         token.pc = after
         items = whole(rounds, draw)
@@ -372,7 +415,8 @@ class Kernel(EventLoop):
     def leave_stage(self, stage: int, token: Token, now: float) -> bool:
         """Let the next item into this serial stage.
 
-        Where the next item waited, it waited for this one: its account up to now becomes a copy of this item's.
+        Where the next item waited, it waited for this one: its account up to now becomes a copy of
+        this item's.
         """
         token.passed = stage + 1
         following = token.after
@@ -384,7 +428,9 @@ class Kernel(EventLoop):
             self.ready.append(following)
         return True
 
-    def acquire(self, lock: SimulatedLock, label: int, rank: int, excludes: int, token: Token, now: float) -> bool:
+    def acquire(
+        self, lock: SimulatedLock, label: int, rank: int, excludes: int, token: Token, now: float
+    ) -> bool:
         """Hold the lock, in the order of the ranks and of the requests."""
         token.label, token.rank, token.excludes = label, rank, bool(excludes)
         return lock.ask(token, now)
@@ -399,7 +445,9 @@ class Kernel(EventLoop):
         lock.request(token, now)
         return True
 
-    def attempt(self, lock: SimulatedLock, elsewhere: int, looks: int, token: Token, now: float) -> bool:
+    def attempt(
+        self, lock: SimulatedLock, elsewhere: int, looks: int, token: Token, now: float
+    ) -> bool:
         """Hold the lock if it is free, or only look whether it is, else jump."""
         if not lock.free:
             token.pc = elsewhere
@@ -417,7 +465,14 @@ class Kernel(EventLoop):
         return False
 
     def back_off(
-        self, draw: Draws, label: int, register: int, base: float, most_pause: float, token: Token, now: float
+        self,
+        draw: Draws,
+        label: int,
+        register: int,
+        base: float,
+        most_pause: float,
+        token: Token,
+        now: float,
     ) -> bool:
         """Pause before the next attempt; the mean pause doubles up to a limit."""
         token.label, doublings = label, token.registers[register]
@@ -433,12 +488,20 @@ class Kernel(EventLoop):
         return True
 
     def await_turn(
-        self, lock: SimulatedLock, label: int, register: int, draw: Draws, look: int, token: Token, now: float
+        self,
+        lock: SimulatedLock,
+        label: int,
+        register: int,
+        draw: Draws,
+        look: int,
+        token: Token,
+        now: float,
     ) -> bool:
-        """Hold the lock if the token's number is called, else wait for the next release and read again.
+        """Hold the lock if the token's number is called, else wait for the next release and read
+        again.
 
-        After a release all waiting tokens read the number again, in an order drawn anew each time: the order in which a
-        bus or a memory serves them does not depend on their numbers.
+        After a release all waiting tokens read the number again, in an order drawn anew each time:
+        the order in which a bus or a memory serves them does not depend on their numbers.
         """
         token.key = int(next(draw) * PLACES)
         if token.registers[register] == lock.done:
@@ -449,8 +512,12 @@ class Kernel(EventLoop):
         put_in_order(lock.spinning, token)
         return False
 
-    def barrier(self, barrier: list[Token], parties: int, label: int, token: Token, now: float) -> bool:
-        """Wait until `parties` have arrived; the last arrival wakes the others in the order of arrival."""
+    def barrier(
+        self, barrier: list[Token], parties: int, label: int, token: Token, now: float
+    ) -> bool:
+        """Wait until `parties` have arrived; the last arrival wakes the others in the order of
+        arrival.
+        """
         if len(barrier) + 1 < parties:
             token.label = label
             barrier.append(token)
@@ -460,8 +527,17 @@ class Kernel(EventLoop):
         barrier.clear()
         return True
 
-    def wait(self, counter: SimulatedLock, label: int, monitor: SimulatedLock | None, token: Token, now: float) -> bool:
-        """Take a unit of a counter; where there is none, leave the monitor until another token gives one."""
+    def wait(
+        self,
+        counter: SimulatedLock,
+        label: int,
+        monitor: SimulatedLock | None,
+        token: Token,
+        now: float,
+    ) -> bool:
+        """Take a unit of a counter; where there is none, leave the monitor until another token
+        gives one.
+        """
         token.label = label
         counter.request(token, now)
         counter.queue.append(token)
@@ -474,9 +550,16 @@ class Kernel(EventLoop):
         return False
 
     def give(
-        self, counter: SimulatedLock, monitor: SimulatedLock | None, behind: int, token: Token, now: float
+        self,
+        counter: SimulatedLock,
+        monitor: SimulatedLock | None,
+        behind: int,
+        token: Token,
+        now: float,
     ) -> bool:
-        """Give a unit to the token that has waited longest, and the monitor with it; else keep it in the counter."""
+        """Return a unit to the token that has waited longest, and the monitor with it; else keep
+        it in the counter.
+        """
         if not counter.queue:
             counter.accumulate(now)
             counter.busy += 1
@@ -487,7 +570,9 @@ class Kernel(EventLoop):
             monitor.hand_over(token, counter.first_waiting(now), now)
         return True
 
-    def enter_pool(self, pool: SimulatedPool, label: int, register: int, token: Token, now: float) -> bool:
+    def enter_pool(
+        self, pool: SimulatedPool, label: int, register: int, token: Token, now: float
+    ) -> bool:
         """Ask to enter the monitor of the own queue, or of the next that has a task."""
         pool.begin(now)
         token.registers[register] = queue = pool.with_task(token.customer % pool.plan.queues)
@@ -505,7 +590,9 @@ class Kernel(EventLoop):
         token: Token,
         now: float,
     ) -> bool:
-        """Take a task and leave; without one wait outside, and where all others wait, end the problem."""
+        """Take a task and leave; without one wait outside, and where all others wait, end the
+        problem.
+        """
         queue = token.registers[register]
         if pool.queues[queue]:
             token.registers[register + 1] = pool.take(queue, token.customer % pool.plan.queues, now)
@@ -528,7 +615,9 @@ class Kernel(EventLoop):
         pool.monitors[queue].release(token, now)
         return not waits
 
-    def work(self, pool: SimulatedPool, register: int, label: int, token: Token, now: float) -> bool:
+    def work(
+        self, pool: SimulatedPool, register: int, label: int, token: Token, now: float
+    ) -> bool:
         """Let the time of the present part pass."""
         token.label = label
         time = pool.plan.times[token.registers[register + 1]]
@@ -536,9 +625,18 @@ class Kernel(EventLoop):
         return False
 
     def next_part(
-        self, pool: SimulatedPool, register: int, label: int, part: int, entry: int, token: Token, now: float
+        self,
+        pool: SimulatedPool,
+        register: int,
+        label: int,
+        part: int,
+        entry: int,
+        token: Token,
+        now: float,
     ) -> bool:
-        """Ask to enter the monitor of the own queue where the part adds a task; else begin the next part."""
+        """Ask to enter the monitor of the own queue where the part adds a task; else begin the
+        next part.
+        """
         present = token.registers[register + 1]
         if pool.plan.added[present] >= 0:
             return pool.enter(token.customer % pool.plan.queues, token, label, now)
@@ -547,9 +645,18 @@ class Kernel(EventLoop):
         return True
 
     def add_task(
-        self, pool: SimulatedPool, register: int, part: int, entry: int, label: int, token: Token, now: float
+        self,
+        pool: SimulatedPool,
+        register: int,
+        part: int,
+        entry: int,
+        label: int,
+        token: Token,
+        now: float,
     ) -> bool:
-        """Put the new task into the own queue, leave, and begin the next part, or ask for a task after the last."""
+        """Put the new task into the own queue, leave, and begin the next part, or ask for a task
+        after the last.
+        """
         present = token.registers[register + 1]
         queue = token.customer % pool.plan.queues
         pool.add(queue, pool.plan.added[present], now)
@@ -560,7 +667,7 @@ class Kernel(EventLoop):
 
 
 def whole(count: float, draw: Draws) -> int:
-    """Give a number of rounds or items; a fraction is the probability of one more."""
+    """Return a number of rounds or items; a fraction is the probability of one more."""
     rounds = int(count)
     return rounds + (next(draw) < count - rounds)
 

@@ -1,7 +1,7 @@
 """Stations by discipline, and locks.
 
-Each keeps the time integrals of the customers present and of the servers busy, so that Little's law holds exactly on the
-sample path: mean number present = rate of departures x mean time present.
+Each keeps the time integrals of the customers present and of the servers busy, so that Little's law
+holds exactly on the sample path: mean number present = rate of departures x mean time present.
 """
 
 from __future__ import annotations
@@ -63,9 +63,13 @@ class SimulatedStation(QueueStatistics):
         raise NotImplementedError
 
     def await_service(self, token: Token, now: float) -> None:
-        """Plan when a customer in the queue abandons it; the ticket is void when its service begins."""
+        """Plan when a customer in the queue abandons it; the ticket is void when its service
+        begins.
+        """
         token.ticket = [token]
-        heappush(self.clock.heap, (now + token.patience, self.clock.order(), self._abandon, token.ticket))
+        heappush(
+            self.clock.heap, (now + token.patience, self.clock.order(), self._abandon, token.ticket)
+        )
 
     def _abandon(self, ticket: list[Token | None], now: float) -> bool:
         """Let a customer leave the queue, and go on elsewhere; its time there is waiting time."""
@@ -122,14 +126,18 @@ class Fcfs(SimulatedStation):
             following.cause = token.customer
             if following.patience >= 0:
                 following.patience, following.ticket[0] = -1.0, None
-            heappush(self.clock.heap, (now + following.work, self.clock.order(), self.leave_later, following))
+            heappush(
+                self.clock.heap,
+                (now + following.work, self.clock.order(), self.leave_later, following),
+            )
         else:
             self.busy -= 1
         return self.clock.served(token, now)
 
 
 class Ordered(SimulatedStation):
-    """Priorities and last come first served: lower keys are served first, ties in the order of arrival.
+    """Priorities and last come first served: lower keys are served first, ties in the order of
+    arrival.
 
     With preemption, a customer whose service is interrupted resumes it later with the time left.
     """
@@ -145,7 +153,9 @@ class Ordered(SimulatedStation):
         self.arrived = 0
 
     def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin service, interrupting a customer that is served later where the discipline preempts, or queue."""
+        """Begin service, interrupting a customer that is served later where the discipline
+        preempts, or queue.
+        """
         self.accumulate(now)
         self.present += 1
         self.arrived += 1
@@ -207,8 +217,9 @@ class Ordered(SimulatedStation):
 class RandomOrder(Fcfs):
     """Random order of service.
 
-    An arriving customer takes a random place among those that wait, `Token.place` of the queue's length: the order of
-    the queue is then random whatever left it, and its first customer a random one.
+    An arriving customer takes a random place among those that wait, `Token.place` of the queue's
+    length: the order of the queue is then random whatever left it, and its first customer a random
+    one.
     """
 
     __slots__ = ()
@@ -223,11 +234,13 @@ class RandomOrder(Fcfs):
 
 
 class Sharing(SimulatedStation):
-    """Processor sharing: with n present, each is served at the rate min(1, servers / n), or rates[n] / n.
+    """Processor sharing: with n present, each is served at the rate min(1, servers / n), or
+    rates[n] / n.
 
-    `progress` is the service that a customer present all the time has received; an arriving customer leaves
-    when it has grown by the service requested. With first come first served, at a speed that depends on the number
-    present, it is the service that all together have received, and an arrival has the work of the others before it.
+    `progress` is the service that a customer present all the time has received; an arriving
+    customer leaves when it has grown by the service requested. With first come first served, at a
+    speed that depends on the number present, it is the service that all together have received, and
+    an arrival has the work of the others before it.
     """
 
     __slots__ = ("in_turn", "present_tokens", "progress", "rates", "ticket")
@@ -257,7 +270,11 @@ class Sharing(SimulatedStation):
         if not self.present_tokens:
             self.progress = 0.0
         token.requested = work
-        ahead = self.present_tokens[-1].finish if self.in_turn and self.present_tokens else self.progress
+        ahead = (
+            self.present_tokens[-1].finish
+            if self.in_turn and self.present_tokens
+            else self.progress
+        )
         token.finish = ahead + work
         self.present_tokens.append(token)
         self._changed(now)
@@ -288,7 +305,7 @@ class Sharing(SimulatedStation):
 
 
 def stretched(token: Token, now: float) -> float:
-    """Give the waiting time: the time present beyond the service requested [s]."""
+    """Return the waiting time: the time present beyond the service requested [s]."""
     total = now - token.since
     waited = total - token.requested
     return waited if waited > NEVER_WAITED * total else 0.0
@@ -311,10 +328,12 @@ def put_in_order(queue: deque[Token], token: Token) -> None:
 
 
 class SimulatedLock(QueueStatistics):
-    """A lock, held by one token at a time, or permits, held by several; with the statistics of a station.
+    """A lock, held by one token at a time, or permits, held by several; with the statistics of a
+    station.
 
-    A reader-writer lock is held by several tokens, or by one whose request excludes all others. Of a counter, whose units
-    one token takes and another gives, `busy` are the units that are there, and `present` the tokens that wait for one.
+    A reader-writer lock is held by several tokens, or by one whose request excludes all others. Of
+    a counter, whose units one token takes and another gives, `busy` are the units that are there,
+    and `present` the tokens that wait for one.
 
     Attributes
     ----------
@@ -326,7 +345,16 @@ class SimulatedLock(QueueStatistics):
     spinning : tokens that wait for a release and then look at the lock again
     """
 
-    __slots__ = ("exclusive", "grants", "holders", "permits", "queue", "spinning", "squares", "waited")
+    __slots__ = (
+        "exclusive",
+        "grants",
+        "holders",
+        "permits",
+        "queue",
+        "spinning",
+        "squares",
+        "waited",
+    )
 
     def __init__(self, clock: EventLoop, plan: LockPlan) -> None:
         super().__init__(clock, plan.name)
@@ -339,15 +367,17 @@ class SimulatedLock(QueueStatistics):
 
     @property
     def free(self) -> bool:
-        """Say whether another token may hold it."""
+        """Return whether another token may hold it."""
         return self.busy < self.permits and not self.exclusive
 
     def fits(self, token: Token) -> bool:
-        """Say whether it may be granted to a token now, regardless of waiting tokens."""
+        """Return whether it may be granted to a token now, regardless of waiting tokens."""
         return not self.busy if token.excludes else self.free
 
     def ask(self, token: Token, now: float) -> bool:
-        """Grant it to a token if it is free and no waiting token goes before, else let the token wait in the queue."""
+        """Grant it to a token if it is free and no waiting token goes before, else let the token
+        wait in the queue.
+        """
         self.request(token, now)
         token.key = token.rank
         if not (self.queue and self.queue[0].key <= token.key) and self.fits(token):
@@ -397,7 +427,9 @@ class SimulatedLock(QueueStatistics):
         self.clock.wake(following, now)
 
     def release(self, token: Token, now: float) -> None:
-        """Hand the lock to the first in the queue; with an empty queue, free it and wake all spinning tokens."""
+        """Hand the lock to the first in the queue; with an empty queue, free it and wake all
+        spinning tokens.
+        """
         self.accumulate(now)
         self.present -= 1
         self.done += 1
@@ -438,7 +470,9 @@ class SimulatedPool:
         self.open, self.problem = False, 0
 
     def begin(self, now: float) -> None:
-        """Put the first tasks of the next problem into the queues, one after the other, if the last is over."""
+        """Put the first tasks of the next problem into the queues, one after the other, if the
+        last is over.
+        """
         if not self.open:
             self.open = True
             for index, task in enumerate(self.plan.roots[self.problem]):
@@ -448,7 +482,9 @@ class SimulatedPool:
     def with_task(self, own: int) -> int:
         """Find the first queue that has a task, from the own queue on; the own if none has."""
         count = self.plan.queues
-        return next((each for each in ((own + k) % count for k in range(count)) if self.queues[each]), own)
+        return next(
+            (each for each in ((own + k) % count for k in range(count)) if self.queues[each]), own
+        )
 
     def add(self, queue: int, task: int, now: float) -> None:
         """Put a task into a queue."""
@@ -461,7 +497,9 @@ class SimulatedPool:
         self.tasks.accumulate(now)
         self.tasks.busy -= 1
         youngest = self.plan.last_first and queue == own
-        return self.plan.first[self.queues[queue].pop() if youngest else self.queues[queue].popleft()]
+        return self.plan.first[
+            self.queues[queue].pop() if youngest else self.queues[queue].popleft()
+        ]
 
     def enter(self, queue: int, token: Token, label: int, now: float) -> bool:
         """Ask to enter the monitor of a queue."""
@@ -469,7 +507,9 @@ class SimulatedPool:
         return self.monitors[queue].ask(token, now)
 
     def leave(self, queue: int, token: Token, register: int, label: int, now: float) -> None:
-        """Leave the monitor of a queue; where it has tasks, hand it over to the token that has waited longest for one."""
+        """Leave the monitor of a queue; where it has tasks, hand it over to the token that has
+        waited longest for one.
+        """
         if self.queues[queue] and self.tasks.queue:
             following = self.tasks.first_waiting(now)
             following.label = label

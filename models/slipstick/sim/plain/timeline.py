@@ -1,4 +1,6 @@
-"""Timelines: the intervals of each customer, the states of the resources, and the customer that ended each wait."""
+"""Timelines: the intervals of each customer, the states of the resources, and the customer that
+ended each wait.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,15 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
     ModelError : there are more members than events
     """
     if plan.population > events:
-        raise ModelError(f"a time line has at most {events:,} events, too few for {plan.population:,} processors")
+        raise ModelError(
+            f"a time line has at most {events:,} events, too few for {plan.population:,} processors"
+        )
     spans: list[TimelineInterval] = []
     changes: dict[str, dict[float, list[int]]] = {name: {} for name in plan.resources}
 
-    def log(customer: int, branch: int, label: int, start: float, end: float, cause: int | None) -> None:
+    def log(
+        customer: int, branch: int, label: int, start: float, end: float, cause: int | None
+    ) -> None:
         if end > start:
             spans.append(TimelineInterval(customer, branch, plan.labels[label], start, end, cause))
 
@@ -51,11 +57,15 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
         resource.accumulate(kernel.now)
     levels = {name: _levels(each) for name, each in changes.items()}
     ended = plan.once and kernel.events < events
-    return Timeline(tuple(spans), levels, kernel.now, ended=ended, visits=tuple(_visits(plan, trace)))
+    return Timeline(
+        tuple(spans), levels, kernel.now, ended=ended, visits=tuple(_visits(plan, trace))
+    )
 
 
 def _visits(plan: Plan, trace: Trace) -> Iterator[tuple[int, str, float]]:
-    """Pick the requests to stations out of a trace; not those to processors, of which each member has its own."""
+    """Pick the requests to stations out of a trace; not those to processors, of which each
+    member has its own.
+    """
     names = {
         pc: plan.stations[operands[0]].name
         for pc, (op, *operands) in enumerate(plan.code)
@@ -79,9 +89,10 @@ def _levels(changes: Mapping[float, Sequence[int]]) -> tuple[tuple[float, int, i
 def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     """Follow waits back from the end: which event ended each wait, in order of time.
 
-    Where a member waited and it is known which member ended the wait, the path goes on with that member; so the spans of the
-    path follow each other, from one member to another, and add up to the time followed. It belongs to this one run:
-    what is on it was late here, which is not what a percent less of it would buy on average (see the shares).
+    Where a member waited and it is known which member ended the wait, the path goes on with that
+    member; so the spans of the path follow each other, from one member to another, and add up to
+    the time followed. It belongs to this one run: what is on it was late here, which is not what a
+    percent less of it would buy on average (see the shares).
 
     >>> spans = (TimelineInterval(0, 0, "work", 0.0, 2.0), TimelineInterval(1, 0, "lock", 0.0, 2.0, 0), TimelineInterval(1, 0, "work", 2.0, 3.0))
     >>> [(span.member, span.label) for span in critical_path(Timeline(spans, {}, 3.0))]
@@ -104,7 +115,9 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
         if not before:
             break
         span = spans[before - 1]
-        jumps = span.cause not in (None, member) and span.end == time and (member, time) not in jumped
+        jumps = (
+            span.cause not in (None, member) and span.end == time and (member, time) not in jumped
+        )
         if jumps and span.cause is not None:
             jumped.add((member, time))
             member = span.cause

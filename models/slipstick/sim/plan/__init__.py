@@ -1,1 +1,3 @@
-"""Plans, the programs of simulations as flat data; their builder; the distributions of their random times."""
+"""Plans, the programs of simulations as flat data; their builder; the distributions of their
+random times.
+"""

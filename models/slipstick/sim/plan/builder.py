@@ -1,7 +1,7 @@
 """Building plans: customers' cycles as nested bodies; locks as programs of instructions.
 
-`Builder` writes single instructions and keeps the tables that their operands point into, and writes what an activity needs:
-choices, loops, forks, pipelines, holds, barriers.
+`Builder` writes single instructions and keeps the tables that their operands point into, and writes
+what an activity needs: choices, loops, forks, pipelines, holds, barriers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from slipstick.sim.plan.plan import (
 from slipstick.vocabulary import BACK_OFFS, DISCIPLINES, RANDOM
 
 LOCKS = ("fifo", "tas", "ttas", "ticket", "queue")
-"""FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all waiting processors read the number called
-again at each release; a queue of processors, each spinning on a word of its own."""
+"""FIFO hand-off at no cost; test-and-set; test-and-test-and-set; tickets, where all waiting
+processors read the number called again at each release; a queue of processors, each spinning on a
+word of its own."""
 
 ACCESSES = "accesses"
 """Begins the name of the tally of the accesses of a lock; the name of the lock ends it."""
@@ -57,7 +58,8 @@ class LockImplementation:
     back_off : one of `BACK_OFFS`; exponential is random about a mean that doubles
     base, most : mean back-off the first time, and at most [s]
     home : processor at whose node the word lies; None if accesses are not counted
-    own_flags : of a queue of processors, accesses of an acquire, and of a release, to a flag at the own node
+    own_flags : of a queue of processors, accesses of an acquire, and of a release, to a flag at the
+        own node
     """
 
     kind: str = "fifo"
@@ -70,14 +72,19 @@ class LockImplementation:
     own_flags: int = 0
 
     def __post_init__(self) -> None:
-        for what, value, known in (("lock", self.kind, LOCKS), ("back-off", self.back_off, BACK_OFFS)):
+        for what, value, known in (
+            ("lock", self.kind, LOCKS),
+            ("back-off", self.back_off, BACK_OFFS),
+        ):
             if value not in known:
-                raise ModelError(f"no kernel knows the {what} {value!r}{did_you_mean(value, known)}")
+                raise ModelError(
+                    f"no kernel knows the {what} {value!r}{did_you_mean(value, known)}"
+                )
         spins = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
         if spins and (self.word is None or self.access.mean == 0):
             raise ModelError(
-                "a test-and-set lock without back-off needs a word and a time of access, or it would spin without end "
-                "at one instant"
+                "a test-and-set lock without back-off needs a word and a time of access, or it"
+                " would spin without end at one instant"
             )
 
 
@@ -123,11 +130,18 @@ class Builder:
         return len(self._code) - 1
 
     def patch(self, pc: int, operand: int, target: int | None = None) -> None:
-        """Fill in a target that was not known when an instruction was written, by default the next instruction."""
+        """Fill in a target that was not known when an instruction was written, by default the
+        next instruction.
+        """
         self._code[pc][1 + operand] = self.next_instruction if target is None else target
 
     def station(
-        self, name: str, servers: int = 1, discipline: str = "fcfs", copies: int = 1, rates: Sequence[float] = ()
+        self,
+        name: str,
+        servers: int = 1,
+        discipline: str = "fcfs",
+        copies: int = 1,
+        rates: Sequence[float] = (),
     ) -> None:
         """Add a station, or a row of equal stations, such as one for each customer."""
         if name in self._first:
@@ -136,13 +150,17 @@ class Builder:
         self._stations += [StationPlan(name, servers, discipline, tuple(rates))] * copies
 
     def lock(self, name: str, implementation: LockImplementation | None = None) -> None:
-        """Add a lock; where its word has a home, a tally counts its accesses, and those to the own node as turned away."""
+        """Add a lock; where its word has a home, a tally counts its accesses, and those to the
+        own node as turned away.
+        """
         self._locks[name] = len(self._locks), LockPlan(name), implementation or LockImplementation()
         if self._locks[name][2].home is not None:
             self._tallies.append(f"{ACCESSES}:{name}")
 
     def permits(self, name: str, number: int, noun: str = "permits") -> None:
-        """Add a resource that a number of members hold at a time, or a counter of units, at no cost."""
+        """Add a resource that a number of members hold at a time, or a counter of units, at no
+        cost.
+        """
         self._locks[name] = len(self._locks), LockPlan(name, number, noun), LockImplementation()
 
     def pool(
@@ -165,20 +183,33 @@ class Builder:
         self.permits(f"{name}.tasks", 0, COUNTER)
         monitor = len(self._locks)
         for index in range(queues):
-            self._locks[f"{name} {index}"] = monitor + index, LockPlan(name, noun="monitor"), LockImplementation()
+            self._locks[f"{name} {index}"] = (
+                monitor + index,
+                LockPlan(name, noun="monitor"),
+                LockImplementation(),
+            )
         times, added = zip(*(part for task in tasks for part in task), strict=True)
         first = tuple(accumulate((len(task) for task in tasks), initial=0))
         self._pools[name] = PoolPlan(
-            monitor - 1, monitor, queues, last_first, tuple(map(tuple, problems)), first, times, added
+            monitor - 1,
+            monitor,
+            queues,
+            last_first,
+            tuple(map(tuple, problems)),
+            first,
+            times,
+            added,
         )
 
     def label(self, name: str) -> int:
-        """Give the number of an account label."""
+        """Return the number of an account label."""
         return self._labels.setdefault(name, len(self._labels))
 
     def draw(self, stream: str, distribution: Times) -> int:
-        """Give the number of a random quantity; one stream name stands for one quantity."""
-        number, known = self._draws.setdefault(stream, (len(self._draws), Draw(stream, distribution)))
+        """Return the number of a random quantity; one stream name stands for one quantity."""
+        number, known = self._draws.setdefault(
+            stream, (len(self._draws), Draw(stream, distribution))
+        )
         if known.distribution != distribution:
             raise ModelError(f"two different quantities are drawn from the stream {stream}")
         return number
@@ -215,17 +246,25 @@ class Builder:
         """Send the requests that follow to the j-th other customer, for branch or item j."""
         self.emit(Op.NEXT_DESTINATION, 0, customers)
 
-    def admit(self, tally: str, station: str | None = None, most: int = 0, otherwise: str = "") -> None:
-        """Count an arrival; with `most` customers at the station, turn it away to the mark `otherwise` and count that too."""
+    def admit(
+        self, tally: str, station: str | None = None, most: int = 0, otherwise: str = ""
+    ) -> None:
+        """Count an arrival; with `most` customers at the station, turn it away to the mark
+        `otherwise` and count that too.
+        """
         if tally in self._tallies:
             raise ModelError(f"two tallies are called {tally}")
         self._tallies.append(tally)
-        pc = self.emit(Op.ADMIT, len(self._tallies) - 1, self._number(station) if station else 0, most, -1)
+        pc = self.emit(
+            Op.ADMIT, len(self._tallies) - 1, self._number(station) if station else 0, most, -1
+        )
         if most:
             self._later.append((self._code[pc], 4, otherwise))
 
     def patience(self, time: ServiceTime, otherwise: str, stream: str) -> None:
-        """Abandon the queue of the visit that follows after a time, and go on at the mark `otherwise`."""
+        """Abandon the queue of the visit that follows after a time, and go on at the mark
+        `otherwise`.
+        """
         pc = self.emit(Op.PATIENCE, self.draw(stream, time), -1)
         self._later.append((self._code[pc], 2, otherwise))
 
@@ -237,11 +276,15 @@ class Builder:
         """Jump to one of several marks at random: pairs of a probability and a mark."""
         chance = self.draw(stream, UNIFORM) if len(ways) > 1 else self.draw("whole", _HALF)
         first = self._choice([probability for probability, _ in ways], chance)
-        self._later += [(self._targets, index, place) for index, (_, place) in enumerate(ways, first)]
+        self._later += [
+            (self._targets, index, place) for index, (_, place) in enumerate(ways, first)
+        ]
 
     def choose(self, options: Sequence[tuple[float, Body]], stream: str) -> None:
         """Do one of several bodies, with the probability of each."""
-        first = self._choice([probability for probability, _ in options], self.draw(stream, UNIFORM))
+        first = self._choice(
+            [probability for probability, _ in options], self.draw(stream, UNIFORM)
+        )
         self._alternatives(first, [body for _, body in options])
 
     def repeat(self, count: float, body: Body, stream: str) -> None:
@@ -270,10 +313,14 @@ class Builder:
             self.emit(Op.JOIN, -1)
         self.patch(fork, 2)
 
-    def pipeline(self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str) -> None:
+    def pipeline(
+        self, items: float, stages: Sequence[tuple[bool, Sequence[Body]]], name: str
+    ) -> None:
         """Pass items through stages: (serial or not, one body, or one for each item)."""
         number = self._pipelines.setdefault(name, len(self._pipelines))
-        pipe = self.emit(Op.PIPELINE, *self._count(items, f"{name}:items"), self.next_instruction + 1, -1)
+        pipe = self.emit(
+            Op.PIPELINE, *self._count(items, f"{name}:items"), self.next_instruction + 1, -1
+        )
         passed = 0
         for serial, bodies in stages:
             if serial:
@@ -291,7 +338,8 @@ class Builder:
         self.patch(pipe, 3)
 
     def hold(self, lock: str, body: Body, rank: int = 0, excludes: bool = False) -> None:
-        """Do a body while holding a lock or a permit; all time until it is held is booked to its label.
+        """Do a body while holding a lock or a permit; all time until it is held is booked to its
+        label.
 
         Parameters
         ----------
@@ -319,7 +367,8 @@ class Builder:
     def hold_together(self, locks: Sequence[str], body: Body) -> None:
         """Do a body while holding several locks that are acquired at one moment.
 
-        Where one of them is held, none is acquired; all are tried again after the back-off of that one.
+        Where one of them is held, none is acquired; all are tried again after the back-off of that
+        one.
         """
         found = [self._lock(name) for name in locks]
         with self._register() as register:
@@ -348,12 +397,21 @@ class Builder:
     def wait(self, counter: str, monitor: str | None = None) -> None:
         """Take a unit of a counter, and leave a monitor while waiting for it."""
         number, plan, _ = self._lock(counter)
-        self.emit(Op.WAIT, number, self.label(plan.label), -1 if monitor is None else self._lock(monitor)[0])
+        self.emit(
+            Op.WAIT,
+            number,
+            self.label(plan.label),
+            -1 if monitor is None else self._lock(monitor)[0],
+        )
 
     def give(self, counter: str, monitor: str | None = None) -> None:
-        """Give a unit to a counter, and a monitor to the member that waited for it there; then nothing follows inside."""
+        """Give a unit to a counter, and a monitor to the member that waited for it there; then
+        nothing follows inside.
+        """
         held = -1 if monitor is None else self._lock(monitor)[0]
-        self._leaving.setdefault(held, []).append(self.emit(Op.GIVE, self._lock(counter)[0], held, -1))
+        self._leaving.setdefault(held, []).append(
+            self.emit(Op.GIVE, self._lock(counter)[0], held, -1)
+        )
 
     def ask(self, pool: str, parties: int, inside: ServiceTime, label: str, cost: str) -> None:
         """Execute the tasks of a pool together with other customers, until all are done.
@@ -365,7 +423,9 @@ class Builder:
         label, cost : what the work and the time in the monitor are booked to
         """
         number = list(self._pools).index(pool)
-        entering, task, barrier = (self.label(f"{kind}:{pool}") for kind in ("entry", "task", "barrier"))
+        entering, task, barrier = (
+            self.label(f"{kind}:{pool}") for kind in ("entry", "task", "barrier")
+        )
         with self._register() as register, self._register():
             entry = self.emit(Op.ENTER_POOL, number, entering, register)
             self._pass_time(inside, cost)
@@ -380,13 +440,16 @@ class Builder:
         if time.mean:
             self.delay(time, label)
 
-    def _spin(self, number: int, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
+    def _spin(
+        self, number: int, lock: LockPlan, implementation: LockImplementation, register: int
+    ) -> None:
         """Test and set the word until the lock is held."""
         self.emit(Op.REQUEST, number)
         self.emit(Op.SET_COUNT, register, *self._count(0, ""))
         retry = self.next_instruction
         if implementation.kind == "ttas":
-            # A processor that reads a held lock spins on its cached copy, and reads the word anew after the release.
+            # A processor that reads a held lock spins on its cached copy, and reads the word anew
+            # after the release.
             self._access(lock, implementation)
             self.emit(Op.AWAIT_FREE, number, self.label(lock.label))
         self._access(lock, implementation)
@@ -405,8 +468,12 @@ class Builder:
         pauses = (implementation.base, implementation.most if grows else implementation.base)
         self.emit(Op.BACK_OFF, draw, self.label(lock.label), register, *map(self._constant, pauses))
 
-    def _take_turns(self, number: int, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
-        """Fetch and increment the ticket counter, then read the number called, once more after each release."""
+    def _take_turns(
+        self, number: int, lock: LockPlan, implementation: LockImplementation, register: int
+    ) -> None:
+        """Fetch and increment the ticket counter, then read the number called, once more after
+        each release.
+        """
         self._access(lock, implementation)
         self.emit(Op.TAKE_TICKET, number, register)
         retry = self.next_instruction
@@ -414,18 +481,30 @@ class Builder:
         draw = self.draw(f"{lock.label}:arbitration", UNIFORM)
         self.emit(Op.AWAIT_TURN, number, self.label(lock.label), register, draw, retry)
 
-    def _access(self, lock: LockPlan, implementation: LockImplementation, notified: int = -1) -> None:
-        """Access the word or, where a lock is released to the next of its queue, the flag of that processor."""
+    def _access(
+        self, lock: LockPlan, implementation: LockImplementation, notified: int = -1
+    ) -> None:
+        """Access the word or, where a lock is released to the next of its queue, the flag of
+        that processor.
+        """
         if implementation.home is not None:
             tally = self._tallies.index(f"{ACCESSES}:{lock.name}")
             for home in (implementation.home, *[-1] * implementation.own_flags):
                 self.emit(Op.COUNT_ACCESS, tally, home, notified)
         if implementation.word is not None:
             label = lock.label
-            self.serve(implementation.word, implementation.access, label, stream=f"{label}:access", wait=label)
+            self.serve(
+                implementation.word,
+                implementation.access,
+                label,
+                stream=f"{label}:access",
+                wait=label,
+            )
 
     def barrier(self, name: str, parties: int, cost: ServiceTime = NO_TIME) -> None:
-        """Wait until `parties` customers have arrived, then for the cost; all of it is booked to ``barrier:<name>``."""
+        """Wait until `parties` customers have arrived, then for the cost; all of it is booked to
+        ``barrier:<name>``.
+        """
         self.await_parties(name, parties, f"barrier:{name}")
         if cost.mean > 0:
             self.delay(cost, f"barrier:{name}", stream=f"barrier:{name}:cost")
@@ -440,11 +519,15 @@ class Builder:
         self.emit(Op.START_RESPONSE)
 
     def finish(self, *, onward: bool = False, lost: bool = False) -> None:
-        """End the cycle: a closed customer begins anew, or continues `onward`; the cycle of a `lost` customer does not count."""
+        """End the cycle: a closed customer begins anew, or continues `onward`; the cycle of a
+        `lost` customer does not count.
+        """
         self.emit(Op.END, onward, lost)
 
     def closed(self, name: str, customers: int, at: int) -> None:
-        """Add customers that repeat a cycle from an instruction; ends the cycle if that was not done."""
+        """Add customers that repeat a cycle from an instruction; ends the cycle if that was not
+        done.
+        """
         self._add_group(CustomerGroup(name, "closed", (at,) * customers))
 
     def open(self, name: str, between: Times, at: int) -> None:
@@ -458,7 +541,7 @@ class Builder:
         self._add_group(CustomerGroup(name, "once", tuple(starts)))
 
     def plan(self) -> Plan:
-        """Give the plan."""
+        """Return the plan."""
         for table, index, place in self._later:
             if place not in self._marks:
                 raise UnknownNameError("mark", place, list(self._marks))
@@ -486,12 +569,12 @@ class Builder:
         return self._first[station]
 
     def _constant(self, value: float) -> int:
-        """Give the place of a number among the counts."""
+        """Return the place of a number among the counts."""
         self._counts.append(value)
         return len(self._counts) - 1
 
     def _count(self, count: float, stream: str) -> tuple[int, int]:
-        """Give the operands of a number of rounds; a fraction is the probability of one more."""
+        """Return the operands of a number of rounds; a fraction is the probability of one more."""
         chance = self.draw("whole", _HALF) if count == int(count) else self.draw(stream, UNIFORM)
         return self._constant(count), chance
 

@@ -1,12 +1,13 @@
 """Distributions of times, and the named random streams that they are drawn from.
 
-A stream is keyed by (seed, replication, name), so that a new station does not disturb the others and two alternatives use
-common random numbers where they have parts in common. The bits come raw from PCG64, whose sequence is fixed for good;
-everything after that is computed here, so results do not depend on how a NumPy release samples.
+A stream is keyed by (seed, replication, name), so that a new station does not disturb the others
+and two alternatives use common random numbers where they have parts in common. The bits come raw
+from PCG64, whose sequence is fixed for good; everything after that is computed here, so results do
+not depend on how a NumPy release samples.
 
-Every distribution takes a fixed number of uniforms per value (but gamma and Coxian times of many phases, which reject
-some), so that the sequence of
-values does not depend on the sizes of the blocks in which they are drawn.
+Every distribution takes a fixed number of uniforms per value (but gamma and Coxian times of many
+phases, which reject some), so that the sequence of values does not depend on the sizes of the
+blocks in which they are drawn.
 """
 
 from __future__ import annotations
@@ -47,19 +48,21 @@ class Stream:
         self._bits = np.random.PCG64(np.random.SeedSequence([seed, replication, len(name), key]))
 
     def uniforms(self, count: int) -> Array:
-        """Give the next numbers; half a step is added, so that none is 0 or 1."""
+        """Return the next numbers; half a step is added, so that none is 0 or 1."""
         raw: NDArray[np.uint64] = self._bits.random_raw(count)
         return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * _SCALE
 
 
 SHORTEST, LONGEST = 1e-140, 1e140
-"""Mean times that are simulated, beside 0: squares of their sums neither vanish nor overflow [s]."""
+"""Mean times that are simulated, beside 0: squares of their sums neither vanish nor overflow
+[s].
+"""
 
 RANGE = f"0 s, or from {SHORTEST:g} to {LONGEST:g} s"
 
 
 def in_range(mean: float) -> bool:
-    """Say whether times of a mean can be simulated."""
+    """Return whether times of a mean can be simulated."""
     return mean == 0 or SHORTEST <= mean <= LONGEST
 
 
@@ -71,8 +74,9 @@ class ServiceTime:
     ----------
     kind : deterministic, exponential, erlang, coxian, hyperexponential, gamma or uniform
     mean : [s]
-    scv : squared coefficient of variation: 0 for deterministic, 1 for exponential, 1/k for erlang with a
-        whole k, from 0.01 to below 1 for coxian, above 1 for hyperexponential, at most 1/3 for uniform
+    scv : squared coefficient of variation: 0 for deterministic, 1 for exponential, 1/k for erlang
+        with a whole k, from 0.01 to below 1 for coxian, above 1 for hyperexponential, at most 1/3
+        for uniform
 
     >>> ServiceTime("erlang", 2.0, 0.25).sample(Stream(1, "disk"), 2).shape
     (2,)
@@ -84,7 +88,9 @@ class ServiceTime:
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
-            raise ModelError(f"there is no distribution {self.kind!r}{did_you_mean(self.kind, _KINDS)}")
+            raise ModelError(
+                f"there is no distribution {self.kind!r}{did_you_mean(self.kind, _KINDS)}"
+            )
         if not in_range(self.mean):
             raise ModelError(f"the mean of {self._a} time must be {RANGE}, got {self.mean!r}")
         words, suits, _ = _KINDS[self.kind]
@@ -97,7 +103,7 @@ class ServiceTime:
 
     @property
     def constant(self) -> bool:
-        """Say whether every value is the mean."""
+        """Return whether every value is the mean."""
         return self.mean == 0 or self.scv == 0
 
     def sample(self, stream: Stream, count: int) -> Array:
@@ -111,7 +117,8 @@ class ServiceTime:
 
 @dataclass(frozen=True, slots=True)
 class BurstyTimes:
-    """Times between arrivals whose rate is another one in bursts: a two-state Markov-modulated Poisson process.
+    """Times between arrivals whose rate is another one in bursts: a two-state Markov-modulated
+    Poisson process.
 
     Parameters
     ----------
@@ -135,8 +142,12 @@ class BurstyTimes:
         return (begins + ends) / (quiet * ends + burst * begins)
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
-        """Draw blocks of values from the stationary process [s]; values beyond a block go into the next."""
-        chance = [rate / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)]
+        """Draw blocks of values from the stationary process [s]; values beyond a block go into
+        the next.
+        """
+        chance = [
+            rate / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)
+        ]
         stay = [1 / (rate + change) for rate, change in zip(self.rates, self.changes, strict=True)]
         state = int(stream.uniforms(1)[0] * sum(self.changes) < self.changes[0])
         waited, ready = 0.0, list[float]()
@@ -156,7 +167,8 @@ class BurstyTimes:
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Times between customers that arrive in batches: one between two batches, and 0 within a batch.
+    """Times between customers that arrive in batches: one between two batches, and 0 within a
+    batch.
 
     Parameters
     ----------
@@ -206,7 +218,7 @@ class TracedTimes:
     constant: ClassVar[bool] = False
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
-        """Give blocks of values [s]; nothing is drawn."""
+        """Yield blocks of values [s]; nothing is drawn."""
         gaps, place = np.array(self.gaps), 0
         gaps *= self.mean / gaps.mean()
         for size in sizes:
@@ -222,7 +234,8 @@ _DRAWN = 512
 
 
 def service_time(mean: float, scv: float) -> ServiceTime:
-    """Give the service time of a mean [s] and a squared coefficient of variation, as `slipstick.random_times` defines it.
+    """Return the service time of a mean [s] and a squared coefficient of variation, as
+    `slipstick.random_times` defines it.
 
     >>> [service_time(1.0, scv).kind for scv in (0, 0.5, 0.4, 1, 4)]
     ['deterministic', 'erlang', 'coxian', 'exponential', 'hyperexponential']
@@ -249,7 +262,9 @@ def _exponential(scv: float, stream: Stream, count: int) -> Array:
 
 def _erlang(scv: float, stream: Stream, count: int) -> Array:
     phases = round(1 / scv)
-    made: Array = _exponential(1.0, stream, count * phases).reshape(count, phases).sum(axis=1) / phases
+    made: Array = (
+        _exponential(1.0, stream, count * phases).reshape(count, phases).sum(axis=1) / phases
+    )
     return made
 
 
@@ -260,7 +275,9 @@ def _hyperexponential(scv: float, stream: Stream, count: int) -> Array:
 
 
 MOST_MULTIPLIED = 4
-"""Phases that are drawn as the logarithm of a product of uniforms; more are drawn faster as a gamma time."""
+"""Phases that are drawn as the logarithm of a product of uniforms; more are drawn faster as a
+gamma time.
+"""
 
 
 def _coxian(scv: float, stream: Stream, count: int) -> Array:
@@ -272,7 +289,9 @@ def _coxian(scv: float, stream: Stream, count: int) -> Array:
     else:
         more = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
         made = -np.log(more[:, 2:].prod(axis=1))
-    values: Array = each * made + np.where(more[:, 0] < probability, -last * np.log(more[:, 1]), 0.0)
+    values: Array = each * made + np.where(
+        more[:, 0] < probability, -last * np.log(more[:, 1]), 0.0
+    )
     return values
 
 
@@ -294,7 +313,9 @@ def _gamma(scv: float, stream: Stream, count: int) -> Array:
         u = stream.uniforms(missing)
         v = (1 + z / math.sqrt(9 * d)) ** 3
         with np.errstate(invalid="ignore", divide="ignore"):
-            good = (v > 0) & (np.log(u) < 0.5 * z * z + d - d * v + d * np.log(np.where(v > 0, v, 1)))
+            good = (v > 0) & (
+                np.log(u) < 0.5 * z * z + d - d * v + d * np.log(np.where(v > 0, v, 1))
+            )
         kept.append(d * v[good])
         missing -= int(good.sum())
     made = np.concatenate(kept)
@@ -309,15 +330,27 @@ def _uniform(scv: float, stream: Stream, count: int) -> Array:
 
 
 _MOST_VARIED = 1e12
-"""The scv of two phases up to which doubles tell the probability of the rarer, 1 / (2 scv), from 0, within 1e-4."""
+"""The scv of two phases up to which doubles tell the probability of the rarer, 1 / (2 scv), from
+0, within 1e-4.
+"""
 
 _KINDS: dict[str, tuple[str, Callable[[float], bool], Callable[[float, Stream, int], Array]]] = {
     "deterministic": ("0", lambda scv: scv == 0, lambda scv, stream, count: np.ones(count)),
     "exponential": ("1", lambda scv: scv == 1, _exponential),
-    "erlang": ("one over a whole number up to 1000", lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv), _erlang),
+    "erlang": (
+        "one over a whole number up to 1000",
+        lambda scv: 1e-3 <= scv <= 1 and _is_whole(1 / scv),
+        _erlang,
+    ),
     "coxian": (f"at least {LEAST_SCV} and less than 1", lambda scv: LEAST_SCV <= scv < 1, _coxian),
-    "hyperexponential": ("more than 1, at most 1e+12", lambda scv: 1 < scv <= _MOST_VARIED, _hyperexponential),
+    "hyperexponential": (
+        "more than 1, at most 1e+12",
+        lambda scv: 1 < scv <= _MOST_VARIED,
+        _hyperexponential,
+    ),
     "gamma": ("more than 0", lambda scv: 0 < scv < math.inf, _gamma),
     "uniform": ("from 0 to 1/3", lambda scv: 0 <= scv <= 1 / 3 + 1e-12, _uniform),
 }
-"""What the scv of each kind must be, in words and as a condition; and how values of mean 1 are drawn."""
+"""What the scv of each kind must be, in words and as a condition; and how values of mean 1 are
+drawn.
+"""

@@ -1,8 +1,8 @@
 """A plan: the program of a simulation, as frozen flat data.
 
-All customers execute one list of numbered instructions, as on a small machine; each has a place in it. An instruction that
-makes a customer wait or passes time has as operand the label that the time is booked to. Resources, random quantities and
-labels go by number.
+All customers execute one list of numbered instructions, as on a small machine; each has a place in
+it. An instruction that makes a customer wait or passes time has as operand the label that the time
+is booked to. Resources, random quantities and labels go by number.
 """
 
 from __future__ import annotations
@@ -21,22 +21,36 @@ from slipstick.vocabulary import MOST_HOLDERS, SIMULATED_DISCIPLINES
 OPERANDS = 7
 
 COUNTER = "counter"
-WAITS = {"lock": "lock", "reader-writer lock": "lock", "permits": "wait", "monitor": "entry", COUNTER: "wait"}
-"""Kinds of resources that tokens wait for, as messages call them, and the word before their names in the account."""
+WAITS = {
+    "lock": "lock",
+    "reader-writer lock": "lock",
+    "permits": "wait",
+    "monitor": "entry",
+    COUNTER: "wait",
+}
+"""Kinds of resources that tokens wait for, as messages call them, and the word before their
+names in the account.
+"""
 
 BLOCKS = (64, 512, 4096)
-"""Sizes of the first blocks of random numbers; all others have the last size. Short runs draw few numbers."""
+"""Sizes of the first blocks of random numbers; all others have the last size. Short runs draw
+few numbers.
+"""
 
 
 class Op(IntEnum):
     """The operations of instructions; a comment lists the operands."""
 
     DELAY = 0  # draw, label
-    SERVE = (
-        1  # station, draw, label, label of the wait, where (see Where), rank, draw of the place in a random queue + 1
+    # station, draw, label, label of the wait, where (see Where), rank, draw of the place in a
+    # random queue + 1
+    SERVE = 1
+    DRAW_DESTINATION = (
+        2  # draw, first customer, customers: send requests to one of the others, at random
     )
-    DRAW_DESTINATION = 2  # draw, first customer, customers: send requests to one of the others, at random
-    NEXT_DESTINATION = 3  # first customer, customers: send requests to the j-th other, for branch or item j
+    NEXT_DESTINATION = (
+        3  # first customer, customers: send requests to the j-th other, for branch or item j
+    )
     CHOOSE = 4  # draw, first target, targets
     JUMP = 5  # target
     SET_COUNT = 6  # register, count, draw: a fraction of the count is the probability of one more
@@ -48,28 +62,42 @@ class Op(IntEnum):
     PIPELINE = 12  # count, draw, first instruction of an item, instruction behind the pipeline
     ENTER_STAGE = 13  # serial stage, counted among the serial stages of the pipeline
     LEAVE_STAGE = 14
-    ACQUIRE = 15  # lock, label, rank of the request in the queue, 1 if no other may hold it at the same time
+    # lock, label, rank of the request in the queue, 1 if no other may hold it at the same time
+    ACQUIRE = 15
     RELEASE = 16  # lock
     REQUEST = 17  # lock: count as present from now on
     ATTEMPT = 18  # lock, target if it is held, 1 if it is left as it is
     AWAIT_FREE = 19  # lock, label: wait until it is free
-    BACK_OFF = 20  # draw, label, register, base, most: pause base x 2^register, then increment the register
+    # draw, label, register, base, most: pause base x 2^register, then increment the register
+    BACK_OFF = 20
     TAKE_TICKET = 21  # lock, register: take the next ticket
-    AWAIT_TURN = (
-        22  # lock, label, register, draw, target: hold the lock if the ticket is called, else wait for a release
-    )
+    # lock, label, register, draw, target: hold the lock if the ticket is called, else wait for a
+    # release
+    AWAIT_TURN = 22
     BARRIER = 23  # barrier, parties, label
     ADMIT = 24  # tally, station, capacity (0: unlimited), target of an arrival that is turned away
-    COUNT_ACCESS = 25  # tally, processor that it is local to (-1: any), lock whose next holder is notified (or -1)
+    # tally, processor that it is local to (-1: any), lock whose next holder is notified (or -1)
+    COUNT_ACCESS = 25
     START_RESPONSE = 26  # the response time begins here
-    WAIT = 27  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
-    GIVE = 28  # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a counter
-    ENTER_POOL = 29  # pool, label, register of the queue: ask to enter the monitor of the queue to take a task from
-    TAKE_TASK = 30  # pool, register, label if a task ends the wait, if the end does, retry, instruction behind the pool, parties
+    WAIT = (
+        27  # counter, label, monitor that is left while waiting (or -1): take a unit of a counter
+    )
+    # counter, monitor that is handed over (or -1), instruction behind its release: give a unit to a
+    # counter
+    GIVE = 28
+    # pool, label, register of the queue: ask to enter the monitor of the queue to take a task from
+    ENTER_POOL = 29
+    # pool, register, label if a task ends the wait, if the end does, retry, instruction behind the
+    # pool, parties
+    TAKE_TASK = 30
     WORK = 31  # pool, register, label: work on the present part of the task
-    NEXT_PART = 32  # pool, register, label, part, entry: begin the next part, or ask to enter with a new task
-    ADD_TASK = 33  # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
-    PATIENCE = 34  # draw, target: where to go on if the service of the visit that follows has not begun after that time
+    # pool, register, label, part, entry: begin the next part, or ask to enter with a new task
+    NEXT_PART = 32
+    # pool, register, part, entry, label if a task ends a wait: add the task, begin the next part
+    ADD_TASK = 33
+    # draw, target: where to go on if the service of the visit that follows has not begun after that
+    # time
+    PATIENCE = 34
 
 
 class Where(IntEnum):
@@ -102,7 +130,8 @@ class StationPlan:
     name : in answers
     servers : number of servers [1]
     discipline : one of `slipstick.vocabulary.SIMULATED_DISCIPLINES`
-    rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with servers of speed 1 [1]
+    rates : total speed of service with 1, 2, 3 ... customers present, the last for more; empty with
+        servers of speed 1 [1]
     """
 
     name: str
@@ -117,15 +146,20 @@ class StationPlan:
                 + did_you_mean(self.discipline, SIMULATED_DISCIPLINES)
             )
         if self.servers < 1:
-            raise ModelError(f"station {self.name}: at least 1 server must be there, got {self.servers}")
+            raise ModelError(
+                f"station {self.name}: at least 1 server must be there, got {self.servers}"
+            )
         if self.rates and (self.discipline not in ("fcfs", "ps") or self.servers != 1):
             raise ModelError(
-                f"station {self.name}: rates are simulated of one server that is fcfs or ps, got {self.servers} that "
-                f"are {self.discipline}"
+                f"station {self.name}: rates are simulated of one server that is fcfs or ps, got"
+                f" {self.servers} that are {self.discipline}"
             )
         for rate in self.rates:
             if not 0 < rate < math.inf:
-                raise ModelError(f"station {self.name}: a simulation needs every rate to be above 0, got {rate:g}")
+                raise ModelError(
+                    f"station {self.name}: a simulation needs every rate to be above 0, got"
+                    f" {rate:g}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +169,8 @@ class LockPlan:
     Parameters
     ----------
     name : in answers
-    permits : tokens that may hold it at the same time; of a lock 1; of a counter the units at the start [1]
+    permits : tokens that may hold it at the same time; of a lock 1; of a counter the units at the
+        start [1]
     noun : what messages call it, one of `WAITS`
     """
 
@@ -145,7 +180,10 @@ class LockPlan:
 
     def __post_init__(self) -> None:
         if not (self.noun != COUNTER) <= self.permits <= MOST_HOLDERS:
-            raise ModelError(f"permits {self.name}: a simulation takes from 1 to {MOST_HOLDERS}, got {self.permits}")
+            raise ModelError(
+                f"permits {self.name}: a simulation takes from 1 to {MOST_HOLDERS}, got"
+                f" {self.permits}"
+            )
 
     @property
     def label(self) -> str:
@@ -155,17 +193,19 @@ class LockPlan:
 
 @dataclass(frozen=True, slots=True)
 class PoolPlan:
-    """Tasks that processors take from queues, each queue inside a monitor, until all have been executed.
+    """Tasks that processors take from queues, each queue inside a monitor, until all have been
+    executed.
 
-    A task is a sequence of parts: work, after which another task may be added. The problems are executed one after the
-    other, one each time that the pool is asked, and again from the first.
+    A task is a sequence of parts: work, after which another task may be added. The problems are
+    executed one after the other, one each time that the pool is asked, and again from the first.
 
     Parameters
     ----------
     tasks : number of the counter of the tasks in all queues, which those wait for that find none
     monitor : number of the lock that is the monitor of the first queue; those of the others follow
     queues : how many there are; customer i has queue i mod queues [1]
-    last_first : a customer takes the youngest task of its own queue, and the oldest of another; else the oldest of any
+    last_first : a customer takes the youngest task of its own queue, and the oldest of another;
+        else the oldest of any
     roots : by problem, the tasks that are there at the start
     first : by task, its first part; at the end the number of parts
     times : by part, its work [s]
@@ -189,7 +229,8 @@ class CustomerGroup:
     Parameters
     ----------
     name : in answers
-    kind : closed (cycles without end), open (arrives, does one cycle, leaves) or once (a program: all start at time 0)
+    kind : closed (cycles without end), open (arrives, does one cycle, leaves) or once (a program:
+        all start at time 0)
     starts : first instruction of each customer; of every arrival if open
     arrivals : draw of the time between two arrivals, if open
     """
@@ -240,12 +281,15 @@ class Plan:
     def __post_init__(self) -> None:
         kinds = {each.kind for each in self.groups}
         if not kinds <= {"closed", "open", "once"} or ("once" in kinds and len(kinds) > 1):
-            raise ModelError(f"customers cannot be {', '.join(sorted(kinds))}: write closed and open, or once alone")
+            raise ModelError(
+                f"customers cannot be {', '.join(sorted(kinds))}: write closed and open, or once"
+                " alone"
+            )
         object.__setattr__(self, "once", kinds == {"once"})
 
     @property
     def random(self) -> bool:
-        """Say whether anything is drawn at random."""
+        """Return whether anything is drawn at random."""
         return any(not draw.distribution.constant for draw in self.draws)
 
     @property

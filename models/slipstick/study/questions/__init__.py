@@ -1,8 +1,9 @@
 """Questions of a study, beyond its cases and sweeps: a module for each, named as its key.
 
-Each module has a function ``read(asked, study)``, which checks the value of the key, builds the models that it needs, and gives a
-`Question`; nothing is solved yet. The ``solve`` of the question gives a `QuestionResult`: data, sentences and tables. A module is
-imported only if a study has its key.
+Each module has a function ``read(asked, study)``, which checks the value of the key, builds the
+models that it needs, and gives a `Question`; nothing is solved yet. The ``solve`` of the question
+gives a `QuestionResult`: data, sentences and tables. A module is imported only if a study has its
+key.
 """
 
 from __future__ import annotations
@@ -46,15 +47,18 @@ class Question:
     Parameters
     ----------
     solve : answers it
-    answer_names : names of the answers that its result adds beside the cases, with the names of their values
+    answer_names : names of the answers that its result adds beside the cases, with the names of
+        their values
     shares_of : gives the cases whose answers must have the share of every parameter
-    named_values : values of cases that it reads by name, so that those derived from others are there
+    named_values : values of cases that it reads by name, so that those derived from others are
+        there
     points : how many points it solves beside those of the cases and sweeps, for a progress bar [1]
     notes : gives warnings about the files that it reads
     values : the values that it answers for; by default those that the study asks for
-    name_problems : lists the names in it that are of no value, given the names of the values of each case, and of each
-        answer that a question adds
-    fitted_settings : gives values by path to lay over the base of the study before the cases are built
+    name_problems : lists the names in it that are of no value, given the names of the values of
+        each case, and of each answer that a question adds
+    fitted_settings : gives values by path to lay over the base of the study before the cases are
+        built
     """
 
     solve: Callable[[BaseAnswers], QuestionResult]
@@ -81,5 +85,7 @@ def read_question(name: str, asked: Any, study: StudyContext) -> Question:
     ------
     SpecError : everything that is wrong with it
     """
-    found: Question = imported(QUESTIONS[name].answered_by or f"{__name__}.{name}:read")(asked, study)
+    found: Question = imported(QUESTIONS[name].answered_by or f"{__name__}.{name}:read")(
+        asked, study
+    )
     return found

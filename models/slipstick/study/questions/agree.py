@@ -1,4 +1,6 @@
-"""Methods side by side: cases solved by several methods, and whether these contradict each other."""
+"""Methods side by side: cases solved by several methods, and whether these contradict each
+other.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ class AgreeResult(QuestionResult):
 
     title: ClassVar[str] = "Methods side by side"
     reading: ClassVar[str] = (
-        "Two numbers in brackets are the ends of an interval; two numbers alone are bounds. Where methods contradict each "
-        "other by more than they promise, it is listed as a finding."
+        "Two numbers in brackets are the ends of an interval; two numbers alone are bounds. Where"
+        " methods contradict each other by more than they promise, it is listed as a finding."
     )
     agreements: tuple[Agreement, ...]
 
@@ -36,7 +38,10 @@ class AgreeResult(QuestionResult):
         count = counted(len(self.agreements), "case")
         if not found:
             return [f"no method contradicts another by more than it promises, in {count}"]
-        return [f"{counted(len(found), 'finding')} in {count}, where methods contradict each other", *found]
+        return [
+            f"{counted(len(found), 'finding')} in {count}, where methods contradict each other",
+            *found,
+        ]
 
     def parts(self) -> Iterator[str]:
         """Put the methods side by side, case by case."""
@@ -73,17 +78,26 @@ def read(asked: AgreeSpec, study: StudyContext) -> Question:
     ]
     if problems:
         raise SpecError(problems)
-    cases = {case: evaluator(case, study.cases[case], study.library) for case in asked.cases or study.cases}
+    cases = {
+        case: evaluator(case, study.cases[case], study.library)
+        for case in asked.cases or study.cases
+    }
     for index, method in enumerate(asked.methods):
         for case in cases.values():
             answering = METHODS[{"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind)]
             if method not in answering:
-                why = f"no method {method!r} answers for {case.case}{did_you_mean(method, answering)}"
+                why = (
+                    f"no method {method!r} answers for {case.case}{did_you_mean(method, answering)}"
+                )
                 problems.append(study.problem(("agree", "methods", index), why))
     if problems:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> AgreeResult:
-        return AgreeResult(tuple(_agreement(each, asked.methods, answers.cases[case]) for case, each in cases.items()))
+        return AgreeResult(
+            tuple(
+                _agreement(each, asked.methods, answers.cases[case]) for case, each in cases.items()
+            )
+        )
 
     return Question(solve, points=len(asked.methods) * len(cases))

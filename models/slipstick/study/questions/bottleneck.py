@@ -1,7 +1,8 @@
 """Bottlenecks: which resource limits the throughput along an axis, by asymptotic bound analysis.
 
-Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978; Lazowska, Zahorjan, Graham and Sevcik, Quantitative System
-Performance, 1984, chapter 5; saturation population: Kleinrock, Queueing Systems vol. 2, 1976, section 4.12.
+Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978; Lazowska, Zahorjan, Graham and Sevcik,
+Quantitative System Performance, 1984, chapter 5; saturation population: Kleinrock, Queueing Systems
+vol. 2, 1976, section 4.12.
 """
 
 from __future__ import annotations
@@ -93,7 +94,9 @@ class CaseBottlenecks:
 
     @property
     def above(self) -> Array:
-        """Whether the throughput is above the bound: the method leaves waiting out, or is inexact."""
+        """Whether the throughput is above the bound: the method leaves waiting out, or is
+        inexact.
+        """
         return np.asarray(self.throughput > self.bound * (1 + 1e-9))
 
 
@@ -103,19 +106,20 @@ class BottleneckResult(QuestionResult):
 
     title: ClassVar[str] = "Bottlenecks"
     reading: ClassVar[str] = (
-        "The resource with the largest service demand per server, D, is the bottleneck: with N customers, and T_0 the time of "
-        "a cycle without waiting, the throughput X is at most N / T_0 and at most 1 / D. The two bounds meet at the saturation "
-        "population N* = T_0 / D: below it the bottleneck has time to spare, above it customers queue. The utilization is X D, "
-        "with the bound as X where the throughput of the method is above it."
+        "The resource with the largest service demand per server, D, is the bottleneck: with N"
+        " customers, and T_0 the time of a cycle without waiting, the throughput X is at most N /"
+        " T_0 and at most 1 / D. The two bounds meet at the saturation population N* = T_0 / D:"
+        " below it the bottleneck has time to spare, above it customers queue. The utilization is X"
+        " D, with the bound as X where the throughput of the method is above it."
     )
     bottleneck: tuple[CaseBottlenecks, ...]
 
     def sentences(self) -> list[str]:
-        """Say what each case is limited by."""
+        """Return what each case is limited by."""
         return [f"{each.case}: {line}" for each in self.bottleneck for line in _sentences(each)]
 
     def parts(self) -> Iterator[ResultTable]:
-        """Give the points along the axis, and the resources at both of its ends, case by case."""
+        """Yield the points along the axis, and the resources at both of its ends, case by case."""
         for each in self.bottleneck:
             yield _points(each)
             yield _resources(each)
@@ -126,7 +130,8 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
 
     Raises
     ------
-    SpecError : a path leads nowhere, a value is not allowed, or a case has several populations, or no resource
+    SpecError : a path leads nowhere, a value is not allowed, or a case has several populations, or
+        no resource
     """
     swept: dict[str, SweepDefinition] = {}
     for index, case in enumerate(asked.cases):
@@ -135,7 +140,9 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
         swept[case] = study.axes_in(_PLACE, asked.along, case)
         (axis, *_), _ = checked_sweep(swept[case], case, study)
         if axis.named:
-            raise study.refusal(_PLACE, "an axis of numbers is wanted, such as the number of processors")
+            raise study.refusal(
+                _PLACE, "an axis of numbers is wanted, such as the number of processors"
+            )
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
         return BottleneckResult(tuple(_solved(case, each, study) for case, each in swept.items()))
@@ -144,10 +151,14 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
 
 
 def _unfit(model: object) -> str:
-    """Say why a model has no bottleneck in this sense; nothing if it has."""
+    """Return why a model has no bottleneck in this sense; nothing if it has."""
     if isinstance(model, QueueingNetwork):
         one = not model.chains and list(map(type, model.classes.values())) == [ClosedClass]
-        return "" if one else "has several classes or arrivals; a bottleneck is that of one closed class"
+        return (
+            ""
+            if one
+            else "has several classes or arrivals; a bottleneck is that of one closed class"
+        )
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
         return "is no closed population of processors; a bottleneck is that of one cycle"
     limited = CompiledBounds(model).causes != (_SPAN,)
@@ -157,7 +168,11 @@ def _unfit(model: object) -> str:
 def _solved(case: str, asked: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
     plan = planned(asked, study.cases, study.library)
     model = plan.groups[0].solvable.model
-    name = f"throughput[{next(iter(model.classes))}]" if isinstance(model, QueueingNetwork) else "throughput"
+    name = (
+        f"throughput[{next(iter(model.classes))}]"
+        if isinstance(model, QueueingNetwork)
+        else "throughput"
+    )
     found = carried_out("bottleneck", plan, [name])
     count = len(plan.cases)
     throughput = found.columns.get(name, np.full(count, np.nan))
@@ -171,31 +186,50 @@ def _solved(case: str, asked: SweepDefinition, study: StudyContext) -> CaseBottl
     axis = plan.axes[0]
     values = np.array(axis.values, dtype=float)
     return CaseBottlenecks(
-        case, found.provenance, axis.path, axis.unit, values, population, throughput, cycle, demands, found.failed
+        case,
+        found.provenance,
+        axis.path,
+        axis.unit,
+        values,
+        population,
+        throughput,
+        cycle,
+        demands,
+        found.failed,
     )
 
 
 def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
-    """Give N, the cycle without waiting and the demand per server of each resource: lower bounds on the time, over N."""
+    """Return N, the cycle without waiting and the demand per server of each resource: lower bounds
+    on the time, over N.
+    """
     assert isinstance(group.solvable.model, Model)
     form = CompiledBounds(group.solvable.model)
-    size, lows, _ = form.terms({path: each for path, each in group.values.items() if path in form.parameters})
+    size, lows, _ = form.terms(
+        {path: each for path, each in group.values.items() if path in form.parameters}
+    )
     return size, lows[_SPAN], {name: low / size for name, low in lows.items() if name != _SPAN}
 
 
 def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
-    """Give the same of a network of one closed class; delays limit nothing."""
+    """Return the same of a network of one closed class; delays limit nothing."""
     assert isinstance(group.solvable.model, QueueingNetwork)
     compiled = NetworkLayout(group.solvable.model)
     known = {path: each for path, each in group.values.items() if path in compiled.tape.parameters}
     network = compiled.arrays(compiled.columns(known)).network
     cycle, demand = full_speed_demands(network)
-    demands = {name: demand[:, 0, at].real for at, name in enumerate(compiled.stations) if not network.delays[at]}
+    demands = {
+        name: demand[:, 0, at].real
+        for at, name in enumerate(compiled.stations)
+        if not network.delays[at]
+    }
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
 
 
 def _sentences(found: CaseBottlenecks) -> list[str]:
-    """Say which resource is the bottleneck where, how near saturation is, and where the throughput is above its bound."""
+    """Return which resource is the bottleneck where, how near saturation is, and where the
+    throughput is above its bound.
+    """
     names = found.bottlenecks
     first, last = (_value(found, index) for index in (0, -1))
     lines = [f"{names[0]} is the bottleneck for {found.path} from {first} to {last}"]
@@ -215,15 +249,22 @@ def _sentences(found: CaseBottlenecks) -> list[str]:
     else:
         index = int(np.argmax(found.population / found.saturation))
         place = f"N = {found.population[index]:g}, and N* = {found.saturation[index]:.4g}"
-        lines.append(f"not saturated anywhere; nearest at {found.path} = {_value(found, index)} with {place}")
+        lines.append(
+            f"not saturated anywhere; nearest at {found.path} = {_value(found, index)} with {place}"
+        )
     if found.above.any():
         index = int(np.argmax(found.above))
         excess = float(np.max(found.throughput[found.above] / found.bound[found.above])) - 1
         method = found.provenance.methods[index]
-        advice = "; it leaves waiting out, mean-value and simulation do not" if method == CLOSED_FORM else ""
+        advice = (
+            "; it leaves waiting out, mean-value and simulation do not"
+            if method == CLOSED_FORM
+            else ""
+        )
         first = f"{found.path} = {_value(found, index)}"
         lines.append(
-            f"the throughput by {method} is above the bound from {first} on, by up to {percent(excess)}{advice}"
+            f"the throughput by {method} is above the bound from {first} on, by up to"
+            f" {percent(excess)}{advice}"
         )
     return lines
 
@@ -241,23 +282,40 @@ def _points(found: CaseBottlenecks) -> ResultTable:
         ResultColumn("population", found.population, "1", title="N", written=as_number),
         ResultColumn("throughput", found.throughput, "1/s"),
         ResultColumn("throughput_bound", found.bound, "1/s", title="at most"),
-        ResultColumn("above_bound", [str(bool(each)).lower() for each in found.above], title="above the bound"),
+        ResultColumn(
+            "above_bound",
+            [str(bool(each)).lower() for each in found.above],
+            title="above the bound",
+        ),
         ResultColumn("bottleneck", names),
-        ResultColumn("its_utilization", used, "1", title="its utilization", written=as_percent, in_file=False),
-        *(ResultColumn(f"utilization[{name}]", found.utilization(name), "1", on_page=False) for name in found.demands),
+        ResultColumn(
+            "its_utilization", used, "1", title="its utilization", written=as_percent, in_file=False
+        ),
+        *(
+            ResultColumn(f"utilization[{name}]", found.utilization(name), "1", on_page=False)
+            for name in found.demands
+        ),
         ResultColumn("saturation_population", found.saturation, "1", title="N*"),
     ]
     return ResultTable("bottleneck", columns, found.provenance, found.failed)
 
 
 def _resources(found: CaseBottlenecks) -> ResultTable:
-    """Compare the resources at the first and the last point, those with the largest demands first."""
-    ranked = sorted(found.demands, key=lambda name: -float(np.max(found.demands[name])))[:_MOST_RESOURCES]
+    """Compare the resources at the first and the last point, those with the largest demands
+    first.
+    """
+    ranked = sorted(found.demands, key=lambda name: -float(np.max(found.demands[name])))[
+        :_MOST_RESOURCES
+    ]
     columns = [ResultColumn("resource", ranked, place=True)]
     for index in (0, -1):
         at = f"at {_value(found, index)}"
         demands = [float(found.demands[name][index]) for name in ranked]
         used = [float(found.utilization(name)[index]) for name in ranked]
         columns.append(ResultColumn("D", demands, "s", title=f"D {at}"))
-        columns.append(ResultColumn("utilization", used, "1", title=f"utilization {at}", written=as_percent))
-    return ResultTable("", columns, Provenance.of([Answer("", **found.provenance.together)] * len(ranked)))
+        columns.append(
+            ResultColumn("utilization", used, "1", title=f"utilization {at}", written=as_percent)
+        )
+    return ResultTable(
+        "", columns, Provenance.of([Answer("", **found.provenance.together)] * len(ranked))
+    )

@@ -1,9 +1,12 @@
-"""Choices: the values of several quantities, such as servers, that meet conditions at the least of an objective.
+"""Choices: the values of several quantities, such as servers, that meet conditions at the least of
+an objective.
 
-An objective of what is varied alone, such as a cost, is known without solving anything. Points are then solved by rising
-objective, and the first one that meets all conditions is the best, for all that would be better were solved and failed. Conditions
-on what is varied alone leave points out before anything is solved. Where more of each quantity never breaks a condition that
-holds, points with no more of anything than one that failed are left out as well (`monotone`; it is taken as stated).
+An objective of what is varied alone, such as a cost, is known without solving anything. Points are
+then solved by rising objective, and the first one that meets all conditions is the best, for all
+that would be better were solved and failed. Conditions on what is varied alone leave points out
+before anything is solved. Where more of each quantity never breaks a condition that holds, points
+with no more of anything than one that failed are left out as well (`monotone`; it is taken as
+stated).
 """
 
 from __future__ import annotations
@@ -59,9 +62,11 @@ class ChosenPoints:
     solved : how many were solved
     ordered : they were solved by rising objective, so that what is better than the best was solved
     monotone : points with no more of anything than one that failed were left out
-    found : the best point, then the runners-up, each with ``objective``, and for each condition ``value[1]`` and ``slack[1]``:
-        what it is about, and how far that is from the limit, above 0 where it holds
-    undecided : points that may be better, of which estimates do not tell whether they meet the conditions
+    found : the best point, then the runners-up, each with ``objective``, and for each condition
+        ``value[1]`` and ``slack[1]``: what it is about, and how far that is from the limit, above 0
+        where it holds
+    undecided : points that may be better, of which estimates do not tell whether they meet the
+        conditions
     nearest : where no point meets the conditions, the one that is nearest to it
     worst : the condition that is farthest from being met there
     """
@@ -86,41 +91,51 @@ class ChooseResult(QuestionResult):
 
     title: ClassVar[str] = "Choices"
     reading: ClassVar[str] = (
-        "Slack is how far the value of a condition is from its limit: above 0 the condition holds. A point is undecided where the "
-        "limit lies in the interval of an approximate value, or of a simulated one also after the longest run."
+        "Slack is how far the value of a condition is from its limit: above 0 the condition holds."
+        " A point is undecided where the limit lies in the interval of an approximate value, or of"
+        " a simulated one also after the longest run."
     )
     choices: tuple[ChosenPoints, ...]
 
     def sentences(self) -> list[str]:
-        """Say what was chosen, what each condition has to spare there, and how that is known."""
+        """Return what was chosen, what each condition has to spare there, and how that is known."""
         return [f"{each.case}: {line}" for each in self.choices for line in _sentences(each)]
 
     def headline(self) -> str:
-        """Give what was chosen for the first cases."""
+        """Return what was chosen for the first cases."""
         first, *others = ((each.case, next(_sentences(each))) for each in self.choices)
         return "; ".join(
-            [": ".join(first), *(f"{case}: {words.partition(';')[0]}" for case, words in others[:MOST_SAID])]
+            [
+                ": ".join(first),
+                *(f"{case}: {words.partition(';')[0]}" for case, words in others[:MOST_SAID]),
+            ]
         )
 
     def doubt(self) -> str:
-        """Say which better points are undecided."""
+        """Return which better points are undecided."""
         return next((_undecided(each) for each in self.choices if each.undecided), "")
 
     def beside_tables(self) -> list[str]:
-        """Say what was chosen and how that is known; tables have the rest."""
+        """Return what was chosen and how that is known; tables have the rest."""
         return [f"{each.case}: {next(_sentences(each))}" for each in self.choices]
 
     def parts(self) -> Iterator[ResultTable]:
-        """Give the best point and the runners-up of each case; or the one that is nearest to meeting the conditions."""
+        """Yield the best point and the runners-up of each case; or the one that is nearest to
+        meeting the conditions.
+        """
         alike: dict[tuple[object, ...], list[ChosenPoints]] = {}
         for each in self.choices:
-            alike.setdefault((tuple(each.units.items()), each.objective, each.conditions), []).append(each)
+            alike.setdefault(
+                (tuple(each.units.items()), each.objective, each.conditions), []
+            ).append(each)
         yield from map(_table, alike.values())
 
 
 @dataclass(frozen=True)
 class _Choosing:
-    """What is to be chosen for one case: values by path, rising, with their nodes, and what is asked of them."""
+    """What is to be chosen for one case: values by path, rising, with their nodes, and what is
+    asked of them.
+    """
 
     case: Evaluator
     settings: Settings
@@ -134,17 +149,28 @@ class _Choosing:
     condition: Condition
 
     def given(self, rows: Rows) -> dict[str, Array]:
-        """Give what is varied at points, and the sum of costs [points]."""
-        found = {path: np.array(values)[rows[:, at]] for at, (path, values) in enumerate(self.values.items())}
-        return {**found, COST: sum((price * found[path] for path, price in self.prices.items()), np.zeros(len(rows)))}
+        """Return what is varied at points, and the sum of costs [points]."""
+        found = {
+            path: np.array(values)[rows[:, at]]
+            for at, (path, values) in enumerate(self.values.items())
+        }
+        return {
+            **found,
+            COST: sum(
+                (price * found[path] for path, price in self.prices.items()), np.zeros(len(rows))
+            ),
+        }
 
     def known(self, parts: Condition) -> list[bool]:
         """Say of each part of a condition whether it is about what is varied alone."""
         names = (parameters(each.left, each.right) for each in parts.parts)
-        return [all(parts.columns.get(each.name) in self.condition.given for each in found) for found in names]
+        return [
+            all(parts.columns.get(each.name) in self.condition.given for each in found)
+            for found in names
+        ]
 
     def aims(self, rows: Rows) -> Array:
-        """Give the objective at points, where it is known without solving them."""
+        """Return the objective at points, where it is known without solving them."""
         return np.broadcast_to(self.objective.sides(self.given(rows))[0].left[0], (len(rows),))
 
     def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
@@ -158,9 +184,16 @@ class _Choosing:
         for chosen, members in groups.items():
             paths = [list(self.values)[at] for at in shaping]
             nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
-            case = evaluator(self.case.case, {**self.settings, **nodes}, self.study.library).longer(longer)
+            case = evaluator(self.case.case, {**self.settings, **nodes}, self.study.library).longer(
+                longer
+            )
             free = {path: given[path][members] for path in self.values if path not in paths}
-            pieces.append((np.array(members), *case.solved(free, self.condition.wanted | self.objective.wanted)))
+            pieces.append(
+                (
+                    np.array(members),
+                    *case.solved(free, self.condition.wanted | self.objective.wanted),
+                )
+            )
         parts = [(slice(None), given), *((places, columns) for places, columns, _ in pieces)]
         how = Provenance.joined(len(rows), ((places, how) for places, _, how in pieces))
         return gathered(len(rows), parts), how
@@ -171,7 +204,8 @@ def read(asked: ChooseQuestionSpec, study: StudyContext) -> Question:
 
     Raises
     ------
-    SpecError : a path leads nowhere, a value is not allowed, there are too many points, or a condition is none
+    SpecError : a path leads nowhere, a value is not allowed, there are too many points, or a
+        condition is none
     """
     cases = [_read_case(case, asked, study) for case in asked.cases]
     return Question(lambda answers: ChooseResult(tuple(map(_chosen, cases))))
@@ -191,8 +225,12 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
         for path in _paths(written, known, place, name, study):
             axis = axis_of(path, listed, inputs)
             if axis.named:
-                raise study.refusal(place, f"{path} is no number; what is chosen among is numbers, such as servers")
-            pairs = sorted(zip(map(float, axis.values), listed, strict=True), key=lambda pair: pair[0])
+                raise study.refusal(
+                    place, f"{path} is no number; what is chosen among is numbers, such as servers"
+                )
+            pairs = sorted(
+                zip(map(float, axis.values), listed, strict=True), key=lambda pair: pair[0]
+            )
             values[axis.path], nodes[axis.path] = zip(*pairs, strict=True)
             units[axis.path] = axis.unit
     count = math.prod(map(len, values.values()))
@@ -206,12 +244,20 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     case = evaluator(name, settings, study.library)
     given = {**units, **({COST: "1"} if prices else {})}
     condition = condition_of(spec.where, ("choose", "where"), case, study, given=given)
-    objective = condition_of(spec.minimize, ("choose", "minimize"), case, study, given=given, formula=True)
-    return _Choosing(case, settings, study, spec, values, nodes, units, prices, objective, condition)
+    objective = condition_of(
+        spec.minimize, ("choose", "minimize"), case, study, given=given, formula=True
+    )
+    return _Choosing(
+        case, settings, study, spec, values, nodes, units, prices, objective, condition
+    )
 
 
-def _paths(written: str, known: Sequence[str], place: Place, case: str, study: StudyContext) -> list[str]:
-    """List the quantities that a path with * for any one key stands for; one without may also be new."""
+def _paths(
+    written: str, known: Sequence[str], place: Place, case: str, study: StudyContext
+) -> list[str]:
+    """List the quantities that a path with * for any one key stands for; one without may also be
+    new.
+    """
     if "*" not in written and place[1] == "vary":
         return [written]
     pattern = re.compile(re.escape(written).replace(r"\*", r"[^.]+"))
@@ -233,7 +279,9 @@ class _Enumeration:
     solved: int = 0
 
     def solve(self, rows: Rows) -> None:
-        """Solve points, each by longer runs until it is decided, and sort them into those that hold and those that fail."""
+        """Solve points, each by longer runs until it is decided, and sort them into those that
+        hold and those that fail.
+        """
         asked, longer, open_ = self.asked, 1.0, rows
         self.solved += len(rows)
         while len(open_):
@@ -244,7 +292,9 @@ class _Enumeration:
             states = np.array([decided(each.margin, each.holds) for each in sides])
             # One condition that surely fails is enough; all have to hold for sure.
             state = np.where((states < 0).any(axis=0), -1, np.where((states > 0).all(axis=0), 1, 0))
-            known: NDArray[np.bool_] = np.isfinite(np.array([*margins[:, 0], objective.left[0]])).all(axis=0)
+            known: NDArray[np.bool_] = np.isfinite(
+                np.array([*margins[:, 0], objective.left[0]])
+            ).all(axis=0)
             again = (state == 0) & known & asked.case.form.estimated & (longer < LONGEST)
             for at in np.flatnonzero(~again).tolist():
                 value = float(objective.left[0, at])
@@ -255,12 +305,16 @@ class _Enumeration:
                     self.undecided.append((value, answer))
                 else:
                     worst = int(np.argmin(margins[:, 0, at])) if known[at] else 0
-                    self.failed.append((float(margins[worst, 0, at]) if known[at] else -math.inf, worst, answer))
+                    self.failed.append(
+                        (float(margins[worst, 0, at]) if known[at] else -math.inf, worst, answer)
+                    )
                     self.broken.append(open_[at])
             open_, longer = open_[again], 4.0 * longer
 
     def bound(self, top: Rows) -> list[Rows]:
-        """Find, by halving, how much of each quantity is needed with the most of all others; give what was solved for it."""
+        """Find, by halving, how much of each quantity is needed with the most of all others;
+        give what was solved for it.
+        """
         solved = [top]
         self.solve(top[None])
         for at in range(len(top) if not self.broken else 0):
@@ -273,27 +327,49 @@ class _Enumeration:
         return solved
 
     def _answer(
-        self, row: Rows, sides: Sequence[ConditionSides], objective: ConditionSides, at: int, how: Provenance
+        self,
+        row: Rows,
+        sides: Sequence[ConditionSides],
+        objective: ConditionSides,
+        at: int,
+        how: Provenance,
     ) -> Answer:
         asked = self.asked
-        values = {OBJECTIVE: _value(objective.left[:, at], str(asked.objective.parts[0].left.dimension))}
-        for number, (each, part) in enumerate(zip(sides, asked.condition.parts, strict=True), start=1):
+        values = {
+            OBJECTIVE: _value(objective.left[:, at], str(asked.objective.parts[0].left.dimension))
+        }
+        for number, (each, part) in enumerate(
+            zip(sides, asked.condition.parts, strict=True), start=1
+        ):
             unit, below = str(part.left.dimension), part.relation.startswith("<")
             less, more = (each.left, each.right) if below else (each.right, each.left)
             values[f"value[{number}]"] = _value(each.left[:, at], unit)
-            slack = (more[0, at] - less[0, at], more[1, at] - less[2, at], more[2, at] - less[1, at])
+            slack = (
+                more[0, at] - less[0, at],
+                more[1, at] - less[2, at],
+                more[2, at] - less[1, at],
+            )
             values[f"slack[{number}]"] = _value(np.array(slack), unit)
-        point = {path: float(values_[row[place]]) for place, (path, values_) in enumerate(asked.values.items())}
+        point = {
+            path: float(values_[row[place]])
+            for place, (path, values_) in enumerate(asked.values.items())
+        }
         return Answer("choose", values=values, point=point, **how.at(at))
 
 
 def _value(numbers: Array, unit: str) -> Value:
     value, low, high = map(float, numbers)
-    return Value(value if math.isfinite(value) else None, unit, *((None, None) if low == high else (low, high)))
+    return Value(
+        value if math.isfinite(value) else None,
+        unit,
+        *((None, None) if low == high else (low, high)),
+    )
 
 
 def _chosen(asked: _Choosing) -> ChosenPoints:
-    """Solve points by rising objective, until the best is known, and as many runners-up as are asked for."""
+    """Solve points by rising objective, until the best is known, and as many runners-up as are
+    asked for.
+    """
     sizes = [len(each) for each in asked.values.values()]
     rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
     given, total = asked.given(rows), len(rows)
@@ -319,16 +395,24 @@ def _chosen(asked: _Choosing) -> ChosenPoints:
         made.broken.clear()
         found = sorted(value for value, _ in made.found)
         # What is left has no lesser objective, so it cannot be among the best and the runners-up.
-        if not len(rows) or (ordered and len(found) >= wanted and found[wanted - 1] <= asked.aims(rows[:1])[0]):
+        if not len(rows) or (
+            ordered and len(found) >= wanted and found[wanted - 1] <= asked.aims(rows[:1])[0]
+        ):
             return _choice(asked, made, (total, left), ordered)
         made.solve(rows[:together])
         rows = rows[together:]
 
 
-def _choice(asked: _Choosing, made: _Enumeration, points: tuple[int, int], ordered: bool) -> ChosenPoints:
+def _choice(
+    asked: _Choosing, made: _Enumeration, points: tuple[int, int], ordered: bool
+) -> ChosenPoints:
     found = sorted(made.found, key=lambda each: each[0])[: 1 + asked.spec.runners_up]
     best = found[0][0] if found else math.inf
-    failed = max((each for each in made.failed if each[0] > -math.inf), key=lambda each: each[0], default=None)
+    failed = max(
+        (each for each in made.failed if each[0] > -math.inf),
+        key=lambda each: each[0],
+        default=None,
+    )
     # Each part is as it is written, but for those of a chain such as 1 <= n < 8.
     parts, written = asked.condition.parts, re.split(r"\s+and\s+", asked.condition.text.strip())
     return ChosenPoints(
@@ -341,7 +425,9 @@ def _choice(asked: _Choosing, made: _Enumeration, points: tuple[int, int], order
         ordered=ordered,
         monotone=asked.spec.monotone,
         found=tuple(each for _, each in found),
-        undecided=tuple(each for value, each in sorted(made.undecided, key=lambda each: each[0]) if value < best),
+        undecided=tuple(
+            each for value, each in sorted(made.undecided, key=lambda each: each[0]) if value < best
+        ),
         nearest=failed[2] if failed and not found else None,
         worst=failed[1] if failed and not found else 0,
     )
@@ -352,11 +438,19 @@ def _sentences(each: ChosenPoints) -> Iterator[str]:
         yield f"{_nothing(each)}; {_effort(each)}"
     else:
         best, *others = each.found
-        yield f"the least {each.objective}, {_number(best, OBJECTIVE)}, is at {_place(each, best)}; {_effort(each)}"
+        yield (
+            f"the least {each.objective}, {_number(best, OBJECTIVE)}, is at {_place(each, best)};"
+            f" {_effort(each)}"
+        )
         for number, text in enumerate(each.conditions, start=1):
-            yield f"there {text} holds with {_number(best, f'value[{number}]')}, {_number(best, f'slack[{number}]')} to spare"
+            yield (
+                f"there {text} holds with {_number(best, f'value[{number}]')},"
+                f" {_number(best, f'slack[{number}]')} to spare"
+            )
         if others:
-            listed = "; ".join(f"{_number(other, OBJECTIVE)} at {_place(each, other)}" for other in others)
+            listed = "; ".join(
+                f"{_number(other, OBJECTIVE)} at {_place(each, other)}" for other in others
+            )
             yield f"next {'comes' if len(others) == 1 else 'come'} {listed}"
     if each.undecided:
         yield _undecided(each)
@@ -368,36 +462,47 @@ def _nothing(each: ChosenPoints) -> str:
     if not left:
         return f"none of {counted(total, 'point')} meets the conditions on what is varied"
     if each.nearest is None:
-        no_values = "no point has the values of all conditions; they may be known with method: simulation in base"
+        no_values = (
+            "no point has the values of all conditions; they may be known with method: simulation"
+            " in base"
+        )
         return "no point surely meets all conditions" if each.undecided else no_values
     value = each.nearest.find(f"value[{each.worst + 1}]") or 0.0
     slack = each.nearest.find(f"slack[{each.worst + 1}]") or 0.0
     apart = percent(abs(slack) / (abs(value) or 1.0))
     return (
-        f"no point {'surely ' if each.undecided else ''}meets all conditions; nearest is {_place(each, each.nearest)}, where "
-        f"{each.conditions[each.worst]} fails with {_number(each.nearest, f'value[{each.worst + 1}]')}, {apart} off"
+        f"no point {'surely ' if each.undecided else ''}meets all conditions; nearest is"
+        f" {_place(each, each.nearest)}, where {each.conditions[each.worst]} fails with"
+        f" {_number(each.nearest, f'value[{each.worst + 1}]')}, {apart} off"
     )
 
 
 def _effort(each: ChosenPoints) -> str:
-    """Say how it is known that nothing is better."""
+    """Return how it is known that nothing is better."""
     total, left = each.points
-    among = f"{each.solved} of {counted(total, 'point')} {'was' if each.solved == 1 else 'were'} solved"
+    among = (
+        f"{each.solved} of {counted(total, 'point')} {'was' if each.solved == 1 else 'were'} solved"
+    )
     among += f", {total - left} break a condition on what is varied alone" if left < total else ""
     among += f", in order of rising {each.objective}" if each.ordered and each.found else ""
-    return among + (", assuming that more of any quantity breaks no condition" if each.monotone else "")
+    return among + (
+        ", assuming that more of any quantity breaks no condition" if each.monotone else ""
+    )
 
 
 def _undecided(each: ChosenPoints) -> str:
     first, more = each.undecided[0], len(each.undecided) - 1
     others = f", and {counted(more, 'further point')}" if more else ""
     return (
-        f"undecided, because a limit lies in the interval: {_number(first, OBJECTIVE)} at {_place(each, first)}{others}"
+        f"undecided, because a limit lies in the interval: {_number(first, OBJECTIVE)} at"
+        f" {_place(each, first)}{others}"
     )
 
 
 def _place(each: ChosenPoints, answer: Answer) -> str:
-    return ", ".join(f"{path} = {quantity(float(answer.point[path]), unit)}" for path, unit in each.units.items())
+    return ", ".join(
+        f"{path} = {quantity(float(answer.point[path]), unit)}" for path, unit in each.units.items()
+    )
 
 
 def _number(answer: Answer, name: str) -> str:
@@ -412,9 +517,15 @@ def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
     """Lay out what was found for cases among which the same is chosen by the same."""
     first, rows = choices[0], []
     for each in choices:
-        listed = {"chosen": each.found[:1], "runner-up": each.found[1:], "undecided": each.undecided[:_MOST_UNDECIDED]}
+        listed = {
+            "chosen": each.found[:1],
+            "runner-up": each.found[1:],
+            "undecided": each.undecided[:_MOST_UNDECIDED],
+        }
         listed["nearest"] = (each.nearest,) if each.nearest else ()
-        rows += [(each.case, words, answer) for words, answers in listed.items() for answer in answers]
+        rows += [
+            (each.case, words, answer) for words, answers in listed.items() for answer in answers
+        ]
     answers = [answer for *_, answer in rows]
 
     def column(name: str, title: str) -> ResultColumn:
@@ -433,6 +544,8 @@ def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
     for number, text in enumerate(first.conditions, start=1):
         columns += [
             column(f"value[{number}]", text),
-            column(f"slack[{number}]", "slack" if len(first.conditions) == 1 else f"slack of {number}"),
+            column(
+                f"slack[{number}]", "slack" if len(first.conditions) == 1 else f"slack of {number}"
+            ),
         ]
     return ResultTable("choose", columns, Provenance.of(answers))

@@ -57,27 +57,37 @@ class TableCell:
     @property
     def difference(self) -> float | None:
         """Computed minus printed."""
-        return None if self.computed is None or self.printed is None else self.computed - self.printed
+        return (
+            None if self.computed is None or self.printed is None else self.computed - self.printed
+        )
 
     @property
     def inside(self) -> bool | None:
-        """Say whether the interval of the computed value reaches the other, or its interval; None where none has one."""
+        """Return whether the interval of the computed value reaches the other, or its interval;
+        None where none has one.
+        """
         sides = ((self.computed, self.ends), (self.printed, self.printed_ends))
         if self.difference is None or all(ends == NO_ENDS for _, ends in sides):
             return None
-        one, other = ((value if low is None else low, value if high is None else high) for value, (low, high) in sides)
+        one, other = (
+            (value if low is None else low, value if high is None else high)
+            for value, (low, high) in sides
+        )
         return overlap(one, other)
 
     @property
     def agrees(self) -> bool:
-        """Say whether the difference is within what rounding allows; nothing printed agrees with anything."""
+        """Return whether the difference is within what rounding allows; nothing printed agrees with
+        anything.
+        """
         # Slightly more than the allowance, for decimal fractions have no exact double.
         return self.difference is None or abs(self.difference) <= self.within * (1 + 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of a comparison: predictions, measurements or exact values to hold them against, inputs, or another case.
+    """A row of a comparison: predictions, measurements or exact values to hold them against,
+    inputs, or another case.
 
     A row that is not `counted` shows its errors, but they do not enter the mean over all tables.
     """
@@ -92,13 +102,17 @@ class TableRow:
 
     @property
     def reference(self) -> str:
-        """What the computed values stand beside: an approximation has an error against a measured or an exact value."""
+        """What the computed values stand beside: an approximation has an error against a
+        measured or an exact value.
+        """
         return "measured" if self.measured else "exact" if self.exact else "printed"
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A published table beside what the program computes; `provenance` says how each column was computed."""
+    """A published table beside what the program computes; `provenance` says how each column was
+    computed.
+    """
 
     title: str
     source: str
@@ -134,12 +148,16 @@ class CompareResult(QuestionResult):
             drawn = {label: each for (which, label), each in points.items() if which == unit}
             numbers = np.concatenate([np.zeros(0), *(each.ravel() for each in drawn.values())])
             for index, (label, (published, computed)) in enumerate(drawn.items()):
-                told[label] = axes.plot(published, computed, **{**stroke(index), "linestyle": "none"})[0]
+                told[label] = axes.plot(
+                    published, computed, **{**stroke(index), "linestyle": "none"}
+                )[0]
             ends = [numbers.min(initial=math.inf), numbers.max(initial=-math.inf)]
             if ends[0] > 0 and len(numbers):
                 for along in (axes.xaxis, axes.yaxis):
                     logarithmic(along, numbers)
-            told["equal"] = axes.plot(*[ends if len(numbers) else []] * 2, color="#999999", linewidth=0.8)[0]
+            told["equal"] = axes.plot(
+                *[ends if len(numbers) else []] * 2, color="#999999", linewidth=0.8
+            )[0]
             axes.set_xlabel(axis_title("published", unit))
             axes.set_ylabel(axis_title("computed", unit))
         return titled(figure, spec.title, None, [*told.values()], [*told])
@@ -150,9 +168,11 @@ MOST_TOLD_APART = 6
 
 
 def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
-    """Give published and computed values, in two rows, by the unit and what the legend calls them.
+    """Return published and computed values, in two rows, by the unit and what the legend calls
+    them.
 
-    Few tables of a unit stand by their titles, many together. Inputs of the model and other cases are no published values.
+    Few tables of a unit stand by their titles, many together. Inputs of the model and other cases
+    are no published values.
 
     Parameters
     ----------
@@ -191,11 +211,17 @@ def read(asked: Sequence[TableSpec], study: StudyContext) -> Question:
         return CompareResult(tuple(_filled(each, answers.named) for each in asked))
 
     summed = {name for table in asked for row in table.rows for name in (*row.sum, row.per) if name}
-    return Question(solve, named_values=summed, name_problems=lambda named: _misnamed(asked, study, named))
+    return Question(
+        solve, named_values=summed, name_problems=lambda named: _misnamed(asked, study, named)
+    )
 
 
-def _misnamed(tables: Sequence[TableSpec], study: StudyContext, named: Mapping[str, ValueNames]) -> Iterator[Problem]:
-    """List the values of rows that no case of their table has, and those of another unit than the table's."""
+def _misnamed(
+    tables: Sequence[TableSpec], study: StudyContext, named: Mapping[str, ValueNames]
+) -> Iterator[Problem]:
+    """List the values of rows that no case of their table has, and those of another unit than
+    the table's.
+    """
     for index, table in enumerate(tables):
         known = [named[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
@@ -210,14 +236,21 @@ def _filled(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
     factor = float(scale(spec.unit)[0])
     rows = tuple(_row(row, spec, answers, factor) for row in spec.rows)
     how = Provenance.of([answers[case] for case in spec.columns])
-    return PublishedTable(spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, how)
+    return PublishedTable(
+        spec.title, spec.source, spec.text, spec.unit, tuple(spec.columns), rows, how
+    )
 
 
 def _unfit(name: str, wanted: str, known: Sequence[ValueNames]) -> str:
-    """Say why a value cannot stand in a table where another unit is wanted; nothing if it can."""
+    """Return why a value cannot stand in a table where another unit is wanted; nothing if it
+    can.
+    """
     units = dict.fromkeys(each[name] or "1" for each in known if name in each)
     if not units:
-        return f"no case has the value {name}{did_you_mean(name, sorted({other for each in known for other in each}))}"
+        return (
+            "no case has the value"
+            f" {name}{did_you_mean(name, sorted({other for each in known for other in each}))}"
+        )
     wrong = [unit for unit in units if Dimension.of(unit) != scale(wanted)[1]]
     return f"{name} is a [{wrong[0]}]; a [{wanted}] is needed" if wrong else ""
 
@@ -229,43 +262,76 @@ def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor:
     within = spec.within if isinstance(spec.within, list) else [spec.within] * len(table.columns)
     plus = spec.plus or [None] * len(table.columns)
     cells = tuple(
-        TableCell(case, computed, printed, float(allowed or 0), spec.slips.get(case, ""), ends, printed_ends)
-        for case, (printed, printed_ends), allowed, more in zip(table.columns, beside, within, plus, strict=True)
-        for computed, ends in [_ranging(spec, [case, *spec.ranging.get(case, ())], answers, factor, more)]
+        TableCell(
+            case,
+            computed,
+            printed,
+            float(allowed or 0),
+            spec.slips.get(case, ""),
+            ends,
+            printed_ends,
+        )
+        for case, (printed, printed_ends), allowed, more in zip(
+            table.columns, beside, within, plus, strict=True
+        )
+        for computed, ends in [
+            _ranging(spec, [case, *spec.ranging.get(case, ())], answers, factor, more)
+        ]
     )
-    return TableRow(spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted, spec.exact)
+    return TableRow(
+        spec.row, cells, spec.measured, spec.input, tuple(spec.against), spec.counted, spec.exact
+    )
 
 
 def _ranging(
-    spec: RowSpec, cases: Sequence[str], answers: Mapping[str, Answer], factor: float, measured: float | None
+    spec: RowSpec,
+    cases: Sequence[str],
+    answers: Mapping[str, Answer],
+    factor: float,
+    measured: float | None,
 ) -> tuple[float | None, Ends]:
-    """Compute a cell for its case; of several cases, its interval reaches from the least to the greatest of all."""
+    """Compute a cell for its case; of several cases, its interval reaches from the least to the
+    greatest of all.
+    """
     found = [_computed(spec, answers[case], factor, measured) for case in cases]
     values = [value for value, _ in found if value is not None]
     return found[0] if len(found) == 1 or not values else (found[0][0], (min(values), max(values)))
 
 
-def _computed(spec: RowSpec, answer: Answer, factor: float, measured: float | None) -> tuple[float | None, Ends]:
-    """Add up the values of a row; their intervals add up too, which is the most that the sum can be off."""
+def _computed(
+    spec: RowSpec, answer: Answer, factor: float, measured: float | None
+) -> tuple[float | None, Ends]:
+    """Add up the values of a row; their intervals add up too, which is the most that the sum can
+    be off.
+    """
     parts: list[tuple[float, Ends]] = [] if measured is None else [(float(measured), NO_ENDS)]
     factor *= (answer.find(spec.per) or 1.0) if spec.per else 1.0
     for name in spec.sum:
         if (value := answer.find(name)) is not None:
             low, high = answer.ends(name)
             parts.append(
-                (value / factor, (None if low is None else low / factor, None if high is None else high / factor))
+                (
+                    value / factor,
+                    (
+                        None if low is None else low / factor,
+                        None if high is None else high / factor,
+                    ),
+                )
             )
     if not parts:
         return None, NO_ENDS
     value = math.fsum(each for each, _ in parts)
     if all(ends == NO_ENDS for _, ends in parts):
         return value, NO_ENDS
-    low, high = (math.fsum(each if ends[at] is None else ends[at] or 0.0 for each, ends in parts) for at in (0, 1))
+    low, high = (
+        math.fsum(each if ends[at] is None else ends[at] or 0.0 for each, ends in parts)
+        for at in (0, 1)
+    )
     return value, (min(low, value), max(high, value))
 
 
 def verdict(cell: TableCell) -> str:
-    """Say how a computed cell stands to its printed one.
+    """Return how a computed cell stands to its printed one.
 
     >>> verdict(TableCell("base", 730.5, 469.0, 0.5, slip="one side only")), verdict(TableCell("base", 104.2, 104.0, 0.5))
     ('slip', 'agrees')
@@ -300,7 +366,9 @@ def comparison(table: PublishedTable) -> str:
 
 
 def summary(comparisons: Sequence[PublishedTable]) -> str:
-    """Count how the computed cells of tables stand to the printed and the measured ones; inputs do not count."""
+    """Count how the computed cells of tables stand to the printed and the measured ones; inputs
+    do not count.
+    """
     rows = [
         row
         for each in comparisons
@@ -310,27 +378,41 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
     found = [verdict(cell) for row in rows for cell in row.cells]
     compared = [each for each in found if each in ("agrees", "slip", "miss")]
     text = (
-        f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared: {counted(compared.count('agrees'), 'agrees', 'agree')} within rounding, "
-        f"{counted(compared.count('slip'), 'is a slip', 'are slips')} of the source, "
-        f"{counted(compared.count('miss'), 'is a miss', 'are misses')}."
+        f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared:"
+        f" {counted(compared.count('agrees'), 'agrees', 'agree')} within rounding,"
+        f" {counted(compared.count('slip'), 'is a slip', 'are slips')} of the source,"
+        f" {counted(compared.count('miss'), 'is a miss', 'are misses')}."
     )
     if not found:
         text = ""
     if lost := found.count("nothing computed"):
         text += f" {counted(lost, 'printed cell')} without a computed value."
     for kind in ("measured", "exact"):
-        rows = [row for each in comparisons for row in each.rows if row.reference == kind and row.counted]
+        rows = [
+            row
+            for each in comparisons
+            for row in each.rows
+            if row.reference == kind and row.counted
+        ]
         if errors := _errors([cell for row in rows for cell in row.cells]):
             mean = percent(fmean(map(abs, errors)))
-            text += f" Against {counted(len(errors), f'{kind} value')} the mean absolute error is {mean}."
+            text += (
+                f" Against {counted(len(errors), f'{kind} value')} the mean absolute error is"
+                f" {mean}."
+            )
     return text.strip()
 
 
 def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
-    """Put computed, printed and difference of each row below each other, and above all how each column was computed."""
+    """Put computed, printed and difference of each row below each other, and above all how each
+    column was computed.
+    """
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     how = table.provenance
-    rows = [[name, "", *(each or NOTHING for each in cells)] for name, cells in (how.columns() if how else {}).items()]
+    rows = [
+        [name, "", *(each or NOTHING for each in cells)]
+        for name, cells in (how.columns() if how else {}).items()
+    ]
     if how and how.common:
         rows = []
     for row, marks in zip(table.rows, marked, strict=True):
@@ -340,8 +422,12 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
         computed, printed = zip(*(_pair(cell, row.measured) for cell in row.cells), strict=True)
         rows.append([escape(row.label), "computed", *computed])
         if row.against:
-            values = [_written(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells]
-            others = (f"{value} ({escape(case)})" for value, case in zip(values, row.against, strict=True))
+            values = [
+                _written(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells
+            ]
+            others = (
+                f"{value} ({escape(case)})" for value, case in zip(values, row.against, strict=True)
+            )
             rows.append(["", "against", *others])
         else:
             rows.append(["", row.reference, *printed])
@@ -356,11 +442,15 @@ def _pair(cell: TableCell, measured: bool = False) -> tuple[str, str]:
 
 
 def _written(value: float | None, ends: Ends, decimals: int) -> str:
-    return bracketed(*(NOTHING if each is None else f"{each:.{decimals}f}" for each in (value, *ends)))
+    return bracketed(
+        *(NOTHING if each is None else f"{each:.{decimals}f}" for each in (value, *ends))
+    )
 
 
 def _decimals(cell: TableCell, measured: bool = False) -> int:
-    """Give one digit more than the printed ones, by the rounding that is allowed for; a measurement has one."""
+    """Return one digit more than the printed ones, by the rounding that is allowed for; a
+    measurement has one.
+    """
     if measured:
         return 1
     return max(0, 1 - math.floor(math.log10(2 * cell.within) + 1e-9)) if cell.within > 0 else 4
@@ -399,11 +489,18 @@ def _row_error(row: TableRow) -> str:
     if not errors:
         return ""
     mean = percent(fmean(map(abs, errors)))
-    return f"{escape(row.label)}: mean absolute error {mean} over {counted(len(errors), f'{row.reference} value')}"
+    return (
+        f"{escape(row.label)}: mean absolute error {mean} over"
+        f" {counted(len(errors), f'{row.reference} value')}"
+    )
 
 
 def _errors(cells: Sequence[TableCell]) -> list[float]:
-    return [cell.difference / cell.printed for cell in cells if cell.difference is not None and cell.printed]
+    return [
+        cell.difference / cell.printed
+        for cell in cells
+        if cell.difference is not None and cell.printed
+    ]
 
 
 def _error_text(cell: TableCell) -> str:

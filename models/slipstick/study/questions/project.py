@@ -12,8 +12,23 @@ from slipstick.errors import UnknownNameError
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import Change
-from slipstick.model.uncertainty import PROCESSORS, Trend, gain, outside, random_stream, sample_points
-from slipstick.report.formatting import NOTHING, counted, escape, markdown_table, percent, prose, quantity
+from slipstick.model.uncertainty import (
+    PROCESSORS,
+    Trend,
+    gain,
+    outside,
+    random_stream,
+    sample_points,
+)
+from slipstick.report.formatting import (
+    NOTHING,
+    counted,
+    escape,
+    markdown_table,
+    percent,
+    prose,
+    quantity,
+)
 from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Axis, Sweep, split_name
@@ -80,7 +95,9 @@ class DominantClass:
 
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
-    """When a condition holds along a track: at the first year, where that changes, and where estimates do not tell."""
+    """When a condition holds along a track: at the first year, where that changes, and where
+    estimates do not tell.
+    """
 
     condition: str
     holds_first: bool | None
@@ -95,8 +112,9 @@ class ProjectedCase:
     Parameters
     ----------
     case, trend : which
-    sweep : the answers at the years, with the rates as stated; the ends are those of the band, or of the interval where it
-        is simulated; without effect is what the trend changes and the case does not have
+    sweep : the answers at the years, with the rates as stated; the ends are those of the band, or
+        of the interval where it is simulated; without effect is what the trend changes and the case
+        does not have
     dominant : the class of cost that takes the most time, from when to when
     conditions : when conditions hold
     """
@@ -150,35 +168,44 @@ class ProjectResult(QuestionResult):
     projection: Projection
 
     def sentences(self) -> list[str]:
-        """Say where each case goes along each trend, and which rates are doubtful."""
+        """Return where each case goes along each trend, and which rates are doubtful."""
         return [*_outcomes(self.projection), *_warnings(self.projection)]
 
     def doubt(self) -> str:
-        """Say which rates of the first trend are guesses, or used outside their periods."""
+        """Return which rates of the first trend are guesses, or used outside their periods."""
         return next(_warnings(self.projection), "")
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Say how rates were drawn; then give the years of each case along each trend, and the rates."""
+        """Yield how rates were drawn; then give the years of each case along each trend, and the
+        rates.
+        """
         found = self.projection
         titles = ", and ".join(f"{name} ({title})" for name, title in found.titles.items())
         drawn = (
-            f" {counted(found.samples, 'draw')} of the rates give the band of {percent(found.band)} in brackets, with one draw of "
-            "a rate for all years. A band does not cover an error of the trend itself."
+            f" {counted(found.samples, 'draw')} of the rates give the band of {percent(found.band)}"
+            " in brackets, with one draw of a rate for all years. A band does not cover an error"
+            " of the trend itself."
         )
-        yield prose(f"From {year(found.base_year)}, along {titles}.{drawn if found.samples else ''}")
+        yield prose(
+            f"From {year(found.base_year)}, along {titles}.{drawn if found.samples else ''}"
+        )
         for track in found.tracks:
             yield _years_table(found, track)
         yield "### Rates"
         yield _rates_table(found)
 
     def draw(self, spec: ProjectionPictureSpec, order: Mapping[str, int]) -> Figure:
-        """Draw values over the years, a line with its band for each case and trend; a panel for each value."""
+        """Draw values over the years, a line with its band for each case and trend; a panel for
+        each value.
+        """
         return _panels(self.projection, spec)
 
 
 @dataclass(frozen=True)
 class _ProjectedCases:
-    """Cases along trends, with the conditions to watch, over years that rise, or stand for factors of the processors."""
+    """Cases along trends, with the conditions to watch, over years that rise, or stand for
+    factors of the processors.
+    """
 
     spec: ProjectSpec
     listed: Sequence[float] | Array
@@ -198,7 +225,10 @@ def read(asked: ProjectSpec, study: StudyContext) -> Question:
     ------
     SpecError : a trend, a condition, a case or a year is wrong
     """
-    trends = [trend_called(name, ("project", "trends", index), study) for index, name in enumerate(asked.trends)]
+    trends = [
+        trend_called(name, ("project", "trends", index), study)
+        for index, name in enumerate(asked.trends)
+    ]
     years: Sequence[float] | Array | None = _years(asked, study)
     factors = None
     if years is None:
@@ -207,7 +237,9 @@ def read(asked: ProjectSpec, study: StudyContext) -> Question:
     tracks = []
     for case in asked.cases:
         for trended in trends:
-            track = trended_case(case, trended, asked.base_year, ("project", "base_year"), study).smoothed
+            track = trended_case(
+                case, trended, asked.base_year, ("project", "base_year"), study
+            ).smoothed
             conditions = (
                 condition_of(text, ("project", "watch", index), track.case, study, track.case)
                 for index, text in enumerate(asked.watch)
@@ -222,22 +254,31 @@ def _factors(asked: ProjectSpec, study: StudyContext) -> Array:
     assert asked.factors is not None
     numbers = numbers_of(axis_nodes(asked.factors, study.written(place), place))
     if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
-        raise study.refusal(place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16")
+        raise study.refusal(
+            place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16"
+        )
     return np.array(numbers)
 
 
 def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> Array:
-    """Give the years in which the processors come to each factor, at the rates as stated."""
+    """Return the years in which the processors come to each factor, at the rates as stated."""
     place = ("project", "factors")
     if PROCESSORS not in trend.rates:
-        raise study.refusal(place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years")
+        raise study.refusal(
+            place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years"
+        )
     years = np.linspace(*_SPAN, _PLACES)
     reached = np.log(gain(trend.rates[PROCESSORS], base, years, trend.stated()[PROCESSORS])[0])
     if not np.all(np.diff(reached) > 0):
-        raise study.refusal(place, f"processors do not always gain along {trend.name}; project along years")
+        raise study.refusal(
+            place, f"processors do not always gain along {trend.name}; project along years"
+        )
     if not (reached[0] <= np.log(factors[0]) and np.log(factors[-1]) <= reached[-1]):
         low, high = np.exp(reached[[0, -1]])
-        why = f"along {trend.name} processors come to factors from {low:.3g} to {high:.3g} between 1900 and 2200"
+        why = (
+            f"along {trend.name} processors come to factors from {low:.3g} to {high:.3g} between"
+            " 1900 and 2200"
+        )
         raise study.refusal(place, f"{why}, got {factors[0]:g} to {factors[-1]:g}")
     return np.interp(np.log(factors), reached, years)
 
@@ -248,10 +289,18 @@ def _years(asked: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
     numbers = numbers_of(axis_nodes(asked.years, node, place))
-    if numbers is None or len(numbers) < 2 or not all(one < other for one, other in pairwise(numbers)):
-        raise study.refusal(place, "years are at least two plain numbers that rise, such as 2024 and 2034")
+    if (
+        numbers is None
+        or len(numbers) < 2
+        or not all(one < other for one, other in pairwise(numbers))
+    ):
+        raise study.refusal(
+            place, "years are at least two plain numbers that rise, such as 2024 and 2034"
+        )
     if not (numbers[0] >= 1900 and numbers[-1] <= 2200):
-        raise study.refusal(place, f"years lie between 1900 and 2200, got {numbers[0]:g} to {numbers[-1]:g}")
+        raise study.refusal(
+            place, f"years lie between 1900 and 2200, got {numbers[0]:g} to {numbers[-1]:g}"
+        )
     return numbers
 
 
@@ -262,7 +311,9 @@ def _projected(asked: _ProjectedCases, answer: Sequence[str]) -> Projection:
         factors=asked.factors,
         base_year=spec.base_year,
         years=asked.years,
-        tracks=tuple(_track(track, conditions, asked, answer) for track, conditions in asked.tracks),
+        tracks=tuple(
+            _track(track, conditions, asked, answer) for track, conditions in asked.tracks
+        ),
         rates=tuple(rate for trend in trends.values() for rate in _rates(trend, asked)),
         titles={name: trend.title for name, trend in trends.items()},
         samples=spec.samples,
@@ -272,7 +323,10 @@ def _projected(asked: _ProjectedCases, answer: Sequence[str]) -> Projection:
 
 
 def _track(
-    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str]
+    track: TrendedCase,
+    conditions: Sequence[Condition],
+    asked: _ProjectedCases,
+    answer: Sequence[str],
 ) -> ProjectedCase:
     years, case = asked.years, track.case
     values = track.values(years)
@@ -284,14 +338,17 @@ def _track(
             if name in bands:
                 columns[end] = bands[name][number]
             if end in found:
-                # A band of estimates is widened by how far each of them may be off, which is the most that both can be.
+                # A band of estimates is widened by how far each of them may be off, which is the
+                # most that both can be.
                 columns[end] = columns.get(end, value) + (found[end] - value)
     failed = np.flatnonzero(~np.isfinite(found[case.form.quantity]))
     sweep = Sweep(
         name="project",
         axes=(Axis(YEAR, "", tuple(years.tolist())),),
         cases=[case.case] * len(years),
-        points={YEAR: years} if asked.factors is None else {"processors": asked.factors, YEAR: years},
+        points=(
+            {YEAR: years} if asked.factors is None else {"processors": asked.factors, YEAR: years}
+        ),
         columns=columns,
         units={name: case.unit(name) for name in columns},
         limits={},
@@ -300,22 +357,38 @@ def _track(
         idle=track.unmoved,
     )
     histories = (
-        _history(track, condition, found, years, margins[index] if margins else None, asked.spec.band.value)
+        _history(
+            track,
+            condition,
+            found,
+            years,
+            margins[index] if margins else None,
+            asked.spec.band.value,
+        )
         for index, condition in enumerate(conditions)
     )
-    return ProjectedCase(case.case, track.trend.name, sweep, tuple(_dominant(found, years)), tuple(histories))
+    return ProjectedCase(
+        case.case, track.trend.name, sweep, tuple(_dominant(found, years)), tuple(histories)
+    )
 
 
 def _band(
-    track: TrendedCase, conditions: Sequence[Condition], asked: _ProjectedCases, answer: Sequence[str]
+    track: TrendedCase,
+    conditions: Sequence[Condition],
+    asked: _ProjectedCases,
+    answer: Sequence[str],
 ) -> tuple[dict[str, Array], list[Array]]:
-    """Give the band of each answer [ends, years], and the margins of each condition [samples, years] of all draws."""
+    """Return the band of each answer [ends, years], and the margins of each condition [samples,
+    years] of all draws.
+    """
     spec, years = asked.spec, asked.years
     if not spec.samples:
         return {}, []
     # The same draws for every case along a trend, so that cases differ by what they are.
     draws = sample_points(
-        dict(track.trend.draws()), spec.samples, random_stream(spec.seed, f"project:{track.trend.name}")
+        dict(track.trend.draws()),
+        spec.samples,
+        random_stream(spec.seed, f"project:{track.trend.name}"),
     )
     factors = factors_of(track.trend, draws)
     wanted = {*answer, *(name for each in conditions for name in each.columns.values())}
@@ -327,11 +400,15 @@ def _band(
     found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     shape, ends = (spec.samples, len(years)), ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
     margins = [condition.look(found)[0][0].reshape(shape) for condition in conditions]
-    return {name: np.quantile(found[name].reshape(shape), ends, axis=0) for name in answer if name in found}, margins
+    return {
+        name: np.quantile(found[name].reshape(shape), ends, axis=0)
+        for name in answer
+        if name in found
+    }, margins
 
 
 def _dominant(found: Mapping[str, Array], years: Array) -> Iterator[DominantClass]:
-    """Say which class of cost takes the most time, from when to when."""
+    """Yield which class of cost takes the most time, from when to when."""
     names = [name for name in found if name.startswith(_CLASS)]
     if not names:
         return
@@ -340,7 +417,9 @@ def _dominant(found: Mapping[str, Array], years: Array) -> Iterator[DominantClas
     largest = [int(each) for each in np.argmax(table[:, known], axis=0)]
     for name, group in groupby(zip(largest, years[known], strict=True), key=lambda pair: pair[0]):
         span = [year for _, year in group]
-        yield DominantClass(names[name].removeprefix(_CLASS).removesuffix("]"), float(span[0]), float(span[-1]))
+        yield DominantClass(
+            names[name].removeprefix(_CLASS).removesuffix("]"), float(span[0]), float(span[-1])
+        )
 
 
 def _history(
@@ -352,15 +431,21 @@ def _history(
     band: float,
 ) -> ConditionHistory:
     looked, holds = condition.look(found)
-    crossings, undecided = condition.changes(found, years, lambda several: track.case.columns(track.values(several)))
+    crossings, undecided = condition.changes(
+        found, years, lambda several: track.case.columns(track.values(several))
+    )
     first = bool(holds[0]) if np.isfinite(looked[0, 0]) else None
     ends = ((1 - band) / 2, (1 + band) / 2)
     with_bands = tuple(_with_band(each, margins, years, ends) for each in crossings)
     return ConditionHistory(condition.text, first, with_bands, tuple(undecided))
 
 
-def _with_band(change: Change, margins: Array | None, years: Array, ends: tuple[float, float]) -> Change:
-    """Give a crossing the band of the first crossing to the same side in each draw, widened by its own interval."""
+def _with_band(
+    change: Change, margins: Array | None, years: Array, ends: tuple[float, float]
+) -> Change:
+    """Return a crossing the band of the first crossing to the same side in each draw, widened by
+    its own interval.
+    """
     if margins is None:
         return change
     places = _first_crossings(margins if change.starts else -margins, years)
@@ -374,7 +459,9 @@ def _with_band(change: Change, margins: Array | None, years: Array, ends: tuple[
 
 
 def _first_crossings(margins: Array, years: Array) -> Array:
-    """Find, draw by draw, where a margin first rises through 0, on straight lines between the years [samples]."""
+    """Find, draw by draw, where a margin first rises through 0, on straight lines between the
+    years [samples].
+    """
     rises: NDArray[np.bool_] = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
     index = np.argmax(rises, axis=1)
     rows = np.arange(len(margins))
@@ -420,14 +507,21 @@ def _outcomes(found: Projection) -> Iterator[str]:
 
 
 def _unmoved(found: Projection) -> Iterator[str]:
-    """Say which rates change nothing, once for all cases of which it holds."""
+    """Yield which rates change nothing, once for all cases of which it holds."""
     cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for track in found.tracks:
         if track.sweep.idle:
             cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
     for (trend, names), listed in cases.items():
-        of = f"of {', '.join(listed)} " if len(listed) < len({each.case for each in found.tracks}) else ""
-        yield f"{trend}: no step {of}is of the class {' or '.join(names)}, so {'these rates change' if len(names) > 1 else 'that rate changes'} nothing"
+        of = (
+            f"of {', '.join(listed)} "
+            if len(listed) < len({each.case for each in found.tracks})
+            else ""
+        )
+        yield (
+            f"{trend}: no step {of}is of the class {' or '.join(names)}, so"
+            f" {'these rates change' if len(names) > 1 else 'that rate changes'} nothing"
+        )
 
 
 def _goes(track: ProjectedCase) -> Iterator[str]:
@@ -435,7 +529,11 @@ def _goes(track: ProjectedCase) -> Iterator[str]:
         column, (low, high) = track.sweep.columns[name], track.sweep.ends(name)
         if isfinite(column[0]) and isfinite(column[-1]):
             first, last = (
-                quantity(float(column[at]), track.sweep.units[name], ends=(float(low[at]), float(high[at])))
+                quantity(
+                    float(column[at]),
+                    track.sweep.units[name],
+                    ends=(float(low[at]), float(high[at])),
+                )
                 for at in (0, -1)
             )
             yield f"{name} from {first} to {last}"
@@ -452,22 +550,37 @@ def _dominant_words(track: ProjectedCase) -> Iterator[str]:
 
 def _condition_text(each: ConditionHistory, found: Projection) -> str:
     open_ = [
-        f"is undecided in {year(first)}" if first == last else f"is undecided from {year(first)} to {year(last)}"
+        (
+            f"is undecided in {year(first)}"
+            if first == last
+            else f"is undecided from {year(first)} to {year(last)}"
+        )
         for first, last in each.undecided
     ]
     if not each.crossings and not open_:
         span = f"from {year(found.years[0])} to {year(found.years[-1])}"
         if each.holds_first is None:
             return f"{each.condition} has no answer in {year(found.years[0])}"
-        return f"{each.condition} holds {span}" if each.holds_first else f"{each.condition} holds in no year {span}"
+        return (
+            f"{each.condition} holds {span}"
+            if each.holds_first
+            else f"{each.condition} holds in no year {span}"
+        )
     words = [*(_crossing(crossing) for crossing in each.crossings), *open_]
     return f"{each.condition} {', '.join(words)}"
 
 
 def _crossing(each: Change) -> str:
-    said = f"{'holds from' if each.starts else 'holds until'} {year(each.value)}{' on' if each.starts else ''}"
+    said = (
+        f"{'holds from' if each.starts else 'holds until'}"
+        f" {year(each.value)}{' on' if each.starts else ''}"
+    )
     if each.low is not None and each.high is not None:
-        most = "" if each.part is None or each.part > 0.999 else f", in {percent(each.part)} of the draws"
+        most = (
+            ""
+            if each.part is None or each.part > 0.999
+            else f", in {percent(each.part)} of the draws"
+        )
         said += f" ({year(each.low)} to {year(each.high)}{most})"
     elif each.part == 0.0:
         said += " (in none of the draws)"
@@ -475,20 +588,28 @@ def _crossing(each: Change) -> str:
 
 
 def _warnings(found: Projection) -> Iterator[str]:
-    """Say which rates are guesses, and which are used outside their periods, trend by trend."""
+    """Yield which rates are guesses, and which are used outside their periods, trend by trend."""
     for trend in found.titles:
         rates = [each for each in found.rates if each.trend == trend]
         guesses = [f"{each.name} {_span(each)}" for each in rates if each.assumed]
-        some = f"these rates are guesses: {', '.join(guesses)}" if guesses else "no rate is marked as a guess"
+        some = (
+            f"these rates are guesses: {', '.join(guesses)}"
+            if guesses
+            else "no rate is marked as a guess"
+        )
         said = "every rate that is used is a guess" if len(guesses) == len(rates) else some
         spans: dict[tuple[float, float], list[str]] = {}
         for each in rates:
             for span in each.beyond:
                 spans.setdefault(span, []).append(each.name)
         outside = "; ".join(
-            f"{', '.join(names)} for {year(start)} to {year(end)}" for (start, end), names in spans.items()
+            f"{', '.join(names)} for {year(start)} to {year(end)}"
+            for (start, end), names in spans.items()
         )
-        yield f"{trend}: {said}; {f'used outside their periods: {outside}' if outside else 'none is used outside its period'}"
+        yield (
+            f"{trend}: {said};"
+            f" {f'used outside their periods: {outside}' if outside else 'none is used outside its period'}"
+        )
 
 
 def _span(each: UsedRate) -> str:
@@ -496,7 +617,9 @@ def _span(each: UsedRate) -> str:
 
 
 def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
-    """Lay out one case along one trend; the page shows a few years, the first and the last among them."""
+    """Lay out one case along one trend; the page shows a few years, the first and the last among
+    them.
+    """
     count = len(found.years)
     step = -(-(count - 1) // (_MOST_YEARS - 2))
     rows = range(count) if count <= _MOST_YEARS else [*range(0, count - 1, step), count - 1]
@@ -505,10 +628,16 @@ def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
         ResultColumn("trend", [track.trend] * count, place=True, on_page=False),
     ]
     for path, values in track.sweep.points.items():
-        along = (lambda value, *_: year(value)) if path == YEAR else (lambda value, *_: f"{value:.4g}")  # or a factor
+        along = (
+            (lambda value, *_: year(value)) if path == YEAR else (lambda value, *_: f"{value:.4g}")
+        )  # or a factor
         columns.append(ResultColumn(path, values, written=along, place=True))
     for name in track.values:
-        columns.append(ResultColumn(name, track.sweep.columns[name], track.sweep.units[name], track.sweep.ends(name)))
+        columns.append(
+            ResultColumn(
+                name, track.sweep.columns[name], track.sweep.units[name], track.sweep.ends(name)
+            )
+        )
     title = f"### {escape(track.case)} along {escape(track.trend)}"
     return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
 
@@ -530,7 +659,15 @@ def _rates_table(found: Projection) -> str:
         ]
         for each, trends in shared.items()
     ]
-    head = ["trend", "of", "period", "times faster a year", percent(found.band), "used outside", "source"]
+    head = [
+        "trend",
+        "of",
+        "period",
+        "times faster a year",
+        percent(found.band),
+        "used outside",
+        "source",
+    ]
     return markdown_table(head, rows, [3])
 
 
@@ -548,15 +685,28 @@ def _panels(found: Projection, spec: ProjectionPictureSpec) -> Figure:
 
 
 def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:
-    sweeps = {f"{each.case}, {each.trend}": each.sweep for each in found.tracks if name in each.sweep.columns}
+    sweeps = {
+        f"{each.case}, {each.trend}": each.sweep
+        for each in found.tracks
+        if name in each.sweep.columns
+    }
     if not sweeps:
-        raise UnknownNameError("projected value", name, list(dict.fromkeys(n for t in found.tracks for n in t.values)))
+        raise UnknownNameError(
+            "projected value", name, list(dict.fromkeys(n for t in found.tracks for n in t.values))
+        )
     across = found.years if found.factors is None else found.factors
     shown = np.concatenate([each.columns[name] for each in sweeps.values()])
-    unit, factor = choose(shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name]))
+    unit, factor = choose(
+        shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name])
+    )
     for index, (label, each) in enumerate(sweeps.items()):
         colour, marker, dashes = STROKES[index % len(STROKES)]
-        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes, "markevery": 5}
+        look: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "linestyle": dashes,
+            "markevery": 5,
+        }
         axes.plot(across, each.columns[name] / factor, label=label, **look)
         if f"low[{name}]" in each.columns:
             low, high = (end / factor for end in each.ends(name))

@@ -1,4 +1,6 @@
-"""What would help most: quantities ranked by the time they save, and named changes by the overhead they take away."""
+"""What would help most: quantities ranked by the time they save, and named changes by the
+overhead they take away.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +49,11 @@ class Ranking:
     ----------
     case : the case
     change : how much less of each quantity, or more where less would not help [1]
-    rows : the quantities that matter, best first, each as an answer: its ``value``, its ``share`` (what one percent less
-        of it buys, in percent of the time; none for counts, sizes and ratios), its ``elasticity`` (relative change of the time
-        for a relative change of the quantity), and ``time_saved`` by the change (1 - after / before; none where the
-        changed value is not allowed)
+    rows : the quantities that matter, best first, each as an answer: its ``value``, its ``share``
+        (what one percent less of it buys, in percent of the time; none for counts, sizes and
+        ratios), its ``elasticity`` (relative change of the time for a relative change of the
+        quantity), and ``time_saved`` by the change (1 - after / before; none where the changed
+        value is not allowed)
     idle : quantities that change nothing here
     under : the technology that the case is ranked under; none is the case as it is
     """
@@ -71,7 +74,8 @@ class ChangeRanking:
     case, under : where; no technology is the case as it is
     before : time and overhead without any change
     effects : the answer with each change, as written, with `EFFECT_VALUES` where they are known
-    pairs : the answer with each pair of changes, the best first; ``apart`` is the sum of what each saves alone
+    pairs : the answer with each pair of changes, the best first; ``apart`` is the sum of what each
+        saves alone
     budget : what a pair may cost; None if not given
     """
 
@@ -83,22 +87,26 @@ class ChangeRanking:
     budget: float | None = None
 
     def affordable(self, pair: Answer) -> bool:
-        """Say whether a pair is within the budget."""
+        """Return whether a pair is within the budget."""
         cost = pair.point.get("cost", math.inf)
-        return self.budget is None or (not isinstance(cost, str) and cost <= self.budget * (1 + 1e-12))
+        return self.budget is None or (
+            not isinstance(cost, str) and cost <= self.budget * (1 + 1e-12)
+        )
 
 
 _MOST_PAIRS = 10
 
 
 _SHARES = (
-    "Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up "
-    "to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the "
-    "quantity changed, where the change is allowed."
+    "Share: one percent less of the quantity saves this much of one percent of the time; the shares"
+    " of all quantities add up to 100 %. Elasticity: relative change of the time for a relative"
+    " change of the quantity. Time saved: solved anew with the quantity changed, where the change"
+    " is allowed."
 )
 _REDUCTIONS = (
-    "Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before. A pair gains more than the "
-    "sum of its changes where one makes room for the other, and less where both take away the same."
+    "Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before."
+    " A pair gains more than the sum of its changes where one makes room for the other, and less"
+    " where both take away the same."
 )
 
 
@@ -133,7 +141,9 @@ class RankResult(QuestionResult):
         return words
 
     def headline(self) -> str:
-        """Name what helps most in the first case; of many cases in how many of them each change does."""
+        """Name what helps most in the first case; of many cases in how many of them each change
+        does.
+        """
         groups: dict[str, list[str]] = {}
         for each in self.changes:
             groups.setdefault(each.under, []).append(str(_best(each).point["change"]))
@@ -141,7 +151,7 @@ class RankResult(QuestionResult):
         return "; ".join(told) or self.sentences()[0]
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Give the quantities of each case, then the changes and their pairs."""
+        """Yield the quantities of each case, then the changes and their pairs."""
         yield _SHARES if self.rankings else ""
         for each in self.rankings:
             yield _quantities(each)
@@ -155,12 +165,17 @@ class RankResult(QuestionResult):
     def named_answers(self) -> dict[str, Answer]:
         """Name the answer with the effect of each single change."""
         found = ((each, effect) for each in self.changes for effect in each.effects)
-        return {effect_name(each.case, str(effect.point["change"]), each.under): effect for each, effect in found}
+        return {
+            effect_name(each.case, str(effect.point["change"]), each.under): effect
+            for each, effect in found
+        }
 
     def draw(self, spec: ChangesSpec, order: Mapping[str, int]) -> Figure:
         """Draw the overhead reduction of each change, a group of bars for each case."""
         drawn = [
-            each for each in self.changes if each.under == spec.under and each.case in (spec.cases or (each.case,))
+            each
+            for each in self.changes
+            if each.under == spec.under and each.case in (spec.cases or (each.case,))
         ]
         return _bars(drawn, spec.title)
 
@@ -183,7 +198,10 @@ def read(asked: RankSpec, study: StudyContext) -> Question:
         if each.under not in technologies
     ]
     problems += [
-        study.problem((*place, "cases", index), f"rank has no changes of {name}{did_you_mean(name, asked.cases)}")
+        study.problem(
+            (*place, "cases", index),
+            f"rank has no changes of {name}{did_you_mean(name, asked.cases)}",
+        )
         for place, each in study.pictures(ChangesSpec)
         for index, name in enumerate(each.cases)
         if name not in asked.cases
@@ -196,23 +214,30 @@ def read(asked: RankSpec, study: StudyContext) -> Question:
         for technology, settings in _under(study.cases[case], asked, study.tree).items():
             if asked.of or not asked.changes:
                 rankings.append(
-                    _case_ranking(evaluator(case, settings, study.library).smoothed, technology, asked, study)
+                    _case_ranking(
+                        evaluator(case, settings, study.library).smoothed, technology, asked, study
+                    )
                 )
             if asked.changes:
-                # A model is built once for all changes of numbers that it is computed from, and once more for each other.
+                # A model is built once for all changes of numbers that it is computed from, and
+                # once more for each other.
                 changes.append(_ChangeReader(case, settings, asked, study).read(technology))
 
     def solve(answers: BaseAnswers) -> RankResult:
-        return RankResult(tuple(each.solve(answers) for each in rankings), tuple(each.solve() for each in changes))
+        return RankResult(
+            tuple(each.solve(answers) for each in rankings), tuple(each.solve() for each in changes)
+        )
 
-    names = [effect_name(each.case, name, each.technology) for each in changes for name in each.singles]
+    names = [
+        effect_name(each.case, name, each.technology) for each in changes for name in each.singles
+    ]
     # Elasticities are read off the gradients of the cases.
     ranked = lambda: [each.case.case for each in rankings if each.of_the_case]
     return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=ranked)
 
 
 def _under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
-    """Give the settings of a case as it is, and under each technology that a ranking names."""
+    """Return the settings of a case as it is, and under each technology that a ranking names."""
     found: dict[str, Settings] = {"": settings}
     for index, name in enumerate(spec.under):
         mark = value_mark(tree, ["rank", "under", index])
@@ -220,7 +245,9 @@ def _under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings
     return found
 
 
-def _case_ranking(case: Evaluator, technology: str, spec: RankSpec, study: StudyContext) -> _CaseRanking:
+def _case_ranking(
+    case: Evaluator, technology: str, spec: RankSpec, study: StudyContext
+) -> _CaseRanking:
     problems: list[Problem] = []
     known = case.built.entries
     for index, path in enumerate(spec.of):
@@ -243,7 +270,9 @@ class _CaseRanking:
 
     @property
     def of_the_case(self) -> bool:
-        """Whether the answer of the case is that to rank by: solved by the same method, under its own technology."""
+        """Whether the answer of the case is that to rank by: solved by the same method, under
+        its own technology.
+        """
         from slipstick.method.methods import default_method
 
         model = self.case.built.model
@@ -254,17 +283,23 @@ class _CaseRanking:
     def solve(self, answers: BaseAnswers) -> Ranking:
         """Rank the quantities of the case by what the stated change of each does to the time.
 
-        The effect is computed anew, with the changed value checked like a written one; share and elasticity come
-        from the derivatives. Where less of a quantity would not help, it is that much more of it.
+        The effect is computed anew, with the changed value checked like a written one; share and
+        elasticity come from the derivatives. Where less of a quantity would not help, it is that
+        much more of it.
         """
         name, change = self.case.case, self.spec.change.value
         answer = answers.cases[name] if self.of_the_case else self.case.answer(ALL_SHARES)
         if answer.failed:
             return Ranking(name, change, (), (), self.technology)
-        wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(self.case.built.parameters)
+        wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(
+            self.case.built.parameters
+        )
         rows = [self._row(path, change, answer) for path in wanted]
-        matter = sorted((row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, change)))
-        # What may not be changed by that much, such as one server, was not tried and so is not said to have no effect.
+        matter = sorted(
+            (row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, change))
+        )
+        # What may not be changed by that much, such as one server, was not tried and so is not said
+        # to have no effect.
         idle = [row for row in rows if not _matters(row) and row["time_saved"] is not None]
         names = tuple(str(row.point["parameter"]) for row in idle)
         return Ranking(name, change, tuple(matter[: self.spec.most]), names, self.technology)
@@ -276,10 +311,14 @@ class _CaseRanking:
         if (effect["time_saved"] or 0.0) < 0.0:
             effect, more = self._effect(path, change, answer), True
         share, unit = answer.share.get(first, {}).get(path), str(entry.given.dimension)
-        elasticity = beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base) if base else 0.0
+        elasticity = (
+            beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base) if base else 0.0
+        )
         values = {
             "value": Value(value, unit),
-            "share": replace(answer.values.get(f"share[{first},{path}]", Value(None, "1")), value=share),
+            "share": replace(
+                answer.values.get(f"share[{first},{path}]", Value(None, "1")), value=share
+            ),
             "elasticity": Value(elasticity, "1"),
         }
         return Answer(
@@ -297,7 +336,9 @@ class _CaseRanking:
         )
 
     def _effect(self, path: str, change: float, answer: Answer) -> Answer:
-        """Solve again with the changed value, for the time it saves; none if the spec does not allow it (half a processor)."""
+        """Solve again with the changed value, for the time it saves; none if the spec does not
+        allow it (half a processor).
+        """
         from slipstick.method.methods import form_of
 
         given, first = self.case.built.entries[path].given, self.case.form.quantity
@@ -309,12 +350,17 @@ class _CaseRanking:
         except SpecError:
             return Answer("rank", "", {"time_saved": Value(None, "1")}, exact=True)
         options = changed.options
-        form = form_of(changed.model, changed.parameters, options.method, options.simulation, self.case.smooth)
+        form = form_of(
+            changed.model, changed.parameters, options.method, options.simulation, self.case.smooth
+        )
         points = form.points({}) if form.estimated else form.brief_points({})
         after, solved = _value(points.columns(), first, 0), points.solution
         saved = Value(None, "1") if after.value is None else reduction(after, answer.values[first])
         return Answer(
-            "rank", next(iter(solved.methods), solved.method), {"time_saved": saved}, exact=bool(solved.exact[0])
+            "rank",
+            next(iter(solved.methods), solved.method),
+            {"time_saved": saved},
+            exact=bool(solved.exact[0]),
         )
 
 
@@ -333,7 +379,9 @@ _ChangedPoint = tuple[Evaluator, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class _CaseChanges:
-    """Changes of one case under one technology: the case before, with each of them, and, within a budget, with each two."""
+    """Changes of one case under one technology: the case before, with each of them, and, within
+    a budget, with each two.
+    """
 
     case: str
     technology: str
@@ -345,24 +393,32 @@ class _CaseChanges:
     def solve(self) -> ChangeRanking:
         """Answer with each change, and with each pair of them, the best pair first.
 
-        The gain of a pair is 1 - after / before of the overhead, as is that of one change; what the two gain apart is
-        the sum.
+        The gain of a pair is 1 - after / before of the overhead, as is that of one change; what the
+        two gain apart is the sum.
         """
-        singles: dict[tuple[str, ...], _ChangedPoint] = {(name,): each for name, each in self.singles.items()}
+        singles: dict[tuple[str, ...], _ChangedPoint] = {
+            (name,): each for name, each in self.singles.items()
+        }
         solved = _solved({(): self.before, **singles, **dict(self.pairs)})
         before = solved[()]
-        found = {names: self._effect(names, after, before) for names, after in solved.items() if names}
+        found = {
+            names: self._effect(names, after, before) for names, after in solved.items() if names
+        }
         pairs = []
         for names in self.pairs:
             apart = Value(sum(_reduced(found[name,]).value or 0.0 for name in names), "1")
             pairs.append(replace(found[names], values={**found[names].values, "apart": apart}))
         budget, effects = self.spec.budget, tuple(found[names] for names in singles)
-        ranking = ChangeRanking(self.case, self.technology, before, effects, (), budget.value if budget else None)
+        ranking = ChangeRanking(
+            self.case, self.technology, before, effects, (), budget.value if budget else None
+        )
         pairs.sort(key=lambda pair: (not ranking.affordable(pair), -(_reduced(pair).value or 0.0)))
         return replace(ranking, pairs=tuple(pairs))
 
     def _effect(self, names: tuple[str, ...], after: Answer, before: Answer) -> Answer:
-        """Say what changes save of the time and take away of the overhead, and what they cost."""
+        """Return what changes save of the time and take away of the overhead, and what they
+        cost.
+        """
         costs = [each.value for name in names if (each := self.spec.changes[name].cost) is not None]
         values = dict(after.values)
         for old, new in (("time", "time_saved"), ("overhead", "overhead_reduction")):
@@ -370,7 +426,11 @@ class _CaseChanges:
                 values[new] = reduction(after.values[old], before.values[old])
         place = {"technology": self.technology} if self.technology else {}
         cost = {"cost": sum(costs)} if len(costs) == len(names) else {}
-        return replace(after, values=values, point={"case": self.case, **place, "change": " + ".join(names), **cost})
+        return replace(
+            after,
+            values=values,
+            point={"case": self.case, **place, "change": " + ".join(names), **cost},
+        )
 
 
 class _ChangeReader:
@@ -381,7 +441,9 @@ class _ChangeReader:
         inputs = resolved_with(settings, study.library)
         paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
         # What is set to what it is anyway is there to be varied.
-        absent = {path: inputs.given(path) for path in sorted(paths) if at(inputs.tree, path) is None}
+        absent = {
+            path: inputs.given(path) for path in sorted(paths) if at(inputs.tree, path) is None
+        }
         neutral = {
             path: quantity_node(*now, Mark("rank", 1, 1))
             for path, given in absent.items()
@@ -391,7 +453,9 @@ class _ChangeReader:
         self.before = evaluator(case, self.settings, study.library).smoothed
 
     def read(self, technology: str) -> _CaseChanges:
-        changed = {name: self._changed(name, self.before.built.entries) for name in self.rank.changes}
+        changed = {
+            name: self._changed(name, self.before.built.entries) for name in self.rank.changes
+        }
         singles = {name: self._point(each) for name, each in changed.items()}
         pairs: dict[tuple[str, ...], _ChangedPoint] = {}
         for one, two in combinations(changed, 2) if self.rank.budget is not None else ():
@@ -400,11 +464,13 @@ class _ChangeReader:
                 pairs[one, two] = case, {**values, **further}
             else:
                 # The second is laid over the first, so that factors on one quantity multiply.
-                pairs[one, two] = self._point({**changed[one], **self._changed(two, _laid(*singles[one]))})
+                pairs[one, two] = self._point(
+                    {**changed[one], **self._changed(two, _laid(*singles[one]))}
+                )
         return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
     def _changed(self, name: str, known: Mapping[str, DescribedValue]) -> dict[str, Node]:
-        """Give what a change sets, its factors multiplied with the values known by now."""
+        """Return what a change sets, its factors multiplied with the values known by now."""
         spec, place = self.rank.changes[name], ("rank", "changes", name)
         found: dict[str, Node] = {}
         for path in spec.values:
@@ -417,11 +483,15 @@ class _ChangeReader:
                 near = did_you_mean(path, list(known))
                 why = f"{self.case} has no quantity {path!r} to multiply{near}"
                 raise self.study.refusal(where, why, key=True)
-            found[path] = quantity_node(now[0] * factor.value, now[1], value_mark(self.study.tree, where))
+            found[path] = quantity_node(
+                now[0] * factor.value, now[1], value_mark(self.study.tree, where)
+            )
         return found
 
     def _point(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
-        """Check what is set in its place, and set it without building anew where it is a number that can be anything."""
+        """Check what is set in its place, and set it without building anew where it is a number
+        that can be anything.
+        """
         inputs = self.before.inputs
         paths = {path: canonical(inputs.tree, path) for path in nodes}
         if self.before.built.can_vary(paths.values()):
@@ -441,34 +511,47 @@ def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, Describe
 
 
 def _now(given: Given | None, path: str) -> tuple[float, str] | None:
-    """Give value and unit of a quantity; a class of cost that is not mentioned has a factor of 1."""
+    """Return value and unit of a quantity; a class of cost that is not mentioned has a factor of
+    1.
+    """
     if given:
         return given.value, str(given.dimension)
     return (1.0, "1") if path.startswith(f"{TECHNOLOGY}.") else None
 
 
 def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, ...], Answer]:
-    """Give time and overhead at each point, all points of one model at once."""
+    """Return time and overhead at each point, all points of one model at once."""
     found: dict[tuple[str, ...], Answer] = {}
     for case in {id(case): case for case, _ in points.values()}.values():
         here = {names: values for names, (of, values) in points.items() if of is case}
         paths = sorted({path for each in here.values() for path in each})
         own = {path: case.built.parameters[path].value or 0.0 for path in paths}
-        given = {path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths}
+        given = {
+            path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths
+        }
         columns, how = case.solved(given)
         first = case.form.quantity
         overhead = OVERHEAD if OVERHEAD in columns else first
         for index, names in enumerate(here):
-            values = {"time": _value(columns, first, index), "overhead": _value(columns, overhead, index)}
+            values = {
+                "time": _value(columns, first, index),
+                "overhead": _value(columns, overhead, index),
+            }
             failed = case.why(given, index) if values["time"].value is None else None
-            found[names] = Answer("changes", values=values, failed=failed, **how.at(index % len(how.methods)))
+            found[names] = Answer(
+                "changes", values=values, failed=failed, **how.at(index % len(how.methods))
+            )
     return found
 
 
 def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
     """Read a value with its interval off columns, of which those of one point hold for all."""
     value, low, high = (
-        finite(float(each[index % len(each)])) if (each := columns.get(column)) is not None else None
+        (
+            finite(float(each[index % len(each)]))
+            if (each := columns.get(column)) is not None
+            else None
+        )
         for column in (name, f"low[{name}]", f"high[{name}]")
     )
     return Value(value, "s", low, high)
@@ -484,13 +567,17 @@ def effect_name(case: str, change: str, technology: str) -> str:
 
 
 def _undecided(ranking: Ranking) -> str:
-    """Say which neighbours in a ranking of estimates may stand in the other order."""
+    """Return which neighbours in a ranking of estimates may stand in the other order."""
     pairs = [
         f"{code(str(one.point['parameter']))} and {code(str(other.point['parameter']))}"
         for one, other in pairwise(ranking.rows)
         if overlap(one.values["time_saved"].ends, other.values["time_saved"].ends)
     ]
-    return f"Undecided, because their intervals overlap: the order of {', of '.join(pairs)}." if pairs else ""
+    return (
+        f"Undecided, because their intervals overlap: the order of {', of '.join(pairs)}."
+        if pairs
+        else ""
+    )
 
 
 def _where(found: Ranking | ChangeRanking) -> str:
@@ -507,10 +594,14 @@ def _quantities(ranking: Ranking) -> ResultTable:
     columns = [
         ResultColumn("parameter", [each.point["parameter"] for each in rows], place=True),
         ResultColumn("meaning", [each.point["meaning"] for each in rows]),
-        ResultColumn("value", [each["value"] for each in rows], [each.unit("value") for each in rows]),
+        ResultColumn(
+            "value", [each["value"] for each in rows], [each.unit("value") for each in rows]
+        ),
         values("share", "share", written=as_percent),
         values("elasticity", "elasticity", written=lambda value, *_: fraction(value)),
-        ResultColumn("change", [f"{'-' if sign == 'less' else '+'}{size}" for size, _, sign in changes]),
+        ResultColumn(
+            "change", [f"{'-' if sign == 'less' else '+'}{size}" for size, _, sign in changes]
+        ),
         values("time_saved", "time saved", written=as_percent),
     ]
     return ResultTable("", columns, Provenance.of(rows), title=f"### {escape(_where(ranking))}")
@@ -523,13 +614,24 @@ def _changes(found: ChangeRanking) -> ResultTable:
         for name in ("case", "technology")
     ]
     columns.append(ResultColumn("change", [each.point["change"] for each in effects], place=True))
-    columns.append(ResultColumn("cost", [each.point.get("cost") for each in effects], place=True, written=as_number))
+    columns.append(
+        ResultColumn(
+            "cost", [each.point.get("cost") for each in effects], place=True, written=as_number
+        )
+    )
     for name, unit in EFFECT_VALUES.items():
-        values, written = [each.values.get(name) for each in effects], as_percent if unit == "1" else None
-        columns.append(ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=written))
+        values, written = (
+            [each.values.get(name) for each in effects],
+            as_percent if unit == "1" else None,
+        )
+        columns.append(
+            ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=written)
+        )
     failed = {row: each.failed for row, each in enumerate(effects) if each.failed}
     title = f"### Changes of {escape(_where(found))}"
-    return ResultTable("changes", columns, Provenance.of(effects), failed, title, range(len(found.effects)))
+    return ResultTable(
+        "changes", columns, Provenance.of(effects), failed, title, range(len(found.effects))
+    )
 
 
 def _pairs(found: ChangeRanking) -> str | ResultTable:
@@ -540,40 +642,55 @@ def _pairs(found: ChangeRanking) -> str | ResultTable:
     columns = [
         ResultColumn("pair", [each.point["change"] for each in pairs], place=True),
         ResultColumn("cost", [each.point.get("cost") for each in pairs], written=as_number),
-        ResultColumn("within the budget", ["yes" if found.affordable(each) else "no" for each in pairs]),
+        ResultColumn(
+            "within the budget", ["yes" if found.affordable(each) else "no" for each in pairs]
+        ),
         ResultColumn.of("overhead reduction", map(_reduced, pairs), "1", written=as_percent),
         ResultColumn("sum of the two", [each["apart"] for each in pairs], "1", written=as_percent),
-        ResultColumn("difference", more, "1", written=lambda value, *_: percent(value, signed=True)),
+        ResultColumn(
+            "difference", more, "1", written=lambda value, *_: percent(value, signed=True)
+        ),
     ]
     return ResultTable("", columns, Provenance.of(pairs))
 
 
 def _reduced(each: Answer) -> Value:
-    """Give the overhead reduction; none where there is no overhead before, or no answer."""
+    """Return the overhead reduction; none where there is no overhead before, or no answer."""
     return each.values.get("overhead_reduction", Value(None, "1"))
 
 
 def _verdict(found: ChangeRanking) -> str:
     before = found.before.values
-    overhead, time = (quantity(before[name].value, "s", ends=before[name].ends) for name in ("overhead", "time"))
+    overhead, time = (
+        quantity(before[name].value, "s", ends=before[name].ends) for name in ("overhead", "time")
+    )
     best = _best(found)
     gain = _reduced(best)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
     words = (
-        f"among single changes, {best.point['change']} removes the most overhead: {percent(gain.value, ends=gain.ends)} of "
-        f"{overhead}, in a time of {time}"
+        f"among single changes, {best.point['change']} removes the most overhead:"
+        f" {percent(gain.value, ends=gain.ends)} of {overhead}, in a time of {time}"
     )
-    rivals = [each for each in found.effects if each is not best and overlap(gain.ends, _reduced(each).ends)]
+    rivals = [
+        each
+        for each in found.effects
+        if each is not best and overlap(gain.ends, _reduced(each).ends)
+    ]
     if rivals:
         names = ", ".join(str(each.point["change"]) for each in rivals)
         words += f", undecided against {names}, because their intervals overlap"
     pair = next(filter(found.affordable, found.pairs), None)
     budget = "" if found.budget is None else f" within a budget of {found.budget:g}"
     if pair is None:
-        return words + (f"; no pair costs less than {found.budget:g}" if found.budget is not None else "")
+        return words + (
+            f"; no pair costs less than {found.budget:g}" if found.budget is not None else ""
+        )
     gain = _reduced(pair)
-    both = f"{percent(gain.value, ends=gain.ends)} ({_together(gain.value or 0.0, pair['apart'] or 0.0)})"
+    both = (
+        f"{percent(gain.value, ends=gain.ends)}"
+        f" ({_together(gain.value or 0.0, pair['apart'] or 0.0)})"
+    )
     return f"{words}; the best pair{budget} is {pair.point['change']}: {both}"
 
 
@@ -586,13 +703,19 @@ def _most_often(under: str, best: Sequence[str]) -> str:
     (first, count), *others = Counter(best).most_common(MOST_SAID)
     more = "".join(f", {name} in {cases}" for name, cases in others)
     where = f"under {under}, " if under else ""
-    return f"{where}among single changes, {first} removes the most overhead in {count} of {len(best)} cases{more}"
+    return (
+        f"{where}among single changes, {first} removes the most overhead in {count} of {len(best)}"
+        f" cases{more}"
+    )
 
 
 def _together(gain: float, apart: float) -> str:
     if abs(gain - apart) < 5e-4:
         return "as much as the two remove separately"
-    return f"{'more' if gain > apart else 'less'} than the {percent(apart)} that the two remove separately"
+    return (
+        f"{'more' if gain > apart else 'less'} than the {percent(apart)} that the two remove"
+        " separately"
+    )
 
 
 _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
@@ -627,7 +750,8 @@ def _grouped(axes: Axes, found: Sequence[ChangeRanking], names: Sequence[str]) -
     for index, name in enumerate(names):
         effects = [_reduced(one.effects[index]) for one in found]
         heights, low, high = (
-            100 * np.array([getattr(each, part) for each in effects], float) for part in ("value", "low", "high")
+            100 * np.array([getattr(each, part) for each in effects], float)
+            for part in ("value", "low", "high")
         )
         heights = np.nan_to_num(heights)
         places: Array = np.arange(float(len(found))) - _GROUP_WIDTH / 2 + (index + 0.5) * width

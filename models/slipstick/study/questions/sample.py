@@ -37,7 +37,9 @@ _T_95 = 2.364624251592785
 
 @dataclass(frozen=True, slots=True)
 class SensitivityIndex:
-    """How much of the variance of an answer one quantity causes, alone and with all it acts together with [1]."""
+    """How much of the variance of an answer one quantity causes, alone and with all it acts
+    together with [1].
+    """
 
     path: str
     first_order: float
@@ -55,7 +57,8 @@ class SampledValue:
     mean : of the points
     quantiles : by part, each with the ends of its 95 % interval
     points : all values, in the order in which they were drawn
-    influences : of each quantity, the largest total first; empty where they were not asked for, or cannot be told
+    influences : of each quantity, the largest total first; empty where they were not asked for, or
+        cannot be told
     why : they cannot be told
     """
 
@@ -80,8 +83,8 @@ class SampleStudy:
     outcomes : of each answer
     samples, draw, seed : how points were drawn
     without : points without an answer
-    method, exact, bound, error : how the points were computed, the first that is outside of its bounds, and the class of
-        the error where the method promises none
+    method, exact, bound, error : how the points were computed, the first that is outside of its
+        bounds, and the class of the error where the method promises none
     """
 
     case: str
@@ -103,18 +106,21 @@ class SampleResult(QuestionResult):
 
     title: ClassVar[str] = "Uncertain quantities"
     reading: ClassVar[str] = (
-        "First order: the part of the variance that the quantity causes alone; total: with all that it acts together with. "
-        "Their sums differ from 100 % as far as quantities act together, and by what the number of points leaves open. Brackets "
-        "hold the 95 % interval of a quantile."
+        "First order: the part of the variance that the quantity causes alone; total: with all that"
+        " it acts together with. Their sums differ from 100 % as far as quantities act together,"
+        " and by what the number of points leaves open. Brackets hold the 95 % interval of a"
+        " quantile."
     )
     samples: tuple[SampleStudy, ...]
 
     def sentences(self) -> list[str]:
         """Say between what each answer lies, and what causes it."""
-        return [f"{found.case}: {_sentence(each)}" for found in self.samples for each in found.outcomes]
+        return [
+            f"{found.case}: {_sentence(each)}" for found in self.samples for each in found.outcomes
+        ]
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Give the distributions, the quantiles and the causes of the variance, case by case."""
+        """Yield the distributions, the quantiles and the causes of the variance, case by case."""
         for found in self.samples:
             missing = f"; {found.without} have no answer" if found.without else ""
             yield f"### {escape(found.case)}"
@@ -125,7 +131,12 @@ class SampleResult(QuestionResult):
 
     def draw(self, spec: HistogramSpec, order: Mapping[str, int]) -> Figure:
         """Draw how a sampled value is distributed, its quantiles as lines."""
-        outcomes = {each.name: each for found in self.samples if found.case == spec.case for each in found.outcomes}
+        outcomes = {
+            each.name: each
+            for found in self.samples
+            if found.case == spec.case
+            for each in found.outcomes
+        }
         if spec.value not in outcomes:
             raise UnknownNameError("sampled value", spec.value, list(outcomes))
         figure = sheet(6.8, 4.0)
@@ -136,7 +147,9 @@ class SampleResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _SampledCase:
-    """What is asked of one case, with its distributions by path, as parameters are called, and in words."""
+    """What is asked of one case, with its distributions by path, as parameters are called, and
+    in words.
+    """
 
     spec: SampleSpec
     case: Evaluator
@@ -158,7 +171,9 @@ def read(asked: SampleSpec, study: StudyContext) -> Question:
     ]
     cases = []
     for case in asked.cases:
-        built = evaluator(case, _with_all(asked, study.tree, study.cases[case]), study.library).smoothed
+        built = evaluator(
+            case, _with_all(asked, study.tree, study.cases[case]), study.library
+        ).smoothed
         found: dict[str, Uncertainty] = {}
         words: dict[str, str] = {}
         for written, each in asked.of.items():
@@ -182,36 +197,56 @@ def read(asked: SampleSpec, study: StudyContext) -> Question:
 
 
 def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
-    """Set what is optional and sampled, a class of cost for one, to its middle value, so that it is there."""
+    """Set what is optional and sampled, a class of cost for one, to its middle value, so that it
+    is there.
+    """
     middle: dict[str, Node] = {}
     for path, each in spec.of.items():
         if path.startswith("technology."):
             value = distribution_of(each).value_at(0.5)
-            middle[path] = quantity_node(value, str(each.dimension), value_mark(tree, ["sample", "of", path]))
+            middle[path] = quantity_node(
+                value, str(each.dimension), value_mark(tree, ["sample", "of", path])
+            )
     return {**middle, **settings}
 
 
 def _problems(
-    written: str, path: str, spec: Uncertain, distribution: Uncertainty, built: Evaluator, study: StudyContext
+    written: str,
+    path: str,
+    spec: Uncertain,
+    distribution: Uncertainty,
+    built: Evaluator,
+    study: StudyContext,
 ) -> Iterator[Problem]:
-    """Refuse a path that is no quantity, or shapes the model, and check the least and the largest value in their place."""
+    """Refuse a path that is no quantity, or shapes the model, and check the least and the
+    largest value in their place.
+    """
     place = ("sample", "of", written)
     if not built.built.computed_from([path]):
         near = did_you_mean(written, sorted(built.built.free))
-        why = f"no answer of {built.case} is computed from {written} as a number that can be anything{near}"
+        why = (
+            f"no answer of {built.case} is computed from {written} as a number that can be"
+            f" anything{near}"
+        )
         yield study.problem(place, why, key=True)
         return
     dimension = built.built.parameters[path].dimension
     if spec.dimension != dimension:
-        yield study.problem(place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]")
+        yield study.problem(
+            place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]"
+        )
         return
     mark = value_mark(study.tree, place)
     for value in map(distribution.value_at, (1e-9, 0.5, 1 - 1e-9)):
         try:
-            built.inputs.with_value(written, quantity_node(value, str(spec.dimension), mark)).given(written)
+            built.inputs.with_value(written, quantity_node(value, str(spec.dimension), mark)).given(
+                written
+            )
         except SpecError as error:
             what = error.problems[0].message
-            yield study.problem(place, f"{what}; one of its values is not allowed, so choose another distribution")
+            yield study.problem(
+                place, f"{what}; one of its values is not allowed, so choose another distribution"
+            )
             return
 
 
@@ -221,7 +256,11 @@ def _in_words(spec: Uncertain) -> str:
         given.setdefault(str(key[0]), []).append(each.text)
     for name in ("spread", "weights"):
         value = getattr(spec, name, None) or []
-        given |= {name: [each.text for each in (value if isinstance(value, list) else [value])]} if value else {}
+        given |= (
+            {name: [each.text for each in (value if isinstance(value, list) else [value])]}
+            if value
+            else {}
+        )
     said = ", ".join(f"{name} {' '.join(texts)}" for name, texts in given.items())
     return f"{getattr(spec, 'distribution', '')}: {said}{', a guess' if spec.assumed else ''}"
 
@@ -229,8 +268,8 @@ def _in_words(spec: Uncertain) -> str:
 def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     """Draw points, answer at each, and read off quantiles and indices.
 
-    Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ says how sure they are
-    (Student's t). Sensitivity indices are SciPy's, after Saltelli.
+    Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ
+    says how sure they are (Student's t). Sensitivity indices are SciPy's, after Saltelli.
     """
     spec, case = asked.spec, asked.case
     names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.names]
@@ -242,7 +281,9 @@ def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     own = {**nothing, **case.columns({}, names)}
     without = int(np.count_nonzero(~np.isfinite(found[case.form.quantity])))
     influences, why = (
-        _influences(asked, {name: found[name] for name in names}) if spec.indices and not without else ({}, "")
+        _influences(asked, {name: found[name] for name in names})
+        if spec.indices and not without
+        else ({}, "")
     )
     if spec.indices and without:
         why = f"{without} points have no answer, so the variance cannot be shared out"
@@ -260,7 +301,14 @@ def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
         for name in names
     ]
     return SampleStudy(
-        case.case, asked.words, tuple(outcomes), spec.samples, spec.draw, spec.seed, without, **how.together
+        case.case,
+        asked.words,
+        tuple(outcomes),
+        spec.samples,
+        spec.draw,
+        spec.seed,
+        without,
+        **how.together,
     )
 
 
@@ -268,7 +316,10 @@ def _points(asked: _SampledCase) -> dict[str, Array]:
     spec = asked.spec
     sets = [
         sample_points(
-            asked.distributions, spec.samples // _REPLICATIONS, random_stream(spec.seed, "sample", number), spec.draw
+            asked.distributions,
+            spec.samples // _REPLICATIONS,
+            random_stream(spec.seed, "sample", number),
+            spec.draw,
         )
         for number in range(_REPLICATIONS)
     ]
@@ -276,7 +327,7 @@ def _points(asked: _SampledCase) -> dict[str, Array]:
 
 
 def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
-    """Give quantiles of all points, each with its interval from those of the sets."""
+    """Return quantiles of all points, each with its interval from those of the sets."""
     known = values[np.isfinite(values)]
     found = {}
     for part in ((1 - band) / 2, 0.5, (1 + band) / 2):
@@ -287,19 +338,27 @@ def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, fl
         middle = float(np.quantile(known, part))
         sets = [each[np.isfinite(each)] for each in np.split(values, _REPLICATIONS)]
         each_set = [float(np.quantile(each, part)) for each in sets if len(each)]
-        half = _T_95 * float(np.std(each_set, ddof=1)) / len(each_set) ** 0.5 if len(each_set) > 1 else float("nan")
+        half = (
+            _T_95 * float(np.std(each_set, ddof=1)) / len(each_set) ** 0.5
+            if len(each_set) > 1
+            else float("nan")
+        )
         found[part] = (middle, middle - half, middle + half)
     return found
 
 
-def _influences(asked: _SampledCase, found: Mapping[str, Array]) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
+def _influences(
+    asked: _SampledCase, found: Mapping[str, Array]
+) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
     """Ask SciPy for first-order and total indices of every answer that varies."""
     from scipy.stats import sobol_indices
 
     paths = sorted(asked.distributions)
     # Of an answer that never changes nothing causes the variance.
     kept = [
-        name for name, points in found.items() if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
+        name
+        for name, points in found.items()
+        if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
     ]
 
     def function(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -335,16 +394,23 @@ def _sentence(each: SampledValue) -> str:
     cause = ""
     if each.influences:
         first = each.influences[0]
-        cause = f"; {first.path} causes the largest part of the variance, {percent(first.total)} in total"
+        cause = (
+            f"; {first.path} causes the largest part of the variance, {percent(first.total)} in"
+            " total"
+        )
     elif each.why:
         cause = f"; {each.why}"
     mean = f", {quantity(each.mean, each.unit)} on average"
     inside = percent(parts[-1] - parts[0])
-    return f"{each.name} lies between {low} and {high} in {inside} of the points{mean}{stated}{cause}"
+    return (
+        f"{each.name} lies between {low} and {high} in {inside} of the points{mean}{stated}{cause}"
+    )
 
 
 def _quantile_table(found: SampleStudy) -> ResultTable:
-    """Lay out the quantiles of each answer, a row each; the page turns them into columns that fit."""
+    """Lay out the quantiles of each answer, a row each; the page turns them into columns that
+    fit.
+    """
     parts = list(found.outcomes[0].quantiles) if found.outcomes else []
     columns = [
         ResultColumn("case", [found.case] * len(parts), place=True, on_page=False),
@@ -379,13 +445,22 @@ def _histogram(axes: Axes, each: SampledValue) -> None:
     known = each.points[np.isfinite(each.points)]
     unit, factor = choose(known.tolist(), Dimension.of(each.unit))
     counts, edges = np.histogram(known / factor, bins=min(_MOST_BINS, max(8, len(known) // 25)))
-    axes.bar(edges[:-1], counts / len(known), np.diff(edges), align="edge", **{**filled(3), "hatch": ""})
+    axes.bar(
+        edges[:-1], counts / len(known), np.diff(edges), align="edge", **{**filled(3), "hatch": ""}
+    )
     for index, (part, (middle, low, high)) in enumerate(each.quantiles.items()):
         colour, _, dashes = STROKES[index]
         if low < high:
             axes.axvspan(low / factor, high / factor, color=colour, alpha=0.18, linewidth=0)
-        axes.axvline(middle / factor, color=colour, linestyle=dashes, label=f"{percent(part)} of the points below")
+        axes.axvline(
+            middle / factor,
+            color=colour,
+            linestyle=dashes,
+            label=f"{percent(part)} of the points below",
+        )
     if each.stated is not None:
-        axes.axvline(each.stated / factor, color=STROKES[3][0], linestyle=STROKES[3][2], label="as stated")
+        axes.axvline(
+            each.stated / factor, color=STROKES[3][0], linestyle=STROKES[3][2], label="as stated"
+        )
     axes.set_xlabel(axis_title(each.name, unit))
     axes.set_ylabel(axis_title("part of the points", "1"))

@@ -119,7 +119,8 @@ class BestProcessors:
     processors : how many [1]
     value : what is reached there
     at_the_end : it is the largest that was looked at, so a larger one may do better
-    undecided : other numbers of processors that may stand out instead, for intervals overlap or hold the limit
+    undecided : other numbers of processors that may stand out instead, for intervals overlap or
+        hold the limit
     """
 
     processors: float | None
@@ -129,8 +130,12 @@ class BestProcessors:
 
     @property
     def doubt(self) -> str:
-        """Say which other numbers of processors may stand out."""
-        return f"; undecided against {', '.join(f'{each:g}' for each in self.undecided)}" if self.undecided else ""
+        """Return which other numbers of processors may stand out."""
+        return (
+            f"; undecided against {', '.join(f'{each:g}' for each in self.undecided)}"
+            if self.undecided
+            else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +164,13 @@ class PublishedScalability:
 
     @property
     def agrees(self) -> bool:
-        """Say whether both are the same with two decimals."""
+        """Return whether both are the same with two decimals."""
         return abs(self.computed - self.printed) <= 0.005
 
     def exponent(self, scalability: float) -> float:
-        """Give the exponent of the isoefficiency that a value of this cell implies; NaN for another way [1]."""
+        """Return the exponent of the isoefficiency that a value of this cell implies; NaN for
+        another way [1].
+        """
         if self.way != "efficiency-conserved" or not scalability > 0:
             return math.nan
         return 1 - math.log(scalability) / math.log(self.more_processors / self.processors)
@@ -178,8 +185,9 @@ class Scaling:
     case : what was solved
     path : the parameter that stands for the processors
     useful : components that count as useful
-    ways : by name, the points of each way to scale: processors N, rising, each size parameter (not a number where no size
-        keeps what is to be kept), and the run at it: time, efficiency, latency T (1 - E), and the account
+    ways : by name, the points of each way to scale: processors N, rising, each size parameter (not
+        a number where no size keeps what is to be kept), and the run at it: time, efficiency,
+        latency T (1 - E), and the account
     goals : what each way keeps; none for a fixed size
     matrix : scalability of each pair of numbers of processors, by way
     fastest : the number of processors with the least time at a fixed size
@@ -204,7 +212,9 @@ class Scaling:
     printed: tuple[PublishedScalability, ...] = ()
 
     def matrix_ends(self, way: str) -> tuple[Array, Array]:
-        """Give both ends of each cell of the matrix, the widest that those of the latencies allow."""
+        """Return both ends of each cell of the matrix, the widest that those of the latencies
+        allow.
+        """
         low, high = self.ways[way].ends("latency")
         with np.errstate(all="ignore"):
             return low[:, None] / high[None, :], high[:, None] / low[None, :]
@@ -216,14 +226,17 @@ class ScaleResult(QuestionResult):
 
     title: ClassVar[str] = "How it scales"
     reading: ClassVar[str] = (
-        "Latency is the time of a processor that is not useful. A cell of the matrix is the latency metric L(N) / L(N'), from "
-        "the row's N processors to the column's N', the size grown as its way says: 1 scales perfectly, small scales badly."
+        "Latency is the time of a processor that is not useful. A cell of the matrix is the latency"
+        " metric L(N) / L(N'), from the row's N processors to the column's N', the size grown as"
+        " its way says: 1 scales perfectly, small scales badly."
     )
     leading_columns: ClassVar[bool] = True
     scalings: tuple[Scaling, ...]
 
     def sentences(self) -> list[str]:
-        """Say where each case is fastest, how far it is efficient, and how its work must grow."""
+        """Return where each case is fastest, how far it is efficient, and how its work must
+        grow.
+        """
         lines = []
         for each in self.scalings:
             said = [_fastest_words(each.fastest), _largest_words(each.largest, each.threshold)]
@@ -233,21 +246,30 @@ class ScaleResult(QuestionResult):
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
     def headline(self) -> str:
-        """Say of the first cases on how many processors each is fastest, and how its work must grow."""
+        """Say of the first cases on how many processors each is fastest, and how its work must
+        grow.
+        """
         first = self.scalings[: 1 + MOST_SAID]
-        parts = [_of_cases(first, say) for say in (lambda each: _fastest_words(each.fastest), _goes_on)]
+        parts = [
+            _of_cases(first, say) for say in (lambda each: _fastest_words(each.fastest), _goes_on)
+        ]
         if len(self.scalings) > 1:
             return ". ".join(parts)
-        return f"{self.scalings[0].case}: {', '.join(f'{each[0].lower()}{each[1:]}' for each in parts)}"
+        return (
+            f"{self.scalings[0].case}:"
+            f" {', '.join(f'{each[0].lower()}{each[1:]}' for each in parts)}"
+        )
 
     def files(self) -> dict[str, list[dict[str, str]]]:
-        """Give published cells as statements, once, beside the first case that has them."""
+        """Return published cells as statements, once, beside the first case that has them."""
         first = next((each for each in self.scalings if each.printed), None)
         rows = [each._asdict() for each in _statements(first)] if first else []
         return {"statements-of-scaling.csv": rows} if rows else {}
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Give the runs of each way to scale, the matrix of scalability and the isoefficiency, case by case."""
+        """Yield the runs of each way to scale, the matrix of scalability and the isoefficiency,
+        case by case.
+        """
         for found in self.scalings:
             yield f"### {escape(found.case)}"
             for way in found.ways:
@@ -258,7 +280,9 @@ class ScaleResult(QuestionResult):
             yield from _formula(found)
 
     def draw(self, spec: BandsSpec | GrowthPictureSpec, order: Mapping[str, int]) -> Figure:
-        """Stack the processors by what they do up to the line on which all of them are, or draw how the work grows."""
+        """Stack the processors by what they do up to the line on which all of them are, or draw
+        how the work grows.
+        """
         if isinstance(spec, GrowthPictureSpec):
             return _growth_lines(self.scalings, spec)
         return _bands(next(each for each in self.scalings if each.case == spec.case), spec, order)
@@ -266,7 +290,9 @@ class ScaleResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _ScaledCase:
-    """What is asked of one case: the model at any size, on numbers of processors that rise, and the memory of each [B]."""
+    """What is asked of one case: the model at any size, on numbers of processors that rise, and
+    the memory of each [B].
+    """
 
     case: str
     spec: ScaleSpec
@@ -288,7 +314,7 @@ class _ScaledCase:
         return Runs(forms, self.axis.path, self.sizes, self.spec.against)
 
     def goal(self, way: str) -> Value | None:
-        """Give what a way keeps."""
+        """Return what a way keeps."""
         memory = self.spec.memory
         kept = {
             TIME_BOUND: self.spec.time,
@@ -298,14 +324,16 @@ class _ScaledCase:
         return None if kept is None else Value(kept.value, str(kept.dimension))
 
     def used(self) -> Callable[[Array, Array], Array] | None:
-        """Give the memory of a processor as a function of factor and N."""
+        """Return the memory of a processor as a function of factor and N."""
         if self.memory is None:
             return None
         tape = Tape([self.memory])
 
         def used(factor: Array, count: Array) -> Array:
             given = {**self.runs.sizes(factor), self.runs.processors: count}
-            found = tape.run({path: each for path, each in given.items() if path in tape.parameters})[0]
+            found = tape.run(
+                {path: each for path, each in given.items() if path in tape.parameters}
+            )[0]
             return np.broadcast_to(found, (len(count),))
 
         return used
@@ -319,7 +347,9 @@ def read(asked: ScaleSpec, study: StudyContext) -> Question:
     SpecError : a path leads nowhere, or a value is not allowed
     """
     problems = [
-        study.problem((*place, key), f"scale has no {key} {getattr(each, key)!r}, so there is nothing to draw")
+        study.problem(
+            (*place, key), f"scale has no {key} {getattr(each, key)!r}, so there is nothing to draw"
+        )
         for kind in (BandsSpec, GrowthPictureSpec)
         for place, each in study.pictures(kind)
         for key, there in (("case", asked.cases), ("way", asked.ways))
@@ -336,26 +366,35 @@ def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     asked = study.axes_in(("scale", "processors"), spec.processors, case)
     (axis,), (first, *_) = checked_sweep(asked, case, study)
     if axis.named:
-        raise study.refusal(("scale", "processors"), f"numbers of processors are wanted, got {axis.values[0]}")
+        raise study.refusal(
+            ("scale", "processors"), f"numbers of processors are wanted, got {axis.values[0]}"
+        )
     if not all(low < high for low, high in pairwise(map(float, axis.values))):
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
     sizes = _sizes(own, spec, study, first.built.free)
     _check(case, spec, study, first.built, axis)
     plan = partial(planned, asked, study.cases, study.library)
-    return _ScaledCase(case, spec, own.built, axis, sizes, _memory(spec, study, own.built, axis, sizes), plan)
+    return _ScaledCase(
+        case, spec, own.built, axis, sizes, _memory(spec, study, own.built, axis, sizes), plan
+    )
 
 
 def _sizes(
     own: Evaluator, spec: ScaleSpec, study: StudyContext, known: Collection[str]
 ) -> dict[str, tuple[float, float]]:
-    """Give value and power of each size parameter, all of which must be quantities that the time is computed from."""
+    """Return value and power of each size parameter, all of which must be quantities that the time
+    is computed from.
+    """
     found: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
     for written, power in spec.size.items():
         path, parameters = canonical(own.inputs.tree, written), own.built.parameters
         value = parameters[path].value if path in parameters else None
         if path not in known or value is None:
-            why = f"{own.case} has no quantity {written!r} that can grow{did_you_mean(written, sorted(known))}"
+            why = (
+                f"{own.case} has no quantity {written!r} that can"
+                f" grow{did_you_mean(written, sorted(known))}"
+            )
         elif value <= 0:
             why = f"{written} is {value:g}, and no factor makes it grow; give it a value above 0"
         else:
@@ -370,7 +409,10 @@ def _sizes(
 def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis) -> None:
     model = first.sample.model
     if spec.against != "useful" and axis.path not in first.free and 1.0 not in axis.values:
-        why = f"{case} is built anew for each number of processors, so list 1 to hold the others against"
+        why = (
+            f"{case} is built anew for each number of processors, so list 1 to hold the others"
+            " against"
+        )
         raise study.refusal(("scale", "against"), why)
     size = model.population.size if isinstance(model, Model) else None
     # A plain parameter is the number itself; only a formula of it needs arrays.
@@ -382,7 +424,10 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
         count = np.array(axis.values, dtype=float)
         sizes = np.broadcast_to(Tape([size]).run({axis.path: count})[0], count.shape)
         for value, there in zip(count[sizes != count], sizes[sizes != count], strict=True):
-            why = f"{case} has {there:g} processors where {axis.path} is {value:g}; name a path that is their number"
+            why = (
+                f"{case} has {there:g} processors where {axis.path} is {value:g}; name a path that"
+                " is their number"
+            )
             raise study.refusal(("scale", "processors"), why)
     if spec.against == "useful" and isinstance(model, Law):
         why = f"{case} is a law, which does not say what is useful; write against: one-processor"
@@ -391,12 +436,15 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
         for key, number in (("from", cell.fewer), ("to", cell.more)):
             if number not in axis.values:
                 why = (
-                    f"the cell from {cell.fewer} to {cell.more} processors is not in the matrix; list {number} as well"
+                    f"the cell from {cell.fewer} to {cell.more} processors is not in the matrix;"
+                    f" list {number} as well"
                 )
                 raise study.refusal(("scale", "printed", index, key), why)
 
 
-def _memory(spec: ScaleSpec, study: StudyContext, built: BuiltModel, axis: Axis, sizes: Collection[str]) -> Expr | None:
+def _memory(
+    spec: ScaleSpec, study: StudyContext, built: BuiltModel, axis: Axis, sizes: Collection[str]
+) -> Expr | None:
     if spec.memory is None:
         return None
     place = ("scale", "memory", "used")
@@ -405,7 +453,9 @@ def _memory(spec: ScaleSpec, study: StudyContext, built: BuiltModel, axis: Axis,
     made = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
     known = [each.name for each in parameters(made)]
     if "memory-bound" in spec.ways and not any(path in known for path in sizes):
-        why = f"{spec.memory.used} does not depend on {', '.join(sizes)}, so no size fills the memory"
+        why = (
+            f"{spec.memory.used} does not depend on {', '.join(sizes)}, so no size fills the memory"
+        )
         raise study.refusal(place, why)
     return made
 
@@ -413,8 +463,9 @@ def _memory(spec: ScaleSpec, study: StudyContext, built: BuiltModel, axis: Axis,
 def _scaled(asked: _ScaledCase) -> Scaling:
     """Scale one case in every way it is asked for.
 
-    The efficiency is the useful share of the account, or held against one processor where the study says so; the latency
-    is T (1 - E). Sizes are taken as real numbers, also where only whole ones make sense.
+    The efficiency is the useful share of the account, or held against one processor where the study
+    says so; the latency is T (1 - E). Sizes are taken as real numbers, also where only whole ones
+    make sense.
     """
     spec, runs, count = asked.spec, asked.runs, asked.count
     ways: dict[str, Sweep] = {way: _scaled_runs(asked, way) for way in spec.ways}
@@ -448,7 +499,10 @@ def _printed(
     places = {float(number): place for place, number in enumerate(asked.count)}
     for cell in asked.spec.printed:
         for way, value in cell.scalability.items():
-            computed, how = float(matrix[way][places[cell.fewer], places[cell.more]]), ways[way].provenance
+            computed, how = (
+                float(matrix[way][places[cell.fewer], places[cell.more]]),
+                ways[way].provenance,
+            )
             found = (cell.fewer, cell.more, way, value, computed, cell.source)
             yield PublishedScalability(*found, **how.at(places[cell.more]))
 
@@ -459,7 +513,11 @@ def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:
     factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, asked.used())
     known = np.isfinite(factor)
     solved, how = runs.solved(np.where(known, factor, 1.0), count)
-    kept = [name for name in solved if _inside(name) in ("time", "efficiency") or _inside(name).startswith("account[")]
+    kept = [
+        name
+        for name in solved
+        if _inside(name) in ("time", "efficiency") or _inside(name).startswith("account[")
+    ]
     columns = {name: np.where(known, solved[name], np.nan) for name in kept}
     time, efficiency = columns["time"], columns["efficiency"]
     columns["latency"] = time * (1.0 - efficiency)
@@ -475,9 +533,14 @@ def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:
         cases=[asked.case] * len(count),
         points={runs.processors: count},
         columns={**runs.sizes(factor), **columns},
-        units={**sizes, **{name: "1" if _inside(name) == "efficiency" else "s" for name in columns}},
+        units={
+            **sizes,
+            **{name: "1" if _inside(name) == "efficiency" else "s" for name in columns},
+        },
         limits={},
-        failed={int(index): _why(asked, way, float(count[index])) for index in np.flatnonzero(~known)},
+        failed={
+            int(index): _why(asked, way, float(count[index])) for index in np.flatnonzero(~known)
+        },
         provenance=how,
     )
 
@@ -489,40 +552,56 @@ def _inside(name: str) -> str:
 
 
 def _account(each: Sweep) -> dict[str, Array]:
-    """Give the time of a processor by component [s]."""
-    return {name[8:-1]: column for name, column in each.columns.items() if name.startswith("account[")}
+    """Return the time of a processor by component [s]."""
+    return {
+        name[8:-1]: column for name, column in each.columns.items() if name.startswith("account[")
+    }
 
 
 def _why(asked: _ScaledCase, way: str, count: float) -> str:
-    """Say why no size was found, and what there is at the size that the case gives."""
+    """Return why no size was found, and what there is at the size that the case gives."""
     one, here = np.ones(1), np.array([count])
     used = asked.used()
     if way == "memory-bound" and used is not None:
         own = float(used(one, here)[0])
     else:
         own = float(asked.runs.columns(one, here)["time" if way == TIME_BOUND else "efficiency"][0])
-    return f"no size within a factor of 2^64 keeps {asked.goal(way)}; the case's own gives {own:.4g}"
+    return (
+        f"no size within a factor of 2^64 keeps {asked.goal(way)}; the case's own gives {own:.4g}"
+    )
 
 
 def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
-    """Run the fixed size on every whole number of processors where that costs little, else on those that are listed."""
+    """Run the fixed size on every whole number of processors where that costs little, else on
+    those that are listed.
+    """
     numbers = count
-    whole = runs.any_number and runs.forms[0][0].block > 1 and float(count[-1] - count[0]) < _MOST_SCANNED
+    whole = (
+        runs.any_number
+        and runs.forms[0][0].block > 1
+        and float(count[-1] - count[0]) < _MOST_SCANNED
+    )
     if whole:
         numbers = np.arange(np.ceil(count[0]), np.floor(count[-1]) + 1.0)
     return numbers, runs.columns(np.ones(len(numbers)), numbers)
 
 
 def _fastest(numbers: Array, found: Mapping[str, Array]) -> BestProcessors:
-    """Find the least time; undecided against every time whose interval begins before that of the least ends."""
+    """Find the least time; undecided against every time whose interval begins before that of the
+    least ends.
+    """
     time, low, high = _with_ends(found, "time")
     best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
     place = int(np.argmax(best))
-    return _extreme(numbers, found, "time", place if best.any() else None, (low <= high[place]) & (low < high))
+    return _extreme(
+        numbers, found, "time", place if best.any() else None, (low <= high[place]) & (low < high)
+    )
 
 
 def _largest(numbers: Array, found: Mapping[str, Array], threshold: float) -> BestProcessors:
-    """Find the last efficiency above a threshold; undecided wherever the threshold lies in the interval."""
+    """Find the last efficiency above a threshold; undecided wherever the threshold lies in the
+    interval.
+    """
     efficiency, low, high = _with_ends(found, "efficiency")
     above = np.flatnonzero(efficiency >= threshold)
     place = int(above[-1]) if len(above) else None
@@ -530,12 +609,22 @@ def _largest(numbers: Array, found: Mapping[str, Array], threshold: float) -> Be
 
 
 def _with_ends(found: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
-    """Give a column and the ends of its intervals, which are the column itself where nothing is an estimate."""
-    return found[name], found.get(f"low[{name}]", found[name]), found.get(f"high[{name}]", found[name])
+    """Return a column and the ends of its intervals, which are the column itself where nothing is
+    an estimate.
+    """
+    return (
+        found[name],
+        found.get(f"low[{name}]", found[name]),
+        found.get(f"high[{name}]", found[name]),
+    )
 
 
 def _extreme(
-    numbers: Array, found: Mapping[str, Array], name: str, place: int | None, undecided: NDArray[np.bool_]
+    numbers: Array,
+    found: Mapping[str, Array],
+    name: str,
+    place: int | None,
+    undecided: NDArray[np.bool_],
 ) -> BestProcessors:
     unit = "s" if name == "time" else "1"
     others = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
@@ -543,7 +632,9 @@ def _extreme(
         return BestProcessors(None, Value(None, unit), at_the_end=False, undecided=others)
     value, low, high = (float(each[place]) for each in _with_ends(found, name))
     ends = (None, None) if low == high else (finite(low), finite(high))
-    return BestProcessors(float(numbers[place]), Value(value, unit, *ends), place == len(numbers) - 1, others)
+    return BestProcessors(
+        float(numbers[place]), Value(value, unit, *ends), place == len(numbers) - 1, others
+    )
 
 
 def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
@@ -559,7 +650,9 @@ def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     if not asked.runs.any_number:
         return None, "the model is built anew for each number of processors"
     powers = {path: power for path, (_, power) in asked.runs.size.items()}
-    numbers = {path: each.value for path, each in asked.built.parameters.items() if each.value is not None}
+    numbers = {
+        path: each.value for path, each in asked.built.parameters.items() if each.value is not None
+    }
     size = next(iter(powers)) if len(powers) == 1 else powers
     try:
         run = run_of(model, size, asked.runs.processors, against=spec.against, values=numbers)
@@ -581,36 +674,47 @@ def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
         for each in found.needs
     ]
     terms += [OverheadTerm(text(each.expression), "", None) for each in found.gains]
-    return IsoefficiencyFormula(
-        efficiency=found.efficiency,
-        overhead=text(run.overhead),
-        work=text(run.work),
-        terms=tuple(terms),
-        order="" if found.order is None else text(found.order),
-        exact="" if found.exact is None else text(found.exact),
-        limit=found.limit,
-    ), ""
+    return (
+        IsoefficiencyFormula(
+            efficiency=found.efficiency,
+            overhead=text(run.overhead),
+            work=text(run.work),
+            terms=tuple(terms),
+            order="" if found.order is None else text(found.order),
+            exact="" if found.exact is None else text(found.exact),
+            limit=found.limit,
+        ),
+        "",
+    )
 
 
 def _short_names(run: Run, ratio: Any) -> dict[Any, Any]:
-    """Call each symbol by the last part of its path where that is its alone, and E / (1 - E) by its letter."""
+    """Call each symbol by the last part of its path where that is its alone, and E / (1 - E) by
+    its letter.
+    """
     import sympy
 
     paths = [str(each) for each in (run.size, run.processors, *run.values)]
     ends = [path.rpartition(".")[2] for path in paths]
     short = {path: end for path, end in zip(paths, ends, strict=True) if ends.count(end) == 1}
-    made = {sympy.Symbol(path, positive=True): sympy.Symbol(end, positive=True) for path, end in short.items()}
+    made = {
+        sympy.Symbol(path, positive=True): sympy.Symbol(end, positive=True)
+        for path, end in short.items()
+    }
     return {**made, ratio: sympy.Symbol("K", positive=True)}
 
 
 _SYMBOLS = (
-    "In the closed form, with K = E / (1 - E), the work must grow as below: each term of the overhead asks for work by "
-    "itself, and for large N the one that grows fastest decides. Rounding is left out."
+    "In the closed form, with K = E / (1 - E), the work must grow as below: each term of the"
+    " overhead asks for work by itself, and for large N the one that grows fastest decides."
+    " Rounding is left out."
 )
 
 
 def _of_cases(scalings: Sequence[Scaling], say: Callable[[Scaling], str]) -> str:
-    """Say something of several cases, and once what is the same of some; words that all begin with stand first."""
+    """Say something of several cases, and once what is the same of some; words that all begin
+    with stand first.
+    """
     groups: dict[str, list[str]] = {}
     for each in scalings:
         groups.setdefault(say(each), []).append(each.case)
@@ -623,7 +727,7 @@ def _of_cases(scalings: Sequence[Scaling], say: Callable[[Scaling], str]) -> str
 
 
 def _goes_on(found: Scaling) -> str:
-    """Say how the work must grow, or how far a case is efficient where that is not known."""
+    """Return how the work must grow, or how far a case is efficient where that is not known."""
     if found.growth is None:
         return _largest_words(found.largest, found.threshold)
     return _verdict(found.growth, short=True)
@@ -634,7 +738,9 @@ def _fastest_words(best: BestProcessors) -> str:
         return "At a fixed size no number of processors has an answer"
     end = ", the largest number examined" if best.at_the_end else ""
     least = quantity(best.value.value, "s", ends=best.value.ends)
-    return f"At a fixed size it is fastest on {best.processors:g} processors{end}: {least}{best.doubt}"
+    return (
+        f"At a fixed size it is fastest on {best.processors:g} processors{end}: {least}{best.doubt}"
+    )
 
 
 def _largest_words(best: BestProcessors, threshold: float) -> str:
@@ -643,14 +749,23 @@ def _largest_words(best: BestProcessors, threshold: float) -> str:
         return f"At a fixed size no number of processors has {wanted}{best.doubt}"
     end = ", the largest number examined" if best.at_the_end else ""
     reached = percent(best.value.value, ends=best.value.ends)
-    return f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}: {reached}{best.doubt}"
+    return (
+        f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}:"
+        f" {reached}{best.doubt}"
+    )
 
 
 def _runs_table(found: Scaling, way: str) -> ResultTable:
-    """Lay out one way to scale, a row for each number of processors; the page shows the sources of the latency only."""
+    """Lay out one way to scale, a row for each number of processors; the page shows the sources
+    of the latency only.
+    """
     each, goal, numbers = found.ways[way], found.goals.get(way), found.ways[way].points[found.path]
     account = _account(each)
-    causes = [name for name in account if name not in found.useful and np.nanmax(account[name], initial=0.0) > 0]
+    causes = [
+        name
+        for name in account
+        if name not in found.useful and np.nanmax(account[name], initial=0.0) > 0
+    ]
     sizes = [name for name in each.columns if split_name(name)[0] not in _OF_RUNS]
 
     def column(name: str, **shown: Any) -> ResultColumn:
@@ -661,7 +776,10 @@ def _runs_table(found: Scaling, way: str) -> ResultTable:
         ResultColumn(found.path, numbers, "1", title="N", written=as_number, place=True),
         *(column(path, on_page=goal is not None) for path in sizes),
         *(column("time"), column("efficiency", written=as_percent), column("latency")),
-        *(column(f"account[{name}]", title=escape(name), on_page=name in causes) for name in account),
+        *(
+            column(f"account[{name}]", title=escape(name), on_page=name in causes)
+            for name in account
+        ),
     ]
     # A row of the matrix is from one number of processors; here it is a column.
     if way in found.matrix:
@@ -687,7 +805,9 @@ def _matrix(found: Scaling, way: str) -> ResultTable:
     low, high = found.matrix_ends(way)
     for place in range(1, len(numbers)):
         ends, title = (low[:-1, place], high[:-1, place]), f"{numbers[place]:g}"
-        columns.append(ResultColumn(title, found.matrix[way][:-1, place], "1", ends, written=as_ratio))
+        columns.append(
+            ResultColumn(title, found.matrix[way][:-1, place], "1", ends, written=as_ratio)
+        )
     outside = {row: words for row, words in how.outside.items() if row in rows}
     errors = {row: words for row, words in how.errors.items() if row in rows}
     row_how = Provenance(how.methods[:-1], how.exact[:-1], outside, errors)
@@ -695,26 +815,46 @@ def _matrix(found: Scaling, way: str) -> ResultTable:
 
 
 _EXPONENT = (
-    "The exponent is that of the isoefficiency, W as a power of N, which a cell of the way efficiency-conserved implies: "
-    "L = T (1 - E) goes with W / N, so W'/W = (N'/N) / scalability."
+    "The exponent is that of the isoefficiency, W as a power of N, which a cell of the way"
+    " efficiency-conserved implies: L = T (1 - E) goes with W / N, so W'/W = (N'/N) / scalability."
 )
 
 
 def _statements(found: Scaling) -> list[StatementRow]:
-    """Give published cells as statements; the cause of a miss is how work must grow by the cell of constant efficiency."""
+    """Return published cells as statements; the cause of a miss is how work must grow by the cell
+    of constant efficiency.
+    """
     exponents = {
-        (each.processors, each.more_processors): (each.exponent(each.printed), each.exponent(each.computed))
+        (each.processors, each.more_processors): (
+            each.exponent(each.printed),
+            each.exponent(each.computed),
+        )
         for each in found.printed
         if each.way == "efficiency-conserved"
     }
-    words = "for a constant efficiency work must grow with the processors to the power of {:.2f} by the printed cell, of {:.2f} here"
+    words = (
+        "for a constant efficiency work must grow with the processors to the power of {:.2f} by the"
+        " printed cell, of {:.2f} here"
+    )
     rows = []
     for cell in found.printed:
         few, many, verdict = cell.processors, cell.more_processors, "hit" if cell.agrees else "miss"
-        cause = words.format(*exponents[few, many]) if verdict == "miss" and (few, many) in exponents else ""
-        says = f"the scalability from {few:g} to {many:g} processors, {cell.way}, is {cell.printed:.2f}"
+        cause = (
+            words.format(*exponents[few, many])
+            if verdict == "miss" and (few, many) in exponents
+            else ""
+        )
+        says = (
+            f"the scalability from {few:g} to {many:g} processors, {cell.way}, is"
+            f" {cell.printed:.2f}"
+        )
         computed = f"{found.case} {quantity(cell.computed, '1')}{'' if cell.agrees else ' (miss)'}"
-        numbers = (f"{cell.printed:.2f}, within 0.005", computed, cell.method, "yes" if cell.exact else "no")
+        numbers = (
+            f"{cell.printed:.2f}, within 0.005",
+            computed,
+            cell.method,
+            "yes" if cell.exact else "no",
+        )
         name = f"{found.case}-{few:g}-to-{many:g}-{cell.way}"
         rows.append(StatementRow(name, verdict, cell.source, says, *numbers, missed=cause))
     return rows
@@ -728,7 +868,11 @@ def _printed_table(found: Scaling) -> ResultTable:
         return ResultColumn(name, list(values), "1", written=as_ratio)
 
     columns = [
-        ResultColumn("cell", [f"{each.processors:g} to {each.more_processors:g}" for each in cells], place=True),
+        ResultColumn(
+            "cell",
+            [f"{each.processors:g} to {each.more_processors:g}" for each in cells],
+            place=True,
+        ),
         ResultColumn("way", [each.way for each in cells], place=True),
         ratios("printed", (each.printed for each in cells)),
         ratios("here", (each.computed for each in cells)),
@@ -746,14 +890,20 @@ def _formula(found: Scaling) -> Iterator[str]:
         yield f"No isoefficiency in symbols: {escape(found.no_growth)}." if found.no_growth else ""
         return
     rows = [
-        [code(each.text), code(each.order) if each.order else NOTHING, fraction(each.since)] for each in growth.terms
+        [code(each.text), code(each.order) if each.order else NOTHING, fraction(each.since)]
+        for each in growth.terms
     ]
     exact = f"Exactly, W = {code(growth.exact)}." if growth.exact else ""
     yield f"#### Isoefficiency at {percent(growth.efficiency)}"
     yield _SYMBOLS
     yield f"Work {code(growth.work)}, overhead {code(growth.overhead)}."
-    yield markdown_table(["term of the overhead", "work grows as", "asks for the most from N"], rows, [2])
-    yield f"{escape(_verdict(growth)) if growth.limit else _verdict(growth, code(growth.order))}. {exact}".strip()
+    yield markdown_table(
+        ["term of the overhead", "work grows as", "asks for the most from N"], rows, [2]
+    )
+    yield (
+        f"{escape(_verdict(growth)) if growth.limit else _verdict(growth, code(growth.order))}."
+        f" {exact}".strip()
+    )
 
 
 def _verdict(growth: IsoefficiencyFormula, order: str = "", short: bool = False) -> str:
@@ -780,7 +930,9 @@ def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     for number, (label, heights) in enumerate(bands.items()):
         above = below + heights
         axes.fill_between(numbers, below, above, label=label, **filled(order.get(label, number)))
-        low, high = (below + numbers * end / each.columns["time"] for end in each.ends(f"account[{label}]"))
+        low, high = (
+            below + numbers * end / each.columns["time"] for end in each.ends(f"account[{label}]")
+        )
         draw_intervals(axes, numbers, above, low, high)
         below = above
     axes.plot(numbers, numbers, color="black", linewidth=1.2, label="all processors")
@@ -794,7 +946,8 @@ def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
 
 
 def work_of(found: Scaling, way: str) -> Array:
-    """Give the useful work at each N as a multiple of that at the first N at which a size keeps what is to be kept.
+    """Return the useful work at each N as a multiple of that at the first N at which a size keeps
+    what is to be kept.
 
     The useful work of all processors is N T E, with the time T [s] and the efficiency E [1].
 
@@ -812,13 +965,19 @@ def work_of(found: Scaling, way: str) -> Array:
 def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figure:
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
-    every = np.concatenate([np.asarray(each.ways[spec.way][each.path], dtype=float) for each in scalings])
+    every = np.concatenate(
+        [np.asarray(each.ways[spec.way][each.path], dtype=float) for each in scalings]
+    )
     drawn = [work_of(each, spec.way) for each in scalings]
     for index, (found, work) in enumerate(zip(scalings, drawn, strict=True)):
         axes.plot(found.ways[spec.way][found.path], work, label=found.case, **stroke(index))
     first = min(every)
     axes.plot(
-        [first, max(every)], [1.0, max(every) / first], color="#999999", linewidth=0.8, label="in proportion to N"
+        [first, max(every)],
+        [1.0, max(every) / first],
+        color="#999999",
+        linewidth=0.8,
+        label="in proportion to N",
     )
     logarithmic(axes.xaxis, every)
     logarithmic(axes.yaxis, np.concatenate(drawn))
@@ -828,7 +987,8 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figur
 
 
 def bands_of(found: Scaling, way: str) -> dict[str, Array]:
-    """Give how many processors do what at each N: the useful first, then each cause of loss; they add up to N.
+    """Return how many processors do what at each N: the useful first, then each cause of loss; they
+    add up to N.
 
     A model without an account has two bands: the efficiency's, and the rest.
 

@@ -1,4 +1,6 @@
-"""Seeking: the values of a parameter, or the years along a trend, at which a condition starts or stops holding."""
+"""Seeking: the values of a parameter, or the years along a trend, at which a condition starts or
+stops holding.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,14 @@ from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of, q
 from slipstick.study.evaluator import Evaluator, evaluator, with_values
 from slipstick.study.points import gathered
 from slipstick.study.questions import Question
-from slipstick.study.questions.trends import Condition, beyond, condition_of, trend_called, trended_case, year
+from slipstick.study.questions.trends import (
+    Condition,
+    beyond,
+    condition_of,
+    trend_called,
+    trended_case,
+    year,
+)
 from slipstick.study.sweep import axis_of
 
 
@@ -39,11 +48,14 @@ class ConditionSearch:
     holds_first, holds_last : it holds there; None where there is no answer
     places : at how many places it was looked at
     crossings : all that were found, rising
-    sides : values of the two sides of what fails or decides, at first, at last and where it comes nearest
-    nearest : the place where the condition comes nearest to changing; None if there is no answer anywhere
+    sides : values of the two sides of what fails or decides, at first, at last and where it comes
+        nearest
+    nearest : the place where the condition comes nearest to changing; None if there is no answer
+        anywhere
     margin : how near it comes there, relative to the sides [1]
     beyond : rates used outside their periods, in words
-    undecided : first and last place of each further stretch where an estimate does not tell whether it holds
+    undecided : first and last place of each further stretch where an estimate does not tell whether
+        it holds
     answered : of whole numbers, the first and the last with an answer
     longer : the longest run that was to decide, as a multiple of the first
     looked : the places that were looked at first, and how each was computed
@@ -71,9 +83,13 @@ class ConditionSearch:
     looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
 
     def answer(self, place: float) -> Answer:
-        """Say how the answer was computed at the place that was looked at last up to another."""
+        """Return how the answer was computed at the place that was looked at last up to another."""
         places, how = self.looked
-        return Answer(self.case, **how.at(max(0, bisect_right(places, place) - 1))) if places else Answer(self.case, "")
+        return (
+            Answer(self.case, **how.at(max(0, bisect_right(places, place) - 1)))
+            if places
+            else Answer(self.case, "")
+        )
 
 
 _FEW_SEARCHES = 8
@@ -87,21 +103,26 @@ class SeekResult(QuestionResult):
     searches: tuple[ConditionSearch, ...]
 
     def sentences(self) -> list[str]:
-        """Say where each condition starts or stops holding; of several cases what they share is said once."""
+        """Return where each condition starts or stops holding; of several cases what they share is
+        said once.
+        """
         found = []
         for name in dict.fromkeys(each.name for each in self.searches):
             first, *others = cases = [each for each in self.searches if each.name == name]
             if not others:
                 found.append(search_text(first))
                 continue
-            found.append(f"{name}{_along(first)}: {first.condition}, searched over {_ends(first)}{_beyond(first)}")
+            found.append(
+                f"{name}{_along(first)}: {first.condition}, searched over"
+                f" {_ends(first)}{_beyond(first)}"
+            )
             for each in cases:
                 said = _said(each) if each.crossings else _none(each, _ends(each))
                 found.append(f"{name}, {each.case}: {said}{_gaps(each)}{_effort(each)}")
         return found
 
     def headline(self) -> str:
-        """Give what the first search found for its first cases."""
+        """Return what the first search found for its first cases."""
         first, *others = self.searches
         said = _said(first) if first.crossings else _none(first, _ends(first))
         same = [each for each in others if each.name == first.name and each.crossings][:MOST_SAID]
@@ -109,13 +130,19 @@ class SeekResult(QuestionResult):
         return f"{first.name}, {first.case}{_along(first)}: {first.condition} {said}{more}"
 
     def parts(self) -> Iterator[ResultTable]:
-        """Give each place where a condition changes, or is undecided; one row where it does nowhere."""
-        rows: list[tuple[ConditionSearch, float, float | None, float | None, float | None, str]] = []
+        """Yield each place where a condition changes, or is undecided; one row where it does
+        nowhere.
+        """
+        rows: list[
+            tuple[ConditionSearch, float, float | None, float | None, float | None, str]
+        ] = []
         for each in self.searches:
             for found in each.crossings:
                 holds = "from there" if found.starts else "until there"
                 rows.append((each, found.value, found.value, found.low, found.high, holds))
-            rows += [(each, first, None, first, last, "undecided") for first, last in each.undecided]
+            rows += [
+                (each, first, None, first, last, "undecided") for first, last in each.undecided
+            ]
             if not each.crossings and not each.undecided:
                 answered = each.nearest is not None
                 holds = "everywhere" if each.holds_first else "nowhere" if answered else "no answer"
@@ -125,7 +152,9 @@ class SeekResult(QuestionResult):
             ResultColumn("case", [each.case for each in searches], place=True),
             ResultColumn("trend", [each.trend or None for each in searches], place=True),
             ResultColumn("sought", [each.name for each in searches], place=True),
-            ResultColumn("condition", [each.condition for each in searches], place=True, in_file=False),
+            ResultColumn(
+                "condition", [each.condition for each in searches], place=True, in_file=False
+            ),
             ResultColumn(
                 "at",
                 at,
@@ -142,10 +171,11 @@ class SeekResult(QuestionResult):
 
 @dataclass(frozen=True)
 class _CaseSearch:
-    """What is sought for one case: places to look at, rising, what to set at any places, by path, and a condition on the answers.
+    """What is sought for one case: places to look at, rising, what to set at any places, by path,
+    and a condition on the answers.
 
-    What shapes the model is `built` anew at each place. Of whole numbers, `places` are all there are, of which a few are
-    looked at first.
+    What shapes the model is `built` anew at each place. Of whole numbers, `places` are all there
+    are, of which a few are looked at first.
     """
 
     name: str
@@ -162,16 +192,25 @@ class _CaseSearch:
 
     @property
     def single(self) -> bool:
-        """Say whether there is nothing between the places."""
+        """Return whether there is nothing between the places."""
         return self.spec.step is not None or self.whole
 
     def first_look(self) -> Array:
-        """Choose the places to look at first, both ends among them: fewer where each is simulated."""
+        """Choose the places to look at first, both ends among them: fewer where each is
+        simulated.
+        """
         places, spec = np.array(self.places), self.spec
         estimated = self.case.form.estimated
         if self.whole:
-            ends, count = (places[0], places[-1]), spec.points or (FEW_PLACES if estimated else MANY_PLACES)
-            spread = np.geomspace(*ends, count) if spec.spacing == "geometric" else np.linspace(*ends, count)
+            ends, count = (
+                (places[0], places[-1]),
+                spec.points or (FEW_PLACES if estimated else MANY_PLACES),
+            )
+            spread = (
+                np.geomspace(*ends, count)
+                if spec.spacing == "geometric"
+                else np.linspace(*ends, count)
+            )
             return np.unique(np.round(spread))
         if estimated and spec.points is None and not self.single:
             return places[:: (MANY_PLACES - 1) // (FEW_PLACES - 1)]
@@ -181,12 +220,19 @@ class _CaseSearch:
         """Answer at places, by runs longer than the case's own by a factor if it is simulated."""
         if self.built is None:
             return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
-        found = [self.built(float(place)).longer(longer).solved({}, self.condition.wanted) for place in places]
-        every = gathered(len(found), ((slice(row, row + 1), columns) for row, (columns, _) in enumerate(found)))
-        return every, Provenance.joined(len(found), ((np.array([row]), how) for row, (_, how) in enumerate(found)))
+        found = [
+            self.built(float(place)).longer(longer).solved({}, self.condition.wanted)
+            for place in places
+        ]
+        every = gathered(
+            len(found), ((slice(row, row + 1), columns) for row, (columns, _) in enumerate(found))
+        )
+        return every, Provenance.joined(
+            len(found), ((np.array([row]), how) for row, (_, how) in enumerate(found))
+        )
 
     def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
-        """Give the columns alone."""
+        """Return the columns alone."""
         return self.solved(places, longer)[0]
 
 
@@ -232,9 +278,14 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     nodes = axis_nodes(range_of, written, place)
     axis = axis_of(spec.of, nodes, resolved_with(settings, study.library))
     if axis.named:
-        raise study.refusal((*place, "of"), f"{spec.of} is no number, so nothing can be sought along it")
+        raise study.refusal(
+            (*place, "of"), f"{spec.of} is no number, so nothing can be sought along it"
+        )
     values = list(map(float, axis.values))
-    if values[0] > values[-1] and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]:
+    if (
+        values[0] > values[-1]
+        and (numbers_of(nodes) or [0.0])[0] < (numbers_of(nodes) or [0.0])[-1]
+    ):
         values, nodes = values[::-1], nodes[::-1]  # rising rates are falling times of a byte
     places = _rising(values, study, place)
     built = with_values(case, settings, {spec.of: nodes[0]}, study.library)
@@ -242,7 +293,9 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
     shapes = not built.built.computed_from([path])
     if shapes and spec.step is None and not only_whole:
         near = did_you_mean(spec.of, sorted(built.built.free))
-        why = f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
+        why = (
+            f"no answer of {case} is computed from {spec.of} as a number that can be anything{near}"
+        )
         raise study.refusal((*place, "of"), f"{why}; to look at single values of it, give a step")
     condition = condition_of(spec.where, (*place, "where"), built, study)
     at_place = dict(zip(places, nodes, strict=True))
@@ -252,12 +305,23 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
 
     anew = built_at if shapes else None
     return _CaseSearch(
-        name, spec, built, condition, places, lambda x: {path: x}, path, axis.unit, built=anew, whole=only_whole
+        name,
+        spec,
+        built,
+        condition,
+        places,
+        lambda x: {path: x},
+        path,
+        axis.unit,
+        built=anew,
+        whole=only_whole,
     )
 
 
 def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext) -> bool:
-    """Say whether only whole numbers may stand at the path: a half more than the first value is refused."""
+    """Return whether only whole numbers may stand at the path: a half more than the first value is
+    refused.
+    """
     first = study.written((*place, "from"))
     if not isinstance(first, Scalar) or not isinstance(first.value, int):
         return False
@@ -269,7 +333,9 @@ def _is_whole(spec: SeekSpec, place: Place, inputs: Inputs, study: StudyContext)
 
 
 def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) -> None:
-    """Check each end in its place, like a written value, so that what is wrong is told where it stands."""
+    """Check each end in its place, like a written value, so that what is wrong is told where it
+    stands.
+    """
     problems: list[Problem] = []
     now = _dimension(inputs, path)
     for key in ("from", "to"):
@@ -280,20 +346,26 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
             problems += error.problems
             continue
         if now and there and there != now:
-            problems.append(study.problem((*place, key), f"{path} is a [{now}], and this is a [{there}]"))
+            problems.append(
+                study.problem((*place, key), f"{path} is a [{now}], and this is a [{there}]")
+            )
     if problems:
         raise SpecError(problems)
 
 
 def _dimension(inputs: Inputs, path: str) -> str:
-    """Give the dimension of the quantity at a path, checked with everything else; nothing if there is none."""
+    """Return the dimension of the quantity at a path, checked with everything else; nothing if
+    there is none.
+    """
     found = inputs.given(path)
     return str(found.dimension) if found else ""
 
 
 def _axis(spec: SeekSpec) -> AxisSpec:
     count = spec.points or MANY_PLACES
-    dense = {"step": spec.step} if spec.step is not None else {"count": count, "spacing": spec.spacing}
+    dense = (
+        {"step": spec.step} if spec.step is not None else {"count": count, "spacing": spec.spacing}
+    )
     return AxisSpec.model_validate({"from": spec.first, "to": spec.to, **dense})
 
 
@@ -304,7 +376,9 @@ def _rising(places: Sequence[float], study: StudyContext, place: Place) -> Seque
 
 
 MANY_PLACES, FEW_PLACES = 129, 17
-"""Places to look at first, of numbers that are computed, and of those that each take a simulation."""
+"""Places to look at first, of numbers that are computed, and of those that each take a
+simulation.
+"""
 
 LONGEST = 64.0
 """The longest run that is to decide at a place, as a multiple of a first run."""
@@ -318,7 +392,11 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
     condition, case, places = asked.condition, asked.case, asked.first_look()
     found, how = asked.solved(places)
     looked, longest = (places.tolist(), how), 1.0
-    if case.form.estimated or asked.whole or np.any(np.diff(condition.look(found)[0][1:], axis=0) > 0):
+    if (
+        case.form.estimated
+        or asked.whole
+        or np.any(np.diff(condition.look(found)[0][1:], axis=0) > 0)
+    ):
         closer = _Closer(asked, places, found)
         closer.decide()
         closer.close_in()
@@ -328,8 +406,14 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
     margins, holds = condition.look(found)
     seen, undecided = condition.changes(found, places, None if asked.single else asked.columns)
     known = np.isfinite(margins[0])
-    nearest = int(np.nanargmin(np.abs(np.where(known, margins[0], np.nan)))) if known.any() else None
-    ends = np.flatnonzero(known)[[0, -1]].tolist() if asked.whole and known.any() else [0, len(places) - 1]
+    nearest = (
+        int(np.nanargmin(np.abs(np.where(known, margins[0], np.nan)))) if known.any() else None
+    )
+    ends = (
+        np.flatnonzero(known)[[0, -1]].tolist()
+        if asked.whole and known.any()
+        else [0, len(places) - 1]
+    )
     return ConditionSearch(
         name=asked.name,
         case=case.case,
@@ -355,10 +439,12 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
 
 
 class _Closer:
-    """A condition on simulated answers, or on whole numbers: longer runs and further places, as far as the effort allows.
+    """A condition on simulated answers, or on whole numbers: longer runs and further places, as far
+    as the effort allows.
 
-    The streams of random numbers are the same at all places, so places differ by what is varied. A run that is made longer
-    until it decides errs somewhat more often than the level of its interval says; few lengths are tried.
+    The streams of random numbers are the same at all places, so places differ by what is varied. A
+    run that is made longer until it decides errs somewhat more often than the level of its interval
+    says; few lengths are tried.
     """
 
     def __init__(self, asked: _CaseSearch, places: Array, found: Mapping[str, Array]) -> None:
@@ -367,7 +453,9 @@ class _Closer:
         self.effort = EFFORT * len(places)
 
     def decide(self) -> None:
-        """Run longer where it is undecided and a longer run should decide, the least effort first."""
+        """Run longer where it is undecided and a longer run should decide, the least effort
+        first.
+        """
         while True:
             needed = self._needed()
             index = int(np.argmin(needed))
@@ -376,18 +464,26 @@ class _Closer:
             self._run(index, float(self.places[index]), float(needed[index]), new=False)
 
     def _needed(self) -> Array:
-        """Give how much longer each undecided place must run: intervals shrink by the square root; infinite if decided."""
+        """Return how much longer each undecided place must run: intervals shrink by the square
+        root; infinite if decided.
+        """
         margins, holds = self.asked.condition.look(self.found)
         middle, low, high = margins
-        undecided = (decided(margins, holds) == 0) & np.isfinite(middle) & self.asked.case.form.estimated
+        undecided = (
+            (decided(margins, holds) == 0) & np.isfinite(middle) & self.asked.case.form.estimated
+        )
         with np.errstate(all="ignore"):
             wide = np.where(middle > 0, middle - low, high - middle) / np.abs(middle)
         # Where there is no interval at all, a run four times as long may have one.
-        factor = np.where(high - low > 2.0, 4.0, 2.0 ** np.ceil(np.log2(np.maximum(1.2 * wide**2, 2.0))))
+        factor = np.where(
+            high - low > 2.0, 4.0, 2.0 ** np.ceil(np.log2(np.maximum(1.2 * wide**2, 2.0)))
+        )
         return np.where(undecided, self.longer * factor, np.inf)
 
     def close_in(self) -> None:
-        """Halve the distance of neighbours between which an end of the interval crosses, to the precision of the runs or to 1."""
+        """Halve the distance of neighbours between which an end of the interval crosses, to the
+        precision of the runs or to 1.
+        """
         whole = self.asked.whole
         precision = 0.0 if whole else self.asked.case.built.options.simulation.precision
         while whole or not self.asked.single:
@@ -397,7 +493,11 @@ class _Closer:
             crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & known[1:] & known[:-1]
             crossed |= whole & (known[1:] != known[:-1])
             apart = np.diff(self.places)
-            gaps = np.where(crossed, apart - 1 if whole else apart / np.maximum(np.abs(self.places[1:]), 1e-300), 0.0)
+            gaps = np.where(
+                crossed,
+                apart - 1 if whole else apart / np.maximum(np.abs(self.places[1:]), 1e-300),
+                0.0,
+            )
             index = int(np.argmax(gaps))
             longer = float(self.longer[index : index + 2].min())
             if gaps[index] <= precision or longer > self.effort:
@@ -414,11 +514,15 @@ class _Closer:
         self.effort -= longer
         found = self.asked.columns(np.array([place]), longer)
         self.places, self.longer = put(self.places, place), put(self.longer, longer)
-        self.found = {name: put(each, found.get(name, [np.nan])[0]) for name, each in self.found.items()}
+        self.found = {
+            name: put(each, found.get(name, [np.nan])[0]) for name, each in self.found.items()
+        }
 
 
-def _sides(condition: Condition, found: Mapping[str, Array], indices: list[int]) -> Iterator[tuple[Value, Value]]:
-    """Give the sides of the part with the least margin, place by place."""
+def _sides(
+    condition: Condition, found: Mapping[str, Array], indices: list[int]
+) -> Iterator[tuple[Value, Value]]:
+    """Yield the sides of the part with the least margin, place by place."""
     sides = condition.sides(found)
     for index in indices:
         worst = min(range(len(sides)), key=lambda number: float(sides[number].margin[0, index]))
@@ -432,13 +536,25 @@ def _sides(condition: Condition, found: Mapping[str, Array], indices: list[int])
 
 def search_text(found: ConditionSearch) -> str:
     """Say in one line where a condition starts or stops holding, or why it does nowhere."""
-    subject, ends, gaps = f"{found.name}, {found.case}{_along(found)}: {found.condition}", _ends(found), _gaps(found)
-    said = f"{_said(found)} (searched over {ends}{gaps})" if found.crossings else f"{_none(found, ends)}{gaps}"
+    subject, ends, gaps = (
+        f"{found.name}, {found.case}{_along(found)}: {found.condition}",
+        _ends(found),
+        _gaps(found),
+    )
+    said = (
+        f"{_said(found)} (searched over {ends}{gaps})"
+        if found.crossings
+        else f"{_none(found, ends)}{gaps}"
+    )
     return f"{subject} {said}{_effort(found)}{_beyond(found)}"
 
 
 def _effort(found: ConditionSearch) -> str:
-    return f"; runs up to {found.longer:g} times as long were made to decide" if found.longer > 1 else ""
+    return (
+        f"; runs up to {found.longer:g} times as long were made to decide"
+        if found.longer > 1
+        else ""
+    )
 
 
 def _along(found: ConditionSearch) -> str:
@@ -476,31 +592,48 @@ def _crossing(found: ConditionSearch, each: Change) -> str:
     ends = (each.low, each.high)
     lead = "" if found.of == YEAR else f"{found.of} = "
     at = (
-        bracketed(year(each.value), *map(year, ends)) if found.of == YEAR else quantity(each.value, found.unit, 6, ends)
+        bracketed(year(each.value), *map(year, ends))
+        if found.of == YEAR
+        else quantity(each.value, found.unit, 6, ends)
     )
     jump = ", by a jump" if each.jump else ""
     return f"holds from {lead}{at} on{jump}" if each.starts else f"holds up to {lead}{at}{jump}"
 
 
 def _single(found: ConditionSearch, each: Change) -> str:
-    """Say where a condition that is seen at single values changes, or between which of them it does."""
+    """Return where a condition that is seen at single values changes, or between which of them it
+    does.
+    """
     value, before = _value(found, each.value), _value(found, each.before)
     at = f"{found.of} = {value}" if found.of != YEAR else value
     if each.low == each.high:
-        return f"holds from {at} on, not yet at {before}" if each.starts else f"holds up to {before}, no longer at {at}"
+        return (
+            f"holds from {at} on, not yet at {before}"
+            if each.starts
+            else f"holds up to {before}, no longer at {at}"
+        )
     low, high = _value(found, each.low), _value(found, each.high)
-    sure = f"holds from {found.of} = {high} on" if each.starts else f"no longer holds from {found.of} = {high} on"
-    return f"{sure} and is undecided from {low} on, where it seems to {'start' if each.starts else 'stop'} at {value}"
+    sure = (
+        f"holds from {found.of} = {high} on"
+        if each.starts
+        else f"no longer holds from {found.of} = {high} on"
+    )
+    return (
+        f"{sure} and is undecided from {low} on, where it seems to"
+        f" {'start' if each.starts else 'stop'} at {value}"
+    )
 
 
 def _none(found: ConditionSearch, ends: str) -> str:
-    """Give the reason why nothing changes: both ends, and the nearest approach."""
+    """Return the reason why nothing changes: both ends, and the nearest approach."""
     if found.nearest is None or found.margin is None:
         return f"has no answer anywhere for {ends}"
     holds = "holds throughout" if found.holds_first or found.holds_last else "holds nowhere"
     if found.undecided:
         holds = f"is {', '.join(_undecided(found))} and changes nowhere else"
-    sides = ([quantity(each.value, each.unit, ends=each.ends) for each in pair] for pair in found.sides)
+    sides = (
+        [quantity(each.value, each.unit, ends=each.ends) for each in pair] for pair in found.sides
+    )
     first, last, near = map(" against ".join, sides)
     at = _value(found, found.nearest)
     approach = f"it comes nearest to changing at {at}, with {near}, {percent(found.margin)} apart"
@@ -516,6 +649,18 @@ def _gaps(found: ConditionSearch) -> str:
         first, last = found.answered
         below = f" below {_value(found, first)}" if first > found.first else ""
         above = f" above {_value(found, last)}" if last < found.last else ""
-        return f", without an answer{below}{' and' if below and above else ''}{above}" if below or above else ""
-    missing = [name for name, holds in (("first", found.holds_first), ("last", found.holds_last)) if holds is None]
-    return f", without an answer at the {' and the '.join(missing)}" if missing and found.nearest is not None else ""
+        return (
+            f", without an answer{below}{' and' if below and above else ''}{above}"
+            if below or above
+            else ""
+        )
+    missing = [
+        name
+        for name, holds in (("first", found.holds_first), ("last", found.holds_last))
+        if holds is None
+    ]
+    return (
+        f", without an answer at the {' and the '.join(missing)}"
+        if missing and found.nearest is not None
+        else ""
+    )

@@ -21,7 +21,9 @@ from slipstick.study.questions import BaseAnswers, Question, ValueNames
 
 
 class ComparedNumber(NamedTuple):
-    """A number in base units and the ends of its interval, which are equal to it but for a simulation."""
+    """A number in base units and the ends of its interval, which are equal to it but for a
+    simulation.
+    """
 
     value: float
     low: float
@@ -30,8 +32,8 @@ class ComparedNumber(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedValue:
-    """The value of one answer, whether the statement holds for it (None where that cannot be told), and the value of
-    another answer that it is compared with, if it is.
+    """The value of one answer, whether the statement holds for it (None where that cannot be told),
+    and the value of another answer that it is compared with, if it is.
     """
 
     answer: str
@@ -56,7 +58,7 @@ class StatementsResult(QuestionResult):
         return summary(self.statements, MOST_SAID)
 
     def parts(self) -> Iterator[str | ResultTable]:
-        """Give the verdicts, then what each statement says and what was computed."""
+        """Yield the verdicts, then what each statement says and what was computed."""
         found = self.statements
         columns = [
             ResultColumn("statement", [each.name for each in found], place=True),
@@ -64,12 +66,14 @@ class StatementsResult(QuestionResult):
             ResultColumn("source", [each.source or None for each in found]),
         ]
         yield ResultTable(
-            "", columns, Provenance([each.method for each in found], [each.exact == "yes" for each in found])
+            "",
+            columns,
+            Provenance([each.method for each in found], [each.exact == "yes" for each in found]),
         )
         yield "\n".join(map(_line, self.statements))
 
     def files(self) -> dict[str, list[dict[str, str]]]:
-        """Give every statement."""
+        """Return every statement."""
         return {STATEMENTS: [each._asdict() for each in self.statements]}
 
 
@@ -77,19 +81,31 @@ def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
     """Take the sentences; their values can be checked only beside answers."""
 
     def solve(answers: BaseAnswers) -> StatementsResult:
-        return StatementsResult(tuple(_Sentence(name, each, answers.named).checked() for name, each in asked.items()))
+        return StatementsResult(
+            tuple(_Sentence(name, each, answers.named).checked() for name, each in asked.items())
+        )
 
     def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
         for name, spec in asked.items():
-            yield from (study.problem(("statements", name, *place), why) for place, why in _unfit(spec, named))
+            yield from (
+                study.problem(("statements", name, *place), why)
+                for place, why in _unfit(spec, named)
+            )
 
-    about = {value for each in asked.values() for key in ("of", "above") for value in _values_of(each, key)}
-    about |= {value for each in asked.values() for terms in each.cited.values() for _, value in terms}
+    about = {
+        value
+        for each in asked.values()
+        for key in ("of", "above")
+        for value in _values_of(each, key)
+    }
+    about |= {
+        value for each in asked.values() for terms in each.cited.values() for _, value in terms
+    }
     return Question(solve, named_values=about, name_problems=misnamed)
 
 
 def _stated(spec: StatementSpec) -> dict[str, Given]:
-    """Give the numbers that a sentence states, by key."""
+    """Return the numbers that a sentence states, by key."""
     numbers = {"about": spec.about, "within": spec.within, "from": spec.first, "to": spec.to}
     return {key: each for key, each in numbers.items() if each is not None}
 
@@ -100,19 +116,46 @@ def _values_of(spec: StatementSpec, key: str) -> list[str]:
 
 
 def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tuple[Place, str]]:
-    """Say which of the values a sentence names are none, or are not of the unit of the numbers that it states."""
+    """Yield which of the values a sentence names are none, or are not of the unit of the numbers
+    that it states.
+    """
     for terms in spec.cited.values():
-        if lacking := next(((name, value) for name, value in terms if value not in named[name]), None):
-            yield ("missed",), f"{lacking[0]} has no value {lacking[1]}{did_you_mean(lacking[1], named[lacking[0]])}"
+        if lacking := next(
+            ((name, value) for name, value in terms if value not in named[name]), None
+        ):
+            yield (
+                ("missed",),
+                (
+                    f"{lacking[0]} has no value"
+                    f" {lacking[1]}{did_you_mean(lacking[1], named[lacking[0]])}"
+                ),
+            )
         elif len({named[name][value] for name, value in terms}) > 1:
-            yield ("missed",), f"{' / '.join(value for _, value in terms)} divides values of several units"
+            yield (
+                ("missed",),
+                f"{' / '.join(value for _, value in terms)} divides values of several units",
+            )
     for place, name in spec.compared_cases():
         for value in _values_of(spec, str(place[0])):
             if value not in named[name]:
-                key = next(key for key in ("value", "added", "other", "per") if value in (getattr(spec, key) or ()))
-                yield (key,), f"{name}, under {place[0]}, has no value {value}{did_you_mean(value, named[name])}"
+                key = next(
+                    key
+                    for key in ("value", "added", "other", "per")
+                    if value in (getattr(spec, key) or ())
+                )
+                yield (
+                    (key,),
+                    (
+                        f"{name}, under {place[0]}, has no value"
+                        f" {value}{did_you_mean(value, named[name])}"
+                    ),
+                )
                 return
-    units = {named[name][value] for place, name in spec.compared_cases() for value in _values_of(spec, str(place[0]))}
+    units = {
+        named[name][value]
+        for place, name in spec.compared_cases()
+        for value in _values_of(spec, str(place[0]))
+    }
     if len(units) > 1:
         key = next((key for key in ("per", "added", "other") if getattr(spec, key)), "of")
         yield (key,), f"values of several units are compared: {', '.join(sorted(units))}"
@@ -135,27 +178,42 @@ class _Sentence:
     def checked(self) -> StatementRow:
         """Compare each value with what the sentence states.
 
-        A value from a simulation is an interval; where the sentence holds for a part of it only, it is undecided.
+        A value from a simulation is an interval; where the sentence holds for a part of it only, it
+        is undecided.
         """
         spec, stated = self.spec, _stated(self.spec)
         values = self._values("of") or []
         low, high = self._limits(stated, values)
         none: list[ComparedNumber | None] = [None] * len(values)
-        against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(spec.form, none)
+        against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
+            spec.form, none
+        )
         cells = tuple(
-            CheckedValue(name, values[index], _within(values[index], low[index], high[index]), against[index])
+            CheckedValue(
+                name, values[index], _within(values[index], low[index], high[index]), against[index]
+            )
             for index, name in enumerate(spec.of)
             if name in (self._picked or spec.of)
         )
         used = [self.answers[name] for _, name in spec.compared_cases()]
-        methods, exact = " and ".join(dict.fromkeys(each.method for each in used)), all(each.exact for each in used)
+        methods, exact = (
+            " and ".join(dict.fromkeys(each.method for each in used)),
+            all(each.exact for each in used),
+        )
         needed, wanted = spec.at_least or len(cells), _words(spec, stated)
         wanted += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
         verdict = _verdict(cells, needed) if spec.counted else "input"
         cause = self._filled() if verdict in ("miss", "undecided") else ""
         numbers = (wanted, _computed(cells, self._unit(stated)), methods, "yes" if exact else "no")
         return StatementRow(
-            self.name, verdict, spec.source, spec.says, *numbers, spec.part_of or "", spec.reading, cause
+            self.name,
+            verdict,
+            spec.source,
+            spec.says,
+            *numbers,
+            spec.part_of or "",
+            spec.reading,
+            cause,
         )
 
     def _filled(self) -> str:
@@ -163,8 +221,14 @@ class _Sentence:
         text = self.spec.missed
         for cited, terms in self.spec.cited.items():
             numbers = [self._number(*each) for each in terms]
-            unit = "%" if len(terms) > 1 or cited.endswith(" %") else self.answers[terms[0][0]].unit(terms[0][1])
-            text = text.replace(f"{{{cited}}}", _number(numbers[0] if len(numbers) == 1 else _ratio(*numbers), unit))
+            unit = (
+                "%"
+                if len(terms) > 1 or cited.endswith(" %")
+                else self.answers[terms[0][0]].unit(terms[0][1])
+            )
+            text = text.replace(
+                f"{{{cited}}}", _number(numbers[0] if len(numbers) == 1 else _ratio(*numbers), unit)
+            )
         return text
 
     @property
@@ -172,14 +236,20 @@ class _Sentence:
         return self.spec.greatest or self.spec.smallest
 
     def _unit(self, stated: Mapping[str, Given]) -> str:
-        if self.spec.per or self.spec.relative_to or any("%" in each.text for each in stated.values()):
+        if (
+            self.spec.per
+            or self.spec.relative_to
+            or any("%" in each.text for each in stated.values())
+        ):
             return "%"
-        return next(filter(None, (self.answers[name].unit(self.spec.value) for name in self.spec.of)), "1")
+        return next(
+            filter(None, (self.answers[name].unit(self.spec.value) for name in self.spec.of)), "1"
+        )
 
     def _limits(
         self, stated: Mapping[str, Given], values: Sequence[ComparedNumber | None]
     ) -> tuple[list[ComparedNumber | None], list[ComparedNumber | None]]:
-        """Give what each value has to reach and what it may not pass, each as an interval."""
+        """Return what each value has to reach and what it may not pass, each as an interval."""
         least, most = -inf, inf
         if "about" in stated:
             least = stated["about"].value - stated["within"].value
@@ -187,9 +257,19 @@ class _Sentence:
         least = stated["from"].value if "from" in stated else least
         most = stated["to"].value if "to" in stated else most
         # Slightly more than the digits allow, for decimal fractions have no exact double.
-        least, most = (nextafter(end + 1e-9 * sign * abs(end), sign * inf) for end, sign in ((least, -1), (most, 1)))
-        low, high = self._values("above") or [_exactly(least)], self._values("below") or [_exactly(most)]
-        rest = [each for name, each in zip(self.spec.of, values, strict=True) if name not in self._picked]
+        least, most = (
+            nextafter(end + 1e-9 * sign * abs(end), sign * inf)
+            for end, sign in ((least, -1), (most, 1))
+        )
+        low, high = (
+            self._values("above") or [_exactly(least)],
+            self._values("below") or [_exactly(most)],
+        )
+        rest = [
+            each
+            for name, each in zip(self.spec.of, values, strict=True)
+            if name not in self._picked
+        ]
         if self.spec.greatest:
             low = [_combined(max, rest)]
         if self.spec.smallest:
@@ -198,11 +278,18 @@ class _Sentence:
         return low * (count if len(low) == 1 else 1), high * (count if len(high) == 1 else 1)
 
     def _values(self, key: str) -> list[ComparedNumber | None] | None:
-        """Give the value of each answer under a key, one for each under ``of``; None where there is none under it."""
+        """Return the value of each answer under a key, one for each under ``of``; None where there
+        is none under it.
+        """
         names = getattr(self.spec, key)
-        numbers = [_combined(sum, [self._number(name, value) for value in self.spec.asked_of(key)]) for name in names]
+        numbers = [
+            _combined(sum, [self._number(name, value) for value in self.spec.asked_of(key)])
+            for name in names
+        ]
         if self.spec.per:
-            numbers = list(map(_ratio, numbers, [self._number(name, self.spec.per) for name in names]))
+            numbers = list(
+                map(_ratio, numbers, [self._number(name, self.spec.per) for name in names])
+            )
         if key == "of" and (bases := self._values("relative_to")):
             numbers = list(map(_ratio, numbers, bases))
         return numbers * (len(self.spec.of) if len(numbers) == 1 else 1) or None
@@ -220,21 +307,31 @@ def _exactly(value: float) -> ComparedNumber:
     return ComparedNumber(value, value, value)
 
 
-def _combined(how: Callable[..., float], values: Sequence[ComparedNumber | None]) -> ComparedNumber | None:
-    """Give the sum, the greatest or the smallest of some values, and of their ends; nothing where one of them is unknown."""
+def _combined(
+    how: Callable[..., float], values: Sequence[ComparedNumber | None]
+) -> ComparedNumber | None:
+    """Return the sum, the greatest or the smallest of some values, and of their ends; nothing
+    where one of them is unknown.
+    """
     known = [each for each in values if each is not None]
-    return ComparedNumber(*map(how, zip(*known, strict=True))) if len(known) == len(values) else None
+    return (
+        ComparedNumber(*map(how, zip(*known, strict=True))) if len(known) == len(values) else None
+    )
 
 
 def _ratio(over: ComparedNumber | None, under: ComparedNumber | None) -> ComparedNumber | None:
-    """Divide two values that are not negative; nothing where there is no answer, or a division by zero."""
+    """Divide two values that are not negative; nothing where there is no answer, or a division
+    by zero.
+    """
     if over is None or under is None or under.low <= 0.0:
         return None
     return ComparedNumber(over.value / under.value, over.low / under.high, over.high / under.low)
 
 
-def _within(value: ComparedNumber | None, least: ComparedNumber | None, most: ComparedNumber | None) -> bool | None:
-    """Tell whether a value lies between two others; None where that cannot be told.
+def _within(
+    value: ComparedNumber | None, least: ComparedNumber | None, most: ComparedNumber | None
+) -> bool | None:
+    """Return whether a value lies between two others; None where that cannot be told.
 
     Stated ends belong to what is stated; the value of another answer is to be passed.
     """
@@ -246,12 +343,14 @@ def _within(value: ComparedNumber | None, least: ComparedNumber | None, most: Co
 
 
 def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
-    """Say what must hold."""
+    """Return what must hold."""
     number = {key: each.text for key, each in stated.items()}
     if spec.form == "about":
         return f"{number['about']}, within {number['within']}"
     if spec.form == "from":
-        return ", ".join(f"{'at least' if key == 'from' else 'at most'} {text}" for key, text in number.items())
+        return ", ".join(
+            f"{'at least' if key == 'from' else 'at most'} {text}" for key, text in number.items()
+        )
     return {
         "above": "more than the value beside it",
         "below": "less than the value beside it",
@@ -261,8 +360,13 @@ def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
 
 
 def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
-    """Say whether enough values hold: hit, miss, or undecided where intervals or unknown values leave it open."""
-    hits, unknown = sum(each.holds is True for each in values), sum(each.holds is None for each in values)
+    """Return whether enough values hold: hit, miss, or undecided where intervals or unknown values
+    leave it open.
+    """
+    hits, unknown = (
+        sum(each.holds is True for each in values),
+        sum(each.holds is None for each in values),
+    )
     return "hit" if hits >= needed else "undecided" if hits + unknown >= needed else "miss"
 
 
@@ -289,4 +393,6 @@ def _line(each: StatementRow) -> str:
         f" Cause: {escape(each.missed)}." if each.missed else "",
     )
     numbers = f"Wanted: {escape(each.wanted)}. Computed: {escape(each.computed)}."
-    return f"- **{escape(each.name)}: {each.verdict}.** {reading}{escape(each.says)}. {numbers}{cause}"
+    return (
+        f"- **{escape(each.name)}: {each.verdict}.** {reading}{escape(each.says)}. {numbers}{cause}"
+    )

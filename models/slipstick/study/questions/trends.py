@@ -58,7 +58,7 @@ class TrendedCase:
         return replace(self, case=self.case.smoothed)
 
     def values(self, years: Array, factors: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Give what the trend changes, by path, sample by sample [samples x years].
+        """Return what the trend changes, by path, sample by sample [samples x years].
 
         Parameters
         ----------
@@ -71,7 +71,11 @@ class TrendedCase:
     @property
     def unmoved(self) -> tuple[str, ...]:
         """What the trend changes and no time of the case is computed from."""
-        return tuple(name for name in self.trend.rates if f"{TECHNOLOGY}.{name}" not in self.case.form.parameters)
+        return tuple(
+            name
+            for name in self.trend.rates
+            if f"{TECHNOLOGY}.{name}" not in self.case.form.parameters
+        )
 
 
 def trend_called(name: str, place: Place, study: StudyContext) -> Trended:
@@ -81,15 +85,20 @@ def trend_called(name: str, place: Place, study: StudyContext) -> Trended:
     ------
     SpecError : there is no such trend, or it is wrong
     """
-    file = study.library.load("trend", name, value_mark(study.tree, place), ".".join(map(str, place)))
+    file = study.library.load(
+        "trend", name, value_mark(study.tree, place), ".".join(map(str, place))
+    )
     spec = validate(TrendSpec, file)
     laid = {f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := at(file, [key])) is not None}
     short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
     return Trended(trend_of(spec, short), laid)
 
 
-def trended_case(case: str, trended: Trended, base_year: float, place: Place, study: StudyContext) -> TrendedCase:
-    """Build a case along a trend; what the case says of its own technology is where the trend starts from.
+def trended_case(
+    case: str, trended: Trended, base_year: float, place: Place, study: StudyContext
+) -> TrendedCase:
+    """Build a case along a trend; what the case says of its own technology is where the trend
+    starts from.
 
     Parameters
     ----------
@@ -105,11 +114,18 @@ def trended_case(case: str, trended: Trended, base_year: float, place: Place, st
     settings, library = study.cases[case], study.library
     inputs = resolve(settings, library)
     if inputs.kind not in ("program", "activity"):
-        why = f"{case} has no classes of cost, so no trend changes it; project a program or an activity"
+        why = (
+            f"{case} has no classes of cost, so no trend changes it; project a program or an"
+            " activity"
+        )
         raise study.refusal(place, why)
     _check_base_year(trended.trend, base_year, place, study)
     added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
-    added |= {path: _ONE for name in trended.trend.rates if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None}
+    added |= {
+        path: _ONE
+        for name in trended.trend.rates
+        if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
+    }
     built = evaluator(case, {**settings, **added}, library)
     own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trended.trend.rates}
     own = {path: built.built.parameters[path].value or 1.0 for path in own}
@@ -120,12 +136,17 @@ def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContex
     for name, periods in trend.rates.items():
         if outside(periods, year, year):
             span = f"{periods[0].start:g} to {periods[-1].end:g}"
-            why = f"trend {trend.name} knows rates of {name} for {span} only, so nothing can start in {year:g}"
+            why = (
+                f"trend {trend.name} knows rates of {name} for {span} only, so nothing can start in"
+                f" {year:g}"
+            )
             raise study.refusal(place, why)
 
 
 def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tuple[str, ...]:
-    """Name the rates that are used outside their periods between the base year and any of the years."""
+    """Name the rates that are used outside their periods between the base year and any of the
+    years.
+    """
     first, last = float(min(base_year, *years)), float(max(base_year, *years))
     return tuple(
         f"{name} ({period.start:g} to {period.end:g})"
@@ -152,14 +173,17 @@ def year(value: float | None) -> str:
 
 
 _CERTAIN = ("once", "low", "high")
-"""Kinds of columns of a simulation that are no estimates: times as given, and the ends of intervals."""
+"""Kinds of columns of a simulation that are no estimates: times as given, and the ends of
+intervals.
+"""
 
 _RELATIONS = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionSides:
-    """Both sides of a part of a condition at some points, its margin, and whether the part holds for the values themselves.
+    """Both sides of a part of a condition at some points, its margin, and whether the part holds
+    for the values themselves.
 
     Each is value, low end and high end; the three are one where nothing is an estimate [3, points].
     """
@@ -179,7 +203,8 @@ class Condition:
     text : as written
     parts : comparisons, all of which must hold
     columns : the column that each name of an expression stands for
-    others : the values of other cases that such names stand for, each solved when it is first asked for
+    others : the values of other cases that such names stand for, each solved when it is first asked
+        for
     case : whose answers the columns are
     given : columns that are what was set, not answers
     """
@@ -195,13 +220,18 @@ class Condition:
     def wanted(self) -> set[str]:
         """Name the columns that it needs, and the first quantity."""
         names = set(self.columns.values())
-        return {self.case.form.quantity, *names, *(f"{end}[{name}]" for name in names for end in ("low", "high"))}
+        return {
+            self.case.form.quantity,
+            *names,
+            *(f"{end}[{name}]" for name in names for end in ("low", "high")),
+        }
 
     def sides(self, found: Mapping[str, Array]) -> list[ConditionSides]:
-        """Give what each part compares.
+        """Return what each part compares.
 
-        The interval of a side or a margin adds up what each estimate in it changes alone, moved to the ends of its own
-        interval: with one estimate it is exact, with several it holds to first order however they depend on each other.
+        The interval of a side or a margin adds up what each estimate in it changes alone, moved to
+        the ends of its own interval: with one estimate it is exact, with several it holds to first
+        order however they depend on each other.
         """
         count = max((len(each) for each in found.values()), default=1)
         return [self._sides(part, found, count) for part in self.parts]
@@ -216,7 +246,10 @@ class Condition:
             return np.array([left, right, margin(part, left, right)])
 
         nothing = np.full(1, np.nan)
-        given = {name: values.get(column, nothing) for name, _, column, values in self._named(tape.parameters, found)}
+        given = {
+            name: values.get(column, nothing)
+            for name, _, column, values in self._named(tape.parameters, found)
+        }
         middle = at(given)
         low, high = middle.copy(), middle.copy()
         for name, ends in self._ends(tape.parameters, found, count):
@@ -228,12 +261,16 @@ class Condition:
             high += np.maximum(moved.max(axis=0), 0.0)
         left, right, margins = np.stack([middle, low, high], axis=1)
         equal = np.abs(margins[0]) <= ROUNDING
-        return ConditionSides(left, right, margins, part.between(np.where(equal, right[0], left[0]), right[0]))
+        return ConditionSides(
+            left, right, margins, part.between(np.where(equal, right[0], left[0]), right[0])
+        )
 
     def _ends(
         self, names: Iterable[str], found: Mapping[str, Array], count: int
     ) -> Iterator[tuple[str, tuple[Array, Array]]]:
-        """Give both ends of every name that stands for an estimate, NaN where it has none, or for an approximation."""
+        """Yield both ends of every name that stands for an estimate, NaN where it has none, or
+        for an approximation.
+        """
         unknown = np.full(count, np.nan)
         for name, case, column, values in self._named(names, found):
             if column not in self.given and split_name(column)[0] not in _CERTAIN:
@@ -244,13 +281,18 @@ class Condition:
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
                     yield (
                         name,
-                        (np.where(np.isnan(low), values[column], low), np.where(np.isnan(high), values[column], high)),
+                        (
+                            np.where(np.isnan(low), values[column], low),
+                            np.where(np.isnan(high), values[column], high),
+                        ),
                     )
 
     def _named(
         self, names: Iterable[str], found: Mapping[str, Array]
     ) -> Iterator[tuple[str, Evaluator, str, Mapping[str, Array]]]:
-        """Give what each name of an expression stands for: the case, the column, and the columns that have it."""
+        """Yield what each name of an expression stands for: the case, the column, and the columns
+        that have it.
+        """
         for name in names:
             if name in self.columns:
                 yield name, self.case, self.columns[name], found
@@ -259,9 +301,13 @@ class Condition:
                 yield name, case, column, case.own
 
     def changes(
-        self, found: Mapping[str, Array], places: Array, columns: Callable[[Array], Mapping[str, Array]] | None
+        self,
+        found: Mapping[str, Array],
+        places: Array,
+        columns: Callable[[Array], Mapping[str, Array]] | None,
     ) -> tuple[list[Change], list[tuple[float, float]]]:
-        """List where the condition starts or stops holding, and stretches where estimates do not tell.
+        """List where the condition starts or stops holding, and stretches where estimates do not
+        tell.
 
         Parameters
         ----------
@@ -274,21 +320,34 @@ class Condition:
             return estimated_changes(margins, holds, places, single=columns is None)
         if columns is None:
             return changes(margins[0], holds, places, None), []
-        return changes(margins[0], holds, places, lambda x: float(self.look(columns(np.array([x])))[0][0, 0])), []
+        return (
+            changes(
+                margins[0],
+                holds,
+                places,
+                lambda x: float(self.look(columns(np.array([x])))[0][0, 0]),
+            ),
+            [],
+        )
 
     def look(self, found: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
-        """Give the margin of the part that is nearest to failing, or fails worst, and whether all hold.
+        """Return the margin of the part that is nearest to failing, or fails worst, and whether all
+        hold.
 
         Returns
         -------
-        the margin with the ends of its interval, and whether the values themselves meet the condition [3, points]
+        the margin with the ends of its interval, and whether the values themselves meet the
+        condition [3, points]
         """
         sides = self.sides(found)
-        return np.min([each.margin for each in sides], axis=0), np.all([each.holds for each in sides], axis=0)
+        return np.min([each.margin for each in sides], axis=0), np.all(
+            [each.holds for each in sides], axis=0
+        )
 
 
 class _ConditionNames(Mapping[str, Parameter]):
-    """The names that a condition may have, each a parameter that is made when the condition names it.
+    """The names that a condition may have, each a parameter that is made when the condition names
+    it.
 
     Parameters
     ----------
@@ -312,7 +371,9 @@ class _ConditionNames(Mapping[str, Parameter]):
 
     def __iter__(self) -> Iterator[str]:
         yield from self._given
-        yield from (f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names)
+        yield from (
+            f"{prefix}{name}" for prefix, case in self._cases.items() for name in case.names
+        )
 
     def __len__(self) -> int:
         return len(self._given) + sum(len(case.names) for case in self._cases.values())
@@ -328,7 +389,8 @@ def condition_of(
     *,
     formula: bool = False,
 ) -> Condition:
-    """Read a condition on the answers of a case; a bare name is that of a column. Nothing is solved.
+    """Read a condition on the answers of a case; a bare name is that of a column. Nothing is
+    solved.
 
     Parameters
     ----------
@@ -338,13 +400,18 @@ def condition_of(
     study : the study; names that begin with ``base`` are those of its base
     own : names that begin with ``own`` are those of this; by default the case as the study gives it
     given : further names of columns, with their units: what is set at the points
-    formula : the text is the left side alone, such as ``2 * time``, and the condition that it is at least 0
+    formula : the text is the left side alone, such as ``2 * time``, and the condition that it is at
+        least 0
 
     Raises
     ------
     SpecError : it is no condition, or one that cannot be sought
     """
-    base = {f"{BASE}.": evaluator(BASE, study.cases[BASE], study.library)} if BASE in study.cases else {}
+    base = (
+        {f"{BASE}.": evaluator(BASE, study.cases[BASE], study.library)}
+        if BASE in study.cases
+        else {}
+    )
     own = evaluator(case.case, study.cases[case.case], study.library) if own is None else own
     cases = {"": case, "own.": own, **base}
     known = _ConditionNames(cases, given or {})
@@ -358,7 +425,10 @@ def condition_of(
         raise study.refusal(place, str(error)) from None
     for part in parts:
         if part.relation not in _RELATIONS:
-            why = f"at {part.relation} nothing starts or stops holding; write one of {' '.join(_RELATIONS)}"
+            why = (
+                f"at {part.relation} nothing starts or stops holding; write one of"
+                f" {' '.join(_RELATIONS)}"
+            )
             raise study.refusal(place, why)
     named = known.made.values()
     columns = {each.name: column for each, prefix, column in named if not prefix}
@@ -367,6 +437,12 @@ def condition_of(
 
 
 def _symbol(name: str, used: Collection[str]) -> str:
-    """Turn the name of a column into one that an expression may have, and that no other column has."""
+    """Turn the name of a column into one that an expression may have, and that no other column
+    has.
+    """
     made = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
-    return made if made not in used else next(each for n in range(2, 10**6) if (each := f"{made}-{n}") not in used)
+    return (
+        made
+        if made not in used
+        else next(each for n in range(2, 10**6) if (each := f"{made}-{n}") not in used)
+    )
