@@ -241,8 +241,8 @@ def solve(
         of a network the most exact solver that its size allows. ``answer.method`` and
         ``found.provenance`` say which it was
     simulation : how to simulate: seed, precision, budget
-    limits : costs to allow instead of those that ``slipstick limits`` lists, such as ``{"states":
-        1e6}``
+    limits : costs to allow instead of those that ``slipstick limits`` lists, such as
+        ``{"states": 1e6}``
 
     Returns
     -------

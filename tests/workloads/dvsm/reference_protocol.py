@@ -133,8 +133,8 @@ def lock_phase(
         three parties
 
     >>> from slipstick import load
-    # 2, then 3 each
-    >>> lock_phase(load("machine/rs6000-43p-atm"), askers=3, acquisitions=5, held=1e-3).sent
+    >>> machine = load("machine/rs6000-43p-atm")
+    >>> lock_phase(machine, askers=3, acquisitions=5, held=1e-3).sent  # 2, then 3 each
     44
     """
     _check_count(askers, "askers")

@@ -407,10 +407,13 @@ def _interpolated(ends: list[Array], items: Array) -> Array:
     if len(ends) == 1:
         return ends[0]
     table = np.stack(np.broadcast_arrays(*ends), axis=-1)
-    at = np.clip(np.floor(items.real).astype(int), 1, len(ends) - 1) - 1
-    pick = np.broadcast_to(at[..., None], (*table.shape[:-1], 1))
+    before = np.clip(np.floor(items.real).astype(int), 1, len(ends) - 1) - 1
+    # Times may be the same at all points at which the number of items differs, or the reverse.
+    shape = np.broadcast_shapes(before.shape, table.shape[:-1])
+    table = np.broadcast_to(table, (*shape, len(ends)))
+    pick = np.broadcast_to(before[..., None], (*shape, 1))
     low, high = (np.take_along_axis(table, pick + step, axis=-1)[..., 0] for step in (0, 1))
-    result: Array = low + (items - (at + 1)) * (high - low)
+    result: Array = low + (items - (before + 1)) * (high - low)
     return result
 
 

@@ -435,7 +435,9 @@ def _beside(
         if name in parallel.pipelines:
             places = numbers["places", name] * layout.column(layout.spans[index])
             idle = places - numbers["stages", name] * layout.column(layout.passes[index])
-            found[f"bubble[{name}]"] = result.ratio(idle, places)
+            # A pipeline that no run has executed has no bubble.
+            if (result.batches @ places).any():
+                found[f"bubble[{name}]"] = result.ratio(idle, places)
     return found
 
 
