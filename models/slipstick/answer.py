@@ -152,6 +152,8 @@ class Answer(ShownAsTables):
     interrupted : the method was stopped before it was done
     intervals : ends of the interval of what the account holds, by names such as ``account[lock]``
         and ``step[send]``
+    left_out : losses of the import that the model comes from, by name, and what each changes; such
+        an answer is never exact
     described : what the specs say of each quantity, by path, where they are known
     """
 
@@ -178,6 +180,7 @@ class Answer(ShownAsTables):
     promise: float | None = None
     interrupted: bool = False
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> float | None:

@@ -231,6 +231,9 @@ def in_words(names: tuple[str, ...]) -> str:
     return "; ".join(f"{name}: {DISCIPLINES[name].title}" for name in names)
 
 
+LEFT_OUT = "left_out"
+"""The key of a spec, and the column of a table, that names the losses of an import."""
+
 ABSENT = "no answer has a value of"
 """How a note begins that names a value which was asked for in vain; a report tells it on its
 first page too.

@@ -866,6 +866,8 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
         shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
         doubts = [each for each in (answer.bound, answer.error) if each and not each.endswith(HELD)]
+        if answer.left_out:
+            doubts.append(f"left out by the import: {', '.join(answer.left_out)}")
         rows.append([name, answer.model, shown, answer.method, exact, "; ".join(doubts)])
     head = ["case", "model", "answer", "method", "exact", *["doubt"] * any(row[-1] for row in rows)]
     click.echo(plain_table(head, [row[: len(head)] for row in rows]))

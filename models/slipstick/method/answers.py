@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from slipstick.answer import HELD, Answer, Limit, Value, beyond_rounding, unit_of
@@ -140,6 +141,7 @@ class Solution:
     detail : gives the solution that has the whole answer at a point, and its place there
     unit : gives the base unit of a value
     interrupted : the method was stopped before it was done
+    left_out : losses of the model's import by name, and what each changes
     """
 
     model: str
@@ -163,6 +165,7 @@ class Solution:
     detail: Callable[[int], tuple[Solution, int]] | None = None
     unit: Callable[[str], str] = unit_of
     interrupted: bool = False
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 class CompiledModel:
@@ -173,11 +176,13 @@ class CompiledModel:
     parameters : names of everything that can be varied without building the model anew
     quantity : the value that it gives first of all, NaN at a point without an answer
     bounds : compiles the bounds that its answers are held against; None: against none
+    left_out : losses of the model's import, for which no answer is exact
     """
 
     parameters: tuple[str, ...]
     quantity = "time"
     bounds: Callable[[], CompiledModel] | None = None
+    left_out: Mapping[str, str] = MappingProxyType({})
 
     @property
     def block(self) -> int:
@@ -204,6 +209,8 @@ class CompiledModel:
     def _held(self, found: Solution, values: Values) -> Answers:
         """Compare a solution with the bounds, when its position to them is first read."""
         compiled = self.bounds
+        if self.left_out:
+            found = replace(found, exact=np.zeros(1, dtype=bool), left_out=self.left_out)
         if compiled is None:
             return Answers(found)
 
@@ -306,7 +313,9 @@ class Answers:
         methods = methods if len(methods) == points else methods * points
         from slipstick.results.study import Provenance  # a single answer has no need of it
 
-        return Provenance(methods, np.broadcast_to(found.exact, points), outside, errors)
+        left_out = dict.fromkeys(range(points), found.left_out) if found.left_out else {}
+        exact = np.broadcast_to(found.exact, points)
+        return Provenance(methods, exact, outside, errors, left_out)
 
     @cached_property
     def outside(self) -> dict[int, str]:
@@ -369,6 +378,7 @@ class Answers:
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
         found, bound = self.solution, self.outside.get(index, "")
+        left_out = found.left_out
         while found.detail is not None:
             found, index = found.detail(index)
         said = found.remarks(index)
@@ -377,6 +387,7 @@ class Answers:
             (found.methods or [found.method])[index if found.methods else 0],
             point=point or {},
             given=given or {},
+            left_out=left_out,
         )
         if said.failed:
             return replace(blank, failed=said.failed)
@@ -387,6 +398,7 @@ class Answers:
             made,
             share=gradient.shares(known) if gradient else {},
             gradient=gradient.slopes if gradient else {},
+            exact=made.exact and not left_out,
             bound=bound,
             error=found.errors.get(index, ""),
             notes=(*said.notes, *_work_notes(found.useful, known)),

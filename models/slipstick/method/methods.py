@@ -220,6 +220,11 @@ class DefaultForm(CompiledModel):
         return replace(found, low=every, high=every)
 
 
+def left_out_of(model: Subject) -> Mapping[str, str]:
+    """Return the losses of the import that a model comes from; a law has none."""
+    return {} if isinstance(model, Law) else model.left_out
+
+
 def form_of(
     model: Subject,
     parameters: Parameters,
@@ -246,6 +251,7 @@ def form_of(
         form: CompiledModel = DefaultForm(model, settings, smooth)
     else:
         form = _compiled(model, parameters, _known_method(model, method), settings)
+    form.left_out = left_out_of(model)
     if method != BOUNDS and not isinstance(model, Law):
         form.bounds = lambda: _compiled(model, parameters, BOUNDS, settings)
     return form
@@ -299,7 +305,7 @@ def _steady(
     if method == BOUNDS and isinstance(model, QueueingNetwork):
         from slipstick.method.networks.bounds import network_bounds
 
-        return network_bounds(model)
+        return tuple(replace(each, left_out=model.left_out) for each in network_bounds(model))
     form = form_of(model, parameters, method, simulation)
     answer = form.points({}).answer(0)
     if isinstance(form, ClosedForm) and not answer.failed and len(answer.limits) <= _MOST_TAKEOVERS:

@@ -187,6 +187,7 @@ class QueueingNetwork:
     stations : by name
     chains : groups of classes, for those that change
     routing : the ways of the classes in chains
+    left_out : losses of an import by name, and what each changes; no answer is exact then
 
     Raises
     ------
@@ -198,6 +199,7 @@ class QueueingNetwork:
     stations: Mapping[str, NetworkStation]
     chains: Mapping[str, Chain] = field(default_factory=dict)
     routing: tuple[Route, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)

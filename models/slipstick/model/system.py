@@ -725,6 +725,7 @@ class Model:
     counted : values that follow from what the program does alone, such as ``bytes[diffs]``, the
         mean size of a kind of message, ``accesses[remote]``, and ``work``, the units of work of a
         processor; every answer repeats them, in base units
+    left_out : losses of an import by name, and what each changes; no answer is exact then
 
     Raises
     ------
@@ -743,6 +744,7 @@ class Model:
     single: SingleProcessor | None = None
     notes: tuple[str, ...] = ()
     counted: Mapping[str, float] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)

@@ -17,6 +17,7 @@ from slipstick.report.formatting import (
     TextTable,
     ascii_only,
     counted,
+    losses_sentence,
     percent,
     plain_table,
     quantity,
@@ -168,8 +169,9 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     ]
     if booked:
         yield "account of time", ["component", "time", "part"], booked
-    if answer.notes:
-        yield "", ["notes"], [[note] for note in answer.notes]
+    losses = [losses_sentence(answer.left_out)] if answer.left_out else []
+    if losses or answer.notes:
+        yield "", ["notes"], [[note] for note in (*losses, *answer.notes)]
 
 
 def sweep_text(sweep: Sweep) -> str:
@@ -264,10 +266,12 @@ def _heading(answer: Answer) -> str:
     elif answer.exact:
         line = f"{answer.model} by {answer.method}: exact"
     else:
-        line = f"{answer.model} by {answer.method}: not exact; the notes say what is left out"
+        why = "" if answer.left_out else "; the notes say what is left out"
+        line = f"{answer.model} by {answer.method}: not exact{why}"
     # A bound that an interval holds is no doubt.
     line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
     line += f". No error is promised: {answer.error}" if answer.error else ""
+    line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
     where = [*_settings("at", answer.point, answer), *_settings("with", answer.given, answer)]
     return "\n".join([wrapped(line, _INDENT), *where])
 

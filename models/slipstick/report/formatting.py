@@ -335,6 +335,16 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
     ]
 
 
+def losses_sentence(left_out: Mapping[str, str]) -> str:
+    """Write the losses of an import, each with what it changes.
+
+    >>> losses_sentence({"shares": "tasks share p3 equally (line 12)"})
+    'left out by the import: shares (tasks share p3 equally (line 12))'
+    """
+    losses = "; ".join(f"{name} ({change})" for name, change in left_out.items())
+    return f"left out by the import: {losses}"
+
+
 def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
     """Share columns among tables that fit a width; each begins with the first column.
 

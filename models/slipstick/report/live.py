@@ -21,7 +21,7 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.expression.nodes import Dimension
-from slipstick.report.formatting import percent, quantity
+from slipstick.report.formatting import losses_sentence, percent, quantity
 from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, first_page, printed_lines
 from slipstick.units import rungs, show
 
@@ -191,7 +191,8 @@ def _told(answer: Answer) -> str:
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
     ]
-    lines, more = _first([f"<li>{escape(each)}</li>" for each in (*given, *answer.notes)])
+    losses = [losses_sentence(answer.left_out)] if answer.left_out else []
+    lines, more = _first([f"<li>{escape(each)}</li>" for each in (*given, *losses, *answer.notes)])
     return f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p><ul>{lines}</ul>{more}".replace(
         "<ul></ul>", ""
     )

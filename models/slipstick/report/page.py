@@ -27,6 +27,7 @@ from slipstick.report.formatting import (
     code,
     counted,
     escape,
+    losses_sentence,
     markdown_table,
     overlap,
     percent,
@@ -621,6 +622,7 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
             "all answers are exact for what the models"
             f" say{', but for values with an interval' if rough else ''}"
         )
+    words += _losses(answers, results.sweeps)
     failed = sum(1 for each in answers if each.failed) + sum(
         len(sweep.failed) for sweep in results.sweeps
     )
@@ -636,6 +638,14 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
     words += filter(None, (each.doubt() for each in results.questions.values()))
     words += [note for note in results.notes if note.startswith(ABSENT)]
     return "; ".join(words) or "measured values are as certain as their source"
+
+
+def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+    """Return the losses of the imports that models come from, each once."""
+    every = [each.left_out for each in cases]
+    every += [losses for sweep in sweeps for losses in sweep.provenance.left_out.values()]
+    distinct = {losses_sentence(losses): None for losses in every if losses}
+    return list(distinct)
 
 
 _NO_DOUBTS = (

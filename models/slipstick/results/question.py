@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from slipstick.answer import Answer, Value
 from slipstick.results.study import Array, Provenance, Results, Sweep, split_name
+from slipstick.vocabulary import LEFT_OUT
 
 Cell = float | str | None
 """A number in its base unit, or words; NaN and None say that there is none."""
@@ -226,7 +227,8 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
     )
     values = (head for end, head in heads if not end or head in written)
     limits = (f"limit[{name}]" for name in results.pipelines)
-    how = [*Provenance([], []).columns(), *({"error"} & written)]
+    how = [*Provenance([], []).columns()]
+    how += [name for name in ("error", LEFT_OUT) if name in written]
     order = dict.fromkeys(
         ["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added]
     )
@@ -352,6 +354,7 @@ _DOCUMENT_KEYS = (
         "seed",
         "converged",
         "limits",
+        "left_out",
     ),
 )
 

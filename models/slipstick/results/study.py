@@ -13,7 +13,7 @@ from slipstick.answer import Answer, Value
 from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import ModelError, UnknownNameError, need
 from slipstick.late import NDArray, np
-from slipstick.vocabulary import SIMULATION
+from slipstick.vocabulary import LEFT_OUT, SIMULATION
 
 if TYPE_CHECKING:
     from slipstick.results.question import QuestionResult
@@ -99,6 +99,8 @@ class Computed(Protocol):
     def bound(self) -> str: ...
     @property
     def error(self) -> str: ...
+    @property
+    def left_out(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class Provenance:
     outside : where an answer lies outside of its bounds, in words, by the number of the point
     errors : the class of the error of an answer whose method promises none, in words, by the number
         of the point
+    left_out : losses of the import that the model of a point comes from, by the number of the point
 
     >>> found = Provenance(["closed-form", "mean-value"], [True, False])
     >>> found.columns()
@@ -124,15 +127,16 @@ class Provenance:
     exact: Sequence[bool] | NDArray[np.bool_]
     outside: Mapping[int, str] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
+    left_out: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
         """Return how answers were computed, one after the other."""
         outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
         errors = {index: each.error for index, each in enumerate(answers) if each.error}
-        return cls(
-            [each.method for each in answers], [each.exact for each in answers], outside, errors
-        )
+        left_out = {index: each.left_out for index, each in enumerate(answers) if each.left_out}
+        methods = [each.method for each in answers]
+        return cls(methods, [each.exact for each in answers], outside, errors, left_out)
 
     @classmethod
     def joined(
@@ -149,21 +153,25 @@ class Provenance:
         methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
         outside: dict[int, str] = {}
         errors: dict[int, str] = {}
+        left_out: dict[int, Mapping[str, str]] = {}
         for rows, piece in pieces:
             methods[rows], exact[rows] = piece.methods, piece.exact
             outside |= {int(rows[index]): words for index, words in piece.outside.items()}
             errors |= {int(rows[index]): words for index, words in piece.errors.items()}
+            left_out |= {int(rows[index]): losses for index, losses in piece.left_out.items()}
         return cls(
             methods.tolist(),
             exact.tolist(),
             dict(sorted(outside.items())),
             dict(sorted(errors.items())),
+            dict(sorted(left_out.items())),
         )
 
     def at(self, row: int) -> dict[str, Any]:
         """Return how one point was computed, by the names that an answer has for it."""
         how = {"method": self.methods[row], "exact": bool(self.exact[row])}
-        return {**how, "bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
+        doubts = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
+        return {**how, **doubts, "left_out": self.left_out.get(row, {})}
 
     @property
     def together(self) -> dict[str, Any]:
@@ -179,19 +187,22 @@ class Provenance:
             "exact": all(self.exact),
             "bound": first,
         }
-        return {**how, "error": next(iter(self.errors.values()), "")}
+        left_out = dict(loss for losses in self.left_out.values() for loss in losses.items())
+        return {**how, "error": next(iter(self.errors.values()), ""), "left_out": left_out}
 
     def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
         """Return the columns that every table of values has; a point without an answer is neither
         exact nor not.
 
-        A column of errors is there where the method of a point promises none.
+        A column of errors is there where the method of a point promises none, and one of the losses
+        of an import where the model of a point comes from one with losses.
 
         Parameters
         ----------
         failed : the points without an answer
         """
         words = ["yes" if exact else "no" for exact in self.exact]
+        count = len(words)
         return {
             "method": list(self.methods),
             "exact": [None if index in failed else word for index, word in enumerate(words)],
@@ -199,6 +210,11 @@ class Provenance:
             **(
                 {"error": [self.errors.get(index) for index in range(len(words))]}
                 if self.errors
+                else {}
+            ),
+            **(
+                {LEFT_OUT: [", ".join(self.left_out.get(row, ())) or None for row in range(count)]}
+                if self.left_out
                 else {}
             ),
         }
@@ -222,7 +238,7 @@ class Provenance:
         bounds, or there are none.
         """
         both = set(zip(self.methods, map(bool, self.exact), strict=True))
-        if len(both) != 1 or self.outside or self.errors:
+        if len(both) != 1 or self.outside or self.errors or self.left_out:
             return ""
         ((method, exact),) = both
         return f"by {method}, {'exact' if exact else 'not exact'}"

@@ -212,6 +212,7 @@ def test_published_cells_stand_beside_ours() -> None:
             "exact": True,
             "bound": "",
             "error": "",
+            "left_out": {},
         }
     ]
 

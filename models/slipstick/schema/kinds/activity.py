@@ -1146,7 +1146,13 @@ class ActivityReader:
         if self.values.problems:
             raise SpecError(self.values.problems)
         try:
-            made = system.Model(self._name, population, self._resources, tuple(self._spec.useful))
+            made = system.Model(
+                self._name,
+                population,
+                self._resources,
+                tuple(self._spec.useful),
+                left_out=self._spec.left_out,
+            )
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
             self.values.refuse(("resources",), str(error))
@@ -1333,7 +1339,8 @@ def activity_data(model: system.Model) -> dict[str, Any]:
     parameters = {"parameters": writer.values.parameters} if writer.values.parameters else {}
     components = {step.component for step in model.steps}
     useful = [name for name in model.useful if name in components]
-    head = {"activity": 1, **parameters, **({"useful": useful} if useful else {})}
+    left_out = {"left_out": dict(model.left_out)} if model.left_out else {}
+    head = {"activity": 1, **left_out, **parameters, **({"useful": useful} if useful else {})}
     return {**head, "resources": resources, **body}
 
 

@@ -507,6 +507,13 @@ class ModelFileSpec(Described):
         ),
         json_schema_extra={"type": ["string", "object"]},
     )
+    left_out: dict[Name, Note] = Field(
+        {},
+        description=(
+            "what an import left out or changed, by name, and what that changes; every answer"
+            " repeats it, and none is exact"
+        ),
+    )
 
 
 RULE = "rule"

@@ -311,7 +311,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         routing = tuple(route(each, ("routing", index)) for index, each in enumerate(self.routing))
         made = None
         try:
-            made = networks.QueueingNetwork(name, classes, stations, chains, routing)
+            made = networks.QueueingNetwork(name, classes, stations, chains, routing, self.left_out)
         except ModelFaultsError as error:
             for each in error.faults:
                 values.refuse(each.path, each.message, each.key)
@@ -410,5 +410,6 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             for each in network.routing
         ],
     }
-    head = {"queueing-network": 1, "parameters": values.parameters}
+    left_out = dict(network.left_out)
+    head = {"queueing-network": 1, "left_out": left_out, "parameters": values.parameters}
     return {key: each for key, each in {**head, **body}.items() if each or key == "stations"}

@@ -328,6 +328,7 @@ class _CaseRanking:
             exact=answer.exact and effect.exact,
             bound=answer.bound,
             error=answer.error,
+            left_out=answer.left_out,
             point={
                 "parameter": path,
                 "meaning": entry.meaning,

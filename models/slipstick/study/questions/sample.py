@@ -85,6 +85,7 @@ class SampleStudy:
     without : points without an answer
     method, exact, bound, error : how the points were computed, the first that is outside of its
         bounds, and the class of the error where the method promises none
+    left_out : losses of the import that the model comes from
     """
 
     case: str
@@ -98,6 +99,7 @@ class SampleStudy:
     exact: bool = False
     bound: str = ""
     error: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

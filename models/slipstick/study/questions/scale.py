@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -148,7 +148,7 @@ class PublishedScalability:
     way : how the size grows
     printed, computed : the latency metric; NaN where we have none
     source : where it is printed
-    method, exact, bound, error : how the run on more processors was computed
+    method, exact, bound, error, left_out : how the run on more processors was computed
     """
 
     processors: float
@@ -161,6 +161,7 @@ class PublishedScalability:
     exact: bool = False
     bound: str = ""
     error: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def agrees(self) -> bool:
@@ -810,7 +811,8 @@ def _matrix(found: Scaling, way: str) -> ResultTable:
         )
     outside = {row: words for row, words in how.outside.items() if row in rows}
     errors = {row: words for row, words in how.errors.items() if row in rows}
-    row_how = Provenance(how.methods[:-1], how.exact[:-1], outside, errors)
+    left_out = {row: losses for row, losses in how.left_out.items() if row in rows}
+    row_how = Provenance(how.methods[:-1], how.exact[:-1], outside, errors, left_out)
     return ResultTable("", columns, row_how, title=f"#### Matrix of scalability: {way}")
 
 

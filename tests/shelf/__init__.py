@@ -1,0 +1,1 @@
+"""Files of other tools, with what is right in them."""
