@@ -133,8 +133,9 @@ class Answer(ShownAsTables):
     steps : the same seconds by step
     once : time of one execution of each step [s]
     useful : components that count as useful
-    share : by value and path, the part of one percent that one percent less buys; adds up to 1 for
-        a time or a rate
+    share : by value and path, k theta / T dT/dtheta with k the power of time in the parameter's
+        unit; adds up to 1 for a time or a rate. Where k is 1 (times) it is the part of one percent
+        that one percent less buys, where k is -1 (rates) the part that one percent more buys
     gradient : by value and path, the derivative in base units
     exact : equal to the model's expectation to rounding
     bound : which value lies outside of its bounds, and by what; empty where none does

@@ -117,8 +117,18 @@ def ranked(
     elasticity: float,
     saved: float | None,
 ) -> Answer:
-    numbers = {"share": share, "elasticity": elasticity, "time_saved": saved}
-    point = {"parameter": path, "meaning": meaning, "change": "50 % less"}
+    numbers = {
+        "share": share,
+        "elasticity": elasticity,
+        "time_saved": saved,
+        "opposite": None if saved is None else -saved,
+    }
+    point = {
+        "parameter": path,
+        "meaning": meaning,
+        "change": "50 % less" if saved is not None else "",
+        "without an answer": "" if saved is not None else "50 % less and 50 % more",
+    }
     return Answer(
         "rank",
         "",

@@ -73,14 +73,16 @@ Misses:
 
 ## What would help most: base
 
-Share: one percent less of the quantity saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity. Time saved: solved anew with the quantity changed, where the change is allowed.
+Change: less or more of the quantity, whichever saves more; both are solved anew where the model has an answer. Share: one percent less of a time, or one percent more of a rate, saves this much of one percent of the time; the shares of all quantities add up to 100 %. Elasticity: relative change of the time for a relative change of the quantity.
 
-In every row: change -50 %, exact no.
+In every row: exact no.
 
-| parameter | meaning          | value | share | elasticity | time saved |
-| --------- | ---------------- | ----: | ----: | ---------: | ---------: |
-| send_call | each send        | 42 us |  70 % |        0.7 |       35 % |
-| parts     | processors asked |     3 |     - |        0.2 |          - |
+| parameter | meaning          | value | share | elasticity | change | time saved | by the opposite |
+| --------- | ---------------- | ----: | ----: | ---------: | ------ | ---------: | --------------: |
+| send_call | each send        | 42 us |  70 % |        0.7 | -50 %  |       35 % |           -35 % |
+| parts     | processors asked |     3 |     - |        0.2 | -      |          - |               - |
+
+Without an answer: 50 % less and 50 % more of `parts`.
 
 Without effect here: `machine.memory.page`.
 

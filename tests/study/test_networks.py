@@ -253,7 +253,7 @@ def test_the_terminal_has_a_line_for_each_class_at_each_station(
         ["a", "disk", "0.7895"],
         ["b", "disk", "0.7368"],
     ]
-    assert "what one percent less buys of response_time[a]" in out
+    assert "what shortens response_time[a]" in out
     assert "probability" not in out
     assert max(map(len, out.splitlines())) <= 100
 

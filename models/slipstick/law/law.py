@@ -121,6 +121,14 @@ class Law:
         """The conditions under which the law holds."""
         return read_condition(self.holds, self.parameters) if self.holds else ()
 
+    @cached_property
+    def whole(self) -> frozenset[str]:
+        """The symbols that are whole numbers, by the conditions, such as ``servers``."""
+        conditions = set(self.holds.split(" and "))
+        return frozenset(
+            each.name for each in self.symbols if f"{each.name} == floor({each.name})" in conditions
+        )
+
     @property
     def parameters(self) -> dict[str, Parameter]:
         """A parameter for each symbol on the right, by name."""

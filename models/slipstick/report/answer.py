@@ -409,19 +409,32 @@ def _steps(answer: Answer) -> str:
 
 def _shares(answer: Answer, most: int | None) -> str:
     times = [name for name in answer.share if name == "time" or name.startswith("response_time")]
-    return "\n\n".join(
-        filter(None, (_share(name, answer.share[name], answer.described, most) for name in times))
-    )
+    return "\n\n".join(filter(None, (_share(name, answer, most) for name in times)))
 
 
-def _share(name: str, shares: Mapping[str, float], entries: Entries, most: int | None) -> str:
+def _share(name: str, answer: Answer, most: int | None) -> str:
+    """Rank the parameters by what one percent of each saves, to first order.
+
+    The sign of the derivative says whether less or more of a parameter shortens the time: the sign
+    of a share does not, because shares of rates are turned so that all add up to 1.
+    """
+    shares, slopes = answer.share[name], answer.gradient.get(name, {})
     ranked = sorted((each for each in shares.items() if each[1]), key=lambda each: -abs(each[1]))
-    known = {path: [str(entry.given), entry.meaning] for path, entry in entries.items()}
-    rows = [[path, percent(share), *known.get(path, ["", ""])] for path, share in ranked]
-    title = "what one percent less buys" + ("" if name == "time" else f" of {name}")
+    known = {path: [str(entry.given), entry.meaning] for path, entry in answer.described.items()}
+    rows = [
+        [
+            path,
+            f"{'+' if slopes.get(path, share) < 0 else '-'}1 %",
+            percent(abs(share) / 100),
+            percent(share),
+            *known.get(path, ["", ""]),
+        ]
+        for path, share in ranked
+    ]
+    head = [f"what shortens {name}", "change", "saves", "share", "now", "meaning"]
     if any(path in known for path, _ in ranked):
-        return _cut([title, "share", "now", "meaning"], rows, [1, 2], most)
-    return _cut([title, "share"], [row[:2] for row in rows], [1], most)
+        return _cut(head, rows, [1, 2, 3, 4], most)
+    return _cut(head[:4], [row[:4] for row in rows], [1, 2, 3], most)
 
 
 def _limit(limit: Limit) -> list[str]:

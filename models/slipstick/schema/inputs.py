@@ -426,15 +426,18 @@ def _refuse_technology(what: str, settings: Settings) -> None:
 
 @cache
 def _law_spec(law: Law) -> type[BaseModel]:
-    """Make the model that checks the symbols of a law, times and sizes that it takes from 0 on
-    among them.
+    """Make the model that checks the symbols of a law: times and sizes that it takes from 0 on, and
+    whole numbers.
     """
     conditions = set(law.holds.split(" and "))
     sizes = [each.name for each in law.symbols if each.dimension != COUNT]
     least = {name: 0.0 for name in sizes if conditions & {f"{name} >= 0", f"{name} > 0"}}
     fields: dict[str, Any] = {
         each.name: (
-            Annotated[Given, Quantity(each.dimension, least=least.get(each.name))],
+            Annotated[
+                Given,
+                Quantity(each.dimension, least=least.get(each.name), whole=each.name in law.whole),
+            ],
             Field(description=each.meaning),
         )
         for each in law.symbols

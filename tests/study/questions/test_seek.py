@@ -5,6 +5,7 @@ sides.
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.errors import SpecError
+from slipstick.errors import ModelError, SpecError
+from slipstick.law import LAWS
 from slipstick.method.sign_changes import Change, changes, decided, estimated_changes
 from slipstick.report.formatting import question_section
 from slipstick.study.check import check_file
@@ -128,7 +130,14 @@ def test_where_there_is_no_answer_it_is_not_crossed(folder: Path) -> None:
     # W = s / (1 - l s) = 2 s at l = 1.5 /s; from 2 /s on the station is saturated.
     assert names.holds_last is None
     assert [each.value for each in names.crossings] == [pytest.approx(1.5)]
-    assert ", without an answer at the last" in search_text(names)
+    (missing,) = names.unanswered
+    assert missing.before == pytest.approx(2.0, rel=2e-9)
+    assert missing.holds_before
+    assert (
+        "holds from arrivals = 1.5 /s on, holds as far as there are answers, up to arrivals = 2 /s"
+        " (searched over arrivals from 1 /s to 3 /s, without an answer from 2 /s on)"
+        in search_text(names)
+    )
     nowhere = result_of(run(prepare(_law(base, "3 /s", "4 /s"))), SeekResult).searches[0]
     assert "has no answer anywhere for arrivals from 3 /s to 4 /s" in search_text(nowhere)
 
@@ -402,10 +411,12 @@ def test_whole_numbers_are_closed_in_on_without_a_step(folder: Path) -> None:
         made = seek(question, base=base)
         (crossing,) = made.crossings
         # From 1 to 8 servers the station is saturated.
-        assert (crossing.before, crossing.value, made.answered) == (9, 10, (9, 60))
+        (missing,) = made.unanswered
+        assert (crossing.before, crossing.value) == (9, 10)
+        assert (missing.first, missing.last, missing.after) == (1, 8, 9)
         assert made.places < 16
         assert "holds from stations.web.servers = 10 on, not yet at 9" in search_text(made)
-        assert "without an answer below 9" in search_text(made)
+        assert "without an answer up to 8" in search_text(made)
 
 
 def test_permits_and_processors_are_whole_numbers(folder: Path) -> None:
@@ -477,3 +488,56 @@ def test_of_many_changes_the_first_are_said(folder: Path) -> None:
     said = search_text(replace(made, crossings=waves))
     assert said.count("holds") == 8
     assert ", and 30 further changes in the table (searched over" in said
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_limit_near_saturation_is_found_and_holds_on_its_own_side_only(
+    folder: Path, seed: int
+) -> None:
+    """The limit lies far beyond the last of the places looked at first that has an answer."""
+    chance = random.Random(seed)
+    base = "{model: law/mm1-response-time, arrivals: 50 /s, service: 10 ms}"
+    lines, limits = [], {}
+    for number in range(12):
+        last = 110 * (5000 / 110) ** chance.random()
+        limit = 0.02 * 1e6 ** chance.random()
+        limits[f"q{number}"] = limit
+        where = f"response <= {limit!r} s"
+        lines.append(f"q{number}: {{of: arrivals, from: 1 /s, to: {last!r} /s, where: {where}}}")
+    Path("law.yaml").write_text(
+        f"study: 1\nbase: {base}\nseek: {{\n  " + ",\n  ".join(lines) + "}\n"
+    )
+    law = LAWS["mm1-response-time"]
+    for each in result_of(run(prepare("law.yaml")), SeekResult).searches:
+        (change,), (missing,) = each.crossings, each.unanswered
+        assert not change.starts
+        below, above = (
+            law(service=0.01, arrivals=change.value * (1 + side * 1e-9)) for side in (-1, 1)
+        )
+        assert below <= limits[each.name] <= above
+        assert missing.before == pytest.approx(100.0, rel=2e-9)
+        with pytest.raises(ModelError):
+            law(service=0.01, arrivals=missing.first)
+        assert "throughout" not in search_text(each)
+
+
+def test_whole_numbers_follow_from_the_conditions_of_a_law(folder: Path) -> None:
+    base = "{model: law/mmc-waiting-quantile, arrivals: 200 /h, service: 3 min, share: 0.8, servers: 12}"
+    Path("law.yaml").write_text(
+        f"study: 1\nbase: {base}\n"
+        "seek: {it: {of: servers, from: 5, to: 30, where: wait <= 20 s}}\n"
+    )
+    (made,) = result_of(run(prepare("law.yaml")), SeekResult).searches
+    (crossing,) = made.crossings
+    assert (crossing.before, crossing.value) == (13, 14)
+    assert "without an answer up to 10" in search_text(made)
+
+
+def test_it_holds_throughout_only_where_every_place_has_an_answer(folder: Path) -> None:
+    base = "{model: law/mm1-response-time, arrivals: 1 /s, service: 0.5 s}"
+    question = "of: arrivals, from: 0 /s, to: 3 /s, where: response >= 0.1 s"
+    Path("law.yaml").write_text(f"study: 1\nbase: {base}\nseek: {{it: {{{question}}}}}\n")
+    (made,) = result_of(run(prepare("law.yaml")), SeekResult).searches
+    said = search_text(made)
+    assert "holds as far as there are answers, up to arrivals = 2 /s" in said
+    assert "throughout" not in said

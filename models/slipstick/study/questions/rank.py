@@ -15,6 +15,7 @@ from slipstick.answer import OVERHEAD, Answer, Value, beyond_rounding
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
+    NOTHING,
     as_number,
     as_percent,
     code,
@@ -48,12 +49,11 @@ class Ranking:
     Parameters
     ----------
     case : the case
-    change : how much less of each quantity, or more where less would not help [1]
+    change : how much less and more of each quantity is solved [1]
     rows : the quantities that matter, best first, each as an answer: its ``value``, its ``share``
-        (what one percent less of it buys, in percent of the time; none for counts, sizes and
-        ratios), its ``elasticity`` (relative change of the time for a relative change of the
-        quantity), and ``time_saved`` by the change (1 - after / before; none where the changed
-        value is not allowed)
+        (see `slipstick.answer.Answer`; none for counts, sizes and ratios), its ``elasticity`` (relative change of the time for a relative change of the
+        quantity), and ``time_saved`` by the better of the two changes (1 - after / before; none
+        where neither has an answer, such as half a processor) and by the ``opposite`` change
     idle : quantities that change nothing here
     under : the technology that the case is ranked under; none is the case as it is
     """
@@ -98,10 +98,10 @@ _MOST_PAIRS = 10
 
 
 _SHARES = (
-    "Share: one percent less of the quantity saves this much of one percent of the time; the shares"
-    " of all quantities add up to 100 %. Elasticity: relative change of the time for a relative"
-    " change of the quantity. Time saved: solved anew with the quantity changed, where the change"
-    " is allowed."
+    "Change: less or more of the quantity, whichever saves more; both are solved anew where the"
+    " model has an answer. Share: one percent less of a time, or one percent more of a rate, saves"
+    " this much of one percent of the time; the shares of all quantities add up to 100 %."
+    " Elasticity: relative change of the time for a relative change of the quantity."
 )
 _REDUCTIONS = (
     "Overhead: the time of a processor that is not useful. Overhead reduction: 1 - after / before."
@@ -127,17 +127,7 @@ class RankResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Name what helps most: of the changes, then of the quantities."""
         words = [f"{_where(each)}: {_verdict(each)}" for each in self.changes]
-        for each in self.rankings:
-            best = next(iter(each.rows), None)
-            said = "no quantity changes the time"
-            if best is not None:
-                saved = best.values["time_saved"]
-                does = f"has an elasticity of {best['elasticity']:.3g}"
-                if saved.value is not None:
-                    does = f"saves {percent(saved.value, ends=saved.ends)} of the time"
-                by = f"{best.point['change']} of {best.point['parameter']}"
-                said = f"among single quantities, {by} helps most: it {does}"
-            words.append(f"{_where(each)}: {said}")
+        words += [f"{_where(each)}: {_best_quantity(each)}" for each in self.rankings]
         return words
 
     def headline(self) -> str:
@@ -156,6 +146,7 @@ class RankResult(QuestionResult):
         for each in self.rankings:
             yield _quantities(each)
             yield _undecided(each)
+            yield _not_changed(each)
             yield f"Without effect here: {', '.join(map(code, each.idle))}." if each.idle else ""
         yield _REDUCTIONS if self.changes else ""
         for found in self.changes:
@@ -254,6 +245,12 @@ def _case_ranking(
         if canonical(case.inputs.tree, path) not in known:
             why = f"{case.case} has no quantity {path!r}{did_you_mean(path, list(known))}"
             problems.append(study.problem(("rank", "of", index), why))
+    if case.inputs.kind == "law" and case.unit(case.form.quantity) != "s":
+        why = (
+            f"{case.case} gives {case.form.quantity} [{case.unit(case.form.quantity)}], and a ranking"
+            " is by the time that a change saves; rank a model or a law that gives a time"
+        )
+        problems.append(study.problem(("rank",), why))
     if problems:
         raise SpecError(problems)
     return _CaseRanking(case, technology, spec, study)
@@ -283,9 +280,8 @@ class _CaseRanking:
     def solve(self, answers: BaseAnswers) -> Ranking:
         """Rank the quantities of the case by what the stated change of each does to the time.
 
-        The effect is computed anew, with the changed value checked like a written one; share and
-        elasticity come from the derivatives. Where less of a quantity would not help, it is that
-        much more of it.
+        The effect of less and of more is computed anew, with the changed value checked like a
+        written one; share and elasticity come from the derivatives, and rank nothing.
         """
         name, change = self.case.case, self.spec.change.value
         answer = answers.cases[name] if self.of_the_case else self.case.answer(ALL_SHARES)
@@ -295,9 +291,7 @@ class _CaseRanking:
             self.case.built.parameters
         )
         rows = [self._row(path, change, answer) for path in wanted]
-        matter = sorted(
-            (row for row in rows if _matters(row)), key=lambda row: -abs(_weight(row, change))
-        )
+        matter = sorted((row for row in rows if _matters(row)), key=_weight, reverse=True)
         # What may not be changed by that much, such as one server, was not tried and so is not said
         # to have no effect.
         idle = [row for row in rows if not _matters(row) and row["time_saved"] is not None]
@@ -305,11 +299,17 @@ class _CaseRanking:
         return Ranking(name, change, tuple(matter[: self.spec.most]), names, self.technology)
 
     def _row(self, path: str, change: float, answer: Answer) -> Answer:
+        """Solve with less and with more of a quantity, and keep the change that saves more."""
         entry, first = self.case.built.entries[path], self.case.form.quantity
         value, base = entry.given.value, answer[first] or 0.0
-        effect, more = self._effect(path, -change, answer), False
-        if (effect["time_saved"] or 0.0) < 0.0:
-            effect, more = self._effect(path, change, answer), True
+        effects = {
+            f"{percent(change)} {word}": self._effect(path, signed, answer)
+            for word, signed in (("less", -change), ("more", change))
+        }
+        best = max(effects, key=lambda words: _saved(effects[words]))
+        effect = effects[best]
+        (opposite,) = (each for words, each in effects.items() if words != best)
+        tried = [words for words, each in effects.items() if each["time_saved"] is not None]
         share, unit = answer.share.get(first, {}).get(path), str(entry.given.dimension)
         elasticity = (
             beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base) if base else 0.0
@@ -324,15 +324,16 @@ class _CaseRanking:
         return Answer(
             "rank",
             " and ".join(dict.fromkeys(filter(None, (answer.method, effect.method)))),
-            {**values, **effect.values},
-            exact=answer.exact and effect.exact,
+            {**values, **effect.values, "opposite": opposite.values["time_saved"]},
+            exact=answer.exact and effect.exact and opposite.exact,
             bound=answer.bound,
             error=answer.error,
             left_out=answer.left_out,
             point={
                 "parameter": path,
                 "meaning": entry.meaning,
-                "change": f"{percent(change)} {'more' if more else 'less'}",
+                "change": best if tried else "",
+                "without an answer": " and ".join(words for words in effects if words not in tried),
             },
         )
 
@@ -366,12 +367,18 @@ class _CaseRanking:
 
 
 def _matters(row: Answer) -> bool:
-    return row["elasticity"] != 0.0 or bool(row["time_saved"])
+    return row["elasticity"] != 0.0 or bool(row["time_saved"]) or bool(row["opposite"])
 
 
-def _weight(row: Answer, change: float) -> float:
-    saved = row["time_saved"]
-    return (row["elasticity"] or 0.0) * change if saved is None else saved
+def _saved(effect: Answer) -> float:
+    """Return the time that a change saves; a change without an answer saves less than any."""
+    saved = effect["time_saved"]
+    return -math.inf if saved is None else saved
+
+
+def _weight(row: Answer) -> tuple[float, float]:
+    """Rank by the time saved; quantities that were not changed come last, by their elasticity."""
+    return _saved(row), abs(row["elasticity"] or 0.0)
 
 
 _ChangedPoint = tuple[Evaluator, Mapping[str, float]]
@@ -581,6 +588,49 @@ def _undecided(ranking: Ranking) -> str:
     )
 
 
+def _best_quantity(ranking: Ranking) -> str:
+    """Return which change of a single quantity saves most, as solved with that change."""
+    size = percent(ranking.change)
+    best, *others = ranking.rows or (None,)
+    if best is None:
+        return "no quantity changes the time"
+    saved = best.values["time_saved"]
+    if saved.value is None:
+        return (
+            f"no quantity that changes the time has an answer with {size} less or more of it;"
+            " a smaller change may have one"
+        )
+    if saved.value <= 0.0:
+        return f"no change of a single quantity by {size} shortens the time"
+    rivals = [
+        f"{each.point['change']} of {each.point['parameter']}"
+        for each in others
+        if overlap(saved.ends, each.values["time_saved"].ends)
+    ]
+    undecided = (
+        f", undecided against {', '.join(rivals[:MOST_SAID])}"
+        f"{' and others' if len(rivals) > MOST_SAID else ''}, because their intervals overlap"
+        if rivals
+        else ""
+    )
+    if saved.low is not None and saved.low <= 0.0:
+        undecided += ", and whether it saves any is undecided"
+    return (
+        f"among single quantities, {best.point['change']} of {best.point['parameter']} helps most:"
+        f" it saves {percent(saved.value, ends=saved.ends)} of the time{undecided}"
+    )
+
+
+def _not_changed(ranking: Ranking) -> str:
+    """Return which changes have no answer, such as a server that the change saturates."""
+    changes = [
+        f"{each.point['without an answer']} of {code(str(each.point['parameter']))}"
+        for each in ranking.rows
+        if each.point["without an answer"]
+    ]
+    return f"Without an answer: {', '.join(changes)}." if changes else ""
+
+
 def _where(found: Ranking | ChangeRanking) -> str:
     return f"{found.case} under {found.under}" if found.under else found.case
 
@@ -591,7 +641,7 @@ def _quantities(ranking: Ranking) -> ResultTable:
     def values(name: str, title: str, **look: Any) -> ResultColumn:
         return ResultColumn.of(title, [each.values[name] for each in rows], "1", **look)
 
-    changes = [str(each.point["change"]).rpartition(" ") for each in rows]  # such as 50 % less
+    changes = [_signed(str(each.point["change"])) for each in rows]
     columns = [
         ResultColumn("parameter", [each.point["parameter"] for each in rows], place=True),
         ResultColumn("meaning", [each.point["meaning"] for each in rows]),
@@ -600,12 +650,21 @@ def _quantities(ranking: Ranking) -> ResultTable:
         ),
         values("share", "share", written=as_percent),
         values("elasticity", "elasticity", written=lambda value, *_: fraction(value)),
-        ResultColumn(
-            "change", [f"{'-' if sign == 'less' else '+'}{size}" for size, _, sign in changes]
-        ),
+        ResultColumn("change", changes),
         values("time_saved", "time saved", written=as_percent),
+        values("opposite", "by the opposite", written=as_percent),
     ]
     return ResultTable("", columns, Provenance.of(rows), title=f"### {escape(_where(ranking))}")
+
+
+def _signed(change: str) -> str:
+    """Write a change short.
+
+    >>> _signed("50 % less"), _signed("50 % more"), _signed("")
+    ('-50 %', '+50 %', '-')
+    """
+    size, _, word = change.rpartition(" ")
+    return f"{'-' if word == 'less' else '+'}{size}" if change else NOTHING
 
 
 def _changes(found: ChangeRanking) -> ResultTable:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import ROUNDING, Change, decided
 from slipstick.report.formatting import bracketed, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
@@ -36,6 +36,25 @@ from slipstick.study.sweep import axis_of
 
 
 @dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Places in a row without an answer, such as loads that saturate a server.
+
+    Parameters
+    ----------
+    first, last : of these places
+    before, after : the neighbours that have an answer; None at an end of the search
+    holds_before, holds_after : the condition holds there
+    """
+
+    first: float
+    last: float
+    before: float | None
+    after: float | None
+    holds_before: bool
+    holds_after: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ConditionSearch:
     """Where a condition starts or stops holding, for one case.
 
@@ -46,6 +65,7 @@ class ConditionSearch:
     condition : as written
     first, last : between where it was looked for
     holds_first, holds_last : it holds there; None where there is no answer
+    unanswered : where there is none
     places : at how many places it was looked at
     crossings : all that were found, rising
     sides : values of the two sides of what fails or decides, at first, at last and where it comes
@@ -56,7 +76,6 @@ class ConditionSearch:
     beyond : rates used outside their periods, in words
     undecided : first and last place of each further stretch where an estimate does not tell whether
         it holds
-    answered : of whole numbers, the first and the last with an answer
     longer : the longest run that was to decide, as a multiple of the first
     looked : the places that were looked at first, and how each was computed
     """
@@ -78,9 +97,23 @@ class ConditionSearch:
     margin: float | None = None
     beyond: tuple[str, ...] = ()
     undecided: tuple[tuple[float, float], ...] = ()
-    answered: tuple[float, float] | None = None
+    unanswered: tuple[Unanswered, ...] = ()
     longer: float = 1.0
     looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
+
+    @property
+    def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
+        """Yield each last place with an answer at which it holds, and whether they begin there."""
+        for each in self.unanswered:
+            if each.before is not None and each.holds_before:
+                yield each.before, False
+            if each.after is not None and each.holds_after:
+                yield each.after, True
+
+    @property
+    def changes(self) -> bool:
+        """Return whether it starts or stops holding anywhere, or answers end where it holds."""
+        return bool(self.crossings) or any(True for _ in self.ends_of_answers)
 
     def answer(self, place: float) -> Answer:
         """Return how the answer was computed at the place that was looked at last up to another."""
@@ -117,15 +150,15 @@ class SeekResult(QuestionResult):
                 f" {_ends(first)}{_beyond(first)}"
             )
             for each in cases:
-                said = _said(each) if each.crossings else _none(each, _ends(each))
+                said = _said(each) if each.changes else _none(each, _ends(each))
                 found.append(f"{name}, {each.case}: {said}{_gaps(each)}{_effort(each)}")
         return found
 
     def headline(self) -> str:
         """Return what the first search found for its first cases."""
         first, *others = self.searches
-        said = _said(first) if first.crossings else _none(first, _ends(first))
-        same = [each for each in others if each.name == first.name and each.crossings][:MOST_SAID]
+        said = _said(first) if first.changes else _none(first, _ends(first))
+        same = [each for each in others if each.name == first.name and each.changes][:MOST_SAID]
         more = "".join(f"; {each.case} {_said(each)}" for each in same)
         return f"{first.name}, {first.case}{_along(first)}: {first.condition} {said}{more}"
 
@@ -143,7 +176,11 @@ class SeekResult(QuestionResult):
             rows += [
                 (each, first, None, first, last, "undecided") for first, last in each.undecided
             ]
-            if not each.crossings and not each.undecided:
+            rows += [
+                (each, place, place, None, None, f"{'from' if begins else 'to'} the answers' end")
+                for place, begins in each.ends_of_answers
+            ]
+            if not each.changes and not each.undecided:
                 answered = each.nearest is not None
                 holds = "everywhere" if each.holds_first else "nowhere" if answered else "no answer"
                 rows.append((each, each.nearest or each.first, None, None, None, holds))
@@ -392,10 +429,13 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
     condition, case, places = asked.condition, asked.case, asked.first_look()
     found, how = asked.solved(places)
     looked, longest = (places.tolist(), how), 1.0
+    margins, _ = condition.look(found)
+    answered = np.isfinite(margins[0])
     if (
         case.form.estimated
         or asked.whole
-        or np.any(np.diff(condition.look(found)[0][1:], axis=0) > 0)
+        or np.any(np.diff(margins[1:], axis=0) > 0)
+        or (not asked.single and answered.any() and not answered.all())
     ):
         closer = _Closer(asked, places, found)
         closer.decide()
@@ -409,11 +449,7 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
     nearest = (
         int(np.nanargmin(np.abs(np.where(known, margins[0], np.nan)))) if known.any() else None
     )
-    ends = (
-        np.flatnonzero(known)[[0, -1]].tolist()
-        if asked.whole and known.any()
-        else [0, len(places) - 1]
-    )
+    ends = np.flatnonzero(known)[[0, -1]].tolist() if known.any() else [0, len(places) - 1]
     return ConditionSearch(
         name=asked.name,
         case=case.case,
@@ -432,15 +468,40 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
         margin=None if nearest is None else float(abs(margins[0, nearest])),
         beyond=asked.beyond,
         undecided=tuple(undecided),
-        answered=(float(places[ends[0]]), float(places[ends[1]])) if asked.whole else None,
+        unanswered=tuple(_unanswered(places, known, holds)),
         longer=longest,
         looked=looked,
     )
 
 
+def _unanswered(
+    places: Array, known: NDArray[np.bool_], holds: NDArray[np.bool_]
+) -> Iterator[Unanswered]:
+    """Yield each stretch of places without an answer, with its neighbours."""
+    starts = np.flatnonzero(~known & np.append(True, known[:-1]))
+    ends = np.flatnonzero(~known & np.append(known[1:], True))
+    for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
+        before = first - 1 if first else None
+        after = last + 1 if last + 1 < len(places) else None
+        yield Unanswered(
+            first=float(places[first]),
+            last=float(places[last]),
+            before=None if before is None else float(places[before]),
+            after=None if after is None else float(places[after]),
+            holds_before=before is not None and bool(holds[before]),
+            holds_after=after is not None and bool(holds[after]),
+        )
+
+
+CLOSEST = 1e-9
+"""Relative distance to which the gap between a place with an answer and one without is halved:
+the response of an open station there is 1e9 services.
+"""
+
+
 class _Closer:
-    """A condition on simulated answers, or on whole numbers: longer runs and further places, as far
-    as the effort allows.
+    """A condition on simulated answers, on whole numbers, or beside places without an answer: longer
+    runs and further places, as far as the effort allows.
 
     The streams of random numbers are the same at all places, so places differ by what is varied. A
     run that is made longer until it decides errs somewhat more often than the level of its interval
@@ -481,29 +542,49 @@ class _Closer:
         return np.where(undecided, self.longer * factor, np.inf)
 
     def close_in(self) -> None:
-        """Halve the distance of neighbours between which an end of the interval crosses, to the
-        precision of the runs or to 1.
+        """Halve the distance of neighbours between which an end of the interval crosses, or of which
+        one has no answer.
+
+        What has no answer is a side of its own: a limit may lie between the last place that was
+        looked at and saturation. Of computed answers only this is closed in on here; their changes
+        between answers are roots.
         """
         whole = self.asked.whole
-        precision = 0.0 if whole else self.asked.case.built.options.simulation.precision
         while whole or not self.asked.single:
-            margins, _ = self.asked.condition.look(self.found)
-            known = np.isfinite(margins[0])
-            signs = np.sign(np.where(np.abs(margins[1:]) <= ROUNDING, 0.0, margins[1:]))
-            crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & known[1:] & known[:-1]
-            crossed |= whole & (known[1:] != known[:-1])
-            apart = np.diff(self.places)
-            gaps = np.where(
-                crossed,
-                apart - 1 if whole else apart / np.maximum(np.abs(self.places[1:]), 1e-300),
-                0.0,
-            )
+            gaps = self._gaps()
             index = int(np.argmax(gaps))
             longer = float(self.longer[index : index + 2].min())
-            if gaps[index] <= precision or longer > self.effort:
+            if gaps[index] <= 0.0 or longer > self.effort:
                 return
             middle = float(self.places[index : index + 2].mean())
             self._run(index + 1, middle // 1 if whole else middle, longer, new=True)
+
+    def _gaps(self) -> Array:
+        """Return how far apart neighbours are that are to be halved, 0 where they are near enough.
+
+        Numbers are relative, and near enough at the precision of the runs; whole numbers at 1.
+        """
+        case = self.asked.case
+        margins, _ = self.asked.condition.look(self.found)
+        known = np.isfinite(margins[0])
+        ends = known[1:] != known[:-1]
+        signs = np.sign(np.where(np.abs(margins[1:]) <= ROUNDING, 0.0, margins[1:]))
+        crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & known[1:] & known[:-1]
+        crossed &= self.asked.whole or case.form.estimated or self._intervals
+        apart = np.diff(self.places)
+        if self.asked.whole:
+            return np.where((ends | crossed) & (apart > 1), apart, 0.0)
+        size = np.maximum(np.abs(self.places[1:]), np.abs(self.places[:-1]))
+        relative = apart / np.maximum(size, 1e-300)
+        precision = case.built.options.simulation.precision
+        near = np.where(crossed | case.form.estimated, precision, CLOSEST)
+        return np.where((ends | crossed) & (relative > near), relative, 0.0)
+
+    @property
+    def _intervals(self) -> bool:
+        """Return whether what is computed has intervals, such as approximate quantiles."""
+        margins, _ = self.asked.condition.look(self.found)
+        return bool(np.any(np.diff(margins[1:], axis=0) > 0))
 
     def _run(self, index: int, place: float, longer: float, *, new: bool) -> None:
         """Simulate at a place, and put the answers in their row."""
@@ -543,7 +624,7 @@ def search_text(found: ConditionSearch) -> str:
     )
     said = (
         f"{_said(found)} (searched over {ends}{gaps})"
-        if found.crossings
+        if found.changes
         else f"{_none(found, ends)}{gaps}"
     )
     return f"{subject} {said}{_effort(found)}{_beyond(found)}"
@@ -573,11 +654,20 @@ _MOST_CHANGES = 8
 
 
 def _said(found: ConditionSearch) -> str:
-    said = [*(_crossing(found, each) for each in found.crossings), *_undecided(found)]
+    changes = [(each.value, _crossing(found, each)) for each in found.crossings]
+    changes += [
+        (place, _end_of_answers(found, place, begins)) for place, begins in found.ends_of_answers
+    ]
+    said = [*(words for _, words in sorted(changes)), *_undecided(found)]
     left_out = len(said) - _MOST_CHANGES
     return ", ".join(said[:_MOST_CHANGES]) + (
         f", and {left_out:,} further changes in the table" if left_out > 0 else ""
     )
+
+
+def _end_of_answers(found: ConditionSearch, place: float, begins: bool) -> str:
+    lead = "" if found.of == YEAR else f"{found.of} = "
+    return f"holds as far as there are answers, {'from' if begins else 'up to'} {lead}{_value(found, place)}"
 
 
 def _undecided(found: ConditionSearch) -> Iterator[str]:
@@ -628,7 +718,8 @@ def _none(found: ConditionSearch, ends: str) -> str:
     """Return the reason why nothing changes: both ends, and the nearest approach."""
     if found.nearest is None or found.margin is None:
         return f"has no answer anywhere for {ends}"
-    holds = "holds throughout" if found.holds_first or found.holds_last else "holds nowhere"
+    # Without a change, and without an end of the answers where it holds, it does the same everywhere.
+    holds = "holds throughout" if found.holds_first else "holds nowhere"
     if found.undecided:
         holds = f"is {', '.join(_undecided(found))} and changes nowhere else"
     sides = (
@@ -645,22 +736,19 @@ def _value(found: ConditionSearch, value: float | None) -> str:
 
 
 def _gaps(found: ConditionSearch) -> str:
-    if found.answered is not None:
-        first, last = found.answered
-        below = f" below {_value(found, first)}" if first > found.first else ""
-        above = f" above {_value(found, last)}" if last < found.last else ""
-        return (
-            f", without an answer{below}{' and' if below and above else ''}{above}"
-            if below or above
-            else ""
-        )
-    missing = [
-        name
-        for name, holds in (("first", found.holds_first), ("last", found.holds_last))
-        if holds is None
-    ]
-    return (
-        f", without an answer at the {' and the '.join(missing)}"
-        if missing and found.nearest is not None
-        else ""
-    )
+    """Return where there is no answer; a place is named at which none was found."""
+    if found.nearest is None:
+        return ""
+    stretches = []
+    for each in found.unanswered:
+        first, last = _value(found, each.first), _value(found, each.last)
+        if each.before is None:
+            stretches.append(f"up to {last}" if each.first < each.last else f"at {first}")
+        elif each.after is None:
+            stretches.append(f"from {first} on" if each.first < each.last else f"at {first}")
+        else:
+            stretches.append(f"from {first} to {last}" if each.first < each.last else f"at {first}")
+    left_out = len(stretches) - _MOST_CHANGES
+    more = f" and {left_out:,} further stretches" if left_out > 0 else ""
+    words = " and ".join(stretches[:_MOST_CHANGES])
+    return f", without an answer {words}{more}" if stretches else ""
