@@ -35,6 +35,7 @@ def test_the_time_of_all_customers_is_counted_where_the_last_come_is_served_firs
     time = answer.values["time"]
     assert time.value is not None
     assert time.low is not None
+    assert time.high is not None
     assert time.value == pytest.approx(2.4 * processors, rel=0.03)
     assert time.high is not None
     assert time.low <= 2.4 * processors * 1.01
