@@ -157,9 +157,10 @@ def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
 def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = False) -> Estimate:
     """Estimate a ratio of means from batches: sum of `top` / sum of `bottom`.
 
-        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 / (k (k - 1)) / mean(bottom)^2, c =
-        (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2) for successive batches of one
-        run, else c = 1
+        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 / (k (k - 1)) / mean(bottom)^2
+        c = (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2)
+
+    for successive batches of one run; else c = 1.
 
     What correlation is left between successive batches is that of an autoregressive process of
     first order, as in Tafazzoli and Wilson, IIE Transactions 43(2), 2011, 110-128. Without it a run
