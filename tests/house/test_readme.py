@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import slipstick
 from slipstick.cli.main import main
 from slipstick.schema.kinds.study import study_model
 from tests.house.code import ROOT
@@ -112,3 +113,8 @@ def test_the_first_answer_of_readme_is_what_is_printed(capsys: pytest.CaptureFix
     (shown,) = re.findall(r"```text\n(lock-and-bus by .+?)```", README, re.DOTALL)
     assert main(["solve", "lock-and-bus"]) == 0
     assert set(shown.splitlines()) <= set(capsys.readouterr().out.splitlines())
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {slipstick.__version__}\n" in citation
