@@ -36,18 +36,18 @@ FAMILIES = (
 def _own() -> dict[str, Law]:
     modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
     held = [
-        each
+        value
         for module in modules
-        for each in vars(module).values()
-        if isinstance(each, Law | tuple)
+        for value in vars(module).values()
+        if isinstance(value, Law | tuple)
     ]
     laws = [
-        each
-        for one in held
-        for each in (one if isinstance(one, tuple) else (one,))
-        if isinstance(each, Law)
+        value
+        for entry in held
+        for value in (entry if isinstance(entry, tuple) else (entry,))
+        if isinstance(value, Law)
     ]
-    return {each.name: each for each in laws}
+    return {law.name: law for law in laws}
 
 
 LAWS: Mapping[str, Law] = Registry("slipstick.laws", _own)

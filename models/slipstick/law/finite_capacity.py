@@ -128,16 +128,18 @@ def _full(capacity: Any, servers: Any, load: Any) -> Any:
     """Probability that the station is full; computed from the full state down, so that nothing
     overflows before it is 0.
     """
-    each = load / servers
-    below = raised(1 / each, capacity - servers) * (1 / erlang_b(load, servers) - 1)
-    return 1 / (below + geometric_sum(1 / each, capacity - servers + 1))
+    load_per_server = load / servers
+    below = raised(1 / load_per_server, capacity - servers) * (1 / erlang_b(load, servers) - 1)
+    return 1 / (below + geometric_sum(1 / load_per_server, capacity - servers + 1))
 
 
 def _queued(capacity: Any, servers: Any, load: Any) -> Any:
     """All servers are busy with this probability, and then a geometric number wait."""
-    each = load / servers
-    below = (1 / erlang_b(load, servers) - 1) / geometric_sum(each, capacity - servers + 1)
-    return geometric_mean(each, capacity - servers) / (1 + below)
+    load_per_server = load / servers
+    below = (1 / erlang_b(load, servers) - 1) / geometric_sum(
+        load_per_server, capacity - servers + 1
+    )
+    return geometric_mean(load_per_server, capacity - servers) / (1 + below)
 
 
 MMCK_BLOCKING = Law(
@@ -237,19 +239,19 @@ def _states(count: Any, capacity: Any, servers: Any, load: Any) -> Any:
     """Probability of n customers, from the state with all servers busy if n is less, else from
     both ends of the queue.
     """
-    each, waiting = load / servers, maximum(count - servers, 0)
+    load_per_server, waiting = load / servers, maximum(count - servers, 0)
     below = 1 / erlang_b(load, servers) - 1
     fewer = (
         poisson(load, count)
         / poisson(load, servers)
-        / (below + geometric_sum(each, capacity - servers + 1))
+        / (below + geometric_sum(load_per_server, capacity - servers + 1))
     )
     line = (
-        geometric_sum(each, capacity - servers - waiting + 1)
-        + geometric_sum(1 / each, waiting + 1)
+        geometric_sum(load_per_server, capacity - servers - waiting + 1)
+        + geometric_sum(1 / load_per_server, waiting + 1)
         - 1
     )
-    return select(count, servers, fewer, 1 / (below * raised(1 / each, waiting) + line))
+    return select(count, servers, fewer, 1 / (below * raised(1 / load_per_server, waiting) + line))
 
 
 MMCK_NUMBER_PROBABILITY = Law(

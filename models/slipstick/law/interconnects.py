@@ -368,8 +368,10 @@ def _circuit_rate(degree: Any, stages: Any, held: Any, rate: Any) -> Any:
     """Return circuits of a processor in a cycle: held a part L m / (1 - m + L m) of the time if
     nothing collided.
     """
-    wanted = held * rate / (1 - rate + held * rate)
-    return drop_stages(retried_rate(wanted, degree, degree, stages), degree, degree, stages) / held
+    tried_rate = held * rate / (1 - rate + held * rate)
+    return (
+        drop_stages(retried_rate(tried_rate, degree, degree, stages), degree, degree, stages) / held
+    )
 
 
 CIRCUIT_THROUGHPUT = Law(

@@ -101,92 +101,92 @@ class SeenOnArrival:
         """Leave the arriving customer out; `rank` (R, R) says how much j counts for r, 1 for all
         by default.
         """
-        each = weight * numbers[:, :, station]
+        weighted = weight * numbers[:, :, station]
         if rank is None:
-            total = each.sum(axis=1, keepdims=True) - self.own * each
+            total = weighted.sum(axis=1, keepdims=True) - self.own * weighted
         else:
-            total = each @ rank.T - np.diagonal(rank) * self.own * each
+            total = weighted @ rank.T - np.diagonal(rank) * self.own * weighted
         if shift is None:
             return np.asarray(total)
         change = shift[:, :, :, station] * weight[:, None]
         return np.asarray(total + (change if rank is None else change * rank).sum(axis=2))
 
 
-def _residence_times(network: NetworkArrays, met: SeenOnArrival, others: Array) -> Array:
-    """Return the residence times in one cycle, all visits together [s], (P, R, K); `others` as in
+def _residence_times(network: NetworkArrays, seen: SeenOnArrival, other_customers: Array) -> Array:
+    """Return the residence times in one cycle, all visits together [s], (P, R, K); `other_customers` as in
     `all_busy_by_load` (P, R).
     """
     time = np.empty(
-        met.queue.shape, dtype=np.result_type(met.queue, network.service, network.visits)
+        seen.queue.shape, dtype=np.result_type(seen.queue, network.service, network.visits)
     )
     for station, discipline in enumerate(network.discipline):
         service = network.service[:, :, station]
         if DISCIPLINES[discipline].delay:
             time[:, :, station] = service
         elif network.rates[station] is not None:
-            time[:, :, station] = _by_rates(network, met, station)
+            time[:, :, station] = _by_rates(network, seen, station)
         elif not network.without_product_form[station]:
-            time[:, :, station] = _product_form_residence(network, met, others, station)
+            time[:, :, station] = _product_form_residence(network, seen, other_customers, station)
         else:
-            time[:, :, station] = _waiting_in_line(network, met, others, station)
+            time[:, :, station] = _waiting_in_line(network, seen, other_customers, station)
     time *= network.visits
     return time
 
 
 def _product_form_residence(
-    network: NetworkArrays, met: SeenOnArrival, others: Array, station: int
+    network: NetworkArrays, seen: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
-    servers, ones = network.servers[station], np.ones((1, len(network.classes)))
-    present_others = met.waiting(ones, station)
+    servers, unit_weights = network.servers[station], np.ones((1, len(network.classes)))
+    present_others = seen.waiting(unit_weights, station)
     if servers > 1:
-        busy = met.served(ones, station)
+        busy = seen.served(unit_weights, station)
         present_others = (
-            clamped(present_others - busy) + all_busy_by_load(busy, servers, others)
+            clamped(present_others - busy) + all_busy_by_load(busy, servers, other_customers)
         ) / servers
     shared: Array = network.service[:, :, station] * (1 + present_others)
     return shared
 
 
-def _by_rates(network: NetworkArrays, met: SeenOnArrival, station: int) -> Array:
+def _by_rates(network: NetworkArrays, seen: SeenOnArrival, station: int) -> Array:
     rates = network.rates[station]
     assert rates is not None
-    present = 1 + met.waiting(np.ones((1, len(network.classes))), station)
+    present = 1 + seen.waiting(np.ones((1, len(network.classes))), station)
     last = rates.shape[1] - 1
     low = np.clip(np.floor(present.real).astype(int) - 1, 0, max(0, last - 1))
-    part = np.where(present.real - 1 >= last, last - low, present - 1 - low)
+    fraction = np.where(present.real - 1 >= last, last - low, present - 1 - low)
     wide = np.broadcast_to(rates, (len(present), last + 1))
     near, far = (np.take_along_axis(wide, np.minimum(low + step, last), axis=1) for step in (0, 1))
-    paced: Array = network.service[:, :, station] * present / (near + (far - near) * part)
+    paced: Array = network.service[:, :, station] * present / (near + (far - near) * fraction)
     return paced
 
 
 def _waiting_in_line(
-    network: NetworkArrays, met: SeenOnArrival, others: Array, station: int
+    network: NetworkArrays, seen: SeenOnArrival, other_customers: Array, station: int
 ) -> Array:
     service, servers = network.service[:, :, station], network.servers[station]
     rank, ahead, kind = network.priority[:, station], None, DISCIPLINES[network.discipline[station]]
     # Measured (benchmarks/approximations.py): Linearizer's corrections improve queues in the order
     # of arrival, but neither the work in service nor anything with priorities.
-    met = replace(met, busy_shift=None)
+    seen = replace(seen, busy_shift=None)
     if kind.ranked:
-        met = replace(met, queue_shift=None)
+        seen = replace(seen, queue_shift=None)
         ahead = (rank[None, :] <= rank[:, None]).astype(float)
-    ones = np.ones_like(service)
+    unit_weights = np.ones_like(service)
     residual = residual_time(service, network.scv[:, :, station])
-    waiting = clamped(met.waiting(service, station, ahead) - met.served(service, station, ahead))
-    left = met.served(residual, station, ahead if kind.preemptive else None)
+    waiting = clamped(seen.waiting(service, station, ahead) - seen.served(service, station, ahead))
+    residual_work = seen.served(residual, station, ahead if kind.preemptive else None)
     if servers > 1:
-        all_served = met.served(ones, station)
+        all_served = seen.served(unit_weights, station)
         some = np.where(all_served.real > 0, all_served, 1)
-        left = left * np.where(
-            all_served.real > 0, all_busy_by_load(all_served, servers, others) / some, 0
+        residual_work = residual_work * np.where(
+            all_served.real > 0, all_busy_by_load(all_served, servers, other_customers) / some, 0
         )
-    wait = (waiting + left) / servers
+    wait = (waiting + residual_work) / servers
     if not kind.ranked:
         return np.asarray(service + wait)
     before = (rank[None, :] < rank[:, None]).astype(float)
-    taken = met.served(ones, station, before) / servers
-    free = 1 - clamped(taken, high=MOST_BUSY)
+    utilization_ahead = seen.served(unit_weights, station, before) / servers
+    free = 1 - clamped(utilization_ahead, high=MOST_BUSY)
     first: Array = service / free if kind.preemptive else service
     return np.asarray(first + wait / free)
 
@@ -199,10 +199,17 @@ def approximations_of(network: NetworkArrays) -> tuple[str, ...]:
     >>> approximations_of(network_arrays([1.0], population=3, servers=2))
     ('several servers: probability that all are busy by Sakasegawa (1977)',)
     """
-    line = np.array([DISCIPLINES[each].queued for each in network.discipline], dtype=bool)
-    ranked = np.array([DISCIPLINES[each].ranked for each in network.discipline], dtype=bool)
-    speeds = np.array([each is not None for each in network.rates], dtype=bool) & ~network.delays
-    uneven = np.array([bool(each) for each in network.without_product_form], dtype=bool)
+    line = np.array(
+        [DISCIPLINES[discipline].queued for discipline in network.discipline], dtype=bool
+    )
+    ranked = np.array(
+        [DISCIPLINES[discipline].ranked for discipline in network.discipline], dtype=bool
+    )
+    speeds = (
+        np.array([speeds_of_station is not None for speeds_of_station in network.rates], dtype=bool)
+        & ~network.delays
+    )
+    uneven = np.array([bool(reason) for reason in network.without_product_form], dtype=bool)
     several = ~network.delays & ~speeds & (network.servers > 1)
     used = {
         "several servers: probability that all are busy by Sakasegawa (1977)": several,
@@ -265,18 +272,18 @@ def _newton_steps(
         x = flow[:, :, None] * demand
         once = 1 / (1 + x * own)
         load = x * once
-        spare, each = _congestion(load, change)
-        part = demand * once * once
-        slope = part * each
+        spare, congestion = _congestion(load, change)
+        squared_demand = demand * once * once
+        slope = squared_demand * congestion
         # d Q_rk / d X_s = slope_rk [r = s] + load_rk slope_sk / (1 - a)
         steep = (load / spare) @ slope.transpose(0, 2, 1)
         steep.reshape(len(count), -1)[:, :: count.shape[1] + 1] += away + sum_over_stations(slope)
-        present = flow * delay + sum_over_stations(load * each)
+        present = flow * delay + sum_over_stations(load * congestion)
         missing = (count - present) * np.minimum(np.maximum(present.real * own[:, :, 0], 0.5), 2)
         move = np.linalg.solve(steep, missing[:, :, None])[:, :, 0]
         if keeps:
             move = np.where(idle | settled[:, None], 0, move)
-        flow = flow + _within((flow + idle).real, move.real, part.real, spare.real) * move
+        flow = flow + _within((flow + idle).real, move.real, squared_demand.real, spare.real) * move
         settled |= _settled(move, 1e-11 * np.abs(flow.real), flow, 1e-9)
         if settled.all():
             return flow, step
@@ -304,16 +311,16 @@ def _flow_of_alike_queues(demand: Array, delay: Array, count: Array) -> Array:
     return np.asarray(flow * (most / np.where(busiest > most, busiest, np.maximum(most, 1e-300))))
 
 
-def _within(flow: Array, move: Array, part: Array, spare: Array) -> Array:
+def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) -> Array:
     """Shorten a step that takes more than `MOST_AT_ONCE` of a throughput or of a station's idle
     capacity: its part (P, 1).
 
-    A load is concave over the throughput, so that it grows by no more than its slope `part` says.
+    A load is concave over the throughput, so that it grows by no more than its slope `utilization_share` says.
     """
-    taken = np.add.reduce(move[:, :, None] * part, axis=1, keepdims=True) / spare
+    growth = np.add.reduce(move[:, :, None] * utilization_share, axis=1, keepdims=True) / spare
     lost = np.maximum.reduce(move / -flow, axis=1, keepdims=True, initial=MOST_AT_ONCE)
     return np.asarray(
-        MOST_AT_ONCE / np.maximum(np.maximum.reduce(taken, axis=2, initial=MOST_AT_ONCE), lost)
+        MOST_AT_ONCE / np.maximum(np.maximum.reduce(growth, axis=2, initial=MOST_AT_ONCE), lost)
     )
 
 
@@ -347,7 +354,7 @@ def _by_substitution(
     """
     closed, demand = network.closed, network.demand
     own = np.where(closed & (count > 0), 1 / np.maximum(count, 1), 0.0)
-    others = (
+    other_customers = (
         count.sum(axis=1, keepdims=True) - (count > 0)
         if closed.all()
         else np.full(count.shape, np.inf)
@@ -357,19 +364,26 @@ def _by_substitution(
     queue, busy = queue.astype(kind), np.zeros(queue.shape, dtype=kind)
     settled = np.zeros(len(count), dtype=bool)
     for step in range(1, MOST_SUBSTITUTIONS + 1):
-        time = _residence_times(network, SeenOnArrival(queue, busy, own, *(shift or ())), others)
+        time = _residence_times(
+            network, SeenOnArrival(queue, busy, own, *(shift or ())), other_customers
+        )
         cycle = network.think + time.sum(axis=2)
         flow = np.where(closed, count / np.where((count > 0) & closed, cycle, 1), network.arrivals)
-        made, served = flow[:, :, None] * time, flow[:, :, None] * demand
+        next_queue, served = flow[:, :, None] * time, flow[:, :, None] * demand
         if step > 1:
-            still = _settled(made - queue, 1e-11 * np.maximum(size, made.real), made, 1e-7)
+            still = _settled(
+                next_queue - queue, 1e-11 * np.maximum(size, next_queue.real), next_queue, 1e-7
+            )
             settled |= still & _settled(
                 served - busy, 1e-11 * np.maximum(1, served.real), served, 1e-7
             )
             if settled.all():
                 return flow, time, step
-        new, kept = made if step < DAMPED_AFTER else (queue + made) / 2, settled[:, None, None]
-        queue, busy = np.where(kept, queue, new), np.where(kept, busy, served)
+        new, unchanged = (
+            next_queue if step < DAMPED_AFTER else (queue + next_queue) / 2,
+            settled[:, None, None],
+        )
+        queue, busy = np.where(unchanged, queue, new), np.where(unchanged, busy, served)
     raise NoAnswerError(
         f"the approximation does not settle within {MOST_SUBSTITUTIONS:,} steps; a station may be"
         " at its limit"
@@ -406,8 +420,8 @@ def usual_error(network: NetworkArrays, corrected: bool) -> str:
     >>> usual_error(network_arrays([0.5], population=4), corrected=True)
     'throughput 0.1 % (95 of 100 within 0.7 %), response time 0.2 % (2.3 %), measured with single servers'
     """
-    found = {_construct(network, station) for station in range(len(network.stations))}
-    worst = max(found, key=list(MEASURED).index, default="single servers")
+    constructs = {_construct(network, station) for station in range(len(network.stations))}
+    worst = max(constructs, key=list(MEASURED).index, default="single servers")
     flow, most_flow, response, most_response = MEASURED[worst][corrected]
     return (
         f"throughput {flow:g} % (95 of 100 within {most_flow:g} %), response time {response:g} % "
@@ -533,9 +547,11 @@ def _product_form(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkS
     names = [network.stations[k] for k in closed.queueing]
     flow, time, notes = _within_capacity(flow, time, demand, closed.population, names)
     queue = flow[:, :, None] * time
-    met = (1 + queue.sum(axis=1)) / closed.last
-    found = ClosedSolution(flow, queue, [None] * demand.shape[2], np.ones(len(flow), dtype=bool))
-    answer = whole_solution(network, closed, found, met, {}, name)
+    time_factor = (1 + queue.sum(axis=1)) / closed.last
+    closed_solution = ClosedSolution(
+        flow, queue, [None] * demand.shape[2], np.ones(len(flow), dtype=bool)
+    )
+    answer = whole_solution(network, closed, closed_solution, time_factor, {}, name)
     return replace(
         answer, exact=not closed.classes.size, rule=NEWTON_RULE, iterations=steps, notes=notes
     )
@@ -580,12 +596,12 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
         [speeds(network, k).max(axis=1) * np.ones(network.points) for k in range(load.shape[1])],
         axis=1,
     )
-    part = np.where(
+    demand = np.where(
         network.delays,
         0,
         np.where(network.closed[:, None], network.demand / (limit - load)[:, None], 0),
     )
-    flow, time, notes = _within_capacity(flow, time, part, network.population, network.stations)
+    flow, time, notes = _within_capacity(flow, time, demand, network.population, network.stations)
     time = np.where((network.closed & (network.population == 0))[:, :, None], 0, time)
     queue = flow[:, :, None] * time
     nothing: tuple[Array | None, ...] = (None,) * len(network.stations)
@@ -604,7 +620,7 @@ def _general(network: NetworkArrays, name: str, scheme: Scheme) -> NetworkSoluti
 
 
 def _within_capacity(
-    flow: Array, time: Array, part: Array, count: Array, names: Sequence[str]
+    flow: Array, time: Array, demand: Array, count: Array, names: Sequence[str]
 ) -> tuple[Array, Array, tuple[str, ...]]:
     """Lower throughputs that load a station slightly above its capacity; the difference is waiting
     time there.
@@ -612,13 +628,13 @@ def _within_capacity(
     The share of each class that an arrival finds is estimated apart, so that several stations near
     saturation, and classes whose service varies unequally at first come first served, come out busy
     above 1. More than `MOST_OVER` stays as it is, for the checks to refuse. Of what open classes
-    leave of a station, one cycle a second takes `part` (P, R, K).
+    leave of a station, one cycle a second takes `demand` (P, R, K).
     """
-    busy = (flow[:, :, None] * part).sum(axis=1)
+    busy = (flow[:, :, None] * demand).sum(axis=1)
     over = (busy.real > 1) & (busy.real < MOST_OVER)
     if not over.any():
         return flow, time, ()
-    factor = np.where(over[:, None] & (part != 0) & (flow != 0)[:, :, None], busy[:, None], 1)
+    factor = np.where(over[:, None] & (demand != 0) & (flow != 0)[:, :, None], busy[:, None], 1)
     worst = factor.real.argmax(axis=2)[:, :, None]
     lower = np.take_along_axis(factor, worst, axis=2)[:, :, 0]
     time, slower = time.astype(factor.dtype), flow / lower
@@ -674,7 +690,7 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
     variants = np.maximum(count[:, None] - fewer, 0)
     # [variant, r, j]: customers of j met by one of r; an open class has a queue but no count, and 1
     # leaves it as it is.
-    left = np.where(
+    population_left = np.where(
         count[:, None, None] > 0, np.maximum(variants[:, :, None] - np.eye(classes), 0), 1
     )
     per_head = np.where(variants > 0, variants, 1)[..., None]
@@ -687,16 +703,21 @@ def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Ar
             flow * time.reshape(points, classes + 1, *demand.shape[1:]),
             flow * demand[:, None],
         )
-        shift = _change(queue / per_head, left), _change(busy / per_head, left)
+        shift = (
+            _change(queue / per_head, population_left),
+            _change(busy / per_head, population_left),
+        )
         total += steps
     assert shift is not None
-    queue, busy = (each[:: classes + 1] for each in shift)
+    queue, busy = (values[:: classes + 1] for values in shift)
     flow, time, steps = fixed_point(count, (queue, busy))
     return flow, time, total + steps
 
 
-def _change(share: Array, left: Array) -> Array:
+def _change(share: Array, population_left: Array) -> Array:
     """Return the change when one of r has left, for every variant: (B, R, R, K) by [r, j]."""
     change = share[:, None, 1:] - share[:, None, :1]
-    points, variants = left.shape[:2]
-    return np.asarray((left[..., None] * change).reshape(points * variants, *change.shape[2:]))
+    points, variants = population_left.shape[:2]
+    return np.asarray(
+        (population_left[..., None] * change).reshape(points * variants, *change.shape[2:])
+    )

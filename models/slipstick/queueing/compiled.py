@@ -51,7 +51,7 @@ def loop(function: Callable[..., Any], *arrays: Array) -> Callable[..., Any] | N
     """Return the compiled form of a loop, if compiled loops are on and no array carries
     derivatives; else None.
     """
-    real = _ASKED.get() and all(each.dtype.kind == "f" for each in arrays)
+    real = _ASKED.get() and all(array.dtype.kind == "f" for array in arrays)
     return _compiled(function) if real else None
 
 
@@ -60,10 +60,10 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     function.__globals__["np"] = import_module(
         "numpy"
     )  # numba knows the module only, not what stands for it
-    made: Callable[..., Any] = import_module("numba").njit(cache=True, error_model="numpy")(
+    compiled: Callable[..., Any] = import_module("numba").njit(cache=True, error_model="numpy")(
         function
     )
-    return made
+    return compiled
 
 
 def recurrences(series: Array, paces: Array) -> None:
@@ -107,7 +107,11 @@ def newton_steps(
     the steps of the point that takes most, or 0 if one does not settle
     """
     points, classes, stations = demand.shape
-    part, load, spare = np.empty((stations, classes)), np.empty(classes), np.empty(stations)
+    demand_squares, load, spare = (
+        np.empty((stations, classes)),
+        np.empty(classes),
+        np.empty(stations),
+    )
     steep, move, longest = np.empty((classes, classes)), np.empty(classes), 0
     for point in range(points):
         x, n, settled, step = flow[point], count[point], False, 0
@@ -124,16 +128,16 @@ def newton_steps(
                 spare[k] = 1.0
                 for r in range(classes):
                     once = 1 / (1 + x[r] * demand[point, r, k] / max(n[r], 1.0))
-                    part[k, r], load[r] = (
+                    demand_squares[k, r], load[r] = (
                         demand[point, r, k] * once * once,
                         x[r] * demand[point, r, k] * once,
                     )
                     spare[k] -= load[r]
                 for r in range(classes):
                     move[r] += load[r] / spare[k]
-                    steep[r, r] += part[k, r] / spare[k]
+                    steep[r, r] += demand_squares[k, r] / spare[k]
                     for s in range(classes):
-                        steep[r, s] += load[r] / spare[k] * part[k, s] / spare[k]
+                        steep[r, s] += load[r] / spare[k] * demand_squares[k, s] / spare[k]
             for r in range(classes):
                 move[r] = (n[r] - move[r]) * min(max(move[r] / max(n[r], 1.0), 0.5), 2.0)
             # The matrix is a diagonal one and a product of positive ones: without exchange of rows.
@@ -147,17 +151,17 @@ def newton_steps(
                 for c in range(r + 1, classes):
                     move[r] -= steep[r, c] * move[c]
                 move[r] /= steep[r, r]
-            taken = most_at_once
+            growth_limit = most_at_once
             for k in range(stations):
                 growth = 0.0
                 for r in range(classes):
-                    growth += move[r] * part[k, r]
-                taken = max(taken, growth / spare[k])
+                    growth += move[r] * demand_squares[k, r]
+                growth_limit = max(growth_limit, growth / spare[k])
             settled = True
             for r in range(classes):
-                taken = max(taken, -move[r] / (x[r] + (n[r] == 0)))
+                growth_limit = max(growth_limit, -move[r] / (x[r] + (n[r] == 0)))
             for r in range(classes):
-                x[r] += most_at_once / taken * move[r]
+                x[r] += most_at_once / growth_limit * move[r]
                 settled = settled and abs(move[r]) <= 1e-11 * abs(x[r])
         longest = max(longest, step)
     return longest

@@ -141,7 +141,9 @@ class NetworkArrays:
     @cached_property
     def delays(self) -> NDArray[np.bool_]:
         """Which stations are delays, where no customer waits, (K,)."""
-        return np.array([DISCIPLINES[each].delay for each in self.discipline], dtype=bool)
+        return np.array(
+            [DISCIPLINES[discipline].delay for discipline in self.discipline], dtype=bool
+        )
 
     @cached_property
     def shares(self) -> NDArray[np.int64]:
@@ -154,18 +156,20 @@ class NetworkArrays:
     @cached_property
     def limited(self) -> NDArray[np.bool_]:
         """Which stations have a capacity, (K,)."""
-        return np.array([each is not None for each in self.capacity], dtype=bool)
+        return np.array([capacity is not None for capacity in self.capacity], dtype=bool)
 
     @cached_property
     def without_rates(self) -> NDArray[np.bool_]:
         """Which stations have no rates, (K,)."""
-        return np.array([each is None for each in self.rates], dtype=bool)
+        return np.array([speeds is None for speeds in self.rates], dtype=bool)
 
     @cached_property
     def plain(self) -> bool:
         """Whether every station is one server of constant speed."""
-        alone = all(each is None for each in self.rates) and bool((self.servers == 1).all())
-        return alone and not any(DISCIPLINES[each].delay for each in set(self.discipline))
+        alone = all(speeds is None for speeds in self.rates) and bool((self.servers == 1).all())
+        return alone and not any(
+            DISCIPLINES[discipline].delay for discipline in set(self.discipline)
+        )
 
     @cached_property
     def single(self) -> NDArray[np.bool_]:
@@ -180,22 +184,24 @@ class NetworkArrays:
         Each discipline has one for any service times, for one exponential service time of all
         classes, or never; see `Discipline.product_form`, with sources.
         """
-        if all(DISCIPLINES[each].product_form == ANY_SERVICE for each in self.discipline):
+        if all(
+            DISCIPLINES[discipline].product_form == ANY_SERVICE for discipline in self.discipline
+        ):
             return ("",) * len(self.stations)
-        here, times = self.visits != 0, self.service.real
+        visited, times = self.visits != 0, self.service.real
         high, low = (
-            np.max(times, axis=1, where=here, initial=0.0),
-            np.min(times, axis=1, where=here, initial=np.inf),
+            np.max(times, axis=1, where=visited, initial=0.0),
+            np.min(times, axis=1, where=visited, initial=np.inf),
         )
         differ = (high > low * (1 + 1e-12)).any(axis=0)
-        uneven = (here & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
+        uneven = (visited & (self.scv.real != 1) & (times != 0)).any(axis=(0, 1))
         return tuple(map(_why_not, self.discipline, differ, uneven))
 
     def select(self, points: Any) -> NetworkArrays:
         """Take some of the points, by slice, mask or indices."""
         rates = tuple(
-            None if each is None else each if len(each) == 1 else each[points]
-            for each in self.rates
+            None if speeds is None else speeds if len(speeds) == 1 else speeds[points]
+            for speeds in self.rates
         )
         names = ("service", "visits", "think", "population", "arrivals", "scv")
         bursts = None if self.bursts is None else self.bursts[points]
@@ -249,7 +255,8 @@ class ClosedPart:
             for name in ("demand", "delay", "population")
         }
         few, empty = (
-            {k: _few(each, points) for k, each in of.items()} for of in (self.several, self.empty)
+            {k: _few(values, points) for k, values in of.items()}
+            for of in (self.several, self.empty)
         )
         last = _few(self.last, points)
         return replace(
@@ -282,35 +289,36 @@ class ClosedSolution:
 
 
 def solved_in_parts(
-    closed: ClosedPart, parts: Sequence[Array], solve: Callable[[ClosedPart], ClosedSolution]
+    closed: ClosedPart, row_sets: Sequence[Array], solve: Callable[[ClosedPart], ClosedSolution]
 ) -> ClosedSolution:
     """Solve parts of the points each together.
 
     Parameters
     ----------
-    parts : numbers of the points of each; together all
+    row_sets : numbers of the points of each; together all
     solve : gives the solution of a part
     """
-    found = [solve(closed.select(rows)) for rows in parts]
+    solutions = [solve(closed.select(rows)) for rows in row_sets]
     points, shown = len(closed.demand), list[Array | None]()
-    for chances in zip(*(each.probability for each in found), strict=True):
-        known = [each for each in chances if each is not None]
-        if len(known) < len(chances):
+    for chances in zip(*(solution.probability for solution in solutions), strict=True):
+        present = [probability for probability in chances if probability is not None]
+        if len(present) < len(chances):
             shown.append(None)
             continue
         # Where a part has fewer customers, more of them have no probability.
         every = np.zeros(
-            (points, max(each.shape[1] for each in known)), dtype=np.result_type(*known)
+            (points, max(probability.shape[1] for probability in present)),
+            dtype=np.result_type(*present),
         )
-        for rows, chance in zip(parts, known, strict=True):
+        for rows, chance in zip(row_sets, present, strict=True):
             every[rows, : chance.shape[1]] = chance
         shown.append(every)
 
     def placed(name: str) -> Array:
-        values = [getattr(each, name) for each in found]
+        values = [getattr(solution, name) for solution in solutions]
         every = np.zeros((points, *values[0].shape[1:]), dtype=np.result_type(*values))
-        for rows, each in zip(parts, values, strict=True):
-            every[rows] = each
+        for rows, values_of_rows in zip(row_sets, values, strict=True):
+            every[rows] = values_of_rows
         return every
 
     return ClosedSolution(placed("throughput"), placed("queue"), shown, placed("in_range"))
@@ -398,12 +406,12 @@ def quotient(above: Array, below: Array, otherwise: float = 0.0) -> Array:
     )
 
 
-def have_one_value(values: Array, here: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def have_one_value(values: Array, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell at which stations all classes that come there have the same value (..., K), of arrays
     (..., R, K).
     """
-    high = np.max(values.real, axis=-2, where=here, initial=0.0)
-    same: NDArray[np.bool_] = high <= np.min(values.real, axis=-2, where=here, initial=np.inf)
+    high = np.max(values.real, axis=-2, where=where, initial=0.0)
+    same: NDArray[np.bool_] = high <= np.min(values.real, axis=-2, where=where, initial=np.inf)
     return same
 
 
@@ -471,8 +479,10 @@ def network_arrays(
     ((1, 1, 2), [[20]], ('station 1', 'station 2'))
     """
     cubes = {"service": _numbers(service), "visits": _numbers(visits), "scv": _numbers(scv)}
-    given = {"population": population, "arrivals": arrivals, "think": think}
-    squares = {name: _numbers(0.0 if each is None else each) for name, each in given.items()}
+    by_class = {"population": population, "arrivals": arrivals, "think": think}
+    squares = {
+        name: _numbers(0.0 if numbers is None else numbers) for name, numbers in by_class.items()
+    }
     # The last axes are stations, or classes.
     points, kinds, count = np.broadcast(np.empty((1, 1, 1)), *cubes.values()).shape
     named = np.empty((1, 1 if classes is None else len(classes)))
@@ -483,11 +493,11 @@ def network_arrays(
             np.all(np.atleast_2d(squares["arrivals"]) == 0, axis=0) if both else arrivals is None
         )
     spread: dict[str, Any] = {
-        name: _spread(each, (points, kinds, count), name) for name, each in cubes.items()
+        name: _spread(numbers, (points, kinds, count), name) for name, numbers in cubes.items()
     }
     ranks, number = np.asarray(priority, dtype=np.int64), _numbers(servers)
     many = squares.pop("population")
-    spread |= {name: _spread(each, (points, kinds), name) for name, each in squares.items()}
+    spread |= {name: _spread(numbers, (points, kinds), name) for name, numbers in squares.items()}
     built = NetworkArrays(
         **spread,
         population=_spread(many, (points, kinds), "population").astype(np.int64),
@@ -495,8 +505,8 @@ def network_arrays(
         discipline=(discipline,) * count if isinstance(discipline, str) else tuple(discipline),
         servers=_spread(number, (count,), "servers").astype(np.int64),
         rates=tuple(
-            None if each is None else np.atleast_2d(_numbers(each))
-            for each in rates or (None,) * count
+            None if speeds is None else np.atleast_2d(_numbers(speeds))
+            for speeds in rates or (None,) * count
         ),
         priority=_spread(ranks[:, None] if ranks.ndim == 1 else ranks, (kinds, count), "priority"),
         stations=tuple(stations or (f"station {k + 1}" for k in range(count))),
@@ -538,10 +548,10 @@ def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array
         ("blocking", BLOCKING, built.blocking),
         ("discipline", DISCIPLINES, built.discipline),
     ):
-        for station, each in zip(built.stations, used, strict=True):
-            if each not in known:
+        for station, discipline in zip(built.stations, used, strict=True):
+            if discipline not in known:
                 raise ModelError(
-                    f"{station}: there is no {what} {each!r}; known: {', '.join(known)}"
+                    f"{station}: there is no {what} {discipline!r}; known: {', '.join(known)}"
                 )
     for station, most, rates in zip(built.stations, built.capacity, built.rates, strict=True):
         if most is not None and most < 1:

@@ -72,7 +72,7 @@ def solve_single_class(closed: ClosedPart, marginals: bool = False) -> ClosedSol
     if (len(_distinct(closed)[0]) if shared else points) <= block:
         return _solve_block(closed, marginals)
     return solved_in_parts(
-        closed, blocks(points, block), lambda part: _solve_block(part, marginals)
+        closed, blocks(points, block), lambda rows: _solve_block(rows, marginals)
     )
 
 
@@ -83,15 +83,17 @@ def _distinct(closed: ClosedPart) -> tuple[Array, Array]:
     points = np.arange(len(closed.demand))
     if len(points) == 1 or (closed.population == closed.population[0]).all():
         return points, points
-    varied = [each for each in (closed.last, *closed.several.values()) if len(each) > 1]
-    columns = np.concatenate([closed.demand[:, 0].T, closed.delay.T, *(each.T for each in varied)])
+    varied = [values for values in (closed.last, *closed.several.values()) if len(values) > 1]
+    columns = np.concatenate(
+        [closed.demand[:, 0].T, closed.delay.T, *(values.T for values in varied)]
+    )
     # Neighbours are often alike, and cheaper to compare than to sort; the rest are sorted as bytes,
     # all columns at once.
     begins = np.ones(len(points), dtype=bool)
     begins[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
     keys = np.ascontiguousarray(columns[:, begins].T)
-    whole = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
-    _, rows, row_of = np.unique(whole, return_index=True, return_inverse=True)
+    row_bytes = keys.view(np.dtype((np.void, keys.dtype.itemsize * keys.shape[1])))[:, 0]
+    _, rows, row_of = np.unique(row_bytes, return_index=True, return_inverse=True)
     return (
         (points[begins][rows], row_of[np.cumsum(begins) - 1])
         if len(rows) < len(points)
@@ -114,11 +116,11 @@ def _solve_block(closed: ClosedPart, marginals: bool) -> ClosedSolution:
         length = int(most.max(initial=0)) + 1
         series = _Series(scale * demand.T, scale * pace.T, closed.several, scale * delay, length)
         total = series.total
-        here, before = total[row_of, population], total[row_of, population - (population > 0)]
-        throughput = (population > 0) * scale[row_of] * before / here
-        queue, shown = series.stations(row_of, population, here, marginals)
-    small = np.minimum(here.real, before.real)
-    in_range = np.isfinite(here) & np.isfinite(before) & (small > 1e-270)
+        constant, before = total[row_of, population], total[row_of, population - (population > 0)]
+        throughput = (population > 0) * scale[row_of] * before / constant
+        queue, shown = series.stations(row_of, population, constant, marginals)
+    small = np.minimum(constant.real, before.real)
+    in_range = np.isfinite(constant) & np.isfinite(before) & (small > 1e-270)
     return ClosedSolution(throughput[:, None], queue[:, None], shown, in_range)
 
 
@@ -153,7 +155,7 @@ class _Series:
         base = self._add(self.start, self.singles)
         # What a station of several speeds holds follows from the product of all others.
         self.without = {
-            k: self._add(base, [other for other in several if other != k]) for k in several
+            k: self._add(base, [station for station in several if station != k]) for k in several
         }
         self.total = base
         for k in list(several)[:1]:
@@ -166,21 +168,25 @@ class _Series:
         return series
 
     def stations(
-        self, row: Array, population: Array, here: Array, marginals: bool
+        self, row: Array, population: Array, constant: Array, marginals: bool
     ) -> tuple[Array, list[Array | None]]:
-        """Return each point's queues (P, K) and probabilities (P, N + 1); `here` are the constants
+        """Return each point's queues (P, K) and probabilities (P, N + 1); `constant` are the constants
         of their populations (P,).
         """
         queue = np.zeros((len(row), len(self.load)), dtype=self.total.dtype)
         shown: list[Array | None] = [None] * len(self.load)
         if self.singles:
-            queue[:, self.singles] = self._single_queues(row, population) / here[:, None]
-        for k, others in self.without.items():
-            shown[k] = chance = self._marginal(k, others, row, population) / here[:, None]
+            queue[:, self.singles] = self._single_queues(row, population) / constant[:, None]
+        for k, without_station in self.without.items():
+            shown[k] = chance = (
+                self._marginal(k, without_station, row, population) / constant[:, None]
+            )
             queue[:, k] = chance @ np.arange(self.length)
         for k in self.singles if marginals else ():
-            others = self._add(self.start, [other for other in range(len(self.load)) if other != k])
-            shown[k] = self._marginal(k, others, row, population) / here[:, None]
+            without_station = self._add(
+                self.start, [station for station in range(len(self.load)) if station != k]
+            )
+            shown[k] = self._marginal(k, without_station, row, population) / constant[:, None]
         return queue, shown
 
     def _single_queues(self, row: Array, population: Array) -> Array:
@@ -197,10 +203,10 @@ class _Series:
             return polynomial(back, pace)
         stations, points = pace.shape[1], len(self.total)
         every = pace.T.reshape(-1)
-        each = every[:, None] * geometric(np.tile(self.total, (stations, 1)), every)
+        powers = every[:, None] * geometric(np.tile(self.total, (stations, 1)), every)
         index = row * self.length + population - (population > 0)
-        found = each.reshape(stations, points * self.length).take(index, axis=1)
-        return np.asarray(found * (population > 0)).T
+        queue = powers.reshape(stations, points * self.length).take(index, axis=1)
+        return np.asarray(queue * (population > 0)).T
 
     def _backwards(self, series: Array, row: Array, population: Array) -> Array:
         """Return series(N - j) for j = 0, 1, ... and zero beyond, (P, N + 1)."""
@@ -209,21 +215,21 @@ class _Series:
         index = population[:, None] - np.arange(self.length)
         return np.where(index >= 0, series[row[:, None], np.maximum(index, 0)], 0.0)
 
-    def _marginal(self, k: int, others: Array, row: Array, population: Array) -> Array:
+    def _marginal(self, k: int, without_station: Array, row: Array, population: Array) -> Array:
         speed = self.several.get(k, np.ones((1, 1)))
         own = terms(self.load[k] if k in self.several else self.pace[k], speed, self.length)
-        return own[row] * self._backwards(others, row, population)
+        return own[row] * self._backwards(without_station, row, population)
 
 
 def terms(load: Array, speed: Array, length: int) -> Array:
     """Return load^n / (s(1) ... s(n)) for n = 0..length-1, (P, length), times a constant of each
     point.
     """
-    known = min(speed.shape[1], length - 1)
+    speeds = min(speed.shape[1], length - 1)
     ratio = np.empty((len(load), length), dtype=np.result_type(load, speed))
     ratio[:, 0] = 1
-    ratio[:, 1 : known + 1] = load[:, None] / speed[:, :known]
-    ratio[:, known + 1 :] = (load / speed[:, -1])[:, None]
+    ratio[:, 1 : speeds + 1] = load[:, None] / speed[:, :speeds]
+    ratio[:, speeds + 1 :] = (load / speed[:, -1])[:, None]
     product: Array = np.multiply.accumulate(ratio, axis=1)
     if product.real.max(initial=0.0) < 1e100:
         return product
@@ -304,11 +310,11 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     both = np.empty((points, 2, stations, stations), dtype=kind)
     np.multiply(paces[:, :, None], np.tri(stations).T, out=both[:, 0])
     both[:, 1] = both[:, 0].transpose(0, 2, 1)
-    powers, done = np.ones((points, 2, width, stations), dtype=kind), 1
+    powers, filled = np.ones((points, 2, width, stations), dtype=kind), 1
     powers[:, 1, 0] = paces
-    while done < width:
-        np.matmul(powers[:, :, :done], both, out=powers[:, :, done : 2 * done])
-        both, done = both @ both, 2 * done
+    while filled < width:
+        np.matmul(powers[:, :, :filled], both, out=powers[:, :, filled : 2 * filled])
+        both, filled = both @ both, 2 * filled
     ends, step = blocks[:, :, ::-1] @ powers[:, 0], both[:, 0]
     for exponent in range((rows - 1).bit_length()):
         ends[:, 1 << exponent :] += ends[:, : -1 << exponent] @ step
@@ -320,9 +326,9 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     within = np.ndarray(
         (points, width, width), kind, answer, width * size, (2 * width * size, -size, size)
     )
-    found = blocks @ within
-    found[:, 1:] += ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
-    whole: Array = found.reshape(points, -1)[:, :length]
+    values = blocks @ within
+    values[:, 1:] += ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
+    whole: Array = values.reshape(points, -1)[:, :length]
     return whole
 
 
@@ -363,19 +369,19 @@ def check_size(closed: ClosedPart, marginals: bool = False) -> None:
     )
     count, classes = sorted(vector), len(vector)
     varying = stations if marginals else len(closed.several)
-    listed = sum(min(each.shape[1], sum(count)) for each in closed.several.values())
+    listed = sum(min(speed.shape[1], sum(count)) for speed in closed.several.values())
     if classes == 1:
         steps = (count[0] + 1) * (400 + 4 * stations * (1 + varying) + varying * listed // 5)
     else:
         planes = sum(count) + 1
-        places = planes * prod(each + 1 for each in count[:-1])
+        places = planes * prod(customers + 1 for customers in count[:-1])
         singles = 400 + 4 * classes * stations + classes * stations**2 // 4
         steps = places * (
             singles + 4 * classes * varying * (planes + listed)
         ) + 7000 * planes // len(closed.demand)
-    what = f"the lattice of populations {vector} takes {steps:,} steps"
+    size = f"the lattice of populations {vector} takes {steps:,} steps"
     otherwise = "ask for linearizer or schweitzer, which do not grow with it"
-    check_cost("lattice", steps, what, otherwise, points=len(closed.demand))
+    check_cost("lattice", steps, size, otherwise, points=len(closed.demand))
 
 
 def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolution:
@@ -394,7 +400,7 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
     population = closed.population[0]
     check_size(closed, marginals)
     order = np.argsort(-population, kind="stable")
-    size = prod(int(each) + 1 for each in population[order][1:])
+    size = prod(int(customers) + 1 for customers in population[order][1:])
     points, _, stations = closed.demand.shape
     if marginals:
         closed = replace(
@@ -405,9 +411,9 @@ def solve_multi_class(closed: ClosedPart, marginals: bool = False) -> ClosedSolu
         int(population.sum()) + 1 if closed.several else 2 * closed.demand[0].size + 1
     )
     ordered = closed.select(slice(None), order)
-    found = solved_in_parts(ordered, blocks(points, MOST_NUMBERS // numbers), _solve_lattice)
+    solution = solved_in_parts(ordered, blocks(points, MOST_NUMBERS // numbers), _solve_lattice)
     back = np.argsort(order, kind="stable")
-    return replace(found, throughput=found.throughput[:, back], queue=found.queue[:, back])
+    return replace(solution, throughput=solution.throughput[:, back], queue=solution.queue[:, back])
 
 
 def _solve_lattice(closed: ClosedPart) -> ClosedSolution:
@@ -450,9 +456,9 @@ class _Grid:
     """Planes of the lattice: how to shift them and where the answers stand."""
 
     def __init__(self, population: Array) -> None:
-        self.population = [int(each) for each in population]
+        self.population = [int(customers) for customers in population]
         self.planes = sum(self.population) + 1
-        self.shape = tuple(each + 1 for each in self.population[1:])
+        self.shape = tuple(customers + 1 for customers in self.population[1:])
         rest = len(self.shape)
         # For class r > 1: where its customers come to, and where they came from.
         self.to = [
@@ -482,7 +488,7 @@ class _Grid:
 
     def less(self, plane: Array) -> Array:
         """Pick the values at N - e_r from the last plane but one, (P, R, ...)."""
-        return np.stack([plane[self.place(each)] for each in self.before], axis=1)
+        return np.stack([plane[self.place(shift)] for shift in self.before], axis=1)
 
     def thinking(self, away: Array) -> Array:
         """Return the planes of customers that think or are at a delay, (P, S, n_2.., n_R)."""
@@ -496,12 +502,15 @@ class _Grid:
             for r, n in enumerate(self.population)
         ]
         rest = np.ones((points,) + (1,) * len(self.shape), dtype=away.dtype)
-        for r, each in enumerate(own[1:]):
-            rest = rest * each.reshape(
+        for r, powers in enumerate(own[1:]):
+            rest = rest * powers.reshape(
                 points, *(-1 if i == r else 1 for i in range(len(self.shape)))
             )
-        others = sum(np.indices(self.shape)) if self.shape else np.zeros(())
-        first = np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape)) - others
+        customers_of_other_classes = sum(np.indices(self.shape)) if self.shape else np.zeros(())
+        first = (
+            np.arange(self.planes).reshape((-1,) + (1,) * len(self.shape))
+            - customers_of_other_classes
+        )
         inside = (first >= 0) & (first <= self.population[0])
         planes: Array = (
             np.where(inside, own[0][:, np.clip(first, 0, self.population[0])], 0.0) * rest[:, None]
@@ -536,13 +545,13 @@ class _Grid:
             plane.reshape(points, -1, width),
             sources.reshape(points, -1, columns + 1),
         )
-        whole = slice(None)
+        all_points = slice(None)
         moves = [(sources[..., :width], plane)]
         for r, (to, of) in enumerate(zip(self.to, self.of, strict=True), start=1):
             moves.append(
                 (
-                    sources[(whole, *to, slice(r * width, (r + 1) * width))],
-                    plane[(whole, *of, whole)],
+                    sources[(all_points, *to, slice(r * width, (r + 1) * width))],
+                    plane[(all_points, *of, all_points)],
                 )
             )
         thick = prod(self.shape[1:])
@@ -607,11 +616,17 @@ def _with_several(
     queue = np.zeros(load.shape, dtype=np.result_type(load, base))
     shown: list[Array | None] = [None] * stations
     for k, speed in several.items():
-        others = base
-        for other in several:
-            if other != k:
-                others = _serve(grid, others, load[:, :, other], pace[:, :, other], several[other])
-        corner, less = _levels(grid, others, load[:, :, k], speed)
+        without_station = base
+        for station in several:
+            if station != k:
+                without_station = _serve(
+                    grid,
+                    without_station,
+                    load[:, :, station],
+                    pace[:, :, station],
+                    several[station],
+                )
+        corner, less = _levels(grid, without_station, load[:, :, k], speed)
         total, before = corner.sum(axis=1), less.sum(axis=2)
         shown[k] = corner / total[:, None]
         present = np.arange(1.0, grid.planes) / _extended(speed, grid.planes - 1)
@@ -619,8 +634,10 @@ def _with_several(
             load[:, :, k] * (less[:, :, :-1] * present[:, None]).sum(axis=2) / total[:, None]
         )
     if singles:
-        whole = _serve(grid, others, load[:, :, k], pace[:, :, k], several[k])
-        planes = grid.sweep(whole, _steps(pace[:, :, singles], np.eye(len(singles))), len(singles))
+        with_station = _serve(grid, without_station, load[:, :, k], pace[:, :, k], several[k])
+        planes = grid.sweep(
+            with_station, _steps(pace[:, :, singles], np.eye(len(singles))), len(singles)
+        )
         for _ in range(grid.planes - 2):
             next(planes)
         queue[:, :, singles] = pace[:, :, singles] * grid.less(next(planes)) / total[:, None, None]
@@ -648,13 +665,13 @@ def _serve(grid: _Grid, planes: Array, load: Array, pace: Array, speed: Array) -
     return np.asarray(served + grid.repeated(level, pace))
 
 
-def _levels(grid: _Grid, others: Array, load: Array, speed: Array) -> tuple[Array, Array]:
+def _levels(grid: _Grid, without_station: Array, load: Array, speed: Array) -> tuple[Array, Array]:
     """Return the terms with n = 0, 1, ... customers at a station: at N (P, n) and at N - e_r (P,
     R, n).
     """
-    wide = (slice(None),) + (None,) * (others.ndim - 1)
+    wide = (slice(None),) + (None,) * (without_station.ndim - 1)
     pace = _extended(speed, grid.planes)
-    level, corner, less = others, [], []
+    level, corner, less = without_station, [], []
     for n in range(grid.planes):
         total, before = grid.ends(level)
         corner.append(total.copy())  # not a view, which would keep its level

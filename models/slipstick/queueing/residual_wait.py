@@ -40,8 +40,8 @@ def residual_time(service: Array, scv: Array | float) -> Array:
     >>> residual_time(np.array([2.0, 2.0, 2.0]), np.array([0.0, 1.0, 3.0])).tolist()
     [1.0, 2.0, 4.0]
     """
-    left: Array = service * (1 + scv) / 2
-    return left
+    residual: Array = service * (1 + scv) / 2
+    return residual
 
 
 MOST_SOURCES = 256
@@ -85,19 +85,19 @@ def finite_source_residual(customers: int, elsewhere: Array, service: Array, scv
         elsewhere, customers = elsewhere * (MOST_SOURCES / customers), MOST_SOURCES
     k = np.arange(1, customers)
     short = balanced_means(scv)
-    left: Array = np.zeros(1)
+    busy_fraction: Array = np.zeros(1)
     for chance in (short, 1.0 - short):
         phase = (service / elsewhere / (2.0 * chance))[..., None] * k
-        left = left + chance[..., None] * phase / (1.0 + phase)
-    steps = np.cumsum(np.log(left / (1.0 - left)), axis=-1)
+        busy_fraction = busy_fraction + chance[..., None] * phase / (1.0 + phase)
+    steps = np.cumsum(np.log(busy_fraction / (1.0 - busy_fraction)), axis=-1)
     busy, before = (
         _binomial_sum(count, steps[..., :count]) for count in (customers - 1, customers - 2)
     )
     cycle = (customers - 1) * service + elsewhere / (1.0 + before)
-    found: Array = (
+    residual: Array = (
         elsewhere + service - elsewhere * cycle * busy / ((customers - 1) * service * (1.0 + busy))
     )
-    return found
+    return residual
 
 
 def _binomial_sum(count: int, logs: Array) -> Array:
@@ -129,11 +129,11 @@ def erlang_b(busy: Array, servers: int) -> Array:
     """
     lost = np.ones(1)
     if busy.size == 1:  # in numbers of Python, which are ten times as fast
-        load, left, count = busy.item(), 1.0, 0
-        while count < servers and left != 0:
+        load, loss, count = busy.item(), 1.0, 0
+        while count < servers and loss != 0:
             count += 1
-            left = load * left / (count + load * left)
-        return np.full(busy.shape, left)
+            loss = load * loss / (count + load * loss)
+        return np.full(busy.shape, loss)
     for count in range(1, servers + 1):
         lost = busy * lost / (count + busy * lost)
     return lost
@@ -279,7 +279,7 @@ def finite_source_few(ratios: Array, customers: int) -> Array:
     )
 
 
-def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:
+def all_busy_by_load(busy: Array, servers: int, other_customers: Array) -> Array:
     """Estimate the probability that all servers are busy as (busy / c)^(sqrt(2 (c + 1)) - 1).
 
     Exact for one server. At M/M/c it is up to 0.051 too large, most where a long wait is unlikely,
@@ -292,7 +292,7 @@ def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:
     ----------
     busy : mean number in service [1]
     servers : c
-    others : customers besides the one that arrives, infinite with open classes; fewer than c never
+    other_customers : customers besides the one that arrives, infinite with open classes; fewer than c never
         make all servers busy [1]
 
     >>> round(float(all_busy_by_load(np.array([1.6]), 2, np.array([9.0]))[0]), 4)
@@ -300,5 +300,7 @@ def all_busy_by_load(busy: Array, servers: int, others: Array) -> Array:
     """
     load = busy / servers
     inside = np.where(load.real <= 0, 0, np.where(load.real < 1, load, 1))
-    chance: Array = np.where(others >= servers, inside ** (np.sqrt(2 * (servers + 1)) - 1), 0)
+    chance: Array = np.where(
+        other_customers >= servers, inside ** (np.sqrt(2 * (servers + 1)) - 1), 0
+    )
     return chance

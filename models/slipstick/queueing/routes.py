@@ -74,14 +74,14 @@ def traffic_equations(
     array([[[1. , 0.8]]])
     """
     chosen = of.among(classes)
-    cells = [each[chosen] @ (shape[1], 1) for each in (of.source, of.target)]
+    cells = [cells_of_routes[chosen] @ (shape[1], 1) for cells_of_routes in (of.source, of.target)]
     # Numbers of places are not negative, and OUTSIDE is.
     stays = cells[1] >= 0
     start = reference[0] * shape[1] + reference[1]
     places = np.unique(np.concatenate([[start], cells[0], cells[1][stays]]))
     points, size = len(of.probability), len(places)
     balance = np.zeros((points, size, size), dtype=of.probability.dtype)
-    into, out_of = (np.searchsorted(places, each[stays]) for each in reversed(cells))
+    into, out_of = (np.searchsorted(places, cell[stays]) for cell in reversed(cells))
     for way, i, j in zip(chosen[stays], into, out_of, strict=True):
         balance[:, i, j] += of.probability[:, way]
     balance = np.eye(size) - balance
@@ -89,9 +89,9 @@ def traffic_equations(
     if closed:
         # One of the equations follows from the others; in its place stands what a cycle is.
         balance[:, int(inflow[:, 0].argmax()), :] = places % shape[1] == reference[1]
-    found = np.zeros((points, shape[0] * shape[1]), dtype=balance.dtype)
-    found[:, places] = _solved(balance, inflow)
-    return found.reshape(points, *shape)
+    solution = np.zeros((points, shape[0] * shape[1]), dtype=balance.dtype)
+    solution[:, places] = _solved(balance, inflow)
+    return solution.reshape(points, *shape)
 
 
 def _solved(balance: Array, inflow: Array) -> Array:
@@ -134,12 +134,12 @@ def joined_chains(
     total, mean, spread = (np.zeros(shape, np.result_type(service, visits, scv)) for _ in range(3))
     for c in range(shape[1]):
         members = np.flatnonzero(chain_of == c)
-        v, s, each = visits[:, members], service[:, members], scv[:, members]
+        v, s, scv_of_members = visits[:, members], service[:, members], scv[:, members]
         total[:, c] = v.sum(axis=1)
-        part = quotient(v, total[:, c, None])
-        mean[:, c] = (part * s).sum(axis=1)
-        second = (part * s**2 * (1 + each)).sum(axis=1)
+        visit_share = quotient(v, total[:, c, None])
+        mean[:, c] = (visit_share * s).sum(axis=1)
+        second = (visit_share * s**2 * (1 + scv_of_members)).sum(axis=1)
         mixed = quotient(second, mean[:, c] ** 2, 2.0) - 1
-        alike = have_one_value(s, v.real != 0) & have_one_value(each, v.real != 0)
-        spread[:, c] = np.where(alike, each.max(axis=1), mixed)
+        alike = have_one_value(s, v.real != 0) & have_one_value(scv_of_members, v.real != 0)
+        spread[:, c] = np.where(alike, scv_of_members.max(axis=1), mixed)
     return mean, total, spread

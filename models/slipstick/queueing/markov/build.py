@@ -278,7 +278,7 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
         raise ModelError(
             "blocking after service is for one class that does not think; ask for another blocking"
         )
-    disciplines = [DISCIPLINES[each] for each in network.discipline]
+    disciplines = [DISCIPLINES[discipline] for discipline in network.discipline]
     plain = network.single & (network.scv.real == 1).all(axis=(0, 1))
     for k, (name, blocking) in enumerate(zip(network.stations, network.blocking, strict=True)):
         if not plain[k] or disciplines[k].ranked:
@@ -321,15 +321,19 @@ def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace
     ]
     home = [begins[r] for r in routing.restart or range(classes)]
     # What has a slope alone is never entered, but takes part in derivatives.
-    _check_home(point, [[k for _, k, chance in each if complex(chance).real] for each in home])
+    _check_home(
+        point, [[k for _, k, chance in entries if complex(chance).real] for entries in home]
+    )
     stations = [_station_state(point, k, truncation) for k in range(count)]
     thinking = {int(r): exponential(network.think[0, r]) for r in np.flatnonzero(visited[:, count])}
     stations.append(SharedServers(thinking, classes, None))
-    largest = max(int(population.sum()), truncation or 0, *(each or 0 for each in network.capacity))
+    largest = max(
+        int(population.sum()), truncation or 0, *(capacity or 0 for capacity in network.capacity)
+    )
     bursts = (
         {}
         if network.bursts is None
-        else {r: each for r, each in enumerate(network.bursts[0]) if each.any()}
+        else {r: burst for r, burst in enumerate(network.bursts[0]) if burst.any()}
     )
     columns = (
         sum(state.width for state in stations)
@@ -481,7 +485,7 @@ def size_in_words(point: NetworkPoint, truncation: int | None, limit: float = 0)
             int(visited[members].any(axis=0).sum()),
         )
         ways *= math.comb(customers + max(places, 1) - 1, customers)
-    known = ways > limit and not point.network.limited.any()
+    is_counted = ways > limit and not point.network.limited.any()
     return (
-        f"at least {min(ways, 10**300):.4g} in all" if known else "as many as were looked for"
+        f"at least {min(ways, 10**300):.4g} in all" if is_counted else "as many as were looked for"
     ) + cut

@@ -63,8 +63,8 @@ class MarkovChain:
                [ 9., -9.]])
         """
         moved = self.sources != self.targets
-        here, there, rates = self.sources[moved], self.targets[moved], self.rates[moved]
-        places = np.concatenate([here, here]), np.concatenate([there, here])
+        origin, target, rates = self.sources[moved], self.targets[moved], self.rates[moved]
+        places = np.concatenate([origin, origin]), np.concatenate([target, origin])
         return csr_array((np.concatenate([rates, -rates]), places), shape=(self.size, self.size))
 
 
@@ -127,29 +127,35 @@ def explore_rows(
     block, looked_at = start, 0
     if reachable is not None:
         block = np.concatenate([start, reachable[_numbered(reachable, number) > 0]])
-    seen = [block]
+    blocks = [block]
     none = np.zeros(0, dtype=np.int64)
-    found: list[tuple[Array, Array, Array, Array]] = [(none, none, np.zeros(0), none)]
+    transitions_by_event: list[tuple[Array, Array, Array, Array]] = [
+        (none, none, np.zeros(0), none)
+    ]
     while len(block):
         fresh = [block[BLOCK:]]
         block = block[:BLOCK]
-        for here, rows, rates, event in transitions(block):
+        for origin, rows, rates, event in transitions(block):
             before = len(number)
-            there = _numbered(rows, number)
-            found.append((here + looked_at, there, rates, np.full(len(here), event)))
+            target = _numbered(rows, number)
+            transitions_by_event.append(
+                (origin + looked_at, target, rates, np.full(len(origin), event))
+            )
             if len(number) > most:
                 refuse_size(most, size_hint())
             if len(number) > before:
                 # The first to reach each new state, in the order of the numbers given.
-                _, first = np.unique(there, return_index=True)
-                fresh.append(rows[first[there[first] >= before]])
+                _, first = np.unique(target, return_index=True)
+                fresh.append(rows[first[target[first] >= before]])
         looked_at += len(block)
-        seen += fresh[1:]
+        blocks += fresh[1:]
         block = np.concatenate(fresh)
-    states = np.concatenate(seen)
+    states = np.concatenate(blocks)
     order = np.lexsort(states.T[::-1])
     place = np.argsort(order)
-    sources, targets, rates, events = (np.concatenate(each) for each in zip(*found, strict=True))
+    sources, targets, rates, events = (
+        np.concatenate(arrays) for arrays in zip(*transitions_by_event, strict=True)
+    )
     return MarkovChain(
         states[order], place[sources], place[targets], rates, (order == 0) * 1.0, events
     )
@@ -194,7 +200,9 @@ Known = dict[int, tuple[csr_array, Array, Solve]]
 """By size: a real generator, its stationary distribution, and the solver with its factors."""
 
 
-def stationary(chain: MarkovChain, method: str | None = None, known: Known | None = None) -> Array:
+def stationary(
+    chain: MarkovChain, method: str | None = None, solved_before: Known | None = None
+) -> Array:
     """Return the probability of each state in the long run.
 
     Solves pi Q = 0 with sum(pi) = 1. One state's probability is set to 1 and its equation left out,
@@ -207,7 +215,7 @@ def stationary(chain: MarkovChain, method: str | None = None, known: Known | Non
     method : `gth` (elimination without subtraction: no cancellation, work grows with the cube of
         the states), `direct` (sparse LU), `iterative` (GMRES, preconditioned by an incomplete LU);
         by default by size, with `direct` to follow where iteration fails its check
-    known : what was found for other chains, and is added to: chains that differ in derivatives
+    solved_before : what was found for other chains, and is added to: chains that differ in derivatives
         alone are factored once
 
     Raises
@@ -227,32 +235,35 @@ def stationary(chain: MarkovChain, method: str | None = None, known: Known | Non
         raise ModelError(
             f"there is no method {method!r} for the long run; known: {', '.join(METHODS)}"
         )
-    whole = chain.generator()
-    closed = _closed(csr_array(whole.real))
-    inside = whole[closed][:, closed].tocsr()
+    generator = chain.generator()
+    closed = _closed(csr_array(generator.real))
+    inside = generator[closed][:, closed].tocsr()
     start, size = chain.start[closed], len(closed)
     start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
     by_size = (
         ("gth",) if size <= SMALL else ("direct",) if size <= LARGE else ("iterative", "direct")
     )
-    found = _first_that_holds(
-        inside, (method,) if method else by_size, start, {} if known is None else known
+    probabilities = _first_that_holds(
+        inside,
+        (method,) if method else by_size,
+        start,
+        {} if solved_before is None else solved_before,
     )
-    answer = np.zeros(chain.size, dtype=found.dtype)
-    answer[closed] = found
+    answer = np.zeros(chain.size, dtype=probabilities.dtype)
+    answer[closed] = probabilities
     return answer
 
 
 def _first_that_holds(
-    generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64], known: Known
+    generator: csr_array, methods: tuple[str, ...], start: NDArray[np.float64], solved_before: Known
 ) -> Array:
     """Try methods in turn; the last may fail."""
     for method in methods[:-1]:
         try:
-            return _solved(generator, method, start, known)
+            return _solved(generator, method, start, solved_before)
         except NoAnswerError:
             continue
-    return _solved(generator, methods[-1], start, known)
+    return _solved(generator, methods[-1], start, solved_before)
 
 
 def _closed(generator: csr_array) -> NDArray[np.int64]:
@@ -261,9 +272,9 @@ def _closed(generator: csr_array) -> NDArray[np.int64]:
     if count == 1:
         return np.arange(generator.shape[0])
     across = generator.tocoo()
-    left = label[across.row] != label[across.col]
+    leaving = label[across.row] != label[across.col]
     open_sets = np.zeros(count, dtype=bool)
-    open_sets[label[across.row[left]]] = True
+    open_sets[label[across.row[leaving]]] = True
     final = np.flatnonzero(~open_sets)
     if len(final) > 1:
         raise NoAnswerError(
@@ -273,19 +284,21 @@ def _closed(generator: csr_array) -> NDArray[np.int64]:
     return np.flatnonzero(label == final[0])
 
 
-def _solved(generator: csr_array, method: str, start: NDArray[np.float64], known: Known) -> Array:
+def _solved(
+    generator: csr_array, method: str, start: NDArray[np.float64], solved_before: Known
+) -> Array:
     if generator.shape[0] == 1:
         return np.ones(1)
     if method == "gth":
         return gth(generator.toarray())
     real = csr_array(generator.real)
-    if len(start) not in known or abs(known[len(start)][0] - real).max() > 0:
+    if len(start) not in solved_before or abs(solved_before[len(start)][0] - real).max() > 0:
         pi, solve = _balanced(real, method, start)
         _check(real, pi)
-        known[len(start)] = real, pi, solve
-        if len(known) > 2:
-            known.pop(next(iter(known)))
-    _, pi, solve = known[len(start)]
+        solved_before[len(start)] = real, pi, solve
+        if len(solved_before) > 2:
+            solved_before.pop(next(iter(solved_before)))
+    _, pi, solve = solved_before[len(start)]
     if not np.iscomplexobj(generator.data):
         return pi
     # A step so small that its square is nothing must survive: scale it up to solve, and down again.
@@ -464,18 +477,18 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
     # Each tick is a product with the rates: about 3 ns for each of them, and as much as 2,000 to
     # begin with.
     steps = ticks * (2000 + generator.nnz)
-    what = (
+    request = (
         f"the chain's clock ticks {ticks:.3g} times until the last time asked for, which is"
         f" {steps:.3g} steps with its rates"
     )
-    check_cost("ticks", steps, what, "ask for an earlier time, for the long run")
+    check_cost("ticks", steps, request, "ask for an earlier time, for the long run")
     step = csr_array(generator.T)
     now: Array = chain.start.astype(step.dtype)
-    clock, found = 0.0, {}
+    clock, by_time = 0.0, {}
     for time in np.unique(at).tolist():
         now = _onward(step, rate, now, time - clock, error / max(1, len(at)))
-        clock, found[time] = time, now
-    return np.array([found[time] for time in at.tolist()])
+        clock, by_time[time] = time, now
+    return np.array([by_time[time] for time in at.tolist()])
 
 
 def _onward(step: csr_array, rate: float, start: Array, time: float, error: float) -> Array:

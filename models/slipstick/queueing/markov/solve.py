@@ -107,31 +107,31 @@ def solve_markov_chain(
     if not 0 < error < 1:
         raise ModelError(f"the error of a truncation must lie between 0 and 1, got {error}")
     points: list[MarkovSolution] = []
-    known: Known = {}
+    solved_before: Known = {}
     rules = (
         [routing] * network.points if routing is None or isinstance(routing, Routing) else routing
     )
     for at, rule in zip(range(network.points), rules, strict=True):
         point = network_point(network.select(slice(at, at + 1)), rule)
-        points.append(_point(point, error, limit, method, known))
-    found = _together(network, points, routing is None)
+        points.append(_point(point, error, limit, method, solved_before))
+    solution = _together(network, points, routing is None)
     if routing is None and not network.losses:
-        checked(network, found, max(EXACT, 10 * error))
-    return found
+        checked(network, solution, max(EXACT, 10 * error))
+    return solution
 
 
 def _point(
-    point: NetworkPoint, error: float, limit: float | None, method: str | None, known: Known
+    point: NetworkPoint, error: float, limit: float | None, method: str | None, solved_before: Known
 ) -> MarkovSolution:
     if not point.unbounded():
         space, chain = _explored(point, None, limit)
-        return _answers(point, space, chain, stationary(chain, method, known), 0.0)
+        return _answers(point, space, chain, stationary(chain, method, solved_before), 0.0)
     truncation, rising = _first_cut(point, error), 0
     while rising < 2 or (
         point.network.bursts is not None and not point.network.losses
     ):  # levels rise in a burst
         space, chain = _explored(point, truncation, limit)
-        pi = stationary(chain, method, known)
+        pi = stationary(chain, method, solved_before)
         beyond, missing, ratio = _tail(space, chain, pi)
         if missing <= error:
             return _answers(point, space, chain, pi, beyond)
@@ -235,9 +235,9 @@ def _answers(
     flow = _sums_by_number(chain.events, pi[chain.sources] * chain.rates, space.events).reshape(
         3, count + 1, kinds
     )
-    ended, lost, left = flow[0, :count].T, flow[1, :count].T, flow[2, :count].T
+    ended, lost, abandoned = flow[0, :count].T, flow[1, :count].T, flow[2, :count].T
     present = space.present(states)
-    came, admitted = ended + left + lost, ended + left
+    came, admitted = ended + abandoned + lost, ended + abandoned
     throughput, queue = _throughput(point, ended), np.tensordot(pi, present, axes=1)[:, :count]
     begun = _throughput(point, admitted)
     levels = (
@@ -251,13 +251,13 @@ def _answers(
         utilization=np.array([_utilization(network, space, k, states, pi) for k in range(count)])
         .reshape(count, kinds)
         .T[None],
-        probability=tuple(each[None] for each in levels),
+        probability=tuple(level[None] for level in levels),
         method="markov-chain",
         exact=bool((network.scv == 1).all()),
         loss=quotient(lost, came)[None],
         ended=ended[None],
         begun=begun[None],
-        abandoned=quotient(left, admitted)[None],
+        abandoned=quotient(abandoned, admitted)[None],
         states=(chain.size,),
         truncation=(space.truncation or 0,),
         beyond=(beyond,),
@@ -266,13 +266,13 @@ def _answers(
 
 def _sums_by_number(numbers: NDArray[Any], weights: Array, least: int) -> Array:
     """Add weights up by number, leaving out -1."""
-    known = numbers >= 0
-    found: Array = np.bincount(numbers[known], weights=weights.real[known], minlength=least)
+    counted = numbers >= 0
+    sums: Array = np.bincount(numbers[counted], weights=weights.real[counted], minlength=least)
     if np.iscomplexobj(weights):
-        found = found + 1j * np.bincount(
-            numbers[known], weights=weights.imag[known], minlength=least
+        sums = sums + 1j * np.bincount(
+            numbers[counted], weights=weights.imag[counted], minlength=least
         )
-    return found
+    return sums
 
 
 def _throughput(point: NetworkPoint, ended: Array) -> Array:
@@ -325,26 +325,26 @@ def _together(
         "abandoned",
     )
     joined: dict[str, Any] = {
-        name: np.concatenate([getattr(each, name) for each in points]) for name in arrays
+        name: np.concatenate([getattr(solution, name) for solution in points]) for name in arrays
     }
     levels = []
-    for chances in zip(*(each.probability for each in points), strict=True):
-        known = [each[0] for each in chances if each is not None]
-        levels.append(np.array(list(zip_longest(*known, fillvalue=0.0))).T)
+    for chances in zip(*(solution.probability for solution in points), strict=True):
+        levels_at_points = [chance[0] for chance in chances if chance is not None]
+        levels.append(np.array(list(zip_longest(*levels_at_points, fillvalue=0.0))).T)
     for name in ("states", "truncation", "beyond"):
-        joined[name] = tuple(value for each in points for value in getattr(each, name))
-    found = replace(
+        joined[name] = tuple(value for solution in points for value in getattr(solution, name))
+    solution = replace(
         points[0], **joined, probability=tuple(levels), exact=bool((network.scv == 1).all())
     )
-    return replace(found, notes=_notes(network, found, ordered))
+    return replace(solution, notes=_notes(network, solution, ordered))
 
 
-def _notes(network: NetworkArrays, found: MarkovSolution, ordered: bool) -> tuple[str, ...]:
-    notes = [f"a chain of {max(found.states):,} states"]
-    if any(found.truncation):
+def _notes(network: NetworkArrays, solution: MarkovSolution, ordered: bool) -> tuple[str, ...]:
+    notes = [f"a chain of {max(solution.states):,} states"]
+    if any(solution.truncation):
         notes.append(
-            f"open classes truncated at {max(found.truncation)} customers; beyond lies"
-            f" {max(found.beyond):.1e} of the probability, continued geometrically"
+            f"open classes truncated at {max(solution.truncation)} customers; beyond lies"
+            f" {max(solution.beyond):.1e} of the probability, continued geometrically"
         )
     if ordered and ((network.visits.real > 0).sum(axis=2) > 1).any():
         notes.append(

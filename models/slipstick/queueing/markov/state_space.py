@@ -137,7 +137,7 @@ class StateSpace:
 
     def columns(self, station: int) -> slice:
         """Return the columns of a station."""
-        first = sum(each.width for each in self.stations[:station])
+        first = sum(station_state.width for station_state in self.stations[:station])
         return slice(first, first + self.stations[station].width)
 
     def present(self, rows: Rows) -> Array:
@@ -168,43 +168,51 @@ class StateSpace:
         """Yield all transitions out of a block of states."""
         yield from self._arrivals(rows)
         for (r, at), patience_rate in self.abandonment.items():
-            for here, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], r):
-                base, event = self._replaced(rows[here], at, after), self.event(ABANDONMENT, r, at)
-                for next_class, to, part in () if self.open_classes[r] else self.restart[r]:
+            for origin, after, waiting in self.stations[at].abandon(rows[:, self.columns(at)], r):
+                base, event = (
+                    self._replaced(rows[origin], at, after),
+                    self.event(ABANDONMENT, r, at),
+                )
+                for next_class, to, probability in () if self.open_classes[r] else self.restart[r]:
                     yield from self._moved_to(
-                        rows, here, base, patience_rate * waiting * part, (next_class, to), event
+                        rows,
+                        origin,
+                        base,
+                        patience_rate * waiting * probability,
+                        (next_class, to),
+                        event,
                     )
                 if self.open_classes[r]:
-                    yield here, base, patience_rate * waiting, event
+                    yield origin, base, patience_rate * waiting, event
         for at, station in enumerate(self.stations):
-            for here, after, rate, r in station.serve(rows[:, self.columns(at)]):
+            for origin, after, rate, r in station.serve(rows[:, self.columns(at)]):
                 if self.blocks_servers:
-                    free = np.flatnonzero(self.serving(rows[here], at))
-                    here, after, rate = here[free], after[free], rate[free]
-                base = self._replaced(rows[here], at, after)
+                    free = np.flatnonzero(self.serving(rows[origin], at))
+                    origin, after, rate = origin[free], after[free], rate[free]
+                base = self._replaced(rows[origin], at, after)
                 if r < 0:
-                    yield here, base, rate, -1
+                    yield origin, base, rate, -1
                 else:
-                    yield from self._departures(rows, here, base, rate, r, at)
+                    yield from self._departures(rows, origin, base, rate, r, at)
 
     def _arrivals(self, rows: Rows) -> Iterator[Transitions]:
         if not self.arrivals:
             return
-        here = np.arange(len(rows))
+        origin = np.arange(len(rows))
         for r, (_, _, begins, ends) in self.bursts.items():
             burst = rows[:, self._burst(r)]
             after = rows.copy()
             after[:, self._burst(r)] = 1 - burst
-            yield here, after, np.where(burst == 0, begins, ends), -1
+            yield origin, after, np.where(burst == 0, begins, ends), -1
         present = None if self.truncation is None else self.open_customers(rows)
         for r, (rate, places) in self.arrivals.items():
             if present is not None and self.truncation is not None:
-                here = np.flatnonzero(present <= self.truncation - self.batch[r])
-            rates: Array = np.full(len(here), rate / self.batch[r])
+                origin = np.flatnonzero(present <= self.truncation - self.batch[r])
+            rates: Array = np.full(len(origin), rate / self.batch[r])
             if r in self.bursts:
                 quiet, burst, *_ = self.bursts[r]
-                rates = np.where(rows[here, self._burst(r)] == 0, quiet, burst)
-            some = here[rates != 0]
+                rates = np.where(rows[origin, self._burst(r)] == 0, quiet, burst)
+            some = origin[rates != 0]
             rates = rates[rates != 0]
             if self.batch[r] > 1 and len(some):
                 yield self._batch_arrivals(rows, some, rates, r, places)
@@ -214,7 +222,7 @@ class StateSpace:
     def _batch_arrivals(
         self,
         rows: Rows,
-        here: NDArray[np.int64],
+        origin: NDArray[np.int64],
         rates: Array,
         r: int,
         places: Sequence[Destination],
@@ -222,31 +230,31 @@ class StateSpace:
         """Let a batch arrive: each of its customers chooses a station independently, and leaves
         at once with the rest of probability 1.
         """
-        states = rows[here]
+        states = rows[origin]
         passing = lacking(sum(probability for _, _, probability in places))
         for _ in range(self.batch[r]):
-            parts = [(here, states, rates * passing)] if passing != 0 else []
+            groups = [(origin, states, rates * passing)] if passing != 0 else []
             for _, to, probability in places:
                 for some, after, chance in self.stations[to].enter(states[:, self.columns(to)], r):
                     moved = self._replaced(states[some], to, after)
-                    parts.append((here[some], moved, rates[some] * chance * probability))
-            here, states, rates = (np.concatenate(each) for each in zip(*parts, strict=True))
-            if len(parts) > 1:
+                    groups.append((origin[some], moved, rates[some] * chance * probability))
+            origin, states, rates = (np.concatenate(arrays) for arrays in zip(*groups, strict=True))
+            if len(groups) > 1:
                 # The order in which customers of a batch come changes nothing: equal states are
                 # one.
-                keys = np.column_stack([here, states])
+                keys = np.column_stack([origin, states])
                 _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
                 total = np.zeros(len(first), rates.dtype)
                 np.add.at(total, which.ravel(), rates)
-                here, states, rates = here[first], states[first], total
-        return here, states, rates, -1
+                origin, states, rates = origin[first], states[first], total
+        return origin, states, rates, -1
 
     def _burst(self, r: int) -> int:
         """Return the column that says whether a class arrives in a burst."""
         return list(self.bursts).index(r) - len(self.bursts)
 
     def _departures(
-        self, rows: Rows, here: NDArray[np.int64], base: Rows, rate: Array, r: int, at: int
+        self, rows: Rows, origin: NDArray[np.int64], base: Rows, rate: Array, r: int, at: int
     ) -> Iterator[Transitions]:
         event = self.event(COMPLETION, r, at)
         # No customer of a closed class leaves: a slope of routes alone, which need not add up, has
@@ -257,14 +265,16 @@ class StateSpace:
             else 0
         )
         for target, to, probability in self.destinations[r, at]:
-            yield from self._moved_to(rows, here, base, rate * probability, (target, to), event, at)
+            yield from self._moved_to(
+                rows, origin, base, rate * probability, (target, to), event, at
+            )
         if rest != 0:
-            yield here, self._released(base, at), rate * rest, event
+            yield origin, self._released(base, at), rate * rest, event
 
     def _moved_to(
         self,
         rows: Rows,
-        here: NDArray[np.int64],
+        origin: NDArray[np.int64],
         base: Rows,
         rate: Array,
         target: tuple[int, int],
@@ -288,29 +298,29 @@ class StateSpace:
                 moved = self._replaced(base[at], to, after)
                 if source not in (None, to):
                     moved = self._released(moved, source)
-                yield here[at], moved, rate[at] * probability, event
+                yield origin[at], moved, rate[at] * probability, event
         blocking = LOSS if source is None else self.blocking[to]
         if len(refused) and source is not None and blocking == AFTER_SERVICE:
             yield (
-                here[refused],
-                self._blocked(rows[here[refused]], source, to),
+                origin[refused],
+                self._blocked(rows[origin[refused]], source, to),
                 rate[refused],
                 event,
             )
         elif len(refused) and blocking == LOSS:
             # The loss and the move that follows it are separate transitions, so that each event is
             # counted once.
-            yield here[refused], rows[here[refused]], rate[refused], self.event(LOST, r, to)
+            yield origin[refused], rows[origin[refused]], rate[refused], self.event(LOST, r, to)
             if self.open_classes[r]:
-                yield here[refused], base[refused], rate[refused], event
+                yield origin[refused], base[refused], rate[refused], event
             else:
-                for next_class, other, part in self.restart[r]:
+                for next_class, entry, share in self.restart[r]:
                     yield from self._moved_to(
                         rows,
-                        here[refused],
+                        origin[refused],
                         base[refused],
-                        rate[refused] * part,
-                        (next_class, other),
+                        rate[refused] * share,
+                        (next_class, entry),
                         event,
                     )
 
@@ -332,10 +342,10 @@ class StateSpace:
         """Let a customer keep its server until another station has a place for it."""
         first, count = self.columns(-1).stop, len(self.names)
         waits = rows[:, first : first + count]
-        there = np.full(len(rows), to)
-        while (before := waits[np.arange(len(rows)), there]).any():
-            there = np.where(before > 0, before - 1, there)
-            if (there == station).any():
+        target = np.full(len(rows), to)
+        while (before := waits[np.arange(len(rows)), target]).any():
+            target = np.where(before > 0, before - 1, target)
+            if (target == station).any():
                 raise NoAnswerError(
                     f"stations can block each other in a deadlock: {self.names[station]} waits for"
                     f" {self.names[to]}, which waits for it; let a capacity on each way round be"
@@ -471,10 +481,10 @@ class StationState(ABC):
         """Return the states that 1, 2, ... `count` arrivals of a class lead to, each in its first
         phase [count, columns].
         """
-        found = [row]
+        rows = [row]
         for _ in range(count):
-            found.append(next(self.enter(found[-1], r))[1])
-        return np.concatenate(found)[1:]
+            rows.append(next(self.enter(rows[-1], r))[1])
+        return np.concatenate(rows)[1:]
 
     @abstractmethod
     def serve(self, rows: Rows) -> Iterator[Completions]:
@@ -545,38 +555,38 @@ class ServedByPhase(StationState):
     def _first_phase(self, r: int) -> int:
         return self.column[r, int(np.flatnonzero(self.times[r].start)[0])]
 
-    def _begun(self, rows: Rows, here: NDArray[np.int64], r: int) -> Iterator[Entries]:
+    def _begun(self, rows: Rows, origin: NDArray[np.int64], r: int) -> Iterator[Entries]:
         """Begin the services of a class."""
         for phase, probability in enumerate(self.times[r].start):
-            if probability != 0 and len(here):
-                after = changed(rows[here], (self.column[r, phase], 1))
-                yield here, after, np.full(len(here), probability)
+            if probability != 0 and len(origin):
+                after = changed(rows[origin], (self.column[r, phase], 1))
+                yield origin, after, np.full(len(origin), probability)
 
     def serve(self, rows: Rows) -> Iterator[Completions]:
         shares = self._shares(rows)
         for at, (r, phase) in enumerate(self.cells):
-            here, column = np.flatnonzero(shares[:, at]), self.first + at
-            rate = shares[here, at] * self.times[r].rates[phase]
+            origin, column = np.flatnonzero(shares[:, at]), self.first + at
+            rate = shares[origin, at] * self.times[r].rates[phase]
             for target, probability in enumerate(self.times[r].onward[phase]):
                 if probability != 0:
-                    after = changed(rows[here], (column, -1), (self.column[r, target], 1))
-                    yield here, after, rate * probability, -1
+                    after = changed(rows[origin], (column, -1), (self.column[r, target], 1))
+                    yield origin, after, rate * probability, -1
             ends = self.times[r].exits[phase]
             if ends != 0:
                 for some, after, probability in self._next_service(
-                    changed(rows[here], (column, -1))
+                    changed(rows[origin], (column, -1))
                 ):
-                    yield here[some], after, rate[some] * ends * probability, r
+                    yield origin[some], after, rate[some] * ends * probability, r
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         """Begin the next service, if a customer waits."""
         yield from _unchanged(rows, np.arange(len(rows)))
 
 
-def _unchanged(rows: Rows, here: NDArray[np.int64]) -> Iterator[Entries]:
+def _unchanged(rows: Rows, origin: NDArray[np.int64]) -> Iterator[Entries]:
     """Leave rows as they are."""
-    if len(here):
-        yield here, rows[here], np.ones(len(here))
+    if len(origin):
+        yield origin, rows[origin], np.ones(len(origin))
 
 
 class SharedServers(ServedByPhase):
@@ -602,8 +612,8 @@ class SharedServers(ServedByPhase):
     def _shares(self, rows: Rows) -> Array:
         count = rows.sum(axis=1, dtype=np.int64)
         if self.ranks is None:
-            each: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
-            return each
+            speeds: Array = (self.total_speed(count) / np.maximum(count, 1))[:, None] * rows
+            return speeds
         shares = np.zeros(rows.shape, dtype=self.total_speed(count).dtype)
         ahead = np.zeros(len(rows), dtype=np.int64)
         ranks = [self.ranks[r] for r, _ in self.cells]
@@ -670,24 +680,24 @@ class CountedQueue(ServedByPhase):
         return rows
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
-        here = np.flatnonzero(rows[:, self.waiting[r]])
-        if len(here):
+        origin = np.flatnonzero(rows[:, self.waiting[r]])
+        if len(origin):
             column = self.waiting[r]
-            yield here, changed(rows[here], (column, -1)), rows[here, column].astype(float)
+            yield origin, changed(rows[origin], (column, -1)), rows[origin, column].astype(float)
 
     def _next_service(self, rows: Rows) -> Iterator[Entries]:
         waiting = rows[:, : self.first].sum(axis=1)
-        left = waiting > 0
+        still_waiting = waiting > 0
         for r, at in self.waiting.items():
-            called = np.flatnonzero(left & (rows[:, at] > 0))
+            called = np.flatnonzero(still_waiting & (rows[:, at] > 0))
             if self.ranked:
-                left[called] = False
-            for here, after, probability in self._begun(changed(rows, (at, -1)), called, r):
+                still_waiting[called] = False
+            for origin, after, probability in self._begun(changed(rows, (at, -1)), called, r):
                 if self.shares is not None:
                     probability = self.shares[r] * probability
                 elif not self.ranked:
-                    probability = probability * rows[here, at] / waiting[here]
-                yield here, after, probability
+                    probability = probability * rows[origin, at] / waiting[origin]
+                yield origin, after, probability
         yield from _unchanged(rows, np.flatnonzero(waiting == 0))
 
 
@@ -782,36 +792,36 @@ class OrderedQueue(StationState):
             for code, (r, phase) in enumerate(self.codes):
                 if phase < 0:
                     continue
-                here = np.flatnonzero(rows[:, place] == code)
-                if not len(here):
+                origin = np.flatnonzero(rows[:, place] == code)
+                if not len(origin):
                     continue
-                rate = speed[here] * self.times[r].rates[phase]
-                yield from self._phases(rows, here, place, r, phase, rate)
+                rate = speed[origin] * self.times[r].rates[phase]
+                yield from self._phases(rows, origin, place, r, phase, rate)
                 ends = self.times[r].exits[phase]
                 if ends != 0:
-                    left = np.delete(rows[here], place, axis=1)
+                    remaining = np.delete(rows[origin], place, axis=1)
                     after = np.concatenate(
-                        [left, np.zeros((len(here), 1), dtype=rows.dtype)], axis=1
+                        [remaining, np.zeros((len(origin), 1), dtype=rows.dtype)], axis=1
                     )
                     for some, begun, probability in self._begun(after):
-                        yield here[some], begun, rate[some] * ends * probability, r
+                        yield origin[some], begun, rate[some] * ends * probability, r
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
         code = self.code[r, -1 if (r, -1) in self.code else 0]
         for place in range(self.served_places, self.width):
-            here = np.flatnonzero(rows[:, place] == code)
-            if len(here):
-                left = np.delete(rows[here], place, axis=1)
-                yield here, np.pad(left, ((0, 0), (0, 1))), np.ones(len(here))
+            origin = np.flatnonzero(rows[:, place] == code)
+            if len(origin):
+                remaining = np.delete(rows[origin], place, axis=1)
+                yield origin, np.pad(remaining, ((0, 0), (0, 1))), np.ones(len(origin))
 
     def _phases(
-        self, rows: Rows, here: NDArray[np.int64], place: int, r: int, phase: int, rate: Array
+        self, rows: Rows, origin: NDArray[np.int64], place: int, r: int, phase: int, rate: Array
     ) -> Iterator[Completions]:
         for target, probability in enumerate(self.times[r].onward[phase]):
             if probability != 0:
-                after = rows[here]
+                after = rows[origin]
                 after[:, place] = self.code[r, target]
-                yield here, self._sorted_in_service(after), rate * probability, -1
+                yield origin, self._sorted_in_service(after), rate * probability, -1
 
     def _begun(self, rows: Rows) -> Iterator[Entries]:
         """Draw the first phase of the customer whose service begins; there is at most one."""
@@ -826,12 +836,12 @@ class OrderedQueue(StationState):
         if len(settled):
             yield settled, self._sorted_in_service(rows[settled]), np.ones(len(settled))
         for r, time in self.times.items():
-            here = np.flatnonzero(waits == r + 1)
+            origin = np.flatnonzero(waits == r + 1)
             for phase, probability in enumerate(time.start):
-                if len(here) and probability != 0:
-                    after = rows[here]
-                    after[np.arange(len(here)), place[here]] = self.code[r, phase]
-                    yield here, self._sorted_in_service(after), np.full(len(here), probability)
+                if len(origin) and probability != 0:
+                    after = rows[origin]
+                    after[np.arange(len(origin)), place[origin]] = self.code[r, phase]
+                    yield origin, self._sorted_in_service(after), np.full(len(origin), probability)
 
     def _sorted_in_service(self, rows: Rows) -> Rows:
         """Sort the customers in service, where none is interrupted: which server has which
