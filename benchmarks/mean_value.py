@@ -34,10 +34,9 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Number, Parameter
 from slipstick.limits import limited
 from slipstick.method.mean_value import MeanValue, closed
-from slipstick.method.mean_value.visits import whole_service_weight
+from slipstick.method.mean_value.arrivals import whole_service_weight
 from slipstick.model.activity import (
     MODES,
-    Activity,
     barrier,
     choose,
     delay,
@@ -50,6 +49,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Barrier,
     Lock,

@@ -14,17 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from slipstick.expression.nodes import Booked, Expr, Number, Operation, Parameter
-from slipstick.model.activity import (
-    Activity,
-    BarrierWait,
-    Choice,
-    Fork,
-    Hold,
-    Pipeline,
-    Repeat,
-    Step,
-    Then,
-)
+from slipstick.model.activity import BarrierWait, Choice, Fork, Hold, Pipeline, Repeat, Step, Then
+from slipstick.model.steps import Activity
 from slipstick.model.system import Barrier, Model
 
 Dual = tuple[float, float]

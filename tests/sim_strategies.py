@@ -12,7 +12,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from slipstick.model.activity import (
-    Activity,
     Stage,
     barrier,
     choose,
@@ -26,6 +25,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Barrier,
     Lock,

@@ -35,7 +35,6 @@ from slipstick.expression.nodes import (
     total,
 )
 from slipstick.model.activity import (
-    Activity,
     Hold,
     Stage,
     Step,
@@ -49,10 +48,10 @@ from slipstick.model.activity import (
     repeat,
     serial,
     service,
-    steps,
     then,
 )
 from slipstick.model.machine import LinearCost, Machine, Network, SizeRange
+from slipstick.model.steps import Activity, steps
 from slipstick.model.system import (
     Barrier,
     Lock,

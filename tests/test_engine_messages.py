@@ -47,7 +47,6 @@ from slipstick.law import LAWS
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import (
-    Activity,
     Stage,
     Step,
     barrier,
@@ -61,6 +60,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.network import closed_class, network, open_class, station
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Barrier,
     Lock,

@@ -11,7 +11,7 @@ import pytest
 
 import slipstick
 from slipstick.errors import ModelError
-from slipstick.model.activity import Activity
+from slipstick.model.steps import Activity
 from slipstick.schema.kinds.activity import activity_data
 
 

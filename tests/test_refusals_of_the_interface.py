@@ -17,7 +17,7 @@ from slipstick import (
     sweep,
 )
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownNameError
-from slipstick.model.activity import Activity
+from slipstick.model.steps import Activity
 from slipstick.model.system import Station
 from slipstick.results.study import Sweep
 from slipstick.sim.plan.plan import LockPlan

@@ -34,7 +34,7 @@ from slipstick.law.synchronization import (
     MANAGER_BARRIER,
     TOURNAMENT_BARRIER,
 )
-from slipstick.model.activity import Activity, barrier, choose, delay, hold, service, then
+from slipstick.model.activity import barrier, choose, delay, hold, service, then
 from slipstick.model.machine import (
     BarrierKind,
     Bus,
@@ -44,6 +44,7 @@ from slipstick.model.machine import (
     SharedMemory,
     omega_outputs,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import Barrier, Lock, Resource, Station
 from slipstick.program.program import known
 from slipstick.vocabulary import LOCKS

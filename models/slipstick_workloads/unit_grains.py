@@ -31,8 +31,9 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME, Expr, Like, Number, Parameter, maximum, zero
 from slipstick.law.symbols import NANDA_NI
-from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, repeat, then
+from slipstick.model.activity import barrier, choose, delay, fork, hold, repeat, then
 from slipstick.model.machine import Bus, Cache, MachineLock, Ring, SharedMemory
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Lock,
     Model,

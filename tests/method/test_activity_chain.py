@@ -40,8 +40,8 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.activity_chain import ActivityChain
 from slipstick.method.mean_value import MeanValue
-from slipstick.model.activity import Activity
 from slipstick.model.network import closed_class, station
+from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Resource, Semaphores
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from tests.method.test_permits import held_in_tandem, pages_a_second

@@ -7,9 +7,10 @@ from string import ascii_lowercase
 
 import pytest
 
-from slipstick.method.closed_form import lock_cycle
-from slipstick.model.activity import Activity, barrier, choose, delay, fork, hold, then
+from slipstick.model.activity import barrier, choose, delay, fork, hold, then
+from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Permits, closed_model, grouped_model, phased_model
+from slipstick.structure.deadlocks import lock_cycle
 
 
 def held(*locks: str) -> Activity:

@@ -17,17 +17,14 @@ from slipstick import solve
 from slipstick.answer import Answer
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.answers import AGAINST_ONE
-from slipstick.method.closed_form import ParallelWork
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import (
-    Activity,
     Fork,
     Pipeline,
     Repeat,
     Step,
     choose,
     delay,
-    each_once,
     fork,
     mapped,
     parallel,
@@ -35,9 +32,9 @@ from slipstick.model.activity import (
     repeat,
     serial,
     service,
-    steps,
     then,
 )
+from slipstick.model.steps import Activity, each_once, steps
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -47,6 +44,7 @@ from slipstick.model.system import (
     phased_model,
 )
 from slipstick.sim.settings import Simulation
+from slipstick.structure.work import ParallelWork
 from tests.evaluators import value as plain_value
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, trees
 

@@ -9,17 +9,8 @@ from slipstick.answer import Answer
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.methods import answered, form_of
-from slipstick.model.activity import (
-    Activity,
-    choose,
-    delay,
-    fork,
-    hold,
-    pipeline,
-    repeat,
-    serial,
-    service,
-)
+from slipstick.model.activity import choose, delay, fork, hold, pipeline, repeat, serial, service
+from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Permits, Resource, Station, closed_model, open_model
 from slipstick.sim.settings import Simulation
 

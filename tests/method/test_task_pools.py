@@ -32,9 +32,8 @@ from slipstick import (
 )
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.method.closed_form import _paths
 from slipstick.method.simulation.flatten import flatten
-from slipstick.model.tasks import TaskSet
+from slipstick.model.tasks import TaskSet, longest_paths
 from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plain.stations import SimulatedPool
@@ -381,7 +380,10 @@ def test_paths_through_tasks_count_nodes_leaves_and_times_in_the_monitor() -> No
     # The first task works at one node, adds the second, and ends with two leaves; the second has
     # three. A task is taken in the monitor, and added in it.
     tasks = [[(1, 0, 1), (0, 2, -1)], [(0, 3, -1)]]
-    assert _paths([0], tasks) == [(1, 3, 3)]
+    assert longest_paths([0], tasks) == [(1, 3, 3)]
     # Here neither is longer in all: more leaves in the first, more times in the monitor in the
     # second.
-    assert set(_paths([0], [[(1, 0, 1), (0, 4, -1)], [(0, 3, -1)]])) == {(1, 4, 2), (1, 3, 3)}
+    assert set(longest_paths([0], [[(1, 0, 1), (0, 4, -1)], [(0, 3, -1)]])) == {
+        (1, 4, 2),
+        (1, 3, 3),
+    }

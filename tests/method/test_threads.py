@@ -30,7 +30,7 @@ from slipstick import (
     wait,
 )
 from slipstick.errors import NoAnswerError
-from slipstick.model.activity import Activity
+from slipstick.model.steps import Activity
 from slipstick.model.system import Resource
 
 PLAIN = Simulation(kernel="plain")

@@ -34,7 +34,7 @@ from slipstick import (
 )
 from slipstick.errors import NoAnswerError
 from slipstick.method.simulation.flatten import flatten
-from slipstick.model.activity import Activity
+from slipstick.model.steps import Activity
 from slipstick.model.system import Resource
 from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.vocabulary import READER_WRITER_ORDERS

@@ -7,7 +7,6 @@ from hypothesis import given
 
 from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
 from slipstick.model.activity import (
-    Activity,
     Choice,
     Pipeline,
     Step,
@@ -22,9 +21,9 @@ from slipstick.model.activity import (
     repeat,
     serial,
     service,
-    steps,
     then,
 )
+from slipstick.model.steps import Activity, steps
 from tests.strategies import activities, quick
 
 A, B, C = (delay(seconds, name=name) for seconds, name in ((1.0, "a"), (2.0, "b"), (3.0, "c")))

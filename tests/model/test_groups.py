@@ -12,7 +12,8 @@ from slipstick.api import dump, load
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.model.activity import Activity, barrier, delay, hold, service
+from slipstick.model.activity import barrier, delay, hold, service
+from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Station, closed_model, grouped_model, scaled
 from slipstick.report.equations import Explanation, explain_text
 from tests.bounds import bounds

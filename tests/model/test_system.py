@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 
 from slipstick.expression.nodes import COUNT, RATE, Parameter
-from slipstick.model.activity import Step, barrier, delay, hold, repeat, service, steps
+from slipstick.model.activity import Step, barrier, delay, hold, repeat, service
+from slipstick.model.steps import steps
 from slipstick.model.system import (
     Barrier,
     Lock,

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slipstick.answer import HELD, Answer, Limit, Value, beyond_rounding, unit_of
 from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Columns, Flags, Values, at, only
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, NDArray, np
@@ -35,13 +36,6 @@ from slipstick.vocabulary import MOST_HOLDERS
 
 if TYPE_CHECKING:
     from slipstick.results.study import Provenance
-
-Values = Mapping[str, "Array | float"]
-"""Parameters that differ from the model's own, by name in base units [points]."""
-
-Columns = Mapping[str, Array]
-
-Flags: TypeAlias = "NDArray[np.bool_]"
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""
@@ -572,11 +566,6 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
         yield AGAINST_ONE
 
 
-def at(column: Array | Flags, index: int) -> float:
-    """Read a column at one point; one of length 1 holds for all."""
-    return float(column[index if len(column) > 1 else 0])
-
-
 def _at(columns: Columns, index: int) -> dict[str, float]:
     """Read columns at one point, without those that are NaN."""
     found = {name: at(each, index) for name, each in columns.items()}
@@ -706,11 +695,6 @@ class SingleProcessorValues:
                 (words,) = self._words.run(only(values, self._words.parameters))
                 found["warps"] = WORDS_ACCESSED_RANDOMLY.equation(size, words, among)
         return {name: np.broadcast_to(each, np.shape(among)) for name, each in found.items()}
-
-
-def only(values: Values, names: Sequence[str] | Mapping[str, object]) -> dict[str, Array | float]:
-    """Keep the values of some parameters."""
-    return {name: each for name, each in values.items() if name in names}
 
 
 def perturbed(

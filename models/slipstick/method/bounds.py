@@ -6,30 +6,13 @@ from __future__ import annotations
 
 import math
 
+from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import TIME, Expr, maximum, select, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
-from slipstick.method.answers import CompiledModel, Remarks, Solution, Values, only
-from slipstick.method.closed_form import (
-    Deadlocks,
-    Saturation,
-    demands,
-    held_times,
-    pool_work,
-    time,
-    without,
-)
-from slipstick.model.activity import (
-    Activity,
-    Ask,
-    BarrierWait,
-    Fork,
-    Hold,
-    Pipeline,
-    Step,
-    UnitStep,
-    steps,
-)
+from slipstick.method.answers import CompiledModel, Remarks, Solution
+from slipstick.model.activity import Step
+from slipstick.model.steps import ASKED, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -38,6 +21,10 @@ from slipstick.model.system import (
     TaskPool,
     is_processor,
 )
+from slipstick.structure.deadlocks import Deadlocks
+from slipstick.structure.saturation import Saturation, without
+from slipstick.structure.times import time
+from slipstick.structure.work import demands, held_times
 from slipstick.vocabulary import BOUNDS, DISCIPLINES, SAME_EXPONENTIAL
 
 PROCESSORS, SPAN = "processors", "span"
@@ -78,7 +65,7 @@ class CompiledBounds(CompiledModel):
     Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978 (asymptotic bounds); Brent, J. ACM
     21(2), 1974 (work and span).
 
-    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.activity import Step
     >>> from slipstick.model.system import closed_model
     >>> compiled = CompiledBounds(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
     >>> compiled.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()["low[time]"]
@@ -188,26 +175,24 @@ def _lows(model: Model) -> dict[str, Expr]:
 
 
 def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]:
-    found = {SPAN: time(cycle, model, booked=False)}
-    used = dict.fromkeys(
-        node.resource for node in steps(cycle) if isinstance(node, Step) and node.resource
-    )
+    lows = {SPAN: time(cycle, model, booked=False)}
+    nodes = list(steps(cycle))
+    used = dict.fromkeys(name for node in nodes if node.use == SERVED for name in node.uses)
     asked_of, held = demands(cycle, model), held_times(cycle, model)
     for name in used:
-        resource = model.resources.get(name)
-        if isinstance(resource, Station):
-            found[name] = processors * asked_of[name] / resource.servers
-    for lock, each in held.items():
-        found[lock] = processors * each / model.resources[lock].capacity
-    for pool in dict.fromkeys(node.pool for node in steps(cycle) if isinstance(node, Ask)):
-        found[pool] = _monitors_time(model.resources[pool])
+        if not is_processor(name):
+            lows[name] = processors * asked_of[name] / model.resources[name].capacity
+    for lock, seconds in held.items():
+        lows[lock] = processors * seconds / model.resources[lock].capacity
+    for pool in dict.fromkeys(name for node in nodes if node.use == ASKED for name in node.uses):
+        lows[pool] = _monitors_time(model.resources[pool])
     asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
     if not asked:
-        return found
+        return lows
     # What is asked of others falls on the members themselves, but of one alone on processors
     # outside.
     everything = total((asked_of[name] for name in asked), TIME)
-    return {**found, PROCESSORS: select(processors, 1, asked_of.get("own", zero(TIME)), everything)}
+    return {**lows, PROCESSORS: select(processors, 1, asked_of.get("own", zero(TIME)), everything)}
 
 
 def _monitors_time(pool: Resource) -> Expr:
@@ -215,9 +200,9 @@ def _monitors_time(pool: Resource) -> Expr:
     queues [s].
     """
     assert isinstance(pool, TaskPool)
-    problems = pool_work(pool)
+    problems = pool.problem_times()
     return (
-        total((inside for _, inside, _ in problems), TIME) / len(problems) + pool.inside
+        total((problem.inside for problem in problems), TIME) / len(problems) + pool.inside
     ) / pool.queues
 
 
@@ -237,7 +222,7 @@ def _plain(model: Model) -> bool:
     """
     used = [step.resource for step in model.steps]
     for node in (node for body in model.bodies for node in steps(body)):
-        if isinstance(node, Fork | Hold | Pipeline | BarrierWait | UnitStep | Ask):
+        if is_parallel(node) or node.use not in (NOTHING, SERVED):
             return False
         if isinstance(node, Step) and node.resource is not None:
             station = model.resources.get(node.resource)

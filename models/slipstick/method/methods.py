@@ -9,10 +9,11 @@ from typing import TypeAlias
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
+from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.late import NDArray, np
 from slipstick.law import Law
-from slipstick.method.answers import BLOCK, CompiledModel, Solution, Values, joined, only
+from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.method.names import is_transient

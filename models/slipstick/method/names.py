@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
 from slipstick.law import Law
-from slipstick.model.activity import Ask, BarrierWait, Fork, Hold, Pipeline, Step, each_once
+from slipstick.model.activity import Pipeline, Step
+from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
-    BARRIER,
     IDLE_PROCESSORS,
-    MONITOR,
     Barrier,
     Labels,
     Lock,
@@ -27,6 +26,7 @@ from slipstick.model.system import (
     PhasedPopulation,
     Semaphores,
     SuperstepPopulation,
+    is_processor,
 )
 from slipstick.vocabulary import BOUNDS, CLOSED_FORM, SIMULATION
 
@@ -144,7 +144,7 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     model : the system, the network, or the law
     method : by name; None for the values of any method
 
-    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.activity import Pipeline, Step
     >>> from slipstick.model.system import closed_model
     >>> names = names_of(closed_model(delay(9.0, name="think") >> service("bus", 1.0)), "closed-form")
     >>> [name for name in names if "[bus]" in name]
@@ -238,7 +238,7 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         )
     yield from (f"step[{name}]" for name in labels)
     yield from (f"once[{name}]" for name in labels)
-    outer = [node for node in each_once(model.bodies) if isinstance(node, Fork | Pipeline)]
+    outer = side_by_side(model.bodies)
     beside = dict.fromkeys(node.component for node in each_once(outer) if isinstance(node, Step))
     yield from (f"{kind}[{name}]" for name in beside for kind in ("occupation", "overlap"))
     yield from (f"bubble[{node.name}]" for node in outer if isinstance(node, Pipeline))
@@ -268,18 +268,9 @@ def _labels(model: Model, waiting: bool) -> Iterator[str]:
     bodies = model.bodies if waiting or not population.groups else model.bodies[:1]
     yield from (node.name for node in each_once(bodies) if isinstance(node, Step))
     for node in each_once(bodies):
-        if isinstance(node, BarrierWait):
-            yield f"{BARRIER}:{node.name}"
-        elif isinstance(node, Hold):
-            held = model.held_resource(node.resource)
-            yield from (held.label(node.resource),) if waiting or any(held.accesses) else ()
-        elif isinstance(node, Ask):
-            kinds = ("entry", "task", BARRIER) if waiting else (BARRIER,)
-            yield from (
-                node.pool,
-                f"{MONITOR}:{node.pool}",
-                *(f"{kind}:{node.pool}" for kind in kinds),
-            )
+        for name in node.uses:
+            if not is_processor(name):
+                yield from model.resources[name].labels(name, waiting)
     if waiting:
         yield from (f"wait:{name}" for name in _resources(model, waiting))
     some_idle = isinstance(population, PhasedPopulation) and (

@@ -1,18 +1,15 @@
 """Activities: trees of named steps on shared resources.
 
-Each node names the fields that it is made of, from which follow the activities inside it
-(`children`), the numbers of its own (`expressions`), itself with other children (`rebuilt`) and its
-text; and the resource that it uses (`uses`). The names, times and counts that builders take are
-checked here.
+Each kind of step states what `slipstick.model.steps` asks of it. The names, times and counts that
+builders take are checked here.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
@@ -26,6 +23,26 @@ from slipstick.expression.nodes import (
     as_expr,
     total,
     walk,
+)
+from slipstick.model.steps import (
+    ALWAYS,
+    ASKED,
+    GIVEN,
+    HELD,
+    MET,
+    NEVER,
+    NOTHING,
+    ONCE,
+    SERVED,
+    TAKEN,
+    Activity,
+    Combination,
+    ModelPart,
+    arguments_of,
+    fraction,
+    once,
+    shown,
+    steps,
 )
 
 TECHNOLOGIES = (
@@ -42,109 +59,6 @@ TECHNOLOGIES = (
 """Technology classes: a what-if scales all times of a class. `software` is run-time software such
 as a DVSM's, `system` the operating system's part (system calls), `protocol` the network protocol's.
 """
-
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ModelPart:
-    """What a model is made of, down to activities and numbers.
-
-    Attributes
-    ----------
-    made_of : the fields that hold activities, numbers, or parts with some, in the order written
-    """
-
-    made_of: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def children(self) -> tuple[Activity, ...]:
-        """The activities directly inside it, in the order written."""
-        return tuple(self._collect(Activity, [])) if self.made_of else ()
-
-    @property
-    def expressions(self) -> tuple[Expr, ...]:
-        """The numbers of its own, without those of its children."""
-        return tuple(self._collect(Expr, []))
-
-    def rebuilt(self, children: Iterable[Activity]) -> Self:
-        """Return the same with other children, as many and in the same order as `children`."""
-        if not children:
-            return self
-        new = iter(children)
-        return replace(self, **{name: _with(getattr(self, name), new) for name in self.made_of})
-
-    def _collect(self, kind: type[T], found: list[T]) -> list[T]:
-        for name in self.made_of:
-            _add_parts(getattr(self, name), kind, found)
-        return found
-
-
-def _add_parts(value: object, kind: type[T], found: list[T]) -> None:
-    if isinstance(value, kind):
-        found.append(value)
-    elif isinstance(value, tuple):
-        for each in value:
-            _add_parts(each, kind, found)
-    elif isinstance(value, ModelPart) and not isinstance(value, Activity):
-        value._collect(kind, found)
-
-
-def _with(value: Any, children: Iterator[Activity]) -> Any:
-    """Return a value with other activities in the places of those in it."""
-    if isinstance(value, Activity):
-        return next(children)
-    if isinstance(value, tuple):
-        return tuple(_with(each, children) for each in value)
-    return value.rebuilt(children) if isinstance(value, ModelPart) else value
-
-
-class Activity(ModelPart):
-    """What one processor does; ``a >> b`` is a, then b.
-
-    Attributes
-    ----------
-    word : what it is called in Python and in messages
-    use : how it uses a resource, one of `slipstick.model.system.USED_BY`
-    named : the field that names the resource
-    """
-
-    __slots__ = ()
-
-    word: ClassVar[str] = ""
-    use: ClassVar[str] = ""
-    named: ClassVar[str] = ""
-
-    def __rshift__(self, other: Activity) -> Activity:
-        return then(self, other)
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        """The resource that it names itself, without those of its children."""
-        found = getattr(self, self.named) if self.named else None
-        return () if found is None else (found,)
-
-    def __repr__(self) -> str:
-        return f"{self.word}({', '.join(_arguments(self))})"
-
-
-def _arguments(part: ModelPart) -> Iterator[str]:
-    """Write the fields as arguments, without what holds by default."""
-    for each in fields(part):
-        value = getattr(part, each.name)
-        if each.default is MISSING:
-            yield from map(_shown, value) if isinstance(value, tuple) else (_shown(value),)
-        elif value != each.default:
-            yield f"{each.name}={_shown(value)}"
-
-
-def _shown(value: object) -> str:
-    """Show a parameter that has a value as the number a user would write."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_shown, value))})"
-    plain = isinstance(value, Parameter) and value.value is not None and "." not in value.name
-    return repr(value.value if isinstance(value, Parameter) and plain else value)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -168,7 +82,8 @@ class Step(Activity):
     technology: str = "application"
     scv: float = 0.0
 
-    use, named = "service", "resource"
+    made_of, named, word = ("time",), "resource", "step"
+    combination, use, executions = Combination.IN_TURN, SERVED, ()
 
     def __post_init__(self) -> None:
         for label in (self.name, self.component, self.resource or "none"):
@@ -182,12 +97,20 @@ class Step(Activity):
             raise ModelError(f"step {self.name}: scv must be at least 0, got {self.scv!r}")
 
     @property
+    def children(self) -> tuple[Activity, ...]:
+        return ()
+
+    @property
     def expressions(self) -> tuple[Expr, ...]:
         return (self.time,)
 
+    @property
+    def variation(self) -> Expr:
+        return ALWAYS if self.scv > 0 else NEVER
+
     def __repr__(self) -> str:
-        _, _, *labels = _arguments(self)
-        time = f"{_shown(self.time)}, name={self.name!r}"
+        _, _, *labels = arguments_of(self)
+        time = f"{shown(self.time)}, name={self.name!r}"
         if self.resource is None:
             return f"delay({', '.join([time, *labels])})"
         return f"service({self.resource!r}, {', '.join([time, *labels[1:]])})"
@@ -199,11 +122,16 @@ class Then(Activity):
 
     parts: tuple[Activity, ...]
 
-    made_of = ("parts",)
+    made_of, word = ("parts",), "then"
+    combination, use, variation = Combination.IN_TURN, NOTHING, NEVER
 
     @property
     def children(self) -> tuple[Activity, ...]:
         return self.parts
+
+    @property
+    def executions(self) -> tuple[Expr, ...]:
+        return once(self.parts)
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.parts)) or "then()"
@@ -216,6 +144,11 @@ class Fork(Activity):
     branches: tuple[Activity, ...]
 
     made_of, word = ("branches",), "fork"
+    combination, use, variation = Combination.LONGEST, NOTHING, NEVER
+
+    @property
+    def executions(self) -> tuple[Expr, ...]:
+        return once(self.branches)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -225,24 +158,40 @@ class Choice(Activity):
     options: tuple[tuple[Expr, Activity], ...]
 
     made_of, word = ("options",), "choose"
+    combination, use, variation = Combination.IN_TURN, NOTHING, ALWAYS
 
     @property
     def children(self) -> tuple[Activity, ...]:
         return tuple(body for _, body in self.options)
 
+    @property
+    def executions(self) -> tuple[Expr, ...]:
+        return tuple(p for p, _ in self.options)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Repeat(Activity):
-    """The same, a number of times in a row."""
+    """The same, a number of times in a row; a fraction of the number is the probability of one
+    more.
+    """
 
     count: Expr
     body: Activity
 
     made_of, word = ("count", "body"), "repeat"
+    combination, use = Combination.IN_TURN, NOTHING
 
     @property
     def children(self) -> tuple[Activity, ...]:
         return (self.body,)
+
+    @property
+    def executions(self) -> tuple[Expr, ...]:
+        return (self.count,)
+
+    @property
+    def variation(self) -> Expr:
+        return fraction(self.count)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -255,7 +204,8 @@ class Hold(Activity):
     body: Activity
     mode: str = ""
 
-    made_of, word, use, named = ("body",), "hold", "hold", "resource"
+    made_of, word, named = ("body",), "hold", "resource"
+    combination, use, executions, variation = Combination.IN_TURN, HELD, (ONCE,), NEVER
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -292,7 +242,17 @@ class Pipeline(Activity):
     items: Expr
     name: str
 
-    made_of = ("stages", "items")
+    made_of, word = ("stages", "items"), "pipeline"
+    combination, use, variation = Combination.ITEMS, NOTHING, NEVER
+
+    @property
+    def executions(self) -> tuple[Expr, ...]:
+        """All items of a stage with one body, and one of a stage with a body for each."""
+        return tuple(
+            self.items if len(stage.bodies) == 1 else ONCE
+            for stage in self.stages
+            for _ in stage.bodies
+        )
 
     @property
     def identical(self) -> bool:
@@ -301,7 +261,7 @@ class Pipeline(Activity):
 
     def __repr__(self) -> str:
         return (
-            f"pipeline([{', '.join(map(repr, self.stages))}], items={_shown(self.items)},"
+            f"pipeline([{', '.join(map(repr, self.stages))}], items={shown(self.items)},"
             f" name={self.name!r})"
         )
 
@@ -313,7 +273,8 @@ class BarrierWait(Activity):
     name: str
     parties: int | None = None
 
-    word, use, named = "barrier", "barrier", "name"
+    made_of, word, named = (), "barrier", "name"
+    combination, use, executions, variation = Combination.IN_TURN, MET, (), NEVER
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -324,6 +285,9 @@ class UnitStep(Activity):
 
     counter: str
 
+    made_of, use = (), TAKEN
+    combination, executions, variation = Combination.IN_TURN, (), NEVER
+
 
 class WaitUnit(UnitStep):
     """Take a unit; where there is none, wait for one, outside the monitor if the counter is a
@@ -332,7 +296,7 @@ class WaitUnit(UnitStep):
 
     __slots__ = ()
 
-    word = "wait"
+    word, use = "wait", TAKEN
 
 
 class SignalUnit(UnitStep):
@@ -342,7 +306,7 @@ class SignalUnit(UnitStep):
 
     __slots__ = ()
 
-    word = "signal"
+    word, use = "signal", GIVEN
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -351,7 +315,8 @@ class Ask(Activity):
 
     pool: str
 
-    word, use, named = "ask", "ask", "pool"
+    made_of, word, named = (), "ask", "pool"
+    combination, use, executions, variation = Combination.IN_TURN, ASKED, (), NEVER
 
 
 def service(
@@ -552,29 +517,6 @@ def barrier(name: str, parties: int | None = None) -> BarrierWait:
     if parties is not None and parties < 1:
         raise ModelError(f"barrier {name}: parties must be at least 1, got {parties}")
     return BarrierWait(name, parties)
-
-
-def steps(activity: Activity) -> Iterator[Activity]:
-    """Yield every activity of a tree, the outer before the inner, in the order written."""
-    stack = [activity]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(reversed(node.children))
-
-
-def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
-    """Yield every activity of several trees, a part that they share only once, in the order
-    written.
-    """
-    seen: set[int] = set()
-    stack = list(activities)[::-1]
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            yield node
-            stack.extend(reversed(node.children))
 
 
 def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:

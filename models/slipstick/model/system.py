@@ -9,17 +9,17 @@ times of a technology class.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.display import html_table, written
-from slipstick.errors import ModelError, did_you_mean
+from slipstick.errors import ModelError, NoAnswerError, did_you_mean
 from slipstick.expression.nodes import (
     COUNT,
     RATE,
     TIME,
+    Booked,
     Expr,
     Like,
     Number,
@@ -34,11 +34,9 @@ from slipstick.expression.nodes import (
 from slipstick.expression.special import raised
 from slipstick.model.activity import (
     MODES,
-    Activity,
     Ask,
     BarrierWait,
     Hold,
-    ModelPart,
     Pipeline,
     Repeat,
     SignalUnit,
@@ -50,11 +48,23 @@ from slipstick.model.activity import (
     check_model_name,
     check_name,
     counted,
-    each_once,
     mapped,
-    steps,
     timed,
 )
+from slipstick.model.steps import (
+    ASKED,
+    HELD,
+    MET,
+    NEVER,
+    SERVED,
+    TAKEN,
+    Activity,
+    ModelPart,
+    each_once,
+    fraction,
+    steps,
+)
+from slipstick.model.tasks import ProblemTimes, problem_times
 from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,
@@ -69,11 +79,11 @@ if TYPE_CHECKING:
     from slipstick.model.tasks import TaskSource
 
 USED_BY = {
-    "service": "a station",
-    "hold": "a lock, permits or a monitor",
-    "barrier": "a barrier",
-    "wait": "semaphores",
-    "ask": "a pool of tasks",
+    SERVED: "a station",
+    HELD: "a lock, permits or a monitor",
+    MET: "a barrier",
+    TAKEN: "semaphores",
+    ASKED: "a pool of tasks",
 }
 """The kinds of resources that each kind of step takes."""
 
@@ -84,18 +94,52 @@ IDLE_PROCESSORS = "idle:processors"
 """Label of the time of processors without work; no step can have this name."""
 
 
+MANY = 1e300
+"""Customers of a stream that may be present at once: any number."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceKind:
-    """A station, a lock, permits or a barrier; attributes by class: what messages call it, and
-    the step that uses it.
+    """A station, a lock, permits or a barrier.
+
+    Each kind states, without a default, because a default would guess: `noun`, what messages call
+    it; `use`, the kind of use that steps make of it; `capacity`, how many use it at a time;
+    `use_time`, what one use costs beside the time of the step; and `labels`, what that and waits are
+    booked to. A class that leaves one of these out cannot be defined.
     """
 
-    noun, use = "", ""
+    noun: ClassVar[str]
+    use: ClassVar[str]
+
+    def __init_subclass__(cls, abstract: bool = False, **arguments: Any) -> None:
+        # Not `super()`: a dataclass with slots is made anew, and that is another class.
+        bases = cls.__mro__[: cls.__mro__.index(ResourceKind)]
+        missing = [
+            name
+            for name in ("noun", "use", "capacity", "use_time", "labels")
+            if not any(name in vars(base) for base in bases)
+        ]
+        if missing and not abstract:
+            raise TypeError(
+                f"the kind of resource {cls.__name__} does not say its {', '.join(missing)}; see"
+                f" {__name__}.ResourceKind"
+            )
 
     @property
     def capacity(self) -> int:
         """How many processors use it at a time."""
-        return 1
+        raise NotImplementedError  # each kind states it
+
+    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+        """Return the time of one use without contention, beside that of the step [s].
+
+        Parameters
+        ----------
+        name : of the resource
+        processors : that are present at most [1]
+        booked : label its parts, so that an account can be read off
+        """
+        raise NotImplementedError  # each kind states it
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -114,6 +158,16 @@ class ResourceKind:
         """The units at the start of each counter that steps wait for and signal."""
         return {}
 
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        """Return what the account books the time of its uses to, waits at stations left out.
+
+        Parameters
+        ----------
+        name : of the resource
+        waiting : also waits; else what takes time without contention
+        """
+        raise NotImplementedError  # each kind states it
+
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
         """Return the same with its times multiplied by the factors of their technology classes."""
         known = {
@@ -131,7 +185,7 @@ class Station(ResourceKind):
     servers: int = 1
     discipline: str = "fcfs"
 
-    noun, use = "a station", "service"
+    noun, use = "a station", SERVED
 
     def __post_init__(self) -> None:
         if self.servers < 1:
@@ -142,8 +196,14 @@ class Station(ResourceKind):
     def capacity(self) -> int:
         return self.servers
 
+    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+        return zero(TIME)
 
-class HeldResource(ResourceKind):
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        return ()
+
+
+class HeldResource(ResourceKind, abstract=True):
     """A resource that a processor holds while it executes a body; requests that find `capacity`
     holders wait.
 
@@ -153,7 +213,21 @@ class HeldResource(ResourceKind):
 
     __slots__ = ()
 
-    use, waits = "hold", "lock"
+    use, waits = HELD, "lock"
+
+    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+        return self.access_time(name, booked)
+
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        return (self.label(name),) if waiting or any(self.accesses) else ()
+
+    def access_time(self, name: str, booked: bool) -> Expr:
+        """Return the time of all accesses to the word without contention [s]."""
+        count = sum(self.accesses)
+        if not count:
+            return zero(TIME)
+        seconds = count * self.access
+        return Booked(self.label(name), seconds) if booked else seconds
 
     def label(self, name: str) -> str:
         """Return the account label of the time from the request until it is held."""
@@ -208,7 +282,7 @@ class Lock(HeldResource):
     home: int | None = None
     together: bool = False
 
-    noun = "a lock"
+    noun, capacity = "a lock", 1
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -301,7 +375,7 @@ class Monitor(HeldResource):
 
     conditions: Mapping[str, int] = field(default_factory=dict)
 
-    noun, waits = "a monitor", "entry"
+    noun, waits, capacity = "a monitor", "entry", 1
 
     def __post_init__(self) -> None:
         _check_units(self.conditions)
@@ -322,10 +396,16 @@ class Semaphores(ResourceKind):
 
     units: Mapping[str, int]
 
-    noun, use = "semaphores", "wait"
+    noun, use, capacity = "semaphores", TAKEN, 1
 
     def __post_init__(self) -> None:
         _check_units(self.units)
+
+    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+        return zero(TIME)
+
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        return ()
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -372,12 +452,37 @@ class TaskPool(ResourceKind):
     queues: int = 1
     component: str = "busy"
 
-    noun, use = "a pool of tasks", "ask"
+    noun, use, capacity = "a pool of tasks", ASKED, 1
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, TASK_ORDERS)
         if self.queues < 1:
             raise ModelError(f"a pool needs at least 1 queue, got {self.queues}")
+
+    def problem_times(self) -> list[ProblemTimes]:
+        """Return work, time in the monitors and critical path of each problem [s]."""
+        return [
+            problem_times(problem, self.interior, self.leaf, self.inside)
+            for problem in self.source.problems()
+        ]
+
+    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+        """Return max(work / processors, path) and a last access, in the mean over the problems; the
+        path's excess is a barrier's.
+        """
+        problems = self.problem_times()
+        labels = (name, f"{MONITOR}:{name}", f"{BARRIER}:{name}")
+        parts: list[Expr] = []
+        for work, inside, path in problems:
+            shared = (work / processors, inside / processors)
+            excess = maximum(path - total(shared, TIME), zero(TIME))
+            seconds = (shared[0], shared[1] + self.inside, excess)
+            parts += map(Booked, labels, seconds) if booked else seconds
+        return total(parts, TIME) / len(problems)
+
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        kinds = ("entry", "task", BARRIER) if waiting else (BARRIER,)
+        return name, f"{MONITOR}:{name}", *(f"{kind}:{name}" for kind in kinds)
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -402,7 +507,7 @@ class Barrier(ResourceKind):
     kind: str = "central"
     cost: Expr = field(default_factory=lambda: zero(TIME))
 
-    noun, use = "a barrier", "barrier"
+    noun, use, capacity = "a barrier", MET, 1
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -410,6 +515,12 @@ class Barrier(ResourceKind):
 
     def __post_init__(self) -> None:
         _one_of("barrier", self.kind, BARRIERS)
+
+    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+        return Booked(f"{BARRIER}:{name}", self.cost) if booked else self.cost
+
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        return (f"{BARRIER}:{name}",)
 
 
 Resource = Station | Lock | Permits | ReaderWriterLock | Monitor | Semaphores | TaskPool | Barrier
@@ -506,14 +617,30 @@ item or branch.
 class PopulationKind(ModelPart):
     """The processors or customers that execute the activities of a model.
 
-    Each kind says what every method asks of it. Attributes by class: `open`, a stream of arrivals;
-    `finite`, a program that ends, the time of which is that of the whole program.
+    Each kind states, without a default, because a default would guess: `open`, whether it is a
+    stream of arrivals; `finite`, whether it is a program that ends, the time of which is that of
+    the whole program; `size`, what answers are about; `present`, how many there are at most; and
+    `variation`, where its processors may execute their activities unequally often. A class that
+    leaves one of these out cannot be defined.
     """
 
     __slots__ = ()
 
-    open = False
-    finite = False
+    open: ClassVar[bool]
+    finite: ClassVar[bool]
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        bases = cls.__mro__[: cls.__mro__.index(PopulationKind)]
+        missing = [
+            name
+            for name in ("made_of", "open", "finite", "size", "present", "variation")
+            if not any(name in vars(base) for base in bases)
+        ]
+        if missing:
+            raise TypeError(
+                f"the kind of population {cls.__name__} does not say its {', '.join(missing)}; see"
+                f" {__name__}.PopulationKind"
+            )
 
     @property
     def bodies(self) -> tuple[Activity, ...]:
@@ -521,9 +648,21 @@ class PopulationKind(ModelPart):
         return self.children
 
     @property
-    @abstractmethod
     def size(self) -> Expr:
         """The number of processors that answers are about [1]; of arrivals, their rate [1/s]."""
+        raise NotImplementedError  # each kind states it
+
+    @property
+    def present(self) -> Expr:
+        """The number of processors that are present at most [1]."""
+        raise NotImplementedError  # each kind states it
+
+    @property
+    def variation(self) -> Expr:
+        """A number above 0 where some of its processors may execute their activity more often than
+        others [1].
+        """
+        raise NotImplementedError  # each kind states it
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -575,7 +714,7 @@ class ClosedPopulation(PopulationKind):
 
     groups: tuple[Group, ...]
 
-    made_of = ("groups",)
+    made_of, open, finite, variation = ("groups",), False, False, NEVER
 
     def __post_init__(self) -> None:
         if not self.groups:
@@ -595,6 +734,10 @@ class ClosedPopulation(PopulationKind):
     def size(self) -> Expr:
         return self.first.processors
 
+    @property
+    def present(self) -> Expr:
+        return total(self.counts)
+
 
 @dataclass(frozen=True, slots=True)
 class OpenPopulation(PopulationKind):
@@ -603,7 +746,8 @@ class OpenPopulation(PopulationKind):
     rate: Expr
     cycle: Activity
 
-    open, made_of = True, ("rate", "cycle")
+    made_of, open, finite, variation = ("rate", "cycle"), True, False, NEVER
+    present = Number(MANY)
 
     @property
     def size(self) -> Expr:
@@ -627,11 +771,24 @@ class PhasedPopulation(PopulationKind):
 
     phases: tuple[Phase, ...]
 
-    finite, made_of = True, ("phases",)
+    made_of, open, finite = ("phases",), False, True
 
     @property
     def size(self) -> Expr:
         return maximum(*dict.fromkeys(self.counts))
+
+    @property
+    def present(self) -> Expr:
+        return self.size
+
+    @property
+    def variation(self) -> Expr:
+        """Each processor of a phase draws for itself whether it does one more than the whole part
+        of the number of repetitions.
+        """
+        return total(
+            fraction(phase.repeat) * maximum(phase.processors - 1, NEVER) for phase in self.phases
+        )
 
     @property
     def counts(self) -> tuple[Expr, ...]:
@@ -672,7 +829,7 @@ class SuperstepPopulation(PopulationKind):
 
     supersteps: tuple[Superstep, ...]
 
-    finite, made_of = True, ("supersteps",)
+    made_of, open, finite = ("supersteps",), False, True
 
     @property
     def processors(self) -> int:
@@ -683,12 +840,29 @@ class SuperstepPopulation(PopulationKind):
     def size(self) -> Expr:
         return Number(float(self.processors))
 
+    @property
+    def present(self) -> Expr:
+        return self.size
+
+    @property
+    def variation(self) -> Expr:
+        repetitions = total(fraction(superstep.repeat) for superstep in self.supersteps)
+        return repetitions * maximum(self.size - 1, NEVER)
+
     def time(self, of: Callable[[Activity], Expr]) -> Expr:
         parts = (
             each.repeat * (maximum(*map(of, each.bodies)) + of(each.barrier))
             for each in self.supersteps
         )
         return total(parts, TIME)
+
+
+def no_population(method: str, population: PopulationKind) -> NoAnswerError:
+    """Return the refusal of a method that has no rule for a kind of population."""
+    kind = type(population).__name__
+    return NoAnswerError(
+        f"{method} has no rule for populations of the kind {kind}; ask for another method"
+    )
 
 
 Population = ClosedPopulation | OpenPopulation | PhasedPopulation | SuperstepPopulation

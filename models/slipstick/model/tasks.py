@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import ge
+from typing import NamedTuple
 
 from slipstick.errors import ModelError
+from slipstick.expression.nodes import TIME, Expr, maximum, total
 
 Part = tuple[int, int, int]
 TaskSet = tuple[tuple[int, ...], tuple[tuple[Part, ...], ...]]
@@ -157,3 +160,64 @@ def _below(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
 
 
 TaskSource = Loop | Trees
+
+
+class ProblemTimes(NamedTuple):
+    """Times of one problem of a pool [s]: all work, all time in the monitors, and the longest path
+    through tasks that add each other.
+    """
+
+    work: Expr
+    inside: Expr
+    path: Expr
+
+
+def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) -> ProblemTimes:
+    """Return work, time in the monitors and critical path of a problem, without what ends it [s].
+
+    Each task is taken and each that another adds is added in a monitor; the path is the longest
+    through tasks that add each other.
+
+    Parameters
+    ----------
+    problem : the tasks
+    interior, leaf, inside : time of a node with subtrees, of an iteration or a leaf, and of one
+        access to a queue [s]
+
+    Source: work and path as in Brent, J. ACM 21(2), 1974, and Graham, SIAM J. Appl. Math. 17(2),
+    1969.
+    """
+    roots, tasks = problem
+    times = (interior, leaf, inside)
+    parts = [part for task in tasks for part in task]
+    counts = sum(part[0] for part in parts), sum(part[1] for part in parts), 0
+    changes = len(tasks) + sum(part[2] >= 0 for part in parts)
+    paths = (_weighed(path, times) for path in longest_paths(roots, tasks))
+    return ProblemTimes(_weighed(counts, times), changes * inside, maximum(*paths))
+
+
+def _weighed(counts: tuple[int, int, int], times: tuple[Expr, Expr, Expr]) -> Expr:
+    """Add up interior nodes, leaves and times in the monitor [s]."""
+    pairs = zip(counts, times, strict=True)
+    return total((count * seconds for count, seconds in pairs if count), TIME)
+
+
+def longest_paths(
+    roots: Sequence[int], tasks: Sequence[Sequence[Part]]
+) -> list[tuple[int, int, int]]:
+    """Count interior nodes, leaves and times in the monitor on the paths that no other exceeds
+    in all three.
+    """
+    ends = set()
+    ahead = [(root, 0, 0, 1) for root in roots]
+    while ahead:
+        task, inner, outer, times = ahead.pop()
+        for more_inner, more_outer, added in tasks[task]:
+            inner, outer = inner + more_inner, outer + more_outer
+            if added >= 0:
+                times += 1
+                ahead.append((added, inner, outer, times + 1))
+        ends.add((inner, outer, times))
+    return [
+        path for path in ends if not any(end != path and all(map(ge, end, path)) for end in ends)
+    ]

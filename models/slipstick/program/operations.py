@@ -34,8 +34,9 @@ from slipstick.expression.nodes import (
 )
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
-from slipstick.model.activity import Activity, Step, choose, delay, repeat, service, then
+from slipstick.model.activity import Step, choose, delay, repeat, service, then
 from slipstick.model.machine import LinearCost, Machine, Network, Node
+from slipstick.model.steps import Activity
 from slipstick.vocabulary import BEST
 
 

@@ -29,8 +29,9 @@ from slipstick.expression.symbolic import latex
 from slipstick.law import network
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
-from slipstick.model.activity import Pipeline, steps
+from slipstick.model.activity import Pipeline
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
+from slipstick.model.steps import steps
 from slipstick.model.system import (
     ClosedPopulation,
     Group,

@@ -20,8 +20,9 @@ from slipstick.limits import added_up
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
-from slipstick.model.activity import Choice, Fork, Pipeline, each_once
+from slipstick.model.activity import Choice, Fork, Pipeline
 from slipstick.model.network import QueueingNetwork
+from slipstick.model.steps import each_once
 from slipstick.model.system import Labels, Model
 from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results

@@ -33,8 +33,9 @@ from typing import Any
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME
 from slipstick.law.symbols import PARSONS
-from slipstick.model.activity import Activity, Then, choose, repeat, then
+from slipstick.model.activity import Then, choose, repeat, then
 from slipstick.model.machine import Machine
+from slipstick.model.steps import Activity
 from slipstick.model.system import Model, superstep_model
 from slipstick.program.program import Input, InputValue, InputValues, Program, one
 from slipstick_workloads import START

@@ -15,8 +15,9 @@ from functools import cache, cached_property
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Number
-from slipstick.model.activity import Activity, Step, mapped, repeat, then
+from slipstick.model.activity import Step, mapped, repeat, then
 from slipstick.model.machine import Machine
+from slipstick.model.steps import Activity
 from slipstick.program.program import InputValues
 from slipstick_workloads.counts import Counts, ProcessorTally
 from slipstick_workloads.dvsm.operations import (

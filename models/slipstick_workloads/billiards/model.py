@@ -50,11 +50,12 @@ from slipstick.expression.nodes import (
 )
 from slipstick.expression.special import exp, raised
 from slipstick.law.symbols import SCALE_GRAPH
-from slipstick.method.closed_form import time
-from slipstick.model.activity import Activity, choose, delay, repeat, then
+from slipstick.model.activity import choose, delay, repeat, then
 from slipstick.model.machine import SharedMemory
+from slipstick.model.steps import Activity
 from slipstick.model.system import Model, closed_model, phased_model
 from slipstick.program.program import Input, InputValues, Program, number, one, word
+from slipstick.structure.times import time
 from slipstick_workloads.billiards.counts import CollisionCounts, observe
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_of, lock_kind
 

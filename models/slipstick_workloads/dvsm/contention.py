@@ -27,8 +27,9 @@ from __future__ import annotations
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Number
 from slipstick.law.symbols import PARSONS
-from slipstick.model.activity import Activity, delay, parallel, pipeline, serial, service, then
+from slipstick.model.activity import delay, parallel, pipeline, serial, service, then
 from slipstick.model.machine import Machine
+from slipstick.model.steps import Activity
 from slipstick.model.system import ClosedPopulation, Group, Model, Station
 from slipstick.program.operations import protocol_time, wire_time
 from slipstick.program.program import Input, InputValues, Program, number, one

@@ -19,17 +19,9 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import BYTES, COUNT, TIME, Expr, Like, Number
 from slipstick.law.symbols import PARSONS
-from slipstick.model.activity import (
-    Activity,
-    delay,
-    parallel,
-    pipeline,
-    repeat,
-    serial,
-    service,
-    then,
-)
+from slipstick.model.activity import delay, parallel, pipeline, repeat, serial, service, then
 from slipstick.model.machine import Machine
+from slipstick.model.steps import Activity
 from slipstick.model.system import Model, closed_model
 from slipstick.program.operations import latency, protocol_time, wire_time
 from slipstick.program.program import Input, InputValues, Program, one

@@ -31,8 +31,9 @@ from functools import lru_cache
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import COUNT, TIME, Number
 from slipstick.late import np
-from slipstick.model.activity import Activity, delay, hold, repeat, then
+from slipstick.model.activity import delay, hold, repeat, then
 from slipstick.model.machine import Bus, Ring, SharedMemory
+from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Model, Resource, superstep_model
 from slipstick.program.program import Input, InputValues, Program, known, number, one, word
 from slipstick_workloads.shared_memory import NONE, MemoryPort, barrier_cost, barrier_of

@@ -7,7 +7,6 @@ import pytest
 from slipstick.expression.nodes import Parameter
 from slipstick.method.answers import AGAINST_ONE
 from slipstick.model.activity import (
-    Activity,
     barrier,
     choose,
     delay,
@@ -19,6 +18,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Model,
     Station,

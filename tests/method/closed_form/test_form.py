@@ -17,7 +17,6 @@ from slipstick.expression.nodes import COUNT, TIME, Parameter, maximum
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.methods import form_of
 from slipstick.model.activity import (
-    Activity,
     barrier,
     choose,
     delay,
@@ -30,6 +29,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Barrier,
     ClosedPopulation,

@@ -16,7 +16,6 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.form import promised
 from slipstick.method.methods import answered
 from slipstick.model.activity import (
-    Activity,
     barrier,
     choose,
     delay,
@@ -28,6 +27,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Lock,
     Model,

@@ -13,20 +13,13 @@ import pytest
 from benchmarks.mean_value import generated
 from slipstick.method.activity_chain import ActivityChain
 from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.visits import ArrivalState, Queue, Visit, competing_fraction
-from slipstick.model.activity import (
-    Activity,
-    delay,
-    fork,
-    hold,
-    parallel,
-    pipeline,
-    serial,
-    service,
-)
+from slipstick.method.mean_value.arrivals import ArrivalState, competing_fraction
+from slipstick.model.activity import delay, fork, hold, parallel, pipeline, serial, service
+from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model
 from slipstick.queueing.markov.chain import stationary
 from slipstick.random_times import Array, RandomTime
+from slipstick.structure.visits import Queue, Visit
 from tests.queueing.markov.by_hand import explore_states
 
 

@@ -14,7 +14,6 @@ from slipstick.expression.nodes import COUNT, TIME, Parameter
 from slipstick.method.mean_value import MeanValue
 from slipstick.method.mean_value.traversal import PassingTimes
 from slipstick.model.activity import (
-    Activity,
     barrier,
     delay,
     fork,
@@ -25,6 +24,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import Barrier, Model, Resource, Station, closed_model
 from slipstick.random_times import RandomTime
 from slipstick.sim.settings import Simulation

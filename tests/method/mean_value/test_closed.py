@@ -15,9 +15,10 @@ from hypothesis import given
 from slipstick.answer import Answer
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.mean_value import MeanValue, closed, visits
+from slipstick.method.mean_value import MeanValue, arrivals, closed
 from slipstick.method.mean_value.closed import Recursion
-from slipstick.model.activity import Activity, barrier, choose, delay, hold, repeat, service, then
+from slipstick.model.activity import barrier, choose, delay, hold, repeat, service, then
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Lock,
     Model,
@@ -32,6 +33,7 @@ from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
 from slipstick.random_times import Array
 from slipstick.sim.settings import Simulation
+from slipstick.structure import lumping
 from tests.simulation import solve
 from tests.strategies import RESOURCES, activities, quick
 
@@ -284,7 +286,7 @@ def test_groups_refuse_barriers_and_too_many_populations() -> None:
 def test_the_time_between_visits_varies_as_the_delay_does_that_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plain, seen = visits.whole_service_weight, list[float]()
+    plain, seen = arrivals.whole_service_weight, list[float]()
 
     def told(utilization: Array, processors: int, scv: Array) -> Array:
         seen.append(float(np.max(scv.real)))
@@ -340,9 +342,9 @@ def test_alike_resources_are_lumped_into_one_without_another_answer(
         hold("door", _modules(8, body)) >> others if kind == "held" else _modules(8, body) >> others
     )
     model = grouped_model({"first": (4, cycle), "rest": (2, others)}, resources=resources)
-    assert visits.lumped(model.bodies, model).copies
+    assert lumping.lumped(model.bodies, model).copies
     lumped = MeanValue(model).points({}).answer(0, shares=kind == "servers")
-    monkeypatch.setattr(visits, "LUMPED_FROM", 1000)
+    monkeypatch.setattr(lumping, "LUMPED_FROM", 1000)
     plain = MeanValue(model).points({}).answer(0, shares=kind == "servers")
     assert list(lumped.steps) == list(plain.steps)
     assert list(lumped.values) == list(plain.values)

@@ -9,7 +9,8 @@ import pytest
 
 from slipstick.answer import Answer
 from slipstick.method.mean_value import MeanValue
-from slipstick.model.activity import Activity, barrier, delay, fork, hold, repeat, service
+from slipstick.model.activity import barrier, delay, fork, hold, repeat, service
+from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Permits, Resource, Station, open_model
 
 

@@ -24,8 +24,8 @@ from slipstick.model.activity import (
     repeat,
     serial,
     service,
-    steps,
 )
+from slipstick.model.steps import steps
 from slipstick.model.system import Model, OpenPopulation, Station, closed_model, phased_model
 from tests.bounds import bounds
 from tests.strategies import models, quick

@@ -25,10 +25,10 @@ from slipstick import (
 from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value import MeanValue, shared_locks
 from slipstick.method.mean_value.form import promise_holds
-from slipstick.method.mean_value.visits import Queue
-from slipstick.model.activity import Activity
+from slipstick.model.steps import Activity
 from slipstick.model.system import Resource
 from slipstick.random_times import Array, RandomTime
+from slipstick.structure.visits import Queue
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from tests.method.test_waits_for_signals import cycles_a_second, readers_and_writers
 

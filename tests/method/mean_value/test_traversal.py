@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slipstick.errors import ModelError
 from slipstick.expression.nodes import Parameter
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.method.mean_value import MeanValue
-from slipstick.model.activity import Activity, delay, fork, parallel, pipeline, serial, service
+from slipstick.model.activity import delay, fork, parallel, pipeline, serial, service
+from slipstick.model.steps import NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import Resource, Station, closed_model
 
 
@@ -131,10 +131,11 @@ def test_the_time_of_works_at_several_servers_varies_as_it_should() -> None:
 class Strange(Activity):
     """A kind of node that mean value has no rule for."""
 
+    made_of, executions, variation = (), (), NEVER
+    combination, use = Combination.IN_TURN, NOTHING
+
 
 def test_a_node_without_a_rule_is_refused_by_name() -> None:
     form = MeanValue(closed_model(Strange() >> service("disk", 1.0), 2))
-    with pytest.raises(
-        ModelError, match="mean value knows no activity of type Strange; name another method"
-    ):
-        form.points({})
+    reason = "mean value has no rule for steps of the kind strange; ask for another method"
+    assert form.points({}).answer(0).failed == reason

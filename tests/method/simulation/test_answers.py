@@ -17,7 +17,6 @@ from slipstick.expression.nodes import COUNT, TIME, Number, Parameter
 from slipstick.method.agreement import agreement
 from slipstick.method.simulation.flatten import flatten
 from slipstick.model.activity import (
-    Activity,
     barrier,
     choose,
     delay,
@@ -29,6 +28,7 @@ from slipstick.model.activity import (
     service,
     then,
 )
+from slipstick.model.steps import NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import Lock, Model, Station, closed_model, open_model, phased_model
 from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
@@ -276,6 +276,9 @@ def test_idle_processors_and_the_end_of_a_phase() -> None:
 class Strange(Activity):
     """An activity that nobody knows."""
 
+    made_of, executions, variation = (), (), NEVER
+    combination, use = Combination.IN_TURN, NOTHING
+
 
 DEADLOCKS = [
     (
@@ -355,8 +358,8 @@ REFUSED = [
     ),
     (
         lambda: closed_model(delay(1.0) >> Strange()),
-        ModelError,
-        "no simulation knows an activity of type Strange",
+        NoAnswerError,
+        "simulation has no rule for steps of the kind strange; ask for another method",
     ),
     (
         lambda: closed_model(repeat(Parameter("n", COUNT, 3.0) - 4.0, delay(1.0))),

@@ -11,7 +11,6 @@ from slipstick.api import dump
 from slipstick.errors import SpecError
 from slipstick.expression.nodes import COUNT, RATE, TIME, Expr, Number, Parameter
 from slipstick.model.activity import (
-    Activity,
     barrier,
     choose,
     delay,
@@ -23,6 +22,7 @@ from slipstick.model.activity import (
     serial,
     service,
 )
+from slipstick.model.steps import Activity
 from slipstick.model.system import (
     Barrier,
     ClosedPopulation,

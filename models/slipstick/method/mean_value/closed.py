@@ -26,33 +26,18 @@ from slipstick.expression.nodes import Expr, Parameter
 from slipstick.late import np
 from slipstick.limits import WorkPace, check_cost
 from slipstick.method.answers import COMPLEX_STEP
+from slipstick.method.mean_value.arrivals import (
+    ArrivalState,
+    ArrivalWaits,
+    PairTimes,
+    chance_all_busy,
+    whole_service_weight,
+)
 from slipstick.method.mean_value.shared_locks import reader_writer_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
-from slipstick.method.mean_value.visits import (
-    OTHER_PROCESSORS,
-    PROCESSORS,
-    ArrivalState,
-    ArrivalWaits,
-    LumpedActivities,
-    Numbers,
-    PairTimes,
-    Queue,
-    Visit,
-    VisitedHold,
-    VisitedStep,
-    VisitTree,
-    chance_all_busy,
-    lumped,
-    mean_service,
-    queues_of,
-    visit_trees,
-    visits_in,
-    whole_service_weight,
-    without_holding,
-)
 from slipstick.model.activity import (
-    Activity,
+    Ask,
     BarrierWait,
     Choice,
     Fork,
@@ -61,6 +46,17 @@ from slipstick.model.activity import (
     Repeat,
     Step,
     Then,
+    UnitStep,
+)
+from slipstick.model.steps import (
+    ALWAYS,
+    HELD,
+    MET,
+    SERVED,
+    Activity,
+    Combination,
+    no_rule,
+    requested,
     steps,
 )
 from slipstick.model.system import BARRIER, Barrier, Lock, Model, PhasedPopulation, Station
@@ -77,6 +73,22 @@ from slipstick.random_times import (
     added,
     clamped,
     nonzero,
+)
+from slipstick.structure.lumping import LumpedActivities, lumped
+from slipstick.structure.visits import (
+    OTHER_PROCESSORS,
+    PROCESSORS,
+    Numbers,
+    Queue,
+    Visit,
+    VisitedHold,
+    VisitedStep,
+    VisitTree,
+    mean_service,
+    queues_of,
+    visit_trees,
+    visits_in,
+    without_holding,
 )
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES, SHARED
 
@@ -147,9 +159,7 @@ def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
                 int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take"
             )
     for node in (node for body in model.bodies for node in steps(body)):
-        if isinstance(node, Repeat) and any(
-            isinstance(each, BarrierWait) for each in steps(node.body)
-        ):
+        if isinstance(node, Repeat) and any(inner.use == MET for inner in steps(node.body)):
             values = numbers[node.count].real
             for point in np.flatnonzero(values < 1):
                 text = (
@@ -192,6 +202,10 @@ def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
                     yield f"the back-off of lock {name}", held.base, 1e150
             case Pipeline(_, items, name):
                 yield f"the number of items of {name}", items, 2.0**53
+            case Then() | Fork() | UnitStep() | Ask():
+                pass
+            case _:
+                raise no_rule("mean value", node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,9 +352,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
     groups, wrong = model.population.groups, out_of_range(model, numbers)
     if len(groups) > 1:
         _refuse_in_groups(model)
-    shared = any(
-        isinstance(node, Hold) and node.mode for body in model.bodies for node in steps(body)
-    )
+    shared = any(node.mode for body in model.bodies for node in steps(body))
     most = MOST_SHARING if shared else MOST_PROCESSORS
     for index, group in enumerate(groups):
         what = (
@@ -390,31 +402,32 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
 
 def _refuse_in_groups(model: Model) -> None:
     """Refuse barriers and stations where groups wait unequally long."""
-    barriers = [
-        node.name for body in model.bodies for node in steps(body) if isinstance(node, BarrierWait)
-    ]
+    nodes = (node for body in model.bodies for node in steps(body))
+    barriers = [name for node in nodes if node.use == MET for name in node.uses]
     stations = {
-        name: each.discipline for name, each in model.resources.items() if isinstance(each, Station)
+        name: station.discipline
+        for name, station in model.resources.items()
+        if isinstance(station, Station)
     }
-    found = [f"barrier {name} is met by groups whose cycles differ" for name in barriers]
-    found += [
-        f"{name} is {DISCIPLINES[each].title}, where groups wait unequally long"
-        for name, each in stations.items()
-        if each in OVERTAKING_DISCIPLINES
+    reasons = [f"barrier {name} is met by groups whose cycles differ" for name in barriers]
+    reasons += [
+        f"{name} is {DISCIPLINES[discipline].title}, where groups wait unequally long"
+        for name, discipline in stations.items()
+        if discipline in OVERTAKING_DISCIPLINES
     ]
-    if found:
-        raise NoAnswerError(f"{found[0]}; mean-value has no answer for that, simulation may")
+    if reasons:
+        raise NoAnswerError(f"{reasons[0]}; mean-value has no answer for that, simulation may")
 
 
-def _branches(fork: Fork) -> int:
+def _branches(fork: Activity) -> int:
     """Count the branches of a fork that differ in their resources; one integral serves all that
     use the same.
     """
-    parts = (
-        tuple(step.resource for step in steps(each) if isinstance(step, Step | Hold))
-        for each in fork.children
+    resources = (
+        tuple(requested(node) for node in steps(branch) if node.use in (SERVED, HELD))
+        for branch in fork.children
     )
-    return len(set(parts))
+    return len(set(resources))
 
 
 class Recursion:
@@ -443,9 +456,9 @@ class Recursion:
         count = max(
             (
                 _branches(node)
-                for each in activities
-                for node in steps(each)
-                if isinstance(node, Fork)
+                for activity in activities
+                for node in steps(activity)
+                if node.combination is Combination.LONGEST
             ),
             default=0,
         )
@@ -522,7 +535,7 @@ class Recursion:
         own = set(nodes)
         names = [step.name for step in self.model.steps if step in own]
         waits = [visit.label for visit in self.tree.visits]
-        barriers = [f"{BARRIER}:{node.name}" for node in nodes if isinstance(node, BarrierWait)]
+        barriers = [f"{BARRIER}:{name}" for node in nodes if node.use == MET for name in node.uses]
         return list(dict.fromkeys([*names, *waits, *barriers]))
 
     def solve(
@@ -1325,10 +1338,7 @@ def _keeps_in_step(recursion: Recursion) -> bool:
     order and wait only at the busiest queue.
     """
     nodes = [node for tree in recursion.trees for node in steps(tree.root)]
-    random = bool(recursion.spin_locks) or any(
-        isinstance(node, Choice) or (isinstance(node, VisitedStep) and node.step.scv > 0)
-        for node in nodes
-    )
+    random = bool(recursion.spin_locks) or any(node.variation == ALWAYS for node in nodes)
     return not random and not any(
         queue.sharing or queue.name == PROCESSORS for queue in recursion.queues
     )

@@ -8,23 +8,21 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Flags, Values
 from slipstick.expression.nodes import Expr, Number, Parameter, parameters
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import (
     CompiledModel,
-    Flags,
     Gradient,
     Remarks,
     SingleProcessorValues,
     Solution,
-    Values,
     activity_solution,
     complex_step,
     perturbed,
     value_at,
 )
-from slipstick.method.closed_form import Contention, Deadlocks, ParallelWork
 from slipstick.method.mean_value.closed import (
     MeanValueTable,
     Recursion,
@@ -34,10 +32,8 @@ from slipstick.method.mean_value.closed import (
 from slipstick.method.mean_value.open import solve_open
 from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
-from slipstick.method.mean_value.visits import SPIN_LOCKS, Numbers
 from slipstick.model.activity import (
     READ,
-    Activity,
     Ask,
     BarrierWait,
     Choice,
@@ -47,9 +43,8 @@ from slipstick.model.activity import (
     Step,
     Then,
     UnitStep,
-    each_once,
-    steps,
 )
+from slipstick.model.steps import Activity, each_once, steps
 from slipstick.model.system import (
     ClosedPopulation,
     Group,
@@ -65,6 +60,10 @@ from slipstick.model.system import (
     is_processor,
 )
 from slipstick.random_times import LEAST_SCV
+from slipstick.structure.contention import Contention
+from slipstick.structure.deadlocks import Deadlocks
+from slipstick.structure.visits import SPIN_LOCKS, Numbers
+from slipstick.structure.work import ParallelWork
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE, OVERTAKING_DISCIPLINES
 
 _SLOPES_AT_ONCE = 512

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
-from slipstick.method.closed_form import saturated_text
+from slipstick.method.mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick.method.mean_value.closed import (
     CycleState,
     MeanNumbers,
@@ -20,18 +20,13 @@ from slipstick.method.mean_value.closed import (
     out_of_range,
 )
 from slipstick.method.mean_value.traversal import Traversal
-from slipstick.method.mean_value.visits import (
-    PROCESSORS,
-    ArrivalState,
-    Numbers,
-    Queue,
-    competing_fraction,
-    immediate_returns,
-)
-from slipstick.model.activity import BarrierWait, steps
+from slipstick.model.activity import BarrierWait
+from slipstick.model.steps import steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
 from slipstick.random_times import Array, RandomTime, added, nonzero
+from slipstick.structure.saturation import saturated_text
+from slipstick.structure.visits import PROCESSORS, Numbers, Queue, immediate_returns
 
 WAITS_INCLUDED = (
     "with the mean-value waits while it is held, which may be too long; simulation may have an"

@@ -44,17 +44,8 @@ from slipstick.method.mean_value.traversal import (
     ordered_ends,
     synchronized_start,
 )
-from slipstick.method.mean_value.visits import Numbers
-from slipstick.model.activity import (
-    Activity,
-    BarrierWait,
-    Choice,
-    Pipeline,
-    Repeat,
-    Step,
-    Then,
-    steps,
-)
+from slipstick.model.activity import Pipeline, Step
+from slipstick.model.steps import MET, NOTHING, Activity, Combination, steps
 from slipstick.model.system import (
     IDLE_PROCESSORS,
     Model,
@@ -74,6 +65,7 @@ from slipstick.random_times import (
     nonzero,
     repeated,
 )
+from slipstick.structure.visits import Numbers, value_of
 
 FIXED_POINT_STEPS, FIXED_POINT_TOLERANCE = 400, 1e-13
 """Of the iteration for the waits in a superstep: the most steps, and the change, relative to the
@@ -135,7 +127,7 @@ class _PhaseSolver:
     def __init__(self, model: Model, phase: Phase) -> None:
         self.model, self.phase = model, phase
         self.recursion = Recursion(model, [phase.cycle])
-        self._has_barriers = any(isinstance(node, BarrierWait) for node in steps(phase.cycle))
+        self._has_barriers = any(node.use == MET for node in steps(phase.cycle))
 
     def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> MeanValueTable:
         """Answer for the phase alone; the account is the mean over all processors, idle ones
@@ -328,21 +320,16 @@ class _LineReader:
                 return totals
             case Pipeline():
                 return self._pipeline(activity)
-            case Then(parts):
-                done = [(one, part) for part in parts]
-            case Repeat(count, body):
-                done = [(self.numbers[count], body)]
-            case Choice(options):
-                done = [(self.numbers[p], body) for p, body in options]
+            case _ if activity.combination is Combination.IN_TURN and activity.use == NOTHING:
+                for number, part in activity.weighted:
+                    times = value_of(number, self.numbers)
+                    _add(totals, self.totals(part), times, times)
+                return totals
             case _:
-                kind = type(activity).__name__.lower()
                 raise NoAnswerError(
-                    f"mean-value takes no {kind} within the supersteps of {self.model.name};"
-                    " simulate it"
+                    f"mean-value takes no {activity.kind} within the supersteps of"
+                    f" {self.model.name}; simulate it"
                 )
-        for number, part in done:
-            _add(totals, self.totals(part), number, number)
-        return totals
 
     def _pipeline(self, pipeline: Pipeline) -> _LineTotals:
         """Take every stage once, and the longest serial one for each further item: the flow

@@ -27,8 +27,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from slipstick.late import np
-from slipstick.method.mean_value.visits import ArrivalState, Queue, whole_service_weight
-from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline, steps
+from slipstick.method.mean_value.arrivals import ArrivalState, whole_service_weight
+from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline
+from slipstick.model.steps import steps
 from slipstick.model.system import ClosedPopulation, Model
 from slipstick.queueing.residual_wait import finite_source_residual, residual_time
 from slipstick.random_times import (
@@ -42,6 +43,7 @@ from slipstick.random_times import (
     mixture_of,
     nonzero,
 )
+from slipstick.structure.visits import Queue
 
 if TYPE_CHECKING:
     from slipstick.queueing.markov.chain import MarkovChain, Rows, Transitions

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 
 from slipstick.late import np
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
-from slipstick.method.mean_value.visits import ArrivalState, LockAccess, Numbers, Queue, Visit
+from slipstick.method.mean_value.arrivals import ArrivalState
 from slipstick.model.system import Lock, Model
 from slipstick.random_times import Array, RandomTime, added, clamped, largest, nonzero, smallest
+from slipstick.structure.visits import LockAccess, Numbers, Queue, Visit
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}
 """Accesses of each waiting processor at a release: a read and a failed attempt, or a read of the

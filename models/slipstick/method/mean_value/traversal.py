@@ -28,29 +28,9 @@ from dataclasses import dataclass, field, fields
 from functools import reduce
 from statistics import NormalDist
 
-from slipstick.errors import ModelError
 from slipstick.late import np
-from slipstick.method.mean_value.visits import (
-    LockAccess,
-    Numbers,
-    Visit,
-    VisitedHold,
-    VisitedStep,
-    mean_service,
-    visit_ratios,
-    visits_in,
-)
-from slipstick.model.activity import (
-    Activity,
-    BarrierWait,
-    Choice,
-    Fork,
-    Pipeline,
-    Repeat,
-    Stage,
-    Step,
-    Then,
-)
+from slipstick.model.activity import BarrierWait, Choice, Fork, Pipeline, Repeat, Stage, Step, Then
+from slipstick.model.steps import MET, Activity, Combination, is_parallel, no_rule, steps
 from slipstick.model.system import Barrier, Model, Station, is_processor
 from slipstick.random_times import (
     ZERO_TIME,
@@ -69,6 +49,16 @@ from slipstick.random_times import (
     repeated,
     smallest,
     sum_of,
+)
+from slipstick.structure.visits import (
+    LockAccess,
+    Numbers,
+    Visit,
+    VisitedHold,
+    VisitedStep,
+    mean_service,
+    visit_ratios,
+    visits_in,
 )
 from slipstick.vocabulary import DISCIPLINES, SHARED
 
@@ -162,9 +152,8 @@ class Traversal:
                 return _fork_time(self, branches)
             case Pipeline():
                 return _pipeline_time(self, node)
-        raise ModelError(
-            f"mean value knows no activity of type {type(node).__name__}; name another method"
-        )
+            case _:
+                raise no_rule("mean value", node)
 
     def _held(self, visit: Visit, body: Activity) -> RandomTime:
         outer, wait = self._since, self._waits.get(visit.index, ZERO_TIME)
@@ -537,6 +526,8 @@ _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
 def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Activity, ...]]:
     """Cut a part of a cycle at its barriers; also give the parts after the last."""
     sections, rest = list[_CutSection](), tuple[Activity, ...]()
+    if not any(inner.use == MET for inner in steps(node)):
+        return [], (node,)
     match node:
         case BarrierWait():
             return [((), node, None)], ()
@@ -559,6 +550,8 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
                     for each, barrier, n in others
                 ]
                 return [(nodes, wait, None), ((*rest, *nodes), wait, more), *inside], rest
+        case _:
+            raise no_rule("mean value", node)
     return [], (node,)
 
 
@@ -711,7 +704,7 @@ class _SynchronizedStart:
             wait: Array = (after.times - before.times).mean(axis=-1)
             self._set_waits(here, wait, added(ratios[visit.index] for visit in here))
             passed.append(after)
-            if not isinstance(node, Pipeline | Fork):
+            if not is_parallel(node):
                 before = after
         self.passing = reduce(PassingTimes.latest_with, passed, before)
         self.pending = alone
@@ -744,14 +737,13 @@ class _SynchronizedStart:
         work = sum_of(
             [repeated(ratios[v.index], services[v.index]) for v in here if v.index in ratios]
         )
+        alone = self.traversal.without_waits()
         match node:
             case Repeat(count, body):
                 return work, self._work(body, here)[1], clamped(numbers[count], 1)
             case Pipeline(stages):
                 items = numbers[node.items]
-                once = sum_of(
-                    [self.traversal.without_waits().time(stage.bodies[0]) for stage in stages]
-                )
+                once = sum_of([alone.time(stage.bodies[0]) for stage in stages])
                 return (
                     work,
                     once.mean - work.mean / items,
@@ -764,7 +756,10 @@ class _SynchronizedStart:
                     if any(visit in here for visit in visits_in(branch))
                 ]
                 return work, smallest([self._work(branch, here)[1] for branch in used]), np.ones(1)
-        return work, self.traversal.without_waits().time(node).mean - work.mean, np.ones(1)
+            case _ if node.combination is Combination.IN_TURN:
+                return work, alone.time(node).mean - work.mean, np.ones(1)
+            case _:
+                raise no_rule("mean value", node)
 
     def _in_turns(self, pipeline: Pipeline, here: Sequence[Visit]) -> bool:
         """Return whether the items of different processors alternate at a queue.
@@ -797,7 +792,8 @@ def _requests_at_once(node: Activity, here: Sequence[Visit]) -> int:
     if not any(map(here.count, visits_in(node))):
         return 0
     inside = [_requests_at_once(child, here) for child in node.children]
-    return max(1, sum(inside) if isinstance(node, Fork) else max(inside, default=1))
+    side_by_side = node.combination is Combination.LONGEST
+    return max(1, sum(inside) if side_by_side else max(inside, default=1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 from slipstick.answer import Answer
 from slipstick.errors import ModelError
+from slipstick.expression.columns import Values
 from slipstick.late import Array, np
-from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution, Values
+from slipstick.method.answers import Answers, CompiledModel, Remarks, Solution
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
 from slipstick.method.networks.solvers import unsolvable
 from slipstick.model.network import QueueingNetwork

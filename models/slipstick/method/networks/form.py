@@ -12,16 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Columns, Values
 from slipstick.expression.nodes import parameters
 from slipstick.late import NDArray, np
 from slipstick.limits import limit
 from slipstick.method.answers import (
-    Columns,
     CompiledModel,
     Gradient,
     Remarks,
     Solution,
-    Values,
     complex_step,
     value_at,
 )

@@ -11,9 +11,7 @@ from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.limits import check_cost
-from slipstick.method.closed_form import Saturation
 from slipstick.model.activity import (
-    Activity,
     Ask,
     BarrierWait,
     Choice,
@@ -25,8 +23,8 @@ from slipstick.model.activity import (
     Step,
     Then,
     WaitUnit,
-    steps,
 )
+from slipstick.model.steps import ASKED, MET, Activity, Combination, no_rule, steps
 from slipstick.model.system import (
     BARRIER,
     MONITOR,
@@ -45,12 +43,14 @@ from slipstick.model.system import (
     Superstep,
     SuperstepPopulation,
     TaskPool,
+    no_population,
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import RANGE, ServiceTime, in_range, service_time
 from slipstick.sim.plan.plan import COUNTER, Plan, Where
+from slipstick.structure.saturation import Saturation
 
 NOUNS: dict[type, str] = {Monitor: "monitor", ReaderWriterLock: "reader-writer lock"}
 IDLE, OWN = "idle", "own"
@@ -136,6 +136,8 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             return _program(model.population, writer, numbers)
         case SuperstepPopulation():
             return _supersteps(model.population, writer)
+        case _:
+            raise no_population("simulation", model.population)
 
 
 def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
@@ -155,12 +157,12 @@ def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
 
 def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
     """Count for each barrier all processors whose cycle comes to it."""
-    found: dict[str, int] = {}
+    parties: dict[str, int] = {}
     for group, size in zip(groups, sizes, strict=True):
-        together = (node for node in steps(group.cycle) if isinstance(node, BarrierWait | Ask))
-        for name in {node.pool if isinstance(node, Ask) else node.name for node in together}:
-            found[name] = found.get(name, 0) + size
-    return found
+        together = (node for node in steps(group.cycle) if node.use in (MET, ASKED))
+        for name in {name for node in together for name in node.uses}:
+            parties[name] = parties.get(name, 0) + size
+    return parties
 
 
 def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) -> Flat:
@@ -272,7 +274,8 @@ class _Writer:
         if id(activity) not in known:
             inside = [self._at_once(child, known) for child in activity.children] or [1.0]
             many = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
-            known[id(activity)] = sum(inside) if isinstance(activity, Fork) else many * max(inside)
+            side_by_side = activity.combination is Combination.LONGEST
+            known[id(activity)] = sum(inside) if side_by_side else many * max(inside)
         return known[id(activity)]
 
     def _pool(self, name: str, pool: TaskPool) -> None:
@@ -371,9 +374,7 @@ class _Writer:
                 ]
                 self.builder.pipeline(many, line, name)
             case _:
-                raise ModelError(
-                    f"no simulation knows an activity of type {type(activity).__name__}"
-                )
+                raise no_rule("simulation", activity)
 
     def _step(self, step: Step) -> None:
         mean = self.numbers[step.time]

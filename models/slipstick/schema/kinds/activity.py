@@ -32,7 +32,8 @@ from slipstick.expression.nodes import (
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
 from slipstick.model import system
-from slipstick.model.activity import choose, each_once, hold, parallel, pipeline, serial, then
+from slipstick.model.activity import choose, hold, parallel, pipeline, serial, then
+from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
 from slipstick.schema.kinds.quantity import (
@@ -120,14 +121,14 @@ class ItemSpec(Spec):
     """
 
     key: ClassVar[str]
-    node: ClassVar[type[activities.Activity] | None] = None
+    node: ClassVar[type[Activity] | None] = None
     use: ClassVar[str]
     example: ClassVar[str]
     alike: ClassVar[tuple[str, ...]] = ()
     names_resource: ClassVar[bool] = False
-    make: ClassVar[Callable[..., activities.Activity]]
+    make: ClassVar[Callable[..., Activity]]
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         """Build the activity.
 
         Raises
@@ -238,7 +239,7 @@ class ServiceSpec(StepSpec):
     alike = ("resource",)
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         name, time = (
             self.name or reader.numbered(self.service),
             reader.values.expr(self.time, (*loc, "time"), TIME),
@@ -262,7 +263,7 @@ class HoldSpec(ItemSpec):
     alike = ("lock",)
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         body = reader.body(self.body, (*loc, "body"))
         return reader.at_one(self.hold, lambda one, _: hold(one, body, self.mode or ""))
 
@@ -302,7 +303,7 @@ class BufferItemSpec(ItemSpec):
 
     names_resource = True
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         return type(self).make(getattr(self, self.key), reader.body(self.body, (*loc, "body")))
 
 
@@ -384,9 +385,7 @@ class ChooseSpec(ItemSpec):
         }
 
 
-def _of_repeated(
-    choice: activities.Choice, counts: Mapping[str, int]
-) -> activities.Activity | None:
+def _of_repeated(choice: activities.Choice, counts: Mapping[str, int]) -> Activity | None:
     """Return the use of a repeated resource that a choice stands for, if it is one between all of
     them.
     """
@@ -397,7 +396,7 @@ def _of_repeated(
     if counts.get(whole) != len(choice.options):
         return None
 
-    def at(mark: str) -> activities.Activity:
+    def at(mark: str) -> Activity:
         if isinstance(first, activities.Hold):
             return replace(first, resource=whole + mark)
         return replace(first, name=first.name.removesuffix(".0") + mark, resource=whole + mark)
@@ -535,7 +534,7 @@ class OperationSpec(ItemSpec):
     node = activities.Then
     title: ClassVar[str]
 
-    def build(self, reader: ActivityReader, loc: Loc) -> activities.Activity:
+    def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         from slipstick.program.operations import MachineOperations  # few activities have any
 
         said = reader.values.keys(self, loc)
@@ -548,7 +547,7 @@ class OperationSpec(ItemSpec):
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
-    ) -> activities.Activity:
+    ) -> Activity:
         """Make the activity of what the item says."""
         raise NotImplementedError
 
@@ -564,7 +563,7 @@ class MessageSpec(OperationSpec):
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
-    ) -> activities.Activity:
+    ) -> Activity:
         return operations.message(said["message"], said["placement"])
 
 
@@ -575,7 +574,7 @@ class RooflineSpec(OperationSpec):
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
-    ) -> activities.Activity:
+    ) -> Activity:
         return operations.compute(said.get("flops"), said.get("bytes"))
 
 
@@ -636,7 +635,7 @@ class CollectiveSpec(OperationSpec):
 
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
-    ) -> activities.Activity:
+    ) -> Activity:
         ranks = said.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
@@ -1128,9 +1127,7 @@ class ActivityReader:
             raise ModelError(f"{user} needs a machine with a network; this one shares memory")
         return self._hardware
 
-    def named(
-        self, made: activities.Activity, operations: MachineOperations, loc: Loc
-    ) -> activities.Activity:
+    def named(self, made: Activity, operations: MachineOperations, loc: Loc) -> Activity:
         """Take the names of the steps of an operation, and that of the operation."""
         for node in each_once([made]):
             if isinstance(node, activities.Step):
@@ -1162,7 +1159,7 @@ class ActivityReader:
             raise SpecError(self.values.problems)
         return made
 
-    def body(self, items: Sequence[Item], loc: Loc) -> activities.Activity:
+    def body(self, items: Sequence[Item], loc: Loc) -> Activity:
         """Build items as one activity."""
         return then(*(self._item(each, (*loc, index)) for index, each in enumerate(items)))
 
@@ -1171,9 +1168,7 @@ class ActivityReader:
         count = self._counts.get(resource)
         return [resource] if count is None else [f"{resource}.{index}" for index in range(count)]
 
-    def at_one(
-        self, resource: str, make: Callable[[str, str], activities.Activity]
-    ) -> activities.Activity:
+    def at_one(self, resource: str, make: Callable[[str, str], Activity]) -> Activity:
         """Make the use of a resource; of a repeated one, that of one chosen at random, each with
         the same probability.
 
@@ -1229,7 +1224,7 @@ class ActivityReader:
             )
         self._taken[f" {name}"] += 1
 
-    def _item(self, spec: Item, loc: Loc) -> activities.Activity:
+    def _item(self, spec: Item, loc: Loc) -> Activity:
         """Build an item; a wrong one is left out, so that the rest is read as well."""
         try:
             made = spec.build(self, loc)
@@ -1240,7 +1235,7 @@ class ActivityReader:
             self._check_resource(made, (*loc, spec.key))
         return made
 
-    def _check_resource(self, made: activities.Activity, loc: Loc) -> None:
+    def _check_resource(self, made: Activity, loc: Loc) -> None:
         """Refuse, where it is named, a resource that is not there or is of another kind."""
         made = (
             made.options[0][1] if isinstance(made, activities.Choice) else made
@@ -1369,14 +1364,14 @@ class ActivityWriter:
 
     def inner(self, value: object) -> object:
         """Write an activity as a list of items, all else as it is."""
-        return self.body(value) if isinstance(value, activities.Activity) else value
+        return self.body(value) if isinstance(value, Activity) else value
 
-    def body(self, activity: activities.Activity) -> list[dict[str, Any]]:
+    def body(self, activity: Activity) -> list[dict[str, Any]]:
         """Write an activity as a list of items."""
         parts = activity.parts if isinstance(activity, activities.Then) else (activity,)
         return [self._item(part) for part in parts]
 
-    def _item(self, activity: activities.Activity) -> dict[str, Any]:
+    def _item(self, activity: Activity) -> dict[str, Any]:
         if type(activity) not in self._items:
             raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
         return self._items[type(activity)].write(activity, self)

@@ -1,0 +1,500 @@
+"""What an arriving processor waits for at each visit.
+
+It follows from the arrival theorem: with n processors, one
+that arrives at a queue finds the mean numbers of the population with one processor fewer, q_j
+present and u_j in service at visit j, each served for a time S_j. At a first-come station of c
+servers::
+
+    W = [sum_j (q_j - u_j) S_j + P(all busy) / u sum_j u_j R_j] / c,   u = sum_j u_j,   R_j = S_j (1 + scv_j) / 2
+
+and where servers are shared, W = S (q - u + P(all busy)) / c is the time by which the service takes
+longer. The rules beyond that, each an approximation of its own:
+
+- *whole service*: R_j goes over to a whole typical service as the queue never runs empty
+  (`whole_service_weight`), and where services vary more than exponential ones as far as machine
+  repair tells (`finite_source_residual`);
+- *simultaneous possession*: a lock, or a number of permits, is a queue whose service is all that is
+  done while it is held, waits included, as in the method of surrogate delays (Source: Jacobson and
+  Lazowska, CACM 25(2), 1982, 142-151). Corrections of the numbers found keep it from counting
+  processors that the lock keeps elsewhere: `_meets`, `_present_at`, `_add_predecessors` and
+  `_limit_to_work`, derived there. Against Markov chains of a lock whose body uses a station that is
+  used outside it too, the time errs by 1 % in the median and 4 % in 95 of 100
+  (tests/method/mean_value/test_arrivals.py). What only holders of some permits use is solved for
+  each number of them (`FlowEquivalentServer` in `closed`);
+- *variance of the wait*: the number ahead is taken as geometric (`_variance_ahead`).
+
+Source: Reiser and Lavenberg, J. ACM 27(2), 1980, 313-322 (arrival theorem, exact in product form);
+Reiser, IBM J. Res. Dev. 23(4), 1979 (residual services). Checked by benchmarks/mean_value.py,
+constructs "stations", "locks" and "permits".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from slipstick.late import np
+from slipstick.model.system import is_processor
+from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
+from slipstick.random_times import (
+    ZERO_TIME,
+    Array,
+    RandomTime,
+    added,
+    clamped,
+    largest,
+    left_over,
+    nonzero,
+)
+from slipstick.structure.visits import OTHER_PROCESSORS, Queue, Visit
+
+
+def competing_fraction(visit: Visit, other: Visit, others: float) -> float:
+    """Return the fraction of the other processors at one visit that compete with a processor at
+    another visit [1].
+
+    Processors that need a lock held here do not compete. A request for another processor goes to
+    any of the `others` processors with equal probability, one for a numbered processor to that one;
+    so of n processors each of the n - 1 others has 1 / (n - 1) of its requests at one certain
+    processor, and an arriving request meets a request of some third processor with probability (n -
+    2) / (n - 1)^2.
+
+    Parameters
+    ----------
+    visit, other : visits to one queue
+    others : number of other processors [1]
+    """
+    if not visit.can_meet(other):
+        return 0.0
+    if not is_processor(visit.queue):
+        return 1.0
+    used, by = visit.queue, other.queue
+    if used == "own":
+        return 0.0 if by == "own" else 1 / others if by in OTHER_PROCESSORS else 1 / (others + 1)
+    if used in OTHER_PROCESSORS:
+        if by == "own":
+            return 1 / others
+        return (others - 1) / others**2 if by in OTHER_PROCESSORS else 1 / (others + 1)
+    return float(used == by) if by not in ("own", *OTHER_PROCESSORS) else 1 / (others + 1)
+
+
+PairTimes = dict[tuple[int, int], Array]
+"""By two visits: the time waited at the first for processors at the second [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Delay:
+    """What a processor waits for at one visit because of processors at another visit.
+
+    Parameters
+    ----------
+    ahead : their number found there [1]
+    served : how many of them are in service [1]
+    time : waited for them [s]
+    service : of each
+    """
+
+    ahead: Array
+    served: Array
+    time: Array
+    service: RandomTime
+
+    def scaled(self, factor: Array) -> _Delay:
+        return _Delay(self.ahead * factor, self.served * factor, self.time * factor, self.service)
+
+
+_Delays = dict[tuple[int, int], _Delay]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalWaits:
+    """The wait at each visit, and its parts by the visit that is waited for."""
+
+    waits: dict[int, RandomTime]
+    by_pair: PairTimes
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalState:
+    """The mean state that an arriving processor finds.
+
+    Parameters
+    ----------
+    others : number of processors found in all, infinite for an open stream [1]
+    present : mean number at each visit, waiting or in service [1]
+    served : mean number in service at each visit [1]
+    services : service time at each visit
+    all_busy : by queue, the probability that all servers are busy, or a lock or all permits held
+        [1]
+    whole_service : by queue, the weight of a whole service in the residual one [1]
+    other_holders : by permits, the fraction of their holders that a holder meets [1]
+    waiting_for : mean number waiting at one visit, the first, for processors at another, the second
+        [1]
+    since_acquisition : by lock and visit, the time from the acquisition of the lock to the arrival
+        at the visit under it
+    members : by queue, processors that ever join it, where that is not all of them [1]
+    holders : by permits that are solved alone, probabilities of the numbers of holders; see
+        `FlowEquivalentServer` [1]
+    """
+
+    others: float = 0
+    present: Mapping[int, Array] = field(default_factory=dict)
+    served: Mapping[int, Array] = field(default_factory=dict)
+    services: Mapping[int, RandomTime] = field(default_factory=dict)
+    all_busy: Mapping[str, Array] = field(default_factory=dict)
+    whole_service: Mapping[str, Array] = field(default_factory=dict)
+    other_holders: Mapping[str, Array] = field(default_factory=dict)
+    waiting_for: PairTimes = field(default_factory=dict)
+    since_acquisition: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
+    members: Mapping[str, float] = field(default_factory=dict)
+    holders: Mapping[str, Array] = field(default_factory=dict)
+
+    def waits(
+        self, queues: Sequence[Queue], ratios: Mapping[int, Array], means: Mapping[int, Array]
+    ) -> ArrivalWaits:
+        """Return the wait at each visit of an arriving processor.
+
+        Parameters
+        ----------
+        queues : of the model
+        ratios : visits of all processors in the time of one cycle of the arriving one [1]
+        means : mean service at each visit of a station [s]
+        """
+        if not self.others:
+            return ArrivalWaits({}, {})
+        plain = [
+            each
+            for each in queues
+            if not each.order and not any(v.held or v.released for v in each.visits)
+        ]
+        waits = {
+            index: wait
+            for queue in plain
+            for index, wait in self._plain_waits(queue, means).items()
+        }
+        delays: _Delays = {}
+        for queue in (each for each in queues if not each.order and each not in plain):
+            for visit in queue.visits:
+                delays.update(self._delays(queue, visit, means.get(visit.index)))
+        self._add_predecessors(queues, ratios, delays)
+        self._limit_to_work(queues, ratios, delays)
+        self._damp(queues, delays)
+        at: dict[int, list[_Delay]] = {}
+        for (index, _), each in delays.items():
+            at.setdefault(index, []).append(each)
+        for queue in (each for each in queues if each not in plain):
+            waits.update({v.index: self._wait(queue, v, at.get(v.index, ())) for v in queue.visits})
+        return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
+
+    def _plain_waits(self, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
+        """Return the waits at a queue whose visits hold no lock and follow no release, so that all
+        find the same customers.
+
+        The customers ahead are added up once for all visits instead of for each pair of visits. The
+        wait depends on the service of the visit only where servers are shared.
+        """
+        pooled: dict[str, _Delay] = {}
+        for visit in queue.visits:
+            if visit.queue not in pooled:
+                parts = self._delays(queue, visit, np.ones(1)).values()
+                ahead, time = (
+                    added(each.ahead for each in parts),
+                    added(each.time for each in parts),
+                )
+                varied = added(each.ahead * each.service.variance for each in parts) / nonzero(
+                    ahead
+                )
+                pooled[visit.queue] = _Delay(
+                    ahead,
+                    added(each.served for each in parts),
+                    time,
+                    RandomTime(time / nonzero(ahead), varied),
+                )
+        found = {}
+        for visit in queue.visits:
+            each = pooled[visit.queue]
+            if queue.sharing:
+                each = replace(each, time=each.time * means[visit.index])
+            found[visit.index] = self._wait(queue, visit, [each])
+        return found
+
+    def _delays(self, queue: Queue, visit: Visit, own: Array | None) -> _Delays:
+        found = {}
+        busy: Array = np.zeros(1)
+        for other in queue.visits:
+            part = self._meets(queue, visit, other)
+            if np.any(part):
+                served = part * self.served[other.index]
+                found[other] = (part * self._present_at(visit, other, queue) - served, served)
+                busy = busy + served
+        all_busy = self._all_busy(queue, found) if queue.servers > 1 else busy
+        share = all_busy / nonzero(busy)
+        rate = added(
+            each / nonzero(self.services[other.index].mean) for other, (_, each) in found.items()
+        )
+        typical = busy / nonzero(rate)
+        return {
+            (visit.index, other.index): self._delay(
+                queue, other, waiting, share * served, own, typical
+            )
+            for other, (waiting, served) in found.items()
+        }
+
+    def _meets(self, queue: Queue, visit: Visit, other: Visit) -> Array | float:
+        """Return the fraction of the processors at another visit that an arriving processor can
+        find there [1].
+        """
+        part = competing_fraction(visit, other, self.others) * self._other_holders_of(
+            visit.held & other.held
+        )
+        part = part / queue.copies
+        if queue.sharing:
+            return part
+        # The next holder of a lock that was just released arrives at the queue later than this
+        # processor.
+        part = part * self._other_holders_of(visit.released & other.held)
+        both = (visit.released & other.released) - self.other_holders.keys()
+        if both and queue.servers == 1 and any(both & third.held for third in queue.visits):
+            # Earlier holders that came here with the release of the lock were served before this
+            # one was, under the lock.
+            return 0.0
+        return part
+
+    def _all_busy(self, queue: Queue, found: Mapping[Visit, tuple[Array, Array]]) -> Array:
+        """Return the probability that all servers are busy with processors that an arriving one
+        can find.
+        """
+        if len(found) == len(queue.visits) and not any(visit.held for visit in found):
+            return self.all_busy[queue.name]
+        customers = int(self.members[queue.name]) * queue.requests
+        if not customers:
+            return np.zeros(1)
+        present = added(waiting + served for waiting, served in found.values())
+        served = added(served for _, served in found.values())
+        return chance_all_busy(present, served, customers, queue.servers)
+
+    def _delay(
+        self,
+        queue: Queue,
+        other: Visit,
+        waiting: Array,
+        served: Array,
+        own: Array | None,
+        typical: Array,
+    ) -> _Delay:
+        service = self.services[other.index]
+        if queue.sharing:
+            assert own is not None
+            return _Delay(
+                waiting + served, served, (waiting + served) * own / queue.servers, service
+            )
+        weight = self.whole_service[queue.name]
+        left = (1 - weight) * residual_time(service.mean, service.scv) + weight * typical
+        return _Delay(
+            waiting + served,
+            served,
+            (waiting * service.mean + served * left) / queue.servers,
+            service,
+        )
+
+    def _other_holders_of(self, shared: Collection[str]) -> Array | float:
+        """Return the fraction of the holders of resources that another holder of them meets [1].
+
+        Derived here: with at most c holders at a time, a holder meets min(j, c - 1) others while j
+        others hold or want the resource: u - P(all busy) on average, where u is the mean number of
+        holders. For a lock, c = 1, that is none.
+        """
+        fraction: Array | float = 1.0
+        for name in sorted(shared):
+            fraction = fraction * self.other_holders.get(name, 0.0)
+        return fraction
+
+    def _present_at(self, visit: Visit, other: Visit, queue: Queue) -> Array:
+        """Count the processors at another visit, without those that wait there for a lock held
+        here.
+
+        Derived here: a processor that holds a lock never meets processors that wait at this queue
+        for an earlier holder of the same lock, because it has become the holder. Of permits it is
+        one of several holders.
+        """
+        found = self.present[other.index]
+        for third in queue.visits if visit.held else ():
+            shared = visit.held & third.held
+            if shared and (other.index, third.index) in self.waiting_for:
+                found = (
+                    found
+                    - (1 - self._other_holders_of(shared))
+                    * self.waiting_for[other.index, third.index]
+                )
+        return found
+
+    def _add_predecessors(
+        self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
+    ) -> None:
+        """Add the waits of a new holder, at queues under the lock, for the processor that released
+        the lock to it.
+
+        Derived here: with the probability that the lock, or all permits, are held on arrival, a
+        processor acquires the lock at the moment of a release. If the releasing processor goes on
+        to the same queue, its service there has begun when the new holder comes, and the rest of
+        that service (`left_over`) delays the new holder if all other servers are busy too. No other
+        processor from a release of the lock can be there.
+        """
+        calls = {
+            queue.name: added(ratios[v.index] for v in queue.visits) / queue.copies
+            for queue in queues
+        }
+        for queue in queues:
+            for visit, other in (
+                (a, b) for a in queue.visits for b in queue.visits if a.held & b.released
+            ):
+                delay = delays.get((visit.index, other.index))
+                if delay is None or queue.sharing:
+                    continue
+                # The cycle of a group that is still empty has no such time.
+                for lock in sorted(
+                    each
+                    for each in visit.held & other.released
+                    if (each, visit.index) in self.since_acquisition
+                ):
+                    since = self.since_acquisition[lock, visit.index]
+                    service = delay.service
+                    left, _ = left_over(service.mean, service.variance, since.mean, since.variance)
+                    chance = clamped(
+                        self.all_busy[lock]
+                        * ratios[other.index]
+                        / queue.copies
+                        / nonzero(calls[lock]),
+                        high=1.0,
+                    )
+                    one = chance * erlang_b(self.served[other.index], queue.servers - 1)
+                    kept = delay.scaled(1 - chance)
+                    ahead = one * left / nonzero(service.mean)
+                    delay = replace(
+                        kept, ahead=kept.ahead + ahead, time=kept.time + one * left / queue.servers
+                    )
+                delays[visit.index, other.index] = delay
+
+    def _limit_to_work(
+        self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
+    ) -> None:
+        """Limit waits under a lock for processors outside it to the work of these processors.
+
+        Operational: only one processor holds a lock at a time, so each service outside the lock
+        delays at most one holder, once; of c permits, at most c holders. Each of s servers delays
+        by 1/s of their work. What is done while another lock is held is part of that lock's
+        service. The bound always holds; where it binds, the wait is taken to be at the bound.
+        """
+        visits = [visit for queue in queues for visit in queue.visits]
+        for lock in (queue for queue in queues if queue.lock):
+            holders = {visit.index for visit in visits if lock.name in visit.held}
+            held_keys = [key for key in delays if key[0] in holders]
+            met = {b for _, b in held_keys}
+            for queue in (
+                each for each in queues if any(visit.index in met for visit in each.visits)
+            ):
+                outside = [visit for visit in queue.visits if lock.name not in visit.held]
+                works = [
+                    lock.servers * ratios[v.index] * self.services[v.index].mean for v in outside
+                ]
+                groups = [
+                    ({v.index}, work / queue.servers)
+                    for v, work in zip(outside, works, strict=True)
+                ]
+                if queue.lock and outside:
+                    within = {
+                        v.index for v in visits if queue.name in v.held and lock.name not in v.held
+                    }
+                    groups.append((within | {v.index for v in outside}, added(works)))
+                for others, work in groups:
+                    keys = [(a, b) for a, b in held_keys if b in others]
+                    waited = added(ratios[a] * delays[a, b].time for a, b in keys)
+                    factor = np.where(waited.real > work.real, work / nonzero(waited), 1.0)
+                    delays.update({key: delays[key].scaled(factor) for key in keys})
+
+    def _damp(self, queues: Sequence[Queue], delays: _Delays) -> None:
+        """Average the waits under locks of a utilization near 1 with those of the step before.
+
+        What is done under such a lock hardly depends on the number that wait for it, so there the
+        recursion over the population is a fixed-point iteration, which oscillates without damping.
+        The weight of the step before, U^4 k / (k + 2) for k others and a lock of utilization U, was
+        chosen with 720 models of the constructs with locks (numbers 1 to 80 of
+        benchmarks/mean_value.py, up to 64 processors): with it the time rises with each processor
+        in all of them, without it the time falls somewhere in 20.
+        """
+        for visit in (visit for queue in queues for visit in queue.visits if visit.held):
+            busy = largest([self.all_busy[lock] for lock in sorted(visit.held)])
+            part = busy**4 * self.others / (self.others + 2)
+            for key, each in delays.items():
+                if key[0] == visit.index and key in self.waiting_for:
+                    flow = self.served[visit.index] / nonzero(self.services[visit.index].mean)
+                    before = self.waiting_for[key] / nonzero(flow)
+                    delays[key] = replace(each, time=(1 - part) * each.time + part * before)
+
+    def _wait(self, queue: Queue, visit: Visit, delays: Sequence[_Delay]) -> RandomTime:
+        if not delays:
+            return ZERO_TIME
+        mean = added(each.time for each in delays)
+        ahead = added(each.ahead for each in delays)
+        served = added(each.served for each in delays)
+        if queue.sharing:
+            stretch = ahead / queue.servers
+            varied = self.services[visit.index].variance * (stretch * stretch + 2 * stretch)
+        else:
+            varied = added(each.ahead * each.service.variance for each in delays) / queue.servers**2
+        each_ahead = mean / nonzero(ahead)
+        return RandomTime(
+            mean, varied + self._variance_ahead(ahead, served) * each_ahead * each_ahead
+        )
+
+    def _variance_ahead(self, ahead: Array, served: Array) -> Array:
+        """Return the variance of the number ahead, of mean a, with probability p that it is not 0.
+
+        Derived here: given that it is not 0 it is geometric, as at an M/M/1 station, so its mean
+        square is a (2 a / p - 1). In a closed population it is at most `others`; the factor 1 - a /
+        others, chosen here, takes the variance to 0 there. Only maxima of times read the variance,
+        so that its error is part of that of the constructs "barriers", "forks", "pipelines" and
+        "phases" of benchmarks/mean_value.py.
+        """
+        # p may be below that of a geometric number where some processors are excluded, or where all
+        # servers are rarely busy.
+        chance = largest([served, ahead / (1 + ahead)])
+        varied = (ahead * ahead * (2 / nonzero(chance) - 1) - ahead) * (1 - ahead / self.others)
+        return clamped(varied)
+
+
+def chance_all_busy(present: Array, served: Array, customers: int, servers: int) -> Array:
+    """Return the probability that all servers are busy, the rest of the cycle taken as a delay.
+
+    Parameters
+    ----------
+    present, served : mean numbers at the queue and in service [1]
+    customers, servers : how many there are
+    """
+    present, served = present / customers, served / customers
+    ratio = served / np.where(present.real < 1, 1 - present, 1e-12)
+    return finite_source_all_busy(nonzero(ratio), customers, servers)
+
+
+def whole_service_weight(utilization: Array, processors: int, scv: Array) -> Array:
+    """Return the weight with which a residual service goes over to a whole one: U^((N + 1) (2 - z)
+    / 2).
+
+    An arrival from a large population comes at a random moment of a service. At a queue that is
+    never empty, the processors return at the ends of services, so that an arrival finds a service
+    that has just begun. The weight is a power of the utilization U; its exponent was fitted to
+    simulated machine repair (one server, N processors) with service scv 0.25 and 0 and z, the scv
+    of the rest of the cycle, from 0.25 to 1. Error of the time left there (N 2 to 16, offered load
+    0.5 to 1.2; simulated to 0.2 %): 0.2 % in the median, 1.4 % in 95 of 100 cases, at most 2.4 %;
+    1.0, 5.6 and 7.0 % without the rule (benchmarks/mean_value.py --repair).
+
+    Parameters
+    ----------
+    utilization : of the queue [1]
+    processors : N
+    scv : z [1]
+    """
+    busy = clamped(utilization, high=1.0)
+    # The power is taken as a logarithm, which 0 does not have.
+    weight: Array = np.exp(np.log(busy + 1e-300) * ((processors + 1) / 2 * (2 - scv)))
+    return weight

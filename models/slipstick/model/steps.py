@@ -1,0 +1,297 @@
+"""What a kind of step says of itself, once for all methods.
+
+Each kind is a class. Without a default, because a default would guess, it states
+
+- `made_of`: the fields that hold activities and numbers, from which its `children` follow;
+- `executions`: the mean number of executions of each child in one of its own, or `BY_STATE`;
+- `variation`: a number above 0 where its own time, or the number of executions of a child, varies;
+- `combination`: how its children follow each other, and so how many can be under way at once;
+- `use`: what it does with the resource that it names: which of them it holds, takes or gives back.
+
+A class that leaves one of these out cannot be defined. Methods read these facts through the package
+`slipstick.structure`, and ask for the kind itself only where a rule is their own, such as the
+instructions of a simulation. A method without a rule for a kind raises `NoAnswerError`, so that the
+next method is asked.
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Pause(Activity):
+...     made_of, use, combination = (), NOTHING, Combination.IN_TURN
+Traceback (most recent call last):
+    ...
+TypeError: the kind of step Pause does not say its executions, variation; see slipstick.model.steps
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, dataclass, fields, replace
+from enum import Enum
+from typing import Any, ClassVar, Final, Self, TypeVar
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import Expr, Number, Parameter, floor, maximum
+
+T = TypeVar("T")
+
+
+class Combination(Enum):
+    """How the children of a step follow each other."""
+
+    IN_TURN = "one after the other, or one of them: at most one child is under way"
+    LONGEST = "all at once: all executions of all children are under way, and the last ends it"
+    ITEMS = "items that pass through stages, at most one execution of a child by item"
+
+
+class ByState(Enum):
+    """The type of `BY_STATE`."""
+
+    BY_STATE = "depends on the state of the system"
+
+
+BY_STATE: Final = ByState.BY_STATE
+"""In the place of executions whose mean depends on the state, so that only methods with states
+know it: the longest of several queues, say."""
+
+ONCE: Final = Number(1.0)
+"""Executions of a child that is executed exactly once [1]."""
+
+NEVER, ALWAYS = Number(0.0), Number(1.0)
+"""Variation of what is constant, and of what varies at all values [1]."""
+
+NOTHING, SERVED, HELD, MET, ASKED, TAKEN, GIVEN = (
+    "",
+    "service",
+    "hold",
+    "barrier",
+    "ask",
+    "wait",
+    "signal",
+)
+"""What a step does with a resource: nothing; it is served there for its time; it holds the resource
+while its children are executed; it waits there for the others; it executes tasks of a pool with all
+others; it takes a unit of a counter, and waits for one; it gives a unit, and never waits."""
+
+_STATED = ("made_of", "executions", "variation", "combination", "use")
+
+_ROUNDING = 1e-9
+"""Fraction of a count, relative to it, up to which it is rounding of arithmetic."""
+
+
+def fraction(count: Expr) -> Expr:
+    """Return a number above 0 where a count is not whole, so that it is random: the fraction is
+    the probability of one more [1].
+
+    >>> fraction(Number(2.5)).value > 0, fraction(Number(3.0)).value
+    (True, 0.0)
+    """
+    slack = _ROUNDING * maximum(count, 1.0)
+    return maximum(count + slack - floor(count + slack) - 2 * slack, NEVER)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelPart:
+    """What a model is made of, down to activities and numbers.
+
+    Attributes
+    ----------
+    made_of : the fields that hold activities, numbers, or parts with some, in the order written
+    """
+
+    made_of: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def children(self) -> tuple[Activity, ...]:
+        """The activities directly inside it, in the order written."""
+        return tuple(self._collect(Activity, [])) if self.made_of else ()
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The numbers of its own, without those of its children."""
+        return tuple(self._collect(Expr, []))
+
+    def rebuilt(self, children: Iterable[Activity]) -> Self:
+        """Return the same with other children, as many and in the same order as `children`."""
+        if not children:
+            return self
+        new = iter(children)
+        return replace(self, **{name: _with(getattr(self, name), new) for name in self.made_of})
+
+    def _collect(self, kind: type[T], collected: list[T]) -> list[T]:
+        for name in self.made_of:
+            _add_parts(getattr(self, name), kind, collected)
+        return collected
+
+
+def _add_parts(value: object, kind: type[T], collected: list[T]) -> None:
+    if isinstance(value, kind):
+        collected.append(value)
+    elif isinstance(value, tuple):
+        for member in value:
+            _add_parts(member, kind, collected)
+    elif isinstance(value, ModelPart) and not isinstance(value, Activity):
+        value._collect(kind, collected)
+
+
+def _with(value: Any, children: Iterator[Activity]) -> Any:
+    """Return a value with other activities in the places of those in it."""
+    if isinstance(value, Activity):
+        return next(children)
+    if isinstance(value, tuple):
+        return tuple(_with(member, children) for member in value)
+    return value.rebuilt(children) if isinstance(value, ModelPart) else value
+
+
+class Activity(ModelPart):
+    """What one processor does; ``a >> b`` is a, then b.
+
+    Attributes
+    ----------
+    word : what it is called in Python and in messages
+    combination : how its children follow each other
+    use : what it does with the resource that it names
+    named : the field that names the resource
+    """
+
+    __slots__ = ()
+
+    word: ClassVar[str] = ""
+    combination: ClassVar[Combination]
+    use: ClassVar[str]
+    named: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        bases = cls.__mro__[: cls.__mro__.index(Activity)]
+        missing = [name for name in _STATED if not any(name in vars(base) for base in bases)]
+        if missing:
+            raise TypeError(
+                f"the kind of step {cls.__name__} does not say its {', '.join(missing)}; see"
+                f" {__name__}"
+            )
+
+    def __rshift__(self, other: Activity) -> Activity:
+        from slipstick.model.activity import then
+
+        return then(self, other)
+
+    @property
+    def executions(self) -> tuple[Expr | ByState, ...]:
+        """Mean number of executions of each child in one of its own, in the order of `children`;
+        `BY_STATE` where it depends on the state [1].
+        """
+        raise NotImplementedError  # each kind states it
+
+    @property
+    def variation(self) -> Expr:
+        """A number above 0 where its own time, or the number of executions of a child, varies even
+        if all times of its children are constant [1].
+        """
+        raise NotImplementedError  # each kind states it
+
+    @property
+    def weighted(self) -> tuple[tuple[Expr, Activity], ...]:
+        """Its children, each with its mean number of executions.
+
+        Raises
+        ------
+        NoAnswerError : the number depends on the state
+        """
+        numbers = [number for number in self.executions if not isinstance(number, ByState)]
+        if len(numbers) < len(self.executions):
+            raise NoAnswerError(
+                f"how often a {self.kind} executes its parts depends on the state of the system,"
+                " which only markov-chain and simulation follow"
+            )
+        return tuple(zip(numbers, self.children, strict=True))
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The resource that it names itself, without those of its children."""
+        name = getattr(self, self.named) if self.named else None
+        return () if name is None else (name,)
+
+    @property
+    def mode(self) -> str:
+        """How it holds a reader-writer lock; empty for what holds none."""
+        return ""
+
+    @property
+    def kind(self) -> str:
+        """The name of its kind for messages."""
+        return self.word or type(self).__name__.lower()
+
+    def __repr__(self) -> str:
+        return f"{self.word}({', '.join(arguments_of(self))})"
+
+
+def once(children: tuple[Activity, ...]) -> tuple[Expr, ...]:
+    """Return the executions of children of which each is executed exactly once."""
+    return (ONCE,) * len(children)
+
+
+def no_rule(method: str, node: Activity) -> NoAnswerError:
+    """Return the refusal of a method that has no rule for a kind of step."""
+    return NoAnswerError(
+        f"{method} has no rule for steps of the kind {node.kind}; ask for another method"
+    )
+
+
+def arguments_of(part: ModelPart) -> Iterator[str]:
+    """Write the fields as arguments, without what holds by default."""
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if field.default is MISSING:
+            yield from map(shown, value) if isinstance(value, tuple) else (shown(value),)
+        elif value != field.default:
+            yield f"{field.name}={shown(value)}"
+
+
+def shown(value: object) -> str:
+    """Show a parameter that has a value as the number a user would write."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(shown, value))})"
+    plain = isinstance(value, Parameter) and value.value is not None and "." not in value.name
+    return repr(value.value if isinstance(value, Parameter) and plain else value)
+
+
+def steps(activity: Activity) -> Iterator[Activity]:
+    """Yield every activity of a tree, the outer before the inner, in the order written."""
+    stack = [activity]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.children))
+
+
+def each_once(activities: Iterable[Activity]) -> Iterator[Activity]:
+    """Yield every activity of several trees, a part that they share only once, in the order
+    written.
+    """
+    seen: set[int] = set()
+    stack = list(activities)[::-1]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            stack.extend(reversed(node.children))
+
+
+def side_by_side(activities: Iterable[Activity]) -> list[Activity]:
+    """List the nodes whose children, or the items that pass through them, are under way at
+    once, each once.
+    """
+    return [node for node in each_once(activities) if is_parallel(node)]
+
+
+def is_parallel(node: Activity) -> bool:
+    """Return whether children of a node, or items that pass through them, are under way at
+    once.
+    """
+    return node.combination is not Combination.IN_TURN
+
+
+def requested(node: Activity) -> str | None:
+    """Name the resource that a node waits for until it is served there, or holds it."""
+    return next(iter(node.uses), None) if node.use in (SERVED, HELD) else None

@@ -1,0 +1,236 @@
+"""Where something may be waited for, or random times are compared, so that the time without
+contention is not exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from slipstick.expression.columns import Flags, Values, at, only
+from slipstick.expression.nodes import Expr, Number, maximum, minimum, total
+from slipstick.expression.tape import Tape
+from slipstick.late import np
+from slipstick.model.activity import WRITE, BarrierWait, Pipeline, Step, WaitUnit
+from slipstick.model.steps import (
+    ASKED,
+    GIVEN,
+    HELD,
+    MET,
+    NEVER,
+    NOTHING,
+    SERVED,
+    Activity,
+    each_once,
+    no_rule,
+    requested,
+    side_by_side,
+    steps,
+)
+from slipstick.model.system import Model, SuperstepPopulation, is_processor
+from slipstick.structure.work import largest, most_at_once
+
+FEW = 3
+"""Pipelines that are named one by one in notes."""
+
+RANDOM = "takes the longest of random times at their means, which is below the mean of the longest"
+
+IN_WORDS = {
+    "own": "its own processor",
+    "other": "another processor",
+    "each-other": "each other's processor",
+}
+"""What a note calls the processors that serve each other."""
+
+Excess = tuple[Expr, int]
+"""A count, and the number that it must exceed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What the time of one pass leaves out at aligned points; an array of length 1 holds for all.
+
+    Parameters
+    ----------
+    crowded : by resource or lock, whether waiting is possible there
+    others : by the text of a note, whether it applies
+    """
+
+    crowded: Mapping[str, Flags]
+    others: Mapping[str, Flags]
+
+    def notes(self, index: int) -> tuple[str, ...]:
+        """List what is left out at one point; an empty list means that the answer is exact."""
+        crowded = [
+            IN_WORDS.get(name, name) for name, flags in self.crowded.items() if at(flags, index)
+        ]
+        waiting = [f"leaves out waiting for {', '.join(crowded)}"] if crowded else []
+        return (*waiting, *(note for note, flags in self.others.items() if at(flags, index)))
+
+    def nothing(self) -> Flags:
+        """Return at which points nothing is left out."""
+        none = np.zeros(1, dtype=bool)
+        return ~reduce(np.logical_or, [*self.crowded.values(), *self.others.values()], none)
+
+
+class Contention:
+    """What the time of one pass leaves out, waiting and the spread of random times, compiled for
+    many points.
+
+    It depends on how many there are, of processors or items, and on fractions of counts: each part
+    is a number that must exceed another.
+
+    Parameters
+    ----------
+    model : the system
+
+    Raises
+    ------
+    NoAnswerError : a step uses a resource in a way of which it is not known who waits
+    """
+
+    def __init__(self, model: Model) -> None:
+        nodes = list(each_once(model.bodies))
+        present = model.population.present
+        self._crowded = _queues(model, nodes)
+        for node in nodes:
+            self._crowded.update(_waits(model, node, present))
+        self._others = {**_random_maxima(model, present), **_shared_stages(model)}
+        self._tape = Tape([count for count, _ in (*self._crowded.values(), *self._others.values())])
+
+    def left_out(self, values: Values) -> LeftOut:
+        """Find what is left out at aligned points."""
+        counts = iter(self._tape.run(only(values, self._tape.parameters)))
+        crowded, others = (
+            {name: next(counts) > most for name, (_, most) in part.items()}
+            for part in (self._crowded, self._others)
+        )
+        return LeftOut(crowded, others)
+
+
+def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
+    """Compare, for the resources that steps use, then for the locks, the requests that there can
+    be at one moment with those that need not wait.
+    """
+    held = [node for node in nodes if node.use == HELD]
+    written = {name for node in held for name in node.uses if node.mode == WRITE}
+    served = [step.resource for step in model.steps if step.resource is not None]
+    names = dict.fromkeys([*served, *(name for node in held for name in node.uses)])
+    at_once = _asked_at_once(model, list(names))
+    return {
+        name: (
+            count,
+            1 if is_processor(name) or name in written else model.resources[name].capacity,
+        )
+        for name, count in at_once.items()
+    }
+
+
+def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
+    """Return where a step waits for something other than a place at a resource."""
+    if node.use in (NOTHING, SERVED, HELD, GIVEN):
+        return {}
+    if isinstance(node, WaitUnit):
+        return {node.counter: (Number(1.0), 0)}
+    if node.use == ASKED:
+        return {f"tasks of {name}": (present, 1) for name in node.uses}
+    if isinstance(node, BarrierWait):
+        return {node.name: _met_by_others(model, node, present)}
+    raise no_rule("waiting", node)
+
+
+def _met_by_others(model: Model, wait: BarrierWait, present: Expr) -> Excess:
+    """Count those that a barrier makes wait though their times are constant: groups that differ,
+    or all but its parties.
+    """
+    if wait.parties is not None:
+        return present, wait.parties
+    there = [
+        minimum(group.processors, 1)
+        for group in model.population.groups
+        if any(
+            isinstance(node, BarrierWait) and node.name == wait.name for node in steps(group.cycle)
+        )
+    ]
+    return total(there), 1
+
+
+def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
+    """Count what makes a maximum random: what varies in branches and items, and of several
+    processors what varies in activities after which they meet.
+    """
+    compared = side_by_side(model.bodies)
+    meeting = [
+        body
+        for body in model.bodies
+        if model.population.finite or any(node.use == MET for node in steps(body))
+    ]
+    others = maximum(present - 1, NEVER)
+    varied = total([variation(compared), variation(meeting) * others, model.population.variation])
+    return {} if varied == NEVER else {RANDOM: (varied, 0)}
+
+
+def variation(activities: Iterable[Activity]) -> Expr:
+    """Return a number above 0 where something in some activities varies [1]."""
+    return total(dict.fromkeys(node.variation for node in each_once(activities)))
+
+
+def _shared_stages(model: Model) -> dict[str, Excess]:
+    """Name the resources that several stages of one pipeline share; many pipelines that share
+    the same in one note.
+    """
+    sharing: dict[tuple[str, ...], dict[str, Expr]] = {}
+    for node in each_once(model.bodies):
+        if isinstance(node, Pipeline):
+            users = [_used(stage.bodies) for stage in node.stages]
+            shared = tuple(
+                name
+                for name in sorted(set().union(*users))
+                if sum(name in used for used in users) > 1
+            )
+            if shared:
+                sharing.setdefault(shared, {})[node.name] = node.items
+    notes: dict[str, Excess] = {}
+    for shared, items in sharing.items():
+        used = (
+            "as separate servers, though several use"
+            f" {', '.join(IN_WORDS.get(name, name) for name in shared)}"
+        )
+        if len(items) > FEW:
+            note = f"takes the stages of {len(items)} pipelines {used}"
+            notes[note] = (maximum(*items.values()), 1)
+        else:
+            notes |= {
+                f"takes the stages of {name} {used}": (count, 1) for name, count in items.items()
+            }
+    return notes
+
+
+def _used(bodies: Iterable[Activity]) -> set[str]:
+    served = (node.resource for node in each_once(bodies) if isinstance(node, Step))
+    return {name for name in served if name not in (None, "each-other")}
+
+
+def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
+    """Bound from above how many requests each resource can have at one moment [1]."""
+    present = model.population.present
+    if isinstance(model.population, SuperstepPopulation):
+        return dict.fromkeys(names, present)
+    known: dict[int, dict[str, Expr]] = {}
+    widths = [most_at_once(body, requested, known) for body in model.bodies]
+    counts = [group.processors for group in model.population.groups]
+
+    def at_once(name: str) -> Expr:
+        of_bodies = [width.get(name, Number(0.0)) for width in widths]
+        if name == "each-other":
+            # Each item or branch asks another processor, but so may every other asker.
+            return present
+        if counts and not is_processor(name):
+            return total(width * count for width, count in zip(of_bodies, counts, strict=True))
+        if name == "own":
+            others = present - 1 if {"other", "each-other"} & set(names) else 0.0
+            return largest(of_bodies) + others
+        return largest(of_bodies) * present
+
+    return {name: at_once(name) for name in names}

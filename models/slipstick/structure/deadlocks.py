@@ -1,0 +1,184 @@
+"""Processors that can wait for each other without end at locks taken in a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from slipstick.expression.columns import Values, count_of, only
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
+from slipstick.model.activity import BarrierWait
+from slipstick.model.steps import HELD, Activity, is_parallel, steps
+from slipstick.model.system import Model
+
+
+class Deadlocks:
+    """The processors that can wait for each other without end at locks taken in a cycle; see
+    `lock_cycle`.
+
+    Parameters
+    ----------
+    model : the system
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._words, self._processors = lock_cycle(model)
+        self._population = model.population
+        self._tape = Tape(list(self._population.counts))
+
+    def reasons(self, values: Values) -> dict[int, tuple[str]]:
+        """Find the aligned points, by number, with enough processors for a deadlock."""
+        return (
+            self.among(self._tape.run(only(values, self._tape.parameters)), count_of(values))
+            if self._words
+            else {}
+        )
+
+    def among(self, sizes: Sequence[Array], points: int) -> dict[int, tuple[str]]:
+        """Find them from the sizes of the populations, in the order of `counts`: of phases, of
+        groups, or of all [points].
+        """
+        if not self._words:
+            return {}
+        present = np.full(points, np.inf if self._population.open else 0.0)
+        for size in sizes:
+            present = (
+                np.maximum(present, size.real) if self._population.finite else present + size.real
+            )
+        return {int(index): (self._words,) for index in np.flatnonzero(present >= self._processors)}
+
+
+def lock_cycle(model: Model) -> tuple[str, int]:
+    """Find locks, or permits of one, that are taken in a cycle, so that their holders may wait for
+    each other.
+
+    Two requests are no danger to each other if one lock is held at both, or if a barrier of all
+    processors or the end of a phase is between them.
+
+    Source: Coffman, Elphick and Shoshani, ACM Computing Surveys 3(2), 1971, 67-78 (circular wait).
+
+    Parameters
+    ----------
+    model : the system
+
+    Returns
+    -------
+    which locks they are, in words, and the processors that it takes: one for each lock, or one
+    whose branches take them; no words where there are none
+
+    >>> from slipstick.model.activity import delay, hold
+    >>> from slipstick.model.system import closed_model
+    >>> there, back = hold("a", hold("b", delay(1.0, name="x"))), hold("b", hold("a", delay(1.0, name="y")))
+    >>> lock_cycle(closed_model(there >> back, processors=2))[0][:45], lock_cycle(closed_model(there, processors=2))
+    ('locks a and b are taken in both orders: their', ('', 0))
+    """
+    exclusive = [
+        resource
+        for resource in model.resources.values()
+        if resource.use == HELD and resource.capacity == 1
+    ]
+    together = bool(model.population.groups)
+    nested: dict[_NestedHold, None] = {}
+    for number, body in enumerate(model.bodies if len(exclusive) > 1 else ()):
+        nested.update(dict.fromkeys(_nested_holds(model, body, 0 if together else number)))
+    requests = _without_ends(list(nested))
+    locks = next(filter(None, (_closing((request,), requests) for request in requests)), ())
+    if not locks:
+        return "", 0
+    branches = any(_requests_in_branches(body, locks) for body in model.bodies)
+    *others, last = locks
+    order = "in a cycle" if len(others) > 1 else "in both orders"
+    words = (
+        f"locks {', '.join(others)} and {last} are taken {order}: their holders may wait for each"
+        " other without end"
+    )
+    return f"{words}; take them in one order", 1 if branches else len(locks)
+
+
+@dataclass(frozen=True, slots=True)
+class _NestedHold:
+    """A lock requested while another is held, in a part of a body between two barriers of all
+    processors.
+
+    Parameters
+    ----------
+    held, wanted : the two locks
+    guards : all locks held at that moment
+    section : number of the part
+    """
+
+    held: str
+    wanted: str
+    guards: frozenset[str]
+    section: tuple[int, int]
+
+
+def _without_ends(requests: list[_NestedHold]) -> list[_NestedHold]:
+    """Remove requests that are in no cycle, because a path ends there; where locks have an
+    order, these are all.
+    """
+    while True:
+        going_on = {(request.section, request.held) for request in requests}
+        continued = [
+            request for request in requests if (request.section, request.wanted) in going_on
+        ]
+        if len(continued) == len(requests):
+            return continued
+        requests = continued
+
+
+def _closing(path: tuple[_NestedHold, ...], requests: Sequence[_NestedHold]) -> tuple[str, ...]:
+    """Follow requests from lock to lock until the first is reached again; give the locks passed,
+    or nothing.
+    """
+    first, last = path[0], path[-1]
+    if last.wanted == first.held:
+        return tuple(step.held for step in path)
+    for request in requests:
+        apart = request.section == first.section and not any(
+            request.guards & earlier.guards for earlier in path
+        )
+        if request.held == last.wanted and apart:
+            locks = _closing((*path, request), requests)
+            if locks:
+                return locks
+    return ()
+
+
+def _requests_in_branches(body: Activity, locks: Sequence[str]) -> bool:
+    """Return whether some of the locks are taken in a fork or pipeline, whose parts run at the same
+    time.
+    """
+    branches = (node for node in steps(body) if is_parallel(node))
+    return any(
+        inner.use == HELD and set(inner.uses) & set(locks)
+        for node in branches
+        for inner in steps(node)
+    )
+
+
+def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedHold]:
+    """List the requests of a body, section by section; `body` numbers those that run one after
+    the other.
+    """
+    requests, sections = list[_NestedHold](), 0
+
+    def visit(node: Activity, held: frozenset[str]) -> None:
+        nonlocal sections
+        sections += isinstance(node, BarrierWait) and node.parties is None
+        for name in node.uses if node.use == HELD else ():
+            if model.resources[name].capacity == 1:
+                requests.extend(
+                    _NestedHold(outer, name, held, (body, sections)) for outer in sorted(held)
+                )
+                held = held | {name}
+        for part in node.children:
+            visit(part, held)
+
+    visit(cycle, frozenset())
+    # What comes after the last barrier is done with what comes before the first.
+    yield from (
+        replace(request, section=(body, 0)) if request.section[1] == sections else request
+        for request in requests
+    )

@@ -1,0 +1,161 @@
+"""Alike resources lumped into one, so that a model with many of them stays small."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from slipstick.expression.nodes import Expr
+from slipstick.late import Array, np
+from slipstick.model.activity import Choice, Hold, Step
+from slipstick.model.steps import MET, NOTHING, Activity, is_parallel, no_rule, requested, steps
+from slipstick.model.system import HeldResource, Model
+
+LUMPED_FROM = 8
+"""Number of alike resources from which on they are lumped into one; fewer cost little."""
+
+
+@dataclass(frozen=True, slots=True)
+class LumpedActivities:
+    """Activities in which one of several alike resources, such as the modules of a memory, stands
+    for all of them.
+
+    Exact but for rounding: a choice takes each copy with the same probability and does the same
+    there, so by symmetry all copies have the same use, and an arrival at one of m copies finds 1/m
+    of the processors at all of them.
+
+    Parameters
+    ----------
+    activities : with one option of a choice in the place of all alike ones
+    copies : by resource that is kept, the names of all that it stands for
+    labels : by label that is kept, the labels of steps and waits that it stands for
+    chances : by the probability of an option that is kept: the probability of each option, and how
+        many it stands for
+    """
+
+    activities: tuple[Activity, ...]
+    copies: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    chances: dict[Expr, tuple[Expr, int]] = field(default_factory=dict)
+
+    def account(self, booked: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
+        """Divide what is booked to each label among the labels that it stands for; list them in
+        the order given.
+        """
+        divided: dict[str, Array] = {}
+        for label, seconds in booked.items():
+            for name in (names := self.labels.get(label, (label,))):
+                divided[name] = divided.get(name, np.zeros(1)) + seconds / len(names)
+        return {label: divided[label] for label in order}
+
+    def uses(self, found: Mapping[str, Array], order: Sequence[str]) -> dict[str, Array]:
+        """Copy the use of each queue to the queues that it stands for; list them in the order
+        given.
+        """
+        used = {
+            name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))
+        }
+        return {name: used[name] for name in order}
+
+
+def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
+    """Lump alike resources, except in activities with forks, pipelines or barriers, which
+    compare times.
+    """
+    nodes = [node for activity in activities for node in steps(activity)]
+    lumping = LumpedActivities(())
+    if any(is_parallel(node) or node.use == MET for node in nodes):
+        return replace(lumping, activities=tuple(activities))
+    uses = Counter(map(requested, nodes))
+    inside: dict[tuple[tuple[str, ...], ...], Counter[str | None]] = {}
+    for node in (node for node in nodes if isinstance(node, Choice)):
+        for shapes, options in _alike_options(node, model):
+            used = (requested(inner) for _, body in options for inner in steps(body))
+            inside.setdefault(tuple(shape.names for shape in shapes), Counter()).update(used)
+    locks = (lock for lock in model.resources.values() if isinstance(lock, HeldResource))
+    words = {lock.word for lock in locks}
+    lumped_rows = {
+        rows
+        for rows, used in inside.items()
+        if len(rows) > 1
+        and all(name not in words and used[name] == uses[name] for row in rows for name in row)
+    }
+
+    def rebuilt(node: Activity) -> Activity:
+        if not isinstance(node, Choice):
+            return node.rebuilt([rebuilt(part) for part in node.children])
+        lumped_options: list[tuple[Expr, Activity]] = []
+        for shapes, options in _alike_options(node, model):
+            rows = tuple(shape.names for shape in shapes)
+            if rows not in lumped_rows:
+                lumped_options += [(p, rebuilt(body)) for p, body in options]
+                continue
+            p, body = options[0]
+            lumped_options.append((p * len(rows), body))
+            lumping.chances[p * len(rows)] = (p, len(rows))
+            lumping.copies.update(zip(rows[0], zip(*rows, strict=True), strict=True))
+            labels = [shape.labels for shape in shapes]
+            lumping.labels.update(zip(labels[0], zip(*labels, strict=True), strict=True))
+        return Choice(tuple(lumped_options))
+
+    return replace(lumping, activities=tuple(map(rebuilt, activities)))
+
+
+class _Shape:
+    """The structure of a part of an activity, without the names of its resources and labels,
+    which are listed in order.
+    """
+
+    def __init__(self, body: Activity, model: Model) -> None:
+        self._model, self._places, self._labels = model, dict[str, int](), list[str]()
+        self.key = self._of(body)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The resources."""
+        return tuple(self._places)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of steps, and what waiting is booked to."""
+        return tuple(self._labels)
+
+    def _of(self, node: Activity) -> tuple[object, ...]:
+        match node:
+            case Step(name, time, resource):
+                self._labels.append(name)
+                return time, node.scv, resource and self._place(resource, f"wait:{resource}")
+            case Hold(resource, body, mode):
+                label = self._model.held_resource(resource).label(resource)
+                return self._place(resource, label), mode, self._of(body)
+            case _ if node.use == NOTHING:
+                return type(node), node.expressions, *map(self._of, node.children)
+            case _:
+                raise no_rule("the comparison of resources", node)
+
+    def _place(self, name: str, label: str) -> tuple[int, object]:
+        self._labels.append(label)
+        return self._places.setdefault(name, len(self._places)), self._model.resources.get(name)
+
+
+_Option = tuple[Expr, Activity]
+
+
+def _alike_options(
+    choice: Choice, model: Model
+) -> Iterator[tuple[Sequence[_Shape], Sequence[_Option]]]:
+    """Group the options of a choice that have the same probability and structure at different
+    resources.
+    """
+    found: dict[object, list[tuple[_Shape, _Option]]] = {}
+    for p, body in choice.options:
+        shape = _Shape(body, model)
+        found.setdefault((p, shape.key), []).append((shape, (p, body)))
+    for group in found.values():
+        shapes, options = [shape for shape, _ in group], [option for _, option in group]
+        names = [name for shape in shapes for name in shape.names]
+        if len(group) >= LUMPED_FROM and len(set(names)) == len(names) > 0:
+            yield shapes, options
+        else:
+            yield from (([shape], [option]) for shape, option in group)

@@ -1,0 +1,111 @@
+"""The time of one pass through an activity without contention, as an expression."""
+
+from __future__ import annotations
+
+from slipstick.expression.nodes import (
+    TIME,
+    Booked,
+    Expr,
+    Number,
+    maximum,
+    total,
+    zero,
+)
+from slipstick.law.pipeline import FLOW_LINE
+from slipstick.model.activity import Pipeline, Step
+from slipstick.model.steps import Activity, Combination, no_rule
+from slipstick.model.system import Model, is_processor
+
+METHOD = "the time without contention"
+"""What messages call this rule."""
+
+
+def time(
+    activity: Activity, model: Model, booked: bool = True, known: dict[int, Expr] | None = None
+) -> Expr:
+    """Add up one pass through an activity without contention [s].
+
+    Sequences add, forks take the maximum, choices their mean, pipelines the flow-line time.
+
+    Parameters
+    ----------
+    activity : what is done
+    model : whose resources say what their use costs, such as a barrier
+    booked : label each step's part, so that an account can be read off
+    known : times of parts that trees share, by identity, kept for the next tree; they must outlive
+        it
+
+    Raises
+    ------
+    NoAnswerError : the activity has a kind of step without such a time
+    """
+    if known is None:
+        return _time(activity, model, booked, None)
+    if id(activity) not in known:
+        known[id(activity)] = _time(activity, model, booked, known)
+    return known[id(activity)]
+
+
+def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr] | None) -> Expr:
+    own = own_time(activity, model, booked)
+    match activity.combination:
+        case Combination.IN_TURN:
+            parts = (
+                number * time(child, model, booked, known) for number, child in activity.weighted
+            )
+            return total([own, *parts], TIME)
+        case Combination.LONGEST:
+            times = (time(child, model, booked, known) for _, child in activity.weighted)
+            return total([own, maximum(*times)], TIME)
+        case Combination.ITEMS if isinstance(activity, Pipeline):
+            return _pipeline_time(activity, model, booked)
+        case _:
+            raise no_rule(METHOD, activity)
+
+
+def own_time(activity: Activity, model: Model, booked: bool) -> Expr:
+    """Return the time that one execution takes beside its children, without contention: a step's
+    own, or what the use of a resource costs [s].
+    """
+    if isinstance(activity, Step):
+        return Booked(activity.name, activity.time) if booked else activity.time
+    costs = (
+        model.resources[name].use_time(name, model.population.present, booked)
+        for name in activity.uses
+        if not is_processor(name)
+    )
+    return total(costs, TIME)
+
+
+def _pipeline_time(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
+    if not pipeline.identical:
+        return _uneven_items(pipeline, model, booked)
+    times = [time(stage.bodies[0], model, booked) for stage in pipeline.stages]
+    serial = [
+        seconds
+        for seconds, stage in zip(times, pipeline.stages, strict=True)
+        if stage.kind == "serial"
+    ]
+    longest = maximum(*serial) if serial else zero(TIME)
+    flow_line = FLOW_LINE(once=total(times, TIME), longest=longest, items=pipeline.items)
+    assert isinstance(flow_line, Expr)
+    return flow_line
+
+
+def _uneven_items(pipeline: Pipeline, model: Model, booked: bool) -> Expr:
+    """Follow each item: end[j][s] = max(end[j-1][s] if s is serial, end[j][s-1]) + t[j][s]."""
+    assert isinstance(pipeline.items, Number)
+    finished: list[Expr] = []
+    before: list[Expr] = []
+    for item in range(int(pipeline.items.value)):
+        end: Expr = zero(TIME)
+        ends: list[Expr] = []
+        for index, stage in enumerate(pipeline.stages):
+            waits = stage.kind == "serial" and item > 0
+            start = maximum(before[index], end) if waits else end
+            body = stage.bodies[item % len(stage.bodies)]
+            end = total([start, time(body, model, booked)], TIME)
+            ends.append(end)
+        before = ends
+        finished.append(end)
+    return finished[-1] if pipeline.stages[-1].kind == "serial" else maximum(*finished)

@@ -1,0 +1,352 @@
+"""Work: times added up over everything that one pass executes, side by side or not, and how much of
+it can be under way at once.
+
+`ParallelWork` says what forks and pipelines keep busy beside the line that the account follows; the
+module `slipstick.method.closed_form` derives its quantities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from slipstick.expression.columns import Columns, Values, only
+from slipstick.expression.nodes import TIME, Expr, Number, maximum, minimum, total, zero
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
+from slipstick.law.account import EFFICIENCY, SPEEDUP
+from slipstick.model.activity import WRITE, Pipeline, Step
+from slipstick.model.steps import HELD, Activity, Combination, each_once, no_rule, side_by_side
+from slipstick.model.system import (
+    Model,
+    PhasedPopulation,
+    SuperstepPopulation,
+    is_processor,
+)
+from slipstick.structure.times import time
+
+PROCESSORS, NOWHERE = "own", ""
+"""Stand for all processors, and for no resource, among those that steps are at."""
+
+ROUNDING = 1e-12
+"""Overlap, as a part of the work of a component, up to which it is rounding."""
+
+AT_ONCE = "the number under way at once"
+"""What messages call this rule."""
+
+StepKey = Callable[[Step], "str | None"]
+"""What the time of a step is added up under; None: under nothing."""
+
+
+def total_work(
+    activity: Activity,
+    of: Callable[[Activity], dict[str, Expr]],
+    known: dict[int, dict[str, Expr]] | None = None,
+) -> dict[str, Expr]:
+    """Add up times over everything that one pass executes, side by side or not, by name [s].
+
+    Parameters
+    ----------
+    activity : what is done
+    of : the times that one execution of a node adds, without the nodes inside it
+    known : sums of parts that trees share, by identity
+    """
+    known = {} if known is None else known
+    if id(activity) not in known:
+        inside = [
+            _times(number, total_work(child, of, known)) for number, child in activity.weighted
+        ]
+        known[id(activity)] = _added([of(activity), *inside])
+    return known[id(activity)]
+
+
+def _by_name(
+    parts: Iterable[Mapping[str, Expr]], joined: Callable[[list[Expr]], Expr]
+) -> dict[str, Expr]:
+    """Join what stands under the same name, in order."""
+    terms: dict[str, list[Expr]] = {}
+    for part in parts:
+        for name, term in part.items():
+            terms.setdefault(name, []).append(term)
+    return {name: joined(of_name) for name, of_name in terms.items()}
+
+
+def _added(parts: Iterable[Mapping[str, Expr]]) -> dict[str, Expr]:
+    return _by_name(parts, lambda terms: total(terms, TIME))
+
+
+def _times(number: Expr, work: Mapping[str, Expr]) -> dict[str, Expr]:
+    return {
+        name: seconds if seconds == zero(TIME) else number * seconds
+        for name, seconds in work.items()
+    }
+
+
+def demands(activity: Activity, model: Model) -> dict[str, Expr]:
+    """Add up all service that one pass asks of each resource, side by side or not; locks may
+    have their words there [s].
+    """
+
+    def asked(node: Activity) -> dict[str, Expr]:
+        if isinstance(node, Step):
+            return dict.fromkeys(node.uses, node.time)
+        held = [model.held_resource(name) for name in node.uses if node.use == HELD]
+        return {lock.word: lock.access_time("", False) for lock in held if lock.word is not None}
+
+    return total_work(activity, asked)
+
+
+def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
+    """Return how long one pass holds each lock, at least; a writer holds it in place of as many as
+    can be readers [s].
+    """
+
+    def held(node: Activity) -> dict[str, Expr]:
+        return (
+            {name: _held_time(node, name, model) for name in node.uses} if node.use == HELD else {}
+        )
+
+    return total_work(activity, held)
+
+
+def _held_time(node: Activity, name: str, model: Model) -> Expr:
+    # It is held through the accesses to its word with which it is released.
+    lock = model.held_resource(name)
+    inside = (number * time(child, model, booked=False) for number, child in node.weighted)
+    seconds = total([*inside, lock.accesses[1] * lock.access], TIME)
+    return lock.capacity * seconds if node.mode == WRITE else seconds
+
+
+def time_of(node: Activity, key: StepKey) -> dict[str, Expr]:
+    """Return the time of a step under its key; nothing of what is no step, or has none."""
+    name = key(node) if isinstance(node, Step) else None
+    return {name: node.time} if isinstance(node, Step) and name is not None else {}
+
+
+def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:
+    """Add up steps in all branches and items by a key, for a processor in a cycle or a program
+    [s].
+    """
+    population, known = model.population, dict[int, dict[str, Expr]]()
+
+    def work(body: Activity) -> dict[str, Expr]:
+        return total_work(body, lambda node: time_of(node, key), known)
+
+    match population:
+        case PhasedPopulation(phases):
+            shares = (phase.repeat * (phase.processors / population.size) for phase in phases)
+            return _added(
+                _times(share, work(phase.cycle))
+                for share, phase in zip(shares, phases, strict=True)
+            )
+        case SuperstepPopulation(supersteps):
+            means = (
+                {
+                    name: seconds / len(superstep.bodies)
+                    for name, seconds in _added(map(work, superstep.bodies)).items()
+                }
+                for superstep in supersteps
+            )
+            sums = (
+                _added([mean, work(superstep.barrier)])
+                for mean, superstep in zip(means, supersteps, strict=True)
+            )
+            return _added(
+                _times(superstep.repeat, seconds)
+                for superstep, seconds in zip(supersteps, sums, strict=True)
+            )
+    return work(population.bodies[0])
+
+
+def most_at_once(
+    activity: Activity, counted: Callable[[Activity], str | None], known: dict[int, dict[str, Expr]]
+) -> dict[str, Expr]:
+    """Return the largest numbers of requests of an activity that can be under way at once, servers
+    and locks left aside [1].
+
+    Parameters
+    ----------
+    activity : what is done
+    counted : what a node is counted under, if it counts
+    known : numbers of parts that trees share, by identity
+    """
+    if id(activity) not in known:
+        inside = [most_at_once(child, counted, known) for child in activity.children]
+        name = counted(activity)
+        own = {} if name is None else {name: Number(1.0)}
+        match activity.combination:
+            case Combination.IN_TURN:
+                numbers = _by_name([own, *inside], largest)
+            case Combination.LONGEST:
+                branches = zip(activity.weighted, inside, strict=True)
+                all_branches = [_times(number, ones) for (number, _), ones in branches]
+                numbers = _by_name([own, _by_name(all_branches, total)], largest)
+            case Combination.ITEMS if isinstance(activity, Pipeline):
+                numbers = _items_at_once(activity, inside)
+            case _:
+                raise no_rule(AT_ONCE, activity)
+        known[id(activity)] = numbers
+    return known[id(activity)]
+
+
+def _items_at_once(pipeline: Pipeline, inside: Sequence[Mapping[str, Expr]]) -> dict[str, Expr]:
+    bodies = iter(inside)
+    by_stage = [
+        _by_name([next(bodies) for _ in stage.bodies], largest) for stage in pipeline.stages
+    ]
+    lines = [
+        numbers if stage.kind == "serial" else _times(pipeline.items, numbers)
+        for stage, numbers in zip(pipeline.stages, by_stage, strict=True)
+    ]
+    most = _by_name(by_stage, largest)
+    # An item is at one stage at a time.
+    return {
+        name: minimum(number, pipeline.items * most[name])
+        for name, number in _by_name(lines, total).items()
+    }
+
+
+def largest(terms: Iterable[Expr]) -> Expr:
+    """Return the largest of some numbers, each taken once."""
+    return maximum(*dict.fromkeys(terms))
+
+
+def _most(bodies: Sequence[Activity], key: StepKey) -> dict[str, Expr]:
+    """Count steps by a key that can be under way at once [1]."""
+    known: dict[int, dict[str, Expr]] = {}
+
+    def counted(node: Activity) -> str | None:
+        return key(node) if isinstance(node, Step) else None
+
+    return _by_name((most_at_once(body, counted, known) for body in bodies), largest)
+
+
+class ParallelWork:
+    """The work in all branches and items of a model, compiled for many points.
+
+    Parameters
+    ----------
+    model : the system; of groups, the first
+
+    Attributes
+    ----------
+    components : those with a step inside a fork or a pipeline; of supersteps, which are many
+        operations, only useful ones
+    pipelines : those that have serial stages; of supersteps none
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
+        outer = side_by_side(bodies)
+        inside = dict.fromkeys(
+            node.component for node in each_once(outer) if isinstance(node, Step)
+        )
+        supersteps = isinstance(model.population, SuperstepPopulation)
+        self.components = tuple(name for name in inside if not supersteps or name in model.useful)
+        pipelines = [] if supersteps else [node for node in outer if isinstance(node, Pipeline)]
+        self.pipelines = {
+            pipeline.name: pipeline
+            for pipeline in pipelines
+            if any(stage.kind == "serial" for stage in pipeline.stages)
+        }
+        self._numbers: dict[tuple[str, str], Expr] = {}
+        useful = {step for step in model.steps if step.component in model.useful}
+        if any(name in model.useful for name in self.components) and not model.population.open:
+            self._count_useful(model, bodies, useful)
+        works = work_of_steps(model, lambda step: step.component)
+        self._numbers |= {("work of", name): works[name] for name in self.components}
+        for name, pipeline in self.pipelines.items():
+            self._numbers["stages", name], self._numbers["places", name] = _serial_work(pipeline)
+        self._tape = Tape([*self._numbers.values()] or [zero(TIME)])
+
+    def _count_useful(self, model: Model, bodies: Sequence[Activity], useful: set[Step]) -> None:
+        def counted(step: Step) -> str | None:
+            return "" if step in useful else None
+
+        def placed(step: Step) -> str | None:
+            return _place(step) if step in useful else None
+
+        self._numbers["most", ""] = _most(bodies, counted)[""]
+        self._numbers |= {("at", place): number for place, number in _most(bodies, placed).items()}
+        self._numbers["work", ""] = work_of_steps(model, counted)[""]
+
+    def numbers(self, values: Values) -> dict[tuple[str, str], Array]:
+        """Evaluate at aligned points: of the useful steps w, w_r and W_u, W of components, W and
+        w of pipelines.
+        """
+        return dict(
+            zip(self._numbers, self._tape.run(only(values, self._tape.parameters)), strict=False)
+        )
+
+    def columns(
+        self, values: Values, time: Array, size: Array, account: Columns, spans: Columns
+    ) -> dict[str, Array]:
+        """Return occupation, overlap and bubbles at aligned points, and efficiency and speed-up
+        where they differ from the account.
+
+        Parameters
+        ----------
+        values : of the parameters
+        time : of a cycle, or of the whole program [s]
+        size : processors [1]
+        account : seconds of a processor by component
+        spans : mean time of one execution of each pipeline, where it is known [s]
+        """
+        numbers, columns = self.numbers(values), dict[str, Array]()
+        if ("work", "") in numbers:
+            speedup = SPEEDUP.equation(size, EFFICIENCY.equation(numbers["work", ""], time))
+            columns = {"efficiency": speedup / self.workers(numbers, size), "speedup": speedup}
+        for name in self.components:
+            work = numbers["work of", name]
+            columns[f"occupation[{name}]"] = work / time
+            # A maximum of random times is split approximately; a line cannot hold more than all
+            # branches.
+            hidden = work - account.get(name, np.zeros(1))
+            columns[f"overlap[{name}]"] = np.where(hidden > ROUNDING * work, hidden, 0.0) / time
+        for name in self.pipelines.keys() & spans.keys():
+            columns[f"bubble[{name}]"] = 1 - numbers["stages", name] / (
+                numbers["places", name] * spans[name]
+            )
+        return {name: np.broadcast_to(column, np.shape(time)) for name, column in columns.items()}
+
+    def workers(self, numbers: Mapping[tuple[str, str], Array], size: Array | float) -> Array:
+        """Count the processors and servers P that can do useful work, of numbers as `numbers`
+        gives them [1].
+        """
+        limits = [
+            self._limit(place, size * number, size)
+            for (kind, place), number in numbers.items()
+            if kind == "at"
+        ]
+        count: Array = np.maximum(
+            size, np.minimum(size * numbers["most", ""], sum(limits, np.zeros(1)))
+        )
+        return count
+
+    def _limit(self, place: str, asked: Array, size: Array | float) -> Array:
+        """Limit the steps that all processors together can have under way at a place."""
+        if place == PROCESSORS:
+            # The others of a processor that is alone are outside the model.
+            return np.where(np.equal(size, 1), asked, size)
+        limited: Array = np.minimum(
+            np.inf if place == NOWHERE else self.model.resources[place].capacity, asked
+        )
+        return limited
+
+
+def _place(step: Step) -> str:
+    if step.resource is None:
+        return NOWHERE
+    return PROCESSORS if is_processor(step.resource) else step.resource
+
+
+def _serial_work(pipeline: Pipeline) -> tuple[Expr, Expr]:
+    """Return the time of all steps in the serial stages in one execution [s], and how many can be
+    under way at once [1].
+    """
+    serial = tuple(stage for stage in pipeline.stages if stage.kind == "serial")
+    alone = replace(pipeline, stages=serial)
+    work = total_work(alone, lambda node: time_of(node, lambda _: ""))
+    places = [_most(stage.bodies, lambda _: "").get("", Number(0.0)) for stage in serial]
+    return work.get("", zero(TIME)), total(places)
