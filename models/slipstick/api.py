@@ -459,7 +459,7 @@ def _check_lengths(varied: Mapping[str, Sized], grid: bool) -> None:
 def _carried_out(plan: SweepPlan) -> Sweep:
     from slipstick.study.sweep import carried_out
 
-    return carried_out("solve", plan, (), whole=len(plan.cases) <= MOST_WHOLE)
+    return carried_out("solve", plan, (), as_answers=len(plan.cases) <= MOST_WHOLE)
 
 
 def _asked(varied: Mapping[str, Sequence[Any]], combine: str) -> SweepDefinition:

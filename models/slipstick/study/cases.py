@@ -97,12 +97,12 @@ def axis_nodes(
     if not node.items:
         raise node.mark.error("an axis needs at least one value", path)
     if not repeated and numbers_of(node.items) is None:  # each name is a model of its own
-        seen = set[object]()
-        for index, each in enumerate(node.items):
-            if isinstance(each, Scalar):
-                if each.value in seen:
-                    raise each.mark.error(standing_twice(each.text), (*path, index))
-                seen.add(each.value)
+        values_seen = set[object]()
+        for index, item in enumerate(node.items):
+            if isinstance(item, Scalar):
+                if item.value in values_seen:
+                    raise item.mark.error(standing_twice(item.text), (*path, index))
+                values_seen.add(item.value)
     return node.items
 
 
@@ -111,11 +111,11 @@ def numbers_of(nodes: Sequence[Node]) -> list[float] | None:
     if isinstance(nodes, _Range):
         return list(nodes.numbers)
     try:
-        found = [_read(node.value) for node in nodes if isinstance(node, Scalar)]
+        quantities = [_read(node.value) for node in nodes if isinstance(node, Scalar)]
     except UnitError:
         return None
-    alike = len(found) == len(nodes) and len({dimension for _, dimension in found}) == 1
-    return [value for value, _ in found] if alike else None
+    alike = len(quantities) == len(nodes) and len({dimension for _, dimension in quantities}) == 1
+    return [value for value, _ in quantities] if alike else None
 
 
 def to_check(nodes: Sequence[Node]) -> list[int]:
@@ -144,9 +144,9 @@ class _RangeReader:
 
     def values(self) -> Sequence[Node]:
         first, unit = self._end(self.spec.first, "from")
-        last, other = self._end(self.spec.to, "to")
-        if unit != other:
-            raise self._problem("to", f"from is a [{unit}], but to is a [{other}]")
+        last, other_unit = self._end(self.spec.to, "to")
+        if unit != other_unit:
+            raise self._problem("to", f"from is a [{unit}], but to is a [{other_unit}]")
         self._check_width(last - first)
         return _Range(self._numbers(first, last, unit), unit, self.node.mark)
 
@@ -190,8 +190,8 @@ class _RangeReader:
             raise self._problem(
                 "", "the range never gets from 'from' to 'to'; turn the step or factor round"
             )
-        what = f"the range has {steps + 1:,.0f} values"
-        check_cost("values", steps, what, "take a larger step", partial(self._problem, ""))
+        request = f"the range has {steps + 1:,.0f} values"
+        check_cost("values", steps, request, "take a larger step", partial(self._problem, ""))
         return math.floor(steps + 1e-9)
 
     def _end(self, value: Any, key: str) -> tuple[float, Dimension]:
@@ -215,8 +215,8 @@ def _read(value: Any) -> tuple[float, Dimension]:
 
 def quantity_node(value: float, unit: str, mark: Mark) -> Scalar:
     """Write a value in base units, so that it is checked like a written one."""
-    whole = value == int(value) and abs(value) < 1e15
-    number = int(value) if whole and unit == "1" else value
+    is_whole = value == int(value) and abs(value) < 1e15
+    number = int(value) if is_whole and unit == "1" else value
     text = number_text(value) if unit == "1" else f"{number_text(value)} {unit}"
     return Scalar(number if unit == "1" else text, text, mark, quoted=False)
 
@@ -257,14 +257,14 @@ class SweepDefinition:
 
     def axes(self) -> dict[str, Sequence[Node]]:
         """List the values of each axis, by path as written."""
-        found = {}
-        for path, each in self.spec.axes.items():
-            written = at(self.node, ["axes", path])
-            assert written is not None
-            found[path] = axis_nodes(
-                each, written, self.place("axes", path), repeated=self.spec.combine == "zip"
+        nodes = {}
+        for path, axis_spec in self.spec.axes.items():
+            axis_node = at(self.node, ["axes", path])
+            assert axis_node is not None
+            nodes[path] = axis_nodes(
+                axis_spec, axis_node, self.place("axes", path), repeated=self.spec.combine == "zip"
             )
-        return found
+        return nodes
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:
         """Refuse axes that cannot be combined."""
@@ -290,7 +290,7 @@ def base_settings(study: Table) -> dict[str, Node]:
     return _settings(at(study, [BASE]))
 
 
-def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Settings]:
+def case_settings(study: Table, differing_settings: Settings | None = None) -> dict[str, Settings]:
     """Return the settings of every case, the base first if it names a model or a workload.
 
     A difference may build on others by ``use: [names]``, which are laid over the base in that
@@ -299,13 +299,13 @@ def case_settings(study: Table, laid: Settings | None = None) -> dict[str, Setti
     Parameters
     ----------
     study : as written
-    laid : values by path to lay over the base
+    differing_settings : values by path to lay over the base
 
     Raises
     ------
     SpecError : a difference uses one that does not exist, or itself
     """
-    base = {**base_settings(study), **(laid or {})}
+    base = {**base_settings(study), **(differing_settings or {})}
     changes = at(study, ["what_if"])
     differences = changes.entries if isinstance(changes, Table) else {}
     # A misspelt key is reported as such, not by all the cases that then lack a base.
@@ -350,17 +350,19 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
     """
     sweeps: list[SweepDefinition] = []
     axes: dict[str, Any] = {}
-    for name, each in spec.vary.items():
-        if isinstance(each, SweepSpec):
-            sweeps.append(SweepDefinition(name, each, _node(tree, ["vary", name]), ("vary", name)))
+    for name, sweep_spec in spec.vary.items():
+        if isinstance(sweep_spec, SweepSpec):
+            sweeps.append(
+                SweepDefinition(name, sweep_spec, _node(tree, ["vary", name]), ("vary", name))
+            )
         else:
-            axes[name] = each
+            axes[name] = sweep_spec
     if axes:
-        written = _node(tree, ["vary"])
-        assert isinstance(written, Table)
-        kept = Table({path: written.entries[path] for path in axes}, written.mark)
-        node = Table({"axes": Entry(written.mark, kept)}, written.mark)
-        if any(each.name == PLAIN_SWEEP for each in sweeps):
+        vary_node = _node(tree, ["vary"])
+        assert isinstance(vary_node, Table)
+        plain_axes = Table({path: vary_node.entries[path] for path in axes}, vary_node.mark)
+        node = Table({"axes": Entry(vary_node.mark, plain_axes)}, vary_node.mark)
+        if any(sweep_node.name == PLAIN_SWEEP for sweep_node in sweeps):
             raise _refused(
                 tree,
                 ["vary", PLAIN_SWEEP],
@@ -371,9 +373,9 @@ def sweeps_of(spec: StudySpec, tree: Table) -> list[SweepDefinition]:
 
 
 def _node(tree: Node, path: Sequence[str | int]) -> Node:
-    found = at(tree, path)
-    assert found is not None
-    return found
+    node = at(tree, path)
+    assert node is not None
+    return node
 
 
 _Difference = tuple[dict[str, Node], int]
@@ -381,13 +383,13 @@ _Difference = tuple[dict[str, Node], int]
 
 
 def _difference(
-    name: str, study: Table, using: tuple[str, ...], made: dict[str, _Difference]
+    name: str, study: Table, using: tuple[str, ...], differences: dict[str, _Difference]
 ) -> _Difference:
-    """Gather what a difference changes; `made` keeps those found before, for many may use the
+    """Gather what a difference changes; `differences` keeps those found before, for many may use the
     same.
     """
-    if name in made:
-        return made[name]
+    if name in differences:
+        return differences[name]
     changes = at(study, ["what_if"])
     assert isinstance(changes, Table)
     own = _settings(changes.entries[name].node)
@@ -397,20 +399,20 @@ def _difference(
             raise _refused(study, ["what_if", name, key], f"unknown key; did you mean {USE!r}?")
     settings: dict[str, Node] = {}
     length = 1
-    for index, other in enumerate(_names(study, name, used)):
+    for index, used_name in enumerate(_names(study, name, used)):
         place: list[str | int] = ["what_if", name, USE, index]
-        if other == name or other in using:
+        if used_name == name or used_name in using:
             raise _refused(
                 study,
                 place,
-                f"{name} uses itself" + (f", by way of {other}" if other != name else ""),
+                f"{name} uses itself" + (f", by way of {used_name}" if used_name != name else ""),
             )
-        if other not in changes.entries:
-            hint = did_you_mean(other, list(changes.entries))
-            raise _refused(study, place, f"there is no difference {other!r}{hint}")
+        if used_name not in changes.entries:
+            hint = did_you_mean(used_name, list(changes.entries))
+            raise _refused(study, place, f"there is no difference {used_name!r}{hint}")
         deep = len(using) >= MOST_USED
         changed, below = (
-            ({}, MOST_USED) if deep else _difference(other, study, (*using, name), made)
+            ({}, MOST_USED) if deep else _difference(used_name, study, (*using, name), differences)
         )
         length = max(length, 1 + below)
         if length > MOST_USED:
@@ -418,15 +420,15 @@ def _difference(
                 study, place, f"over {MOST_USED} differences build on one another; name fewer"
             )
         settings |= changed
-    made[name] = {**settings, **own}, length
-    return made[name]
+    differences[name] = {**settings, **own}, length
+    return differences[name]
 
 
 def _names(study: Table, name: str, used: Node | None) -> list[str]:
     if used is None:
         return []
     names = plain(used)
-    if isinstance(names, list) and all(isinstance(each, str) for each in names):
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return names
     raise _refused(
         study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]"
@@ -508,8 +510,8 @@ class StudyContext:
 
     def axes_in(self, place: Place, axes: Mapping[str, Any], case: str) -> SweepDefinition:
         """Read axes that stand in a question as a sweep from one case."""
-        written = self.written(place)
-        node = Table({"axes": Entry(written.mark, written)}, written.mark)
+        written_axes = self.written(place)
+        node = Table({"axes": Entry(written_axes.mark, written_axes)}, written_axes.mark)
         return SweepDefinition(
             str(place[0]), SweepSpec(axes=dict(axes), cases=[case]), node, place[:1]
         )
@@ -533,13 +535,17 @@ def check_names(study: StudyContext, sweeps: Sequence[SweepDefinition]) -> None:
     ------
     SpecError : every name that leads nowhere, or stands twice
     """
-    named = [(place, case) for place, case, further in _cases_named(study, sweeps) if not further]
-    found = [
-        *_unknown(study, named, list(study.cases)),
-        *_pictures(study, [each.name for each in sweeps]),
+    named = [
+        (place, case)
+        for place, case, names_answers in _cases_named(study, sweeps)
+        if not names_answers
     ]
-    if found:
-        raise SpecError(found)
+    problems = [
+        *_unknown(study, named, list(study.cases)),
+        *_pictures(study, [sweep.name for sweep in sweeps]),
+    ]
+    if problems:
+        raise SpecError(problems)
 
 
 def check_answer_names(study: StudyContext, added: Collection[str]) -> None:
@@ -554,10 +560,12 @@ def check_answer_names(study: StudyContext, added: Collection[str]) -> None:
     ------
     SpecError : every name that leads nowhere
     """
-    known = [*study.cases, *added]
-    named = [(place, case) for place, case, further in _cases_named(study, ()) if further]
-    if found := list(_unknown(study, named, known)):
-        raise SpecError(found)
+    known_cases = [*study.cases, *added]
+    named = [
+        (place, case) for place, case, names_answers in _cases_named(study, ()) if names_answers
+    ]
+    if problems := list(_unknown(study, named, known_cases)):
+        raise SpecError(problems)
 
 
 def check_axes(study: StudyContext, axes: Mapping[str, Sequence[str]]) -> None:
@@ -572,27 +580,29 @@ def check_axes(study: StudyContext, axes: Mapping[str, Sequence[str]]) -> None:
     ------
     SpecError : every axis that is not there
     """
-    found = []
+    problems = []
     for index, picture in enumerate(study.spec.pictures):
         if not isinstance(picture, LinesSpec | MapSpec) or picture.sweep not in axes:
             continue
-        there = axes[picture.sweep]
+        sweep_axes = axes[picture.sweep]
         for key in ("x", "series", "against") if isinstance(picture, LinesSpec) else ("x", "y"):
             path = getattr(picture, key)
-            if path and path not in there:
-                message = f"sweep {picture.sweep} has no axis {path!r}{did_you_mean(path, there)}"
-                found.append(study.problem(("pictures", index, key), message))
-    if found:
-        raise SpecError(found)
+            if path and path not in sweep_axes:
+                message = (
+                    f"sweep {picture.sweep} has no axis {path!r}{did_you_mean(path, sweep_axes)}"
+                )
+                problems.append(study.problem(("pictures", index, key), message))
+    if problems:
+        raise SpecError(problems)
 
 
 def _unknown(
-    study: StudyContext, named: Sequence[tuple[Place, str]], known: Collection[str]
+    study: StudyContext, named: Sequence[tuple[Place, str]], case_names: Collection[str]
 ) -> Iterator[Problem]:
     for place, case in named:
-        if case not in known:
+        if case not in case_names:
             yield study.problem(
-                place, f"there is no case {case!r}{did_you_mean(case, list(known))}"
+                place, f"there is no case {case!r}{did_you_mean(case, list(case_names))}"
             )
 
 
@@ -607,46 +617,47 @@ def _cases_named(
             (sweep.place("cases", index), case, False)
             for index, case in enumerate(sweep.spec.cases)
         )
-    for key, asked in study.spec.questions.items():
-        for place, part in _parts(asked):
+    for key, question in study.spec.questions.items():
+        for place, question_part in _parts(question):
             yield from (
-                ((key, *place, *at), case, part.names_answers) for at, case in part.named_cases()
+                ((key, *place, *at), case, question_part.names_answers)
+                for at, case in question_part.named_cases()
             )
     for index, picture in enumerate(study.spec.pictures):
         places = picture.named_cases()
         yield from ((("pictures", index, *at), case, picture.names_answers) for at, case in places)
 
 
-def cases_of(asked: Any) -> list[str]:
+def cases_of(question: Any) -> list[str]:
     """List the cases that a question names; of names that may also be answers of another
     question, none.
     """
     return [
         case
-        for _, part in _parts(asked)
-        if not part.names_answers
-        for _, case in part.named_cases()
+        for _, question_part in _parts(question)
+        if not question_part.names_answers
+        for _, case in question_part.named_cases()
     ]
 
 
-def _parts(asked: Any) -> Iterator[tuple[Place, QuestionSpec]]:
+def _parts(question: Any) -> Iterator[tuple[Place, QuestionSpec]]:
     """List the questions under a key that holds several, by name or in a list."""
-    if isinstance(asked, Mapping):
-        yield from (((name,), each) for name, each in asked.items())
-    elif isinstance(asked, list):
-        yield from (((index,), each) for index, each in enumerate(asked))
+    if isinstance(question, Mapping):
+        yield from (((name,), question_spec) for name, question_spec in question.items())
+    elif isinstance(question, list):
+        yield from (((index,), question_spec) for index, question_spec in enumerate(question))
     else:
-        yield (), asked
+        yield (), question
 
 
 def _pictures(study: StudyContext, sweeps: Sequence[str]) -> Iterator[Problem]:
-    taken: set[str] = set()
+    names_taken: set[str] = set()
     for index, picture in enumerate(study.spec.pictures):
-        if picture.name in taken:
+        if picture.name in names_taken:
             yield study.problem(
                 ("pictures", index, "name"), f"another picture is called {picture.name}"
             )
-        taken.add(picture.name)
+        names_taken.add(picture.name)
         if isinstance(picture, LinesSpec | MapSpec) and picture.sweep not in sweeps:
             message = f"there is no sweep {picture.sweep!r}{did_you_mean(picture.sweep, sweeps)}"
             yield study.problem(("pictures", index, "sweep"), message)

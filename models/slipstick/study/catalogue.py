@@ -44,18 +44,18 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
     >>> [each.name for each in listed("network")][:3]
     ['25gbe-tcp', 'atm-oc3', 'fast-ethernet']
     """
-    known = known_kinds()
-    if kind is not None and kind.rstrip("s") not in known and kind not in known:
-        raise UnknownNameError("kind", kind, known)
-    wanted = known if kind is None else [kind if kind in known else kind.rstrip("s")]
-    lines = [line for each in wanted for line in _lines(each, titled)]
+    kinds = known_kinds()
+    if kind is not None and kind.rstrip("s") not in kinds and kind not in kinds:
+        raise UnknownNameError("kind", kind, kinds)
+    wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
+    lines = [line for wanted_kind in wanted_kinds for line in _lines(wanted_kind, titled)]
     text = search.casefold()
-    found = [
-        each for each in lines if text in each.name.casefold() or text in each.title.casefold()
+    lines_found = [
+        line for line in lines if text in line.name.casefold() or text in line.title.casefold()
     ]
-    if not found and search:
-        raise UnknownNameError("name or title with", search[:100], [each.name for each in lines])
-    return found
+    if not lines_found and search:
+        raise UnknownNameError("name or title with", search[:100], [line.name for line in lines])
+    return lines_found
 
 
 def known_kinds() -> list[str]:
@@ -77,15 +77,15 @@ def shown(name: str) -> CatalogueEntry:
     if kind == "law":
         return _law(rest)
     if kind in KINDS and not rest:
-        _write_kind(kind, [f"{kind}/{each}" for each in names(kind)])
+        _write_kind(kind, [f"{kind}/{name}" for name in names(kind)])
     library = Library()
     kind, tree = _spec(name, library)
     spec = validate(spec_model(kind, tree), tree)
     source = getattr(spec, "source", "")
-    found = (
+    entry = (
         _workload_entries(name)
         if kind == "workload"
-        else {each.path: each for each in with_sources(entries(spec), tree, library.sources)}
+        else {value.path: value for value in with_sources(entries(spec), tree, library.sources)}
     )
     text = (
         file_text(find(kind, name))
@@ -97,7 +97,7 @@ def shown(name: str) -> CatalogueEntry:
         Path(name).stem,
         getattr(spec, "title", ""),
         getattr(spec, "sources", {}).get(source, source),
-        found,
+        entry,
         text,
     )
 
@@ -135,18 +135,18 @@ def _spec(name: str, library: Library) -> tuple[str, Table]:
     if not kinds:
         raise unknown_name("spec", name, [*spec_names(), *model_names()])
     if len(kinds) > 1:
-        _write_kind(name, [f"{each}/{name}" for each in kinds])
+        _write_kind(name, [f"{kind_name}/{name}" for kind_name in kinds])
     return kinds[0], library.load(kinds[0], name)
 
 
-def _write_kind(name: str, known: Sequence[str]) -> NoReturn:
-    raise UnknownNameError("entry of that name; write KIND/NAME:", name, known)
+def _write_kind(name: str, names_known: Sequence[str]) -> NoReturn:
+    raise UnknownNameError("entry of that name; write KIND/NAME:", name, names_known)
 
 
 def _lines(kind: str, titled: bool) -> Iterator[CatalogueLine]:
     if not titled:
-        known = {"program": PROGRAMS, "law": LAWS}.get(kind) or names(kind)
-        yield from (CatalogueLine(kind, name, "") for name in known)
+        names_of_kind = {"program": PROGRAMS, "law": LAWS}.get(kind) or names(kind)
+        yield from (CatalogueLine(kind, name, "") for name in names_of_kind)
     elif kind == "program":
         yield from (
             CatalogueLine(kind, program.name, program.title) for program in PROGRAMS.values()
@@ -182,18 +182,21 @@ def _program(name: str) -> CatalogueEntry:
     if name not in PROGRAMS:
         raise UnknownNameError("program", name, list(PROGRAMS))
     program = PROGRAMS[name]
-    found = {}
-    for each in program.inputs:
-        default = each.default if isinstance(each.default, float) else 0.0
+    values = {}
+    for program_input in program.inputs:
+        default = program_input.default if isinstance(program_input.default, float) else 0.0
         text = (
-            each.default
-            if isinstance(each.default, str)
-            else ("not given" if each.default is None else "")
+            program_input.default
+            if isinstance(program_input.default, str)
+            else ("not given" if program_input.default is None else "")
         )
-        found[each.name] = DescribedValue(
-            each.name, Given(default, each.dimension, text), each.meaning, "default"
+        values[program_input.name] = DescribedValue(
+            program_input.name,
+            Given(default, program_input.dimension, text),
+            program_input.meaning,
+            "default",
         )
-    return CatalogueEntry("program", name, program.title, program.source, found)
+    return CatalogueEntry("program", name, program.title, program.source, values)
 
 
 def _law(name: str) -> CatalogueEntry:
@@ -202,7 +205,8 @@ def _law(name: str) -> CatalogueEntry:
     law = LAWS[name]
     lines = [law.text, *(f"holds for {condition}" for condition in law.conditions)]
     lines += [
-        f"{each.name} [{each.dimension}]: {each.meaning}" for each in (law.gives, *law.symbols)
+        f"{symbol.name} [{symbol.dimension}]: {symbol.meaning}"
+        for symbol in (law.gives, *law.symbols)
     ]
     return CatalogueEntry(
         "law", name, law.title, law.source, {}, "\n".join([*lines, law.note] if law.note else lines)
@@ -215,8 +219,8 @@ def _workload_entries(name: str) -> dict[str, DescribedValue]:
     source = at(Library().load("workload", name), ["source"])
     words = str(plain(source)) if source is not None else ""
     return {
-        path: DescribedValue(path, each.given, each.meaning, each.source or words)
-        for path, each in built.entries.items()
+        path: DescribedValue(path, entry.given, entry.meaning, entry.source or words)
+        for path, entry in built.entries.items()
         if not path.startswith(("machine.", "technology."))
     }
 
@@ -242,7 +246,7 @@ def explained(settings: Settings) -> Explanation:
     title, source = inputs.title, inputs.source
     structure = whole_time(built.model) if isinstance(built.model, Model) else None
     solved = solved_in_symbols(built.model) if isinstance(built.model, QueueingNetwork) else ()
-    pairs = tuple((each.text, each.latex) for each in solved)
+    pairs = tuple((equation.text, equation.latex) for equation in solved)
     return Explanation(inputs.name, title, source, built.model, built.entries, structure, pairs)
 
 

@@ -85,13 +85,13 @@ class Evaluator:
         return self.solved({}, ())[1].methods[0]
 
     def columns(
-        self, values: Mapping[str, Array], wanted: Collection[str] | None = None
+        self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> dict[str, Array]:
         """Return the columns of `solved` alone."""
-        return self.solved(values, wanted)[0]
+        return self.solved(values, wanted_names)[0]
 
     def solved(
-        self, values: Mapping[str, Array], wanted: Collection[str] | None = None
+        self, values: Mapping[str, Array], wanted_names: Collection[str] | None = None
     ) -> tuple[dict[str, Array], Provenance]:
         """Answer at aligned points, which may be no more than one, and say how each was computed.
 
@@ -99,20 +99,20 @@ class Evaluator:
         ----------
         values : by path, in base units; those that no time is computed from are passed over
             [points]
-        wanted : the columns to give; all by default
+        wanted_names : the columns to give; all by default
 
         Returns
         -------
         the columns, not a number where there is no answer; and how each point was computed
         """
-        count = max((len(each) for each in values.values()), default=1)
-        read = {path: each for path, each in values.items() if path in self.form.parameters}
+        count = max((len(array) for array in values.values()), default=1)
+        read = {path: array for path, array in values.items() if path in self.form.parameters}
         rows = list(self.form.blocks(read, count))
-        names = None if wanted is None else tuple(sorted(wanted))
+        names = None if wanted_names is None else tuple(sorted(wanted_names))
         pieces = solve(
             PointBlock(
                 self.solvable,
-                {path: each[cut] for path, each in read.items()},
+                {path: array[cut] for path, array in read.items()},
                 len(cut),
                 wanted=names,
             )
@@ -121,18 +121,18 @@ class Evaluator:
         columns = gathered(
             count, ((cut, piece.columns) for cut, piece in zip(rows, pieces, strict=True))
         )
-        known = np.isfinite(columns.get(self.form.quantity, np.full(count, np.nan)))
+        has_answer = np.isfinite(columns.get(self.form.quantity, np.full(count, np.nan)))
         found = {
-            name: np.where(known, column, np.nan)
+            name: np.where(has_answer, column, np.nan)
             for name, column in columns.items()
-            if wanted is None or name in wanted
+            if wanted_names is None or name in wanted_names
         }
         if any(piece.failed for piece in pieces):
             # A point that could not be solved has no columns, and those of the others may not be
             # all.
             found |= {
                 name: np.full(count, np.nan)
-                for name in wanted or (self.form.quantity,)
+                for name in wanted_names or (self.form.quantity,)
                 if name not in found
             }
         return found, Provenance.joined(
@@ -153,14 +153,14 @@ class Evaluator:
         over.
         """
         alone = {
-            path: each[index : index + 1]
-            for path, each in values.items()
+            path: array[index : index + 1]
+            for path, array in values.items()
             if path in self.form.parameters
         }
-        (found,) = solve([PointBlock(self.solvable, alone, 1)])
-        return found.failed.get(0, "no answer")
+        (solved_block,) = solve([PointBlock(self.solvable, alone, 1)])
+        return solved_block.failed.get(0, "no answer")
 
-    def answer(self, shares: int = 0, wanted: Collection[str] = ()) -> Answer:
+    def answer(self, shares: int = 0, wanted_names: Collection[str] = ()) -> Answer:
         """Answer at the case's own values, with the notes of the model; a simulation gives at least
         the shares asked for.
 
@@ -171,20 +171,20 @@ class Evaluator:
         ------
         KeyboardInterrupt : a simulation was interrupted, so that nothing is written of it
         """
-        known = tuple(name for name in wanted if name in self.names)
-        (found,) = self.answers(self.solvable.method, shares, known)
+        available = tuple(name for name in wanted_names if name in self.names)
+        (found,) = self.answers(self.solvable.method, shares, available)
         return replace(found, notes=(*self.built.notes, *found.notes))
 
     def answers(
-        self, method: str | None, shares: int = 0, wanted: tuple[str, ...] = ()
+        self, method: str | None, shares: int = 0, wanted_names: tuple[str, ...] = ()
     ) -> tuple[Answer, ...]:
         """Answer by a method; bounds may be several."""
         trial = replace(
             self.solvable.simulation, shares=max(shares, self.solvable.simulation.shares)
         )
         solvable = replace(self.solvable, method=method, simulation=trial)
-        (found,) = solve([PointBlock(solvable, {}, 1, WHOLE, wanted)])
-        return found.answers
+        (solved_block,) = solve([PointBlock(solvable, {}, 1, WHOLE, wanted_names)])
+        return solved_block.answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +214,21 @@ class CaseNames(Mapping[str, str]):
         return self.built.shape.names(self.built.options.method)
 
 
-def unknown_value(name: str, known: Sequence[Mapping[str, str]], words: str) -> str:
+def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], words: str) -> str:
     """Say that none of several has a value of a name, and which name is near; nothing if one has
     it.
 
     The samples of all are asked first, because a large model is built for what they lack.
     """
-    sampled = (each.sampled if isinstance(each, CaseNames) else each for each in known)
-    if any(name in each for each in sampled) or any(name in each for each in known):
+    sampled = (
+        case_names.sampled if isinstance(case_names, CaseNames) else case_names
+        for case_names in names_by_case
+    )
+    if any(name in names for names in sampled) or any(name in names for names in names_by_case):
         return ""
     return (
         f"{words} the value"
-        f" {name}{did_you_mean(name, list(dict.fromkeys(other for each in known for other in each)))}"
+        f" {name}{did_you_mean(name, list(dict.fromkeys(name for case_names in names_by_case for name in case_names)))}"
     )
 
 
@@ -253,14 +256,18 @@ def with_values(case: str, settings: Settings, values: Settings, library: Librar
     paths = {canonical(own.inputs.tree, path) for path in values}
     # A parameter of a file may be written in any unit, so whether its new one fits is known only
     # once it is built.
-    written = any(path.startswith("parameters.") for path in paths)
-    if not written and paths <= own.built.parameters.keys() and own.built.computed_from(paths):
+    set_parameters = any(path.startswith("parameters.") for path in paths)
+    if (
+        not set_parameters
+        and paths <= own.built.parameters.keys()
+        and own.built.computed_from(paths)
+    ):
         return own
     return evaluator(case, {**settings, **values}, library)
 
 
 def with_derived(
-    cases: Mapping[str, Answer], base: str, wanted: Sequence[str]
+    cases: Mapping[str, Answer], base: str, wanted_values: Sequence[str]
 ) -> dict[str, Answer]:
     """Add the overhead and its reduction to the answers of cases, if they are wanted.
 
@@ -268,9 +275,9 @@ def with_derived(
     ----------
     cases : answers by case
     base : the case that the others are compared with
-    wanted : values that a study asks for
+    wanted_values : values that a study asks for
     """
-    if not {OVERHEAD, REDUCTION} & set(wanted):
+    if not {OVERHEAD, REDUCTION} & set(wanted_values):
         return dict(cases)
     before = _overhead(cases[base]) if base in cases else None
     return {name: _with(answer, before if name != base else None) for name, answer in cases.items()}
@@ -283,16 +290,16 @@ def _overhead(answer: Answer) -> Value | None:
         return None
     columns = {
         "time": np.array([time]),
-        **{f"account[{name}]": np.array([each]) for name, each in answer.account.items()},
+        **{f"account[{name}]": np.array([seconds]) for name, seconds in answer.account.items()},
     }
     for name, ends in answer.intervals.items():
         columns |= {
             f"{end}[{name}]": np.array([each])
             for end, each in zip(("low", "high"), ends, strict=True)
         }
-    found = {name: float(each[0]) for name, each in overhead(columns, answer.useful).items()}
+    values = {name: float(array[0]) for name, array in overhead(columns, answer.useful).items()}
     return Value(
-        found[OVERHEAD], "s", found.get(f"low[{OVERHEAD}]"), found.get(f"high[{OVERHEAD}]")
+        values[OVERHEAD], "s", values.get(f"low[{OVERHEAD}]"), values.get(f"high[{OVERHEAD}]")
     )
 
 
@@ -321,9 +328,9 @@ def reduction(after: Value, before: Value) -> Value:
     return Value(value, "1", 1.0 - most / low if low > 0 else None, 1.0 - least / high)
 
 
-def _both(each: Value) -> tuple[float, float]:
-    assert each.value is not None
+def _both(value: Value) -> tuple[float, float]:
+    assert value.value is not None
     return (
-        each.value if each.low is None else each.low,
-        each.value if each.high is None else each.high,
+        value.value if value.low is None else value.low,
+        value.value if value.high is None else value.high,
     )

@@ -83,17 +83,17 @@ def engine_versions() -> dict[str, str]:
     for place in map(package.joinpath, _COMPUTING.split()):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             code.update(path.read_bytes())
-    found = {
+    versions = {
         "python": platform.python_version(),
         "machine": platform.machine(),
         "code": code.hexdigest()[:16],
     }
     for name in _LIBRARIES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+            versions[name] = "absent"
+    return versions
 
 
 @dataclass(frozen=True)
@@ -121,17 +121,17 @@ class SolvableModel:
     @cached_property
     def digest(self) -> bytes:
         """Hash the content, the same in every process."""
-        return _digest(tuple(getattr(self, each.name) for each in fields(self)))
+        return _digest(tuple(getattr(self, field.name) for field in fields(self)))
 
     @property
     def own_values(self) -> dict[str, float]:
         """Return the model's own values of its parameters."""
         return {
-            name: each.value for name, each in self.parameters.items() if each.value is not None
+            name: entry.value for name, entry in self.parameters.items() if entry.value is not None
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: each for name, each in self.__dict__.items() if name != "form"}
+        return {name: array for name, array in self.__dict__.items() if name != "form"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,8 @@ class PointBlock:
         first, second = (
             replace(
                 self,
-                values={path: each[cut] for path, each in self.values.items()},
-                axis_values={path: each[cut] for path, each in self.axis_values.items()},
+                values={path: values[cut] for path, values in self.values.items()},
+                axis_values={path: values[cut] for path, values in self.axis_values.items()},
                 count=cut.stop - cut.start,
             )
             for cut in cuts
@@ -216,9 +216,9 @@ class ReplicationBlock:
     @property
     def key(self) -> bytes:
         """Hash everything that its results depend on."""
-        given = self.replication
+        replication = self.replication
         return sha256(
-            _digest((given.plan, given.settings, given.number, engine_versions()))
+            _digest((replication.plan, replication.settings, replication.number, engine_versions()))
         ).digest()
 
 
@@ -278,7 +278,7 @@ class SolvedBlock:
             columns,
             how,
             limits,
-            tuple(each for _, piece in parts for each in piece.answers),
+            tuple(answer for _, piece in parts for answer in piece.answers),
             failed,
         )
 
@@ -319,7 +319,7 @@ def solved(block: Block) -> SolvedBlock:
     if points.interrupted:
         raise KeyboardInterrupt
     columns = {
-        name: np.broadcast_to(each, (block.count,)) for name, each in points.columns().items()
+        name: np.broadcast_to(values, (block.count,)) for name, values in points.columns().items()
     }
     if block.asked == BRIEF:
         columns = {form.quantity: columns[form.quantity]}
@@ -327,29 +327,29 @@ def solved(block: Block) -> SolvedBlock:
     columns |= _added(block, points, columns)
     if block.wanted is not None and not block.every:
         columns = {
-            name: each
-            for name, each in columns.items()
+            name: column
+            for name, column in columns.items()
             if name in block.wanted or name == form.quantity
         }
     alone = (
         block.count == 1 and not np.isfinite(columns.get(form.quantity, np.full(1, np.nan))).all()
     )
     failed = {0: points.answer(0, shares=False).failed or "no answer"} if alone else {}
-    limits = {key: each * (block.count // len(each)) for key, each in points.limits().items()}
+    limits = {key: limit * (block.count // len(limit)) for key, limit in points.limits().items()}
     places = range(block.count if block.answers else 0)
     answers = tuple(points.answer(number if len(points) > 1 else 0) for number in places)
     return SolvedBlock(columns, points.provenance(block.count), limits, answers, failed)
 
 
-def _whole_answers(solvable: SolvableModel, wanted: Sequence[str]) -> SolvedBlock:
+def _whole_answers(solvable: SolvableModel, names: Sequence[str]) -> SolvedBlock:
     """Answer for a model at its own values; bounds may be several."""
     from slipstick.method.methods import answered
 
     how = solvable.method, solvable.simulation, solvable.smooth
-    found = answered(solvable.model, solvable.parameters, *how, values=wanted)
-    if any(each.interrupted for each in found):
+    answers = answered(solvable.model, solvable.parameters, *how, values=names)
+    if any(answer.interrupted for answer in answers):
         raise KeyboardInterrupt
-    return SolvedBlock(answers=found)
+    return SolvedBlock(answers=answers)
 
 
 def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -360,16 +360,16 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
     found: dict[str, Array] = {}
     if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
         found |= overhead(columns, model.useful)
-    further = [
+    more_names = [
         name
         for name in names
         if name not in columns and (name.startswith(_QUANTILE) or is_transient(name))
     ]
-    if further:
-        known = names_of(model, block.solvable.method)
-        further = [name for name in further if name in known]
-        found |= _in_whole_answers(points, further, block.count) | _transient_columns(
-            block, further
+    if more_names:
+        available = names_of(model, block.solvable.method)
+        more_names = [name for name in more_names if name in available]
+        found |= _in_whole_answers(points, more_names, block.count) | _transient_columns(
+            block, more_names
         )
     return found
 
@@ -381,16 +381,18 @@ def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict
     names = [name for name in names if name.startswith(_QUANTILE)]
     if not names or points.solution.detail is None:
         return {}
-    whole = [points.answer(row, shares=False) for row in range(len(points))]
-    found = {name: [each.find(name) for each in whole] for name in names}
+    answers = [points.answer(row, shares=False) for row in range(len(points))]
+    columns = {name: [answer.find(name) for answer in answers] for name in names}
     for name in names:
-        ends = [each.ends(name) for each in whole]
+        ends = [answer.ends(name) for answer in answers]
         if any(end is not None for pair in ends for end in pair):
-            found |= {
+            columns |= {
                 f"low[{name}]": [low for low, _ in ends],
                 f"high[{name}]": [high for _, high in ends],
             }
-    return {name: np.array(column, dtype=float) * np.ones(count) for name, column in found.items()}
+    return {
+        name: np.array(column, dtype=float) * np.ones(count) for name, column in columns.items()
+    }
 
 
 def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Array]:
@@ -406,14 +408,16 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
 
     assert isinstance(solvable.model, QueueingNetwork)
     rows = (
-        {path: float(each[row % len(each)]) for path, each in varied.items()}
+        {path: float(values[row % len(values)]) for path, values in varied.items()}
         for row in range(block.count)
     )
     found = [
-        transient_values(solvable.model, names, {**solvable.own_values, **each}) for each in rows
+        transient_values(solvable.model, names, {**solvable.own_values, **point}) for point in rows
     ]
     columns = {
-        name: np.array([np.nan if isinstance(each[name], str) else each[name] for each in found])
+        name: np.array(
+            [np.nan if isinstance(answer[name], str) else answer[name] for answer in found]
+        )
         for name in found[0]
     }
     ends = ("low", "high") if solvable.form.estimated else ()
@@ -435,20 +439,21 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     -------
     the column ``overhead``, and with estimates those of the ends of its interval
     """
-    parts = [name for name in columns if name.startswith("account[")]
+    account_parts = [name for name in columns if name.startswith("account[")]
     useful_parts = {f"account[{name}]" for name in useful}
     with np.errstate(invalid="ignore"):  # where there is no answer
         found = {
-            OVERHEAD: columns["time"] - sum(columns[name] for name in parts if name in useful_parts)
+            OVERHEAD: columns["time"]
+            - sum(columns[name] for name in account_parts if name in useful_parts)
         }
-    if others := sorted(
-        name for name in parts if name not in useful_parts and f"low[{name}]" in columns
+    if other_parts := sorted(
+        name for name in account_parts if name not in useful_parts and f"low[{name}]" in columns
     ):
         off = (
-            sum(columns[f"{end}[{name}]"] - columns[name] for name in others)
+            sum(columns[f"{end}[{name}]"] - columns[name] for name in other_parts)
             for end in ("low", "high")
         )
-        low, high = (found[OVERHEAD] + each for each in off)
+        low, high = (found[OVERHEAD] + end for end in off)
         found |= {
             f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, found[OVERHEAD]), low),
             f"high[{OVERHEAD}]": high,
@@ -460,42 +465,42 @@ def _digest(thing: object) -> bytes:
     """Hash a tree of values by what is in it: the same in every process, whatever parts are
     shared in memory.
     """
-    known: dict[int, tuple[bytes, object]] = {}
+    digests: dict[int, tuple[bytes, object]] = {}
     words: dict[str, bytes] = {}
 
-    def of(each: object) -> bytes:
-        if type(each) is str:
-            if each not in words:
-                words[each] = _hashed("str", repr(each).encode())
-            return words[each]
-        if each is None or isinstance(each, bool | int | float | complex | str | bytes):
-            return _hashed(type(each).__name__, repr(each).encode())
-        if id(each) not in known:
-            known[id(each)] = inside(each), each
-        return known[id(each)][0]
+    def of(value: object) -> bytes:
+        if type(value) is str:
+            if value not in words:
+                words[value] = _hashed("str", repr(value).encode())
+            return words[value]
+        if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+            return _hashed(type(value).__name__, repr(value).encode())
+        if id(value) not in digests:
+            digests[id(value)] = inside(value), value
+        return digests[id(value)][0]
 
-    def inside(each: Any) -> bytes:
-        sort: Any = type(each)
-        kind, parts = _told_by(sort)
-        if parts is not None:
-            return _hashed(kind, *[of(getattr(each, part)) for part in parts])
-        if isinstance(each, tuple | list):
-            return _hashed("sequence", *map(of, each))
-        if isinstance(each, set | frozenset):
-            return _hashed("set", *sorted(map(of, each)))
-        if isinstance(each, Mapping):
-            return _hashed("mapping", *(of(part) for item in each.items() for part in item))
-        if isinstance(each, np.ndarray):
-            return _hashed(f"{each.dtype} {each.shape}", np.ascontiguousarray(each).tobytes())
-        if isinstance(each, type) or (callable(each) and hasattr(each, "__qualname__")):
-            return _hashed(f"{each.__module__}.{each.__qualname__}")
-        made: Any = each.__reduce_ex__(4)
+    def inside(value: Any) -> bytes:
+        sort: Any = type(value)
+        kind, field_names = _told_by(sort)
+        if field_names is not None:
+            return _hashed(kind, *[of(getattr(value, field_name)) for field_name in field_names])
+        if isinstance(value, tuple | list):
+            return _hashed("sequence", *map(of, value))
+        if isinstance(value, set | frozenset):
+            return _hashed("set", *sorted(map(of, value)))
+        if isinstance(value, Mapping):
+            return _hashed("mapping", *(of(part) for item in value.items() for part in item))
+        if isinstance(value, np.ndarray):
+            return _hashed(f"{value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes())
+        if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+            return _hashed(f"{value.__module__}.{value.__qualname__}")
+        reduced: Any = value.__reduce_ex__(4)
         return _hashed(
             kind,
             of(
-                made
-                if isinstance(made, str)
-                else (*made[:3], *(tuple(part or ()) for part in made[3:5]))
+                reduced
+                if isinstance(reduced, str)
+                else (*reduced[:3], *(tuple(state_part or ()) for state_part in reduced[3:5]))
             ),
         )
 
@@ -516,10 +521,10 @@ def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
         and not issubclass(kind, _BY_CONTENT)
     )
     return f"{kind.__module__}.{kind.__qualname__}", (
-        tuple(each.name for each in fields(kind)) if whole else None
+        tuple(field.name for field in fields(kind)) if whole else None
     )
 
 
-def _hashed(kind: str, *parts: bytes) -> bytes:
-    sized = [piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)]
+def _hashed(kind: str, *pieces: bytes) -> bytes:
+    sized = [piece for part in pieces for piece in (len(part).to_bytes(8, "big"), part)]
     return sha256(b"".join([kind.encode(), *sized])).digest()

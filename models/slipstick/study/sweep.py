@@ -99,12 +99,14 @@ class _ReadAxis(NamedTuple):
     nodes: Sequence[Node]
 
 
-def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Library) -> SweepPlan:
+def planned(
+    definition: SweepDefinition, cases: Mapping[str, Settings], library: Library
+) -> SweepPlan:
     """Plan a sweep: check every value, and build every model that is needed.
 
     Parameters
     ----------
-    asked : the sweep
+    definition : the sweep
     cases : settings of every case of the study
     library : what was read so far
 
@@ -116,24 +118,28 @@ def planned(asked: SweepDefinition, cases: Mapping[str, Settings], library: Libr
     names: list[str] = []
     indices: list[NDArray[np.intp]] = []
     groups: list[PointGroup] = []
-    for case in asked.spec.cases:
-        read = _axes(asked, cases[case], library)
-        index = _combined(asked, read)
-        made, kept = _groups(case, asked, read, index, cases[case], library, len(names))
-        groups += made
-        indices.append(index[:, kept])
-        names += [case] * len(kept)
+    for case in definition.spec.cases:
+        read = _axes(definition, cases[case], library)
+        index = _combined(definition, read)
+        case_groups, kept_rows = _groups(
+            case, definition, read, index, cases[case], library, len(names)
+        )
+        groups += case_groups
+        indices.append(index[:, kept_rows])
+        names += [case] * len(kept_rows)
     index = np.concatenate(indices, axis=1)
     axes = tuple(axis for axis, _ in read)
     points: dict[str, Sequence[float | str] | Array] = {
-        axis.path: [axis.values[each] for each in at] if axis.named else np.array(axis.values)[at]
+        axis.path: [axis.values[position] for position in at]
+        if axis.named
+        else np.array(axis.values)[at]
         for axis, at in zip(axes, index, strict=True)
     }
-    return SweepPlan(axes, points, tuple(names), tuple(groups), asked.spec.combine == "zip")
+    return SweepPlan(axes, points, tuple(names), tuple(groups), definition.spec.combine == "zip")
 
 
 def arrays_of(
-    asked: SweepDefinition, case: str, settings: Settings, library: Library
+    definition: SweepDefinition, case: str, settings: Settings, library: Library
 ) -> tuple[SolvableModel, dict[str, Array]]:
     """Return the model of a sweep all of whose axes are numbers that it is computed from, and the
     values of each.
@@ -143,17 +149,17 @@ def arrays_of(
     SpecError : a path does not exist, a value is not allowed, or an axis needs a model for each of
         its values
     """
-    read = _axes(asked, settings, library)
+    read = _axes(definition, settings, library)
     first = {axis.path: nodes[0] for axis, nodes in read}
     if fixed := _axes_that_rebuild(case, read, settings, first, library):
         why = "needs a model for each of its values; write a file of points for each of them"
-        raise asked.problem(f"{read[fixed[0]].axis.path} {why}", "axes")
+        raise definition.problem(f"{read[fixed[0]].axis.path} {why}", "axes")
     solvable = evaluator(case, {**settings, **first}, library).solvable
     return solvable, {axis.path: np.array(axis.values) for axis, _ in read}
 
 
 def checked_sweep(
-    asked: SweepDefinition, case: str, study: StudyContext
+    definition: SweepDefinition, case: str, study: StudyContext
 ) -> tuple[list[Axis], list[Evaluator]]:
     """Check one sweep from one case: its axes as results call them, and its models, built; that
     with the first values first.
@@ -163,31 +169,33 @@ def checked_sweep(
     SpecError : a path does not exist, a value is not allowed, or the axes do not fit together
     """
     settings, library = study.cases[case], study.library
-    inputs, axes = resolved_with(settings, library), asked.axes()
+    inputs, axes = resolved_with(settings, library), definition.axes()
     problems: list[Problem] = []
-    asked.check_lengths({path: len(nodes) for path, nodes in axes.items()})
+    definition.check_lengths({path: len(nodes) for path, nodes in axes.items()})
     first = {path: nodes[0] for path, nodes in axes.items()}
     read: list[Axis] = []
-    found: list[Evaluator] = []
+    evaluators: list[Evaluator] = []
     for path, nodes in axes.items():
         with kept(problems):
             read.append(_read_axis(path, nodes, inputs))
     if problems:
         # A problem with a path is the same for each of its values, and is told once.
-        raise SpecError(list({each.message: each for each in reversed(problems)}.values())[::-1])
-    whole = with_values(case, settings, first, library)
+        raise SpecError(
+            list({problem.message: problem for problem in reversed(problems)}.values())[::-1]
+        )
+    whole_case = with_values(case, settings, first, library)
     for path, nodes in axes.items():
-        for node in _each_a_model(path, nodes, whole):
+        for node in _each_a_model(path, nodes, whole_case):
             with kept(problems):
-                found.append(evaluator(case, {**settings, **first, path: node}, library))
+                evaluators.append(evaluator(case, {**settings, **first, path: node}, library))
     if problems:
         raise SpecError(problems)
-    if asked.spec.where:
+    if definition.spec.where:
         try:
-            read_condition(asked.spec.where, whole.built.parameters)
+            read_condition(definition.spec.where, whole_case.built.parameters)
         except FormulaError as error:
-            raise asked.problem(str(error), "where") from None
-    return read, [whole, *found]
+            raise definition.problem(str(error), "where") from None
+    return read, [whole_case, *evaluators]
 
 
 def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator[Node]:
@@ -200,9 +208,11 @@ def _each_a_model(path: str, nodes: Sequence[Node], case: Evaluator) -> Iterator
         yield from nodes if len(nodes) <= CHECK_ALL else map(nodes.__getitem__, to_check(nodes))
 
 
-def _axes(asked: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
+def _axes(definition: SweepDefinition, settings: Settings, library: Library) -> list[_ReadAxis]:
     base = resolved_with(settings, library)
-    return [_ReadAxis(_read_axis(path, nodes, base), nodes) for path, nodes in asked.axes().items()]
+    return [
+        _ReadAxis(_read_axis(path, nodes, base), nodes) for path, nodes in definition.axes().items()
+    ]
 
 
 def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
@@ -213,14 +223,14 @@ def axis_of(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
     ------
     SpecError : a value is not allowed, or the path does not exist
     """
-    found = _read_axis(path, nodes, base)
+    axis_read = _read_axis(path, nodes, base)
     if (
-        found.named
+        axis_read.named
         and not (path in REFERENCES or is_solver_option(path))
         and (numbers := numbers_of(nodes))
     ):
-        return Axis(found.path, "1", tuple(numbers))
-    return found
+        return Axis(axis_read.path, "1", tuple(numbers))
+    return axis_read
 
 
 def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
@@ -229,25 +239,27 @@ def _read_axis(path: str, nodes: Sequence[Node], base: Inputs) -> Axis:
         return _named(path, nodes)
     sample = to_check(nodes)
     problems: list[Problem] = []
-    given: list[Given | None] = []
+    quantities: list[Given | None] = []
     for index in sample:
         try:
-            given.append(_given(path, nodes[index], base))
+            quantities.append(_given(path, nodes[index], base))
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    found = [each for each in given if each is not None]
+    present = [quantity for quantity in quantities if quantity is not None]
     path = canonical(base.tree, path)
-    if len(found) < len(sample):
+    if len(present) < len(sample):
         return _named(path, nodes)
-    numbers = [each.value for each in found] if len(sample) == len(nodes) else numbers_of(nodes)
+    numbers = (
+        [quantity.value for quantity in present] if len(sample) == len(nodes) else numbers_of(nodes)
+    )
     assert numbers is not None
     if (
-        len(sample) < len(nodes) and numbers[sample[0]] != found[0].value
+        len(sample) < len(nodes) and numbers[sample[0]] != present[0].value
     ):  # rates where the time of a byte is wanted
-        numbers = [1.0 / each for each in numbers]
-    return Axis(path, str(found[0].dimension), tuple(numbers))
+        numbers = [1.0 / number for number in numbers]
+    return Axis(path, str(present[0].dimension), tuple(numbers))
 
 
 def _named(path: str, nodes: Sequence[Node]) -> Axis:
@@ -266,18 +278,18 @@ def _given(path: str, node: Node, base: Inputs) -> Given | None:
     return base.library.once(key, lambda: base.with_value(path, node).given(path), (base, node))
 
 
-def _combined(asked: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
+def _combined(definition: SweepDefinition, axes: Sequence[_ReadAxis]) -> NDArray[np.intp]:
     """Number the value of each axis at each point: all combinations, or value by value."""
     lengths = {axis.path: len(nodes) for axis, nodes in axes}
-    asked.check_lengths(lengths)
-    if asked.spec.combine == "zip":
+    definition.check_lengths(lengths)
+    if definition.spec.combine == "zip":
         return np.tile(np.arange(len(axes[0].nodes)), (len(axes), 1))
     return np.indices(tuple(lengths.values())).reshape(len(axes), -1)
 
 
 def _groups(
     case: str,
-    asked: SweepDefinition,
+    definition: SweepDefinition,
     axes: Sequence[_ReadAxis],
     index: NDArray[np.intp],
     settings: Settings,
@@ -290,8 +302,8 @@ def _groups(
     # Every varied path is set to its first value, so that an optional one is there to be varied.
     first = {axis.path: nodes[0] for axis, nodes in axes}
     fixed = _axes_that_rebuild(case, axes, settings, first, library)
-    made: list[PointGroup] = []
-    kept: list[NDArray[np.intp]] = []
+    point_groups: list[PointGroup] = []
+    kept_rows: list[NDArray[np.intp]] = []
     for rows in _rows_by(index[fixed]) if fixed else [np.arange(index.shape[1])]:
         changes = {
             axes[number].axis.path: axes[number].nodes[index[number, rows[0]]] for number in fixed
@@ -302,16 +314,16 @@ def _groups(
             for number, (axis, _) in enumerate(axes)
             if not axis.named
         }
-        chosen = _where(asked, alike.built, values, len(rows))
-        rows, known = rows[chosen], set(alike.form.parameters) - changes.keys()
-        read = {path: each[chosen] for path, each in values.items() if path in known}
-        made.append(PointGroup(alike.solvable, read, rows, alike.built.notes))
-        kept.append(rows)
-    order = np.sort(np.concatenate(kept))
+        chosen = _where(definition, alike.built, values, len(rows))
+        rows, model_paths = rows[chosen], set(alike.form.parameters) - changes.keys()
+        read = {path: array[chosen] for path, array in values.items() if path in model_paths}
+        point_groups.append(PointGroup(alike.solvable, read, rows, alike.built.notes))
+        kept_rows.append(rows)
+    order = np.sort(np.concatenate(kept_rows))
     placed = [
-        replace(each, rows=offset + np.searchsorted(order, each.rows))
-        for each in made
-        if len(each.rows)
+        replace(group, rows=offset + np.searchsorted(order, group.rows))
+        for group in point_groups
+        if len(group.rows)
     ]
     return placed, order
 
@@ -343,15 +355,15 @@ def _rows_by(index: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
 
 
 def _where(
-    asked: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], count: int
+    definition: SweepDefinition, built: BuiltModel, values: Mapping[str, Array], count: int
 ) -> NDArray[np.bool_]:
     held = np.ones(count, dtype=bool)
-    if asked.spec.where:
+    if definition.spec.where:
         try:
-            for condition in read_condition(asked.spec.where, built.parameters):
+            for condition in read_condition(definition.spec.where, built.parameters):
                 held &= condition.holds(values)
         except FormulaError as error:
-            raise asked.problem(str(error), "where") from None
+            raise definition.problem(str(error), "where") from None
     return held
 
 
@@ -364,7 +376,7 @@ def carried_out(
     plan: SweepPlan,
     answer: Sequence[str],
     *,
-    whole: bool = False,
+    as_answers: bool = False,
     progress: Progress = silent,
 ) -> Sweep:
     """Solve every point of a plan.
@@ -374,11 +386,21 @@ def carried_out(
     name : of the sweep
     plan : its points
     answer : the columns wanted
-    whole : keep the whole answer of each point
+    as_answers : keep the whole answer of each point
     progress : told how many more points are done
     """
-    parts = [part for group in plan.groups for part in _blocks(group, plan, answer, whole)]
-    return _assembled(name, plan, answer, parts, solve((block for _, _, block in parts), progress))
+    blocks_of_groups = [
+        block_part
+        for group in plan.groups
+        for block_part in _blocks(group, plan, answer, as_answers)
+    ]
+    return _assembled(
+        name,
+        plan,
+        answer,
+        blocks_of_groups,
+        solve((block for _, _, block in blocks_of_groups), progress),
+    )
 
 
 _Part = tuple[PointGroup, "NDArray[np.intp]", PointBlock]
@@ -388,23 +410,29 @@ sweep, the block.
 
 
 def _blocks(
-    group: PointGroup, plan: SweepPlan, answer: Sequence[str], whole: bool
+    group: PointGroup, plan: SweepPlan, answer: Sequence[str], as_answers: bool
 ) -> Iterator[_Part]:
     form, rows = group.form, group.rows
     blocks = list(form.blocks(group.values, len(rows)))
     block = PointBlock(
-        group.solvable, group.values, len(rows), COLUMNS, tuple(answer), every=True, answers=whole
+        group.solvable,
+        group.values,
+        len(rows),
+        COLUMNS,
+        tuple(answer),
+        every=True,
+        answers=as_answers,
     )
     if (
         list(answer) == [form.quantity]
-        and not whole
+        and not as_answers
         and len(blocks) > 1
-        and all(len(each) > 1 for each in blocks)
+        and all(len(block) > 1 for block in blocks)
     ):
         # Many points are solved for the time alone: many times faster than asking for everything.
         block = replace(block, asked=BRIEF)
     for cut in blocks:
-        values = {path: each[cut] for path, each in group.values.items()}
+        values = {path: column[cut] for path, column in group.values.items()}
         yield (
             group,
             rows[cut],
@@ -434,32 +462,36 @@ def _assembled(
     name: str,
     plan: SweepPlan,
     answer: Sequence[str],
-    parts: Sequence[_Part],
+    blocks_of_groups: Sequence[_Part],
     pieces: Sequence[SolvedBlock],
 ) -> Sweep:
     total = len(plan.cases)
     # Each method knows the units of what it has.
     forms: dict[str, CompiledModel] = {}
-    for (group, _, _), piece in zip(parts, pieces, strict=True):
+    for (group, _, _), piece in zip(blocks_of_groups, pieces, strict=True):
         if piece.failed:
             forms.setdefault(group.form.quantity, group.form)
         forms.update((key, group.form) for key in piece.columns if key not in forms)
     solved = gathered(
-        total, ((rows, piece.columns) for (_, rows, _), piece in zip(parts, pieces, strict=True))
+        total,
+        (
+            (rows, piece.columns)
+            for (_, rows, _), piece in zip(blocks_of_groups, pieces, strict=True)
+        ),
     )
     columns = {key: solved.get(key, np.full(total, np.nan)) for key in forms}
     limits: dict[str, list[str]] = {}
     answers: dict[int, Answer] = {}
-    said: dict[int, str] = {}
-    for (group, rows, _), piece in zip(parts, pieces, strict=True):
+    messages: dict[int, str] = {}
+    for (group, rows, _), piece in zip(blocks_of_groups, pieces, strict=True):
         for key, names in piece.limits.items():
             column_of_names = limits.setdefault(key, [""] * total)
             for row, limit in zip(rows, names, strict=True):
                 column_of_names[row] = limit
-        said |= {int(rows[number]): words for number, words in piece.failed.items()}
+        messages |= {int(rows[number]): words for number, words in piece.failed.items()}
         for row, found in zip(rows.tolist(), piece.answers, strict=False):
             answers[row] = _at_its_point(plan, row, found, group.notes)
-    failed = _failures(plan, columns, said)
+    failed = _failures(plan, columns, messages)
     for column in columns.values():
         column[list(failed)] = np.nan
     return Sweep(
@@ -472,7 +504,10 @@ def _assembled(
         limits=limits,
         provenance=Provenance.joined(
             total,
-            ((rows, piece.provenance) for (_, rows, _), piece in zip(parts, pieces, strict=True)),
+            (
+                (rows, piece.provenance)
+                for (_, rows, _), piece in zip(blocks_of_groups, pieces, strict=True)
+            ),
         ),
         failed=failed,
         idle=_idle(plan, columns),
@@ -488,12 +523,12 @@ def _at_its_point(plan: SweepPlan, row: int, answer: Answer, notes: Sequence[str
 
 
 def _failures(
-    plan: SweepPlan, columns: Mapping[str, Array], said: Mapping[int, str]
+    plan: SweepPlan, columns: Mapping[str, Array], messages: Mapping[int, str]
 ) -> dict[int, str]:
     """Return why points have no answer, in the words of each solved alone, unless it was said
     already.
     """
-    failed, alone = dict(said), dict[int, PointBlock]()
+    failed, alone = dict(messages), dict[int, PointBlock]()
     for group in plan.groups:
         for number in np.flatnonzero(
             ~np.isfinite(columns[group.form.quantity][group.rows])
@@ -501,13 +536,13 @@ def _failures(
             if (row := int(group.rows[number])) not in failed:
                 if len(failed) < MOST_REASONS:
                     values = {
-                        path: each[number : number + 1] for path, each in group.values.items()
+                        path: array[number : number + 1] for path, array in group.values.items()
                     }
                     alone[row] = PointBlock(group.solvable, values, 1)
                 failed[row] = ""
     failed |= {
-        row: found.failed.get(0, "")
-        for row, found in zip(alone, solve(alone.values()), strict=True)
+        row: solved_block.failed.get(0, "")
+        for row, solved_block in zip(alone, solve(alone.values()), strict=True)
     }
     return {row: words or "no answer" for row, words in sorted(failed.items())}
 
@@ -526,10 +561,10 @@ def _idle(plan: SweepPlan, columns: Mapping[str, Array]) -> tuple[str, ...]:
 def _matters(path: str, plan: SweepPlan, columns: Mapping[str, Array]) -> bool:
     """Compare every point with the first one that differs from it in this axis only."""
     # Zipped axes move together, and so matter together.
-    others = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]
+    other_paths = [] if plan.zipped else [axis.path for axis in plan.axes if axis.path != path]
     keys = [
-        np.unique(np.asarray(plan.points[other]), return_inverse=True)[1].reshape(-1)
-        for other in others
+        np.unique(np.asarray(plan.points[other_path]), return_inverse=True)[1].reshape(-1)
+        for other_path in other_paths
     ]
     cases = np.unique(np.asarray(plan.cases), return_inverse=True)[1].reshape(-1)
     _, group = np.unique(np.stack([cases, *keys]), axis=1, return_inverse=True)

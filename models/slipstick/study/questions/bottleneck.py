@@ -116,16 +116,20 @@ class BottleneckResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return what each case is limited by."""
-        return [f"{each.case}: {line}" for each in self.bottleneck for line in _sentences(each)]
+        return [
+            f"{case_bottlenecks.case}: {line}"
+            for case_bottlenecks in self.bottleneck
+            for line in _sentences(case_bottlenecks)
+        ]
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield the points along the axis, and the resources at both of its ends, case by case."""
-        for each in self.bottleneck:
-            yield _points(each)
-            yield _resources(each)
+        for case_bottlenecks in self.bottleneck:
+            yield _points(case_bottlenecks)
+            yield _resources(case_bottlenecks)
 
 
-def read(asked: BottleneckSpec, study: StudyContext) -> Question:
+def read(question: BottleneckSpec, study: StudyContext) -> Question:
     """Read the axis, and build the models; nothing is solved.
 
     Raises
@@ -134,10 +138,10 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
         no resource
     """
     swept: dict[str, SweepDefinition] = {}
-    for index, case in enumerate(asked.cases):
+    for index, case in enumerate(question.cases):
         if why := _unfit(evaluator(case, study.cases[case], study.library).built.model):
             raise study.refusal(("bottleneck", "cases", index), f"{case} {why}")
-        swept[case] = study.axes_in(_PLACE, asked.along, case)
+        swept[case] = study.axes_in(_PLACE, question.along, case)
         (axis, *_), _ = checked_sweep(swept[case], case, study)
         if axis.named:
             raise study.refusal(
@@ -145,7 +149,7 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
             )
 
     def solve(answers: BaseAnswers) -> BottleneckResult:
-        return BottleneckResult(tuple(_solved(case, each, study) for case, each in swept.items()))
+        return BottleneckResult(tuple(_solved(case, sweep, study) for case, sweep in swept.items()))
 
     return Question(solve, points=len(swept) * len(axis.values))
 
@@ -153,10 +157,12 @@ def read(asked: BottleneckSpec, study: StudyContext) -> Question:
 def _unfit(model: object) -> str:
     """Return why a model has no bottleneck in this sense; nothing if it has."""
     if isinstance(model, QueueingNetwork):
-        one = not model.chains and list(map(type, model.classes.values())) == [ClosedClass]
+        single_closed_class = not model.chains and list(map(type, model.classes.values())) == [
+            ClosedClass
+        ]
         return (
             ""
-            if one
+            if single_closed_class
             else "has several classes or arrivals; a bottleneck is that of one closed class"
         )
     if not (isinstance(model, Model) and len(model.population.groups) == 1):
@@ -165,29 +171,31 @@ def _unfit(model: object) -> str:
     return "" if limited else "asks no resource for service, so nothing limits its throughput"
 
 
-def _solved(case: str, asked: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
-    plan = planned(asked, study.cases, study.library)
+def _solved(case: str, sweep: SweepDefinition, study: StudyContext) -> CaseBottlenecks:
+    plan = planned(sweep, study.cases, study.library)
     model = plan.groups[0].solvable.model
     name = (
         f"throughput[{next(iter(model.classes))}]"
         if isinstance(model, QueueingNetwork)
         else "throughput"
     )
-    found = carried_out("bottleneck", plan, [name])
+    solved_sweep = carried_out("bottleneck", plan, [name])
     count = len(plan.cases)
-    throughput = found.columns.get(name, np.full(count, np.nan))
+    throughput = solved_sweep.columns.get(name, np.full(count, np.nan))
     population, cycle = np.empty(count), np.empty(count)
     demands: dict[str, Array] = {}
     for group in plan.groups:
-        here = _of_model(group) if isinstance(group.solvable.model, Model) else _of_network(group)
-        population[group.rows], cycle[group.rows] = here[0], here[1]
-        for resource, demand in here[2].items():
+        group_columns = (
+            _of_model(group) if isinstance(group.solvable.model, Model) else _of_network(group)
+        )
+        population[group.rows], cycle[group.rows] = group_columns[0], group_columns[1]
+        for resource, demand in group_columns[2].items():
             demands.setdefault(resource, np.zeros(count))[group.rows] = demand
     axis = plan.axes[0]
     values = np.array(axis.values, dtype=float)
     return CaseBottlenecks(
         case,
-        found.provenance,
+        solved_sweep.provenance,
         axis.path,
         axis.unit,
         values,
@@ -195,7 +203,7 @@ def _solved(case: str, asked: SweepDefinition, study: StudyContext) -> CaseBottl
         throughput,
         cycle,
         demands,
-        found.failed,
+        solved_sweep.failed,
     )
 
 
@@ -206,7 +214,7 @@ def _of_model(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     assert isinstance(group.solvable.model, Model)
     form = CompiledBounds(group.solvable.model)
     size, lows, _ = form.terms(
-        {path: each for path, each in group.values.items() if path in form.parameters}
+        {path: array for path, array in group.values.items() if path in form.parameters}
     )
     return size, lows[_SPAN], {name: low / size for name, low in lows.items() if name != _SPAN}
 
@@ -215,8 +223,10 @@ def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     """Return the same of a network of one closed class; delays limit nothing."""
     assert isinstance(group.solvable.model, QueueingNetwork)
     compiled = NetworkLayout(group.solvable.model)
-    known = {path: each for path, each in group.values.items() if path in compiled.tape.parameters}
-    network = compiled.arrays(compiled.columns(known)).network
+    parameters_known = {
+        path: array for path, array in group.values.items() if path in compiled.tape.parameters
+    }
+    network = compiled.arrays(compiled.columns(parameters_known)).network
     cycle, demand = full_speed_demands(network)
     demands = {
         name: demand[:, 0, at].real
@@ -226,42 +236,53 @@ def _of_network(group: PointGroup) -> tuple[Array, Array, dict[str, Array]]:
     return np.asarray(network.population[:, 0].real, dtype=float), cycle[:, 0].real, demands
 
 
-def _sentences(found: CaseBottlenecks) -> list[str]:
+def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
     """Return which resource is the bottleneck where, how near saturation is, and where the
     throughput is above its bound.
     """
-    names = found.bottlenecks
-    first, last = (_value(found, index) for index in (0, -1))
-    lines = [f"{names[0]} is the bottleneck for {found.path} from {first} to {last}"]
+    names = bottlenecks.bottlenecks
+    first, last = (_value(bottlenecks, index) for index in (0, -1))
+    lines = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} to {last}"]
     changes = [index for index in range(1, len(names)) if names[index] != names[index - 1]]
     if changes:
-        lines = [f"{names[0]} is the bottleneck for {found.path} from {first} on"]
+        lines = [f"{names[0]} is the bottleneck for {bottlenecks.path} from {first} on"]
         lines += [
-            f"{names[index]} is the bottleneck from {_value(found, index)} on, "
-            f"{names[index - 1]} up to {_value(found, index - 1)}"
+            f"{names[index]} is the bottleneck from {_value(bottlenecks, index)} on, "
+            f"{names[index - 1]} up to {_value(bottlenecks, index - 1)}"
             for index in changes
         ]
-    saturated = found.population > found.saturation
+    saturated = bottlenecks.population > bottlenecks.saturation
     if saturated.any():
         index = int(np.argmax(saturated))
-        place = f"N = {found.population[index]:g} is above N* = {found.saturation[index]:.4g}"
-        lines.append(f"saturated from {found.path} = {_value(found, index)} on, where {place}")
-    else:
-        index = int(np.argmax(found.population / found.saturation))
-        place = f"N = {found.population[index]:g}, and N* = {found.saturation[index]:.4g}"
+        place = f"N = {bottlenecks.population[index]:g} is above N* = {bottlenecks.saturation[index]:.4g}"
         lines.append(
-            f"not saturated anywhere; nearest at {found.path} = {_value(found, index)} with {place}"
+            f"saturated from {bottlenecks.path} = {_value(bottlenecks, index)} on, where {place}"
         )
-    if found.above.any():
-        index = int(np.argmax(found.above))
-        excess = float(np.max(found.throughput[found.above] / found.bound[found.above])) - 1
-        method = found.provenance.methods[index]
+    else:
+        index = int(np.argmax(bottlenecks.population / bottlenecks.saturation))
+        place = (
+            f"N = {bottlenecks.population[index]:g}, and N* = {bottlenecks.saturation[index]:.4g}"
+        )
+        lines.append(
+            f"not saturated anywhere; nearest at {bottlenecks.path} = {_value(bottlenecks, index)} with {place}"
+        )
+    if bottlenecks.above.any():
+        index = int(np.argmax(bottlenecks.above))
+        excess = (
+            float(
+                np.max(
+                    bottlenecks.throughput[bottlenecks.above] / bottlenecks.bound[bottlenecks.above]
+                )
+            )
+            - 1
+        )
+        method = bottlenecks.provenance.methods[index]
         advice = (
             "; it leaves waiting out, mean-value and simulation do not"
             if method == CLOSED_FORM
             else ""
         )
-        first = f"{found.path} = {_value(found, index)}"
+        first = f"{bottlenecks.path} = {_value(bottlenecks, index)}"
         lines.append(
             f"the throughput by {method} is above the bound from {first} on, by up to"
             f" {percent(excess)}{advice}"
@@ -269,22 +290,22 @@ def _sentences(found: CaseBottlenecks) -> list[str]:
     return lines
 
 
-def _value(found: CaseBottlenecks, index: int) -> str:
-    return quantity(float(found.values[index]), found.unit)
+def _value(bottlenecks: CaseBottlenecks, index: int) -> str:
+    return quantity(float(bottlenecks.values[index]), bottlenecks.unit)
 
 
-def _points(found: CaseBottlenecks) -> ResultTable:
-    names = found.bottlenecks
-    used = [found.utilization(name)[index] for index, name in enumerate(names)]
+def _points(bottlenecks: CaseBottlenecks) -> ResultTable:
+    names = bottlenecks.bottlenecks
+    used = [bottlenecks.utilization(name)[index] for index, name in enumerate(names)]
     columns = [
-        ResultColumn("case", [found.case] * len(names), place=True),
-        ResultColumn(found.path, found.values, found.unit, place=True),
-        ResultColumn("population", found.population, "1", title="N", written=as_number),
-        ResultColumn("throughput", found.throughput, "1/s"),
-        ResultColumn("throughput_bound", found.bound, "1/s", title="at most"),
+        ResultColumn("case", [bottlenecks.case] * len(names), place=True),
+        ResultColumn(bottlenecks.path, bottlenecks.values, bottlenecks.unit, place=True),
+        ResultColumn("population", bottlenecks.population, "1", title="N", written=as_number),
+        ResultColumn("throughput", bottlenecks.throughput, "1/s"),
+        ResultColumn("throughput_bound", bottlenecks.bound, "1/s", title="at most"),
         ResultColumn(
             "above_bound",
-            [str(bool(each)).lower() for each in found.above],
+            [str(bool(is_above)).lower() for is_above in bottlenecks.above],
             title="above the bound",
         ),
         ResultColumn("bottleneck", names),
@@ -292,30 +313,30 @@ def _points(found: CaseBottlenecks) -> ResultTable:
             "its_utilization", used, "1", title="its utilization", written=as_percent, in_file=False
         ),
         *(
-            ResultColumn(f"utilization[{name}]", found.utilization(name), "1", on_page=False)
-            for name in found.demands
+            ResultColumn(f"utilization[{name}]", bottlenecks.utilization(name), "1", on_page=False)
+            for name in bottlenecks.demands
         ),
-        ResultColumn("saturation_population", found.saturation, "1", title="N*"),
+        ResultColumn("saturation_population", bottlenecks.saturation, "1", title="N*"),
     ]
-    return ResultTable("bottleneck", columns, found.provenance, found.failed)
+    return ResultTable("bottleneck", columns, bottlenecks.provenance, bottlenecks.failed)
 
 
-def _resources(found: CaseBottlenecks) -> ResultTable:
+def _resources(bottlenecks: CaseBottlenecks) -> ResultTable:
     """Compare the resources at the first and the last point, those with the largest demands
     first.
     """
-    ranked = sorted(found.demands, key=lambda name: -float(np.max(found.demands[name])))[
-        :_MOST_RESOURCES
-    ]
+    ranked = sorted(
+        bottlenecks.demands, key=lambda name: -float(np.max(bottlenecks.demands[name]))
+    )[:_MOST_RESOURCES]
     columns = [ResultColumn("resource", ranked, place=True)]
     for index in (0, -1):
-        at = f"at {_value(found, index)}"
-        demands = [float(found.demands[name][index]) for name in ranked]
-        used = [float(found.utilization(name)[index]) for name in ranked]
+        at = f"at {_value(bottlenecks, index)}"
+        demands = [float(bottlenecks.demands[name][index]) for name in ranked]
+        used = [float(bottlenecks.utilization(name)[index]) for name in ranked]
         columns.append(ResultColumn("D", demands, "s", title=f"D {at}"))
         columns.append(
             ResultColumn("utilization", used, "1", title=f"utilization {at}", written=as_percent)
         )
     return ResultTable(
-        "", columns, Provenance.of([Answer("", **found.provenance.together)] * len(ranked))
+        "", columns, Provenance.of([Answer("", **bottlenecks.provenance.together)] * len(ranked))
     )

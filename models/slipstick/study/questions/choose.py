@@ -243,9 +243,9 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     settings = {**settings, **{path: each[0] for path, each in nodes.items()}}
     case = evaluator(name, settings, study.library)
     given = {**units, **({COST: "1"} if prices else {})}
-    condition = condition_of(spec.where, ("choose", "where"), case, study, given=given)
+    condition = condition_of(spec.where, ("choose", "where"), case, study, given_names=given)
     objective = condition_of(
-        spec.minimize, ("choose", "minimize"), case, study, given=given, formula=True
+        spec.minimize, ("choose", "minimize"), case, study, given_names=given, formula=True
     )
     return _Choosing(
         case, settings, study, spec, values, nodes, units, prices, objective, condition

@@ -69,11 +69,11 @@ class TableCell:
         sides = ((self.computed, self.ends), (self.printed, self.printed_ends))
         if self.difference is None or all(ends == NO_ENDS for _, ends in sides):
             return None
-        one, other = (
+        computed_range, published_range = (
             (value if low is None else low, value if high is None else high)
             for value, (low, high) in sides
         )
-        return overlap(one, other)
+        return overlap(computed_range, published_range)
 
     @property
     def agrees(self) -> bool:
@@ -132,7 +132,7 @@ class CompareResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Count the cells that agree."""
-        return [each for each in (summary(self.compared),) if each]
+        return [sentence for sentence in (summary(self.compared),) if sentence]
 
     def parts(self) -> Iterator[str]:
         """Write table by table."""
@@ -143,24 +143,26 @@ class CompareResult(QuestionResult):
         points = points_of(self.compared)
         units = list(dict.fromkeys(unit for unit, _ in points)) or [""]
         figure = sheet(2.0 + (5.2 if len(units) == 1 else 2.8 * len(units)), 3.6)
-        told = {}
+        drawn_lines = {}
         for axes, unit in zip(figure.subplots(1, len(units), squeeze=False)[0], units, strict=True):
-            drawn = {label: each for (which, label), each in points.items() if which == unit}
-            numbers = np.concatenate([np.zeros(0), *(each.ravel() for each in drawn.values())])
-            for index, (label, (published, computed)) in enumerate(drawn.items()):
-                told[label] = axes.plot(
+            drawn_points = {label: each for (which, label), each in points.items() if which == unit}
+            numbers = np.concatenate(
+                [np.zeros(0), *(points.ravel() for points in drawn_points.values())]
+            )
+            for index, (label, (published, computed)) in enumerate(drawn_points.items()):
+                drawn_lines[label] = axes.plot(
                     published, computed, **{**stroke(index), "linestyle": "none"}
                 )[0]
             ends = [numbers.min(initial=math.inf), numbers.max(initial=-math.inf)]
             if ends[0] > 0 and len(numbers):
                 for along in (axes.xaxis, axes.yaxis):
                     logarithmic(along, numbers)
-            told["equal"] = axes.plot(
+            drawn_lines["equal"] = axes.plot(
                 *[ends if len(numbers) else []] * 2, color="#999999", linewidth=0.8
             )[0]
             axes.set_xlabel(axis_title("published", unit))
             axes.set_ylabel(axis_title("computed", unit))
-        return titled(figure, spec.title, None, [*told.values()], [*told])
+        return titled(figure, spec.title, None, [*drawn_lines.values()], [*drawn_lines])
 
 
 MOST_TOLD_APART = 6
@@ -178,7 +180,7 @@ def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
     ----------
     tables : of a study
     """
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    pairs_by_label: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for table in tables:
         many = sum(each.unit == table.unit for each in tables) > MOST_TOLD_APART
         for row in table.rows:
@@ -186,12 +188,12 @@ def points_of(tables: Sequence[PublishedTable]) -> dict[tuple[str, str], Array]:
                 continue
             label = ("measured" if row.measured else "printed") if many else table.title
             pairs = [(cell.printed, cell.computed) for cell in row.cells]
-            known = [(a, b) for a, b in pairs if a is not None and b is not None]
-            found.setdefault((table.unit, label), []).extend(known)
-    return {key: np.array(pairs).T for key, pairs in found.items() if pairs}
+            complete_pairs = [(a, b) for a, b in pairs if a is not None and b is not None]
+            pairs_by_label.setdefault((table.unit, label), []).extend(complete_pairs)
+    return {key: np.array(pairs).T for key, pairs in pairs_by_label.items() if pairs}
 
 
-def read(asked: Sequence[TableSpec], study: StudyContext) -> Question:
+def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
     """Check the units of published tables; their values can be checked only beside answers.
 
     Raises
@@ -199,7 +201,7 @@ def read(asked: Sequence[TableSpec], study: StudyContext) -> Question:
     SpecError : a unit is none
     """
     problems = []
-    for index, table in enumerate(asked):
+    for index, table in enumerate(tables):
         try:
             scale(table.unit)
         except UnitError as error:
@@ -208,11 +210,13 @@ def read(asked: Sequence[TableSpec], study: StudyContext) -> Question:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> CompareResult:
-        return CompareResult(tuple(_filled(each, answers.named) for each in asked))
+        return CompareResult(tuple(_filled(table, answers.named) for table in tables))
 
-    summed = {name for table in asked for row in table.rows for name in (*row.sum, row.per) if name}
+    summed = {
+        name for table in tables for row in table.rows for name in (*row.sum, row.per) if name
+    }
     return Question(
-        solve, named_values=summed, name_problems=lambda named: _misnamed(asked, study, named)
+        solve, named_values=summed, name_problems=lambda named: _misnamed(tables, study, named)
     )
 
 
@@ -223,12 +227,12 @@ def _misnamed(
     the table's.
     """
     for index, table in enumerate(tables):
-        known = [named[case] for case in table.columns]
+        case_names = [named[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
             for number, name in enumerate(spec.sum):
-                if why := _unfit(name, table.unit, known):
+                if why := _unfit(name, table.unit, case_names):
                     yield study.problem(("compare", index, "rows", row, "sum", number), why)
-            if spec.per and (why := _unfit(spec.per, "1", known)):
+            if spec.per and (why := _unfit(spec.per, "1", case_names)):
                 yield study.problem(("compare", index, "rows", row, "per"), why)
 
 
@@ -241,18 +245,18 @@ def _filled(spec: TableSpec, answers: Mapping[str, Answer]) -> PublishedTable:
     )
 
 
-def _unfit(name: str, wanted: str, known: Sequence[ValueNames]) -> str:
+def _unfit(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> str:
     """Return why a value cannot stand in a table where another unit is wanted; nothing if it
     can.
     """
-    units = dict.fromkeys(each[name] or "1" for each in known if name in each)
+    units = dict.fromkeys(names[name] or "1" for names in names_by_case if name in names)
     if not units:
         return (
             "no case has the value"
-            f" {name}{did_you_mean(name, sorted({other for each in known for other in each}))}"
+            f" {name}{did_you_mean(name, sorted({name for names in names_by_case for name in names}))}"
         )
-    wrong = [unit for unit in units if Dimension.of(unit) != scale(wanted)[1]]
-    return f"{name} is a [{wrong[0]}]; a [{wanted}] is needed" if wrong else ""
+    wrong = [unit for unit in units if Dimension.of(unit) != scale(wanted_unit)[1]]
+    return f"{name} is a [{wrong[0]}]; a [{wanted_unit}] is needed" if wrong else ""
 
 
 def _row(spec: RowSpec, table: TableSpec, answers: Mapping[str, Answer], factor: float) -> TableRow:
@@ -293,9 +297,11 @@ def _ranging(
     """Compute a cell for its case; of several cases, its interval reaches from the least to the
     greatest of all.
     """
-    found = [_computed(spec, answers[case], factor, measured) for case in cases]
-    values = [value for value, _ in found if value is not None]
-    return found[0] if len(found) == 1 or not values else (found[0][0], (min(values), max(values)))
+    ranges = [_computed(spec, answers[case], factor, measured) for case in cases]
+    values = [value for value, _ in ranges if value is not None]
+    return (
+        ranges[0] if len(ranges) == 1 or not values else (ranges[0][0], (min(values), max(values)))
+    )
 
 
 def _computed(
@@ -304,12 +310,12 @@ def _computed(
     """Add up the values of a row; their intervals add up too, which is the most that the sum can
     be off.
     """
-    parts: list[tuple[float, Ends]] = [] if measured is None else [(float(measured), NO_ENDS)]
+    terms: list[tuple[float, Ends]] = [] if measured is None else [(float(measured), NO_ENDS)]
     factor *= (answer.find(spec.per) or 1.0) if spec.per else 1.0
     for name in spec.sum:
         if (value := answer.find(name)) is not None:
             low, high = answer.ends(name)
-            parts.append(
+            terms.append(
                 (
                     value / factor,
                     (
@@ -318,13 +324,13 @@ def _computed(
                     ),
                 )
             )
-    if not parts:
+    if not terms:
         return None, NO_ENDS
-    value = math.fsum(each for each, _ in parts)
-    if all(ends == NO_ENDS for _, ends in parts):
+    value = math.fsum(value for value, _ in terms)
+    if all(ends == NO_ENDS for _, ends in terms):
         return value, NO_ENDS
     low, high = (
-        math.fsum(each if ends[at] is None else ends[at] or 0.0 for each, ends in parts)
+        math.fsum(value if ends[at] is None else ends[at] or 0.0 for value, ends in terms)
         for at in (0, 1)
     )
     return value, (min(low, value), max(high, value))
@@ -353,7 +359,7 @@ def comparison(table: PublishedTable) -> str:
     slips, misses = Notes(), Notes()
     marked = [[_marked(row, cell, slips, misses) for cell in row.cells] for row in table.rows]
     source = f"Source: {escape(table.source)}" if table.source else ""
-    parts = [
+    paragraphs = [
         f"### {escape(table.title)}",
         prose(table.text),
         source,
@@ -362,7 +368,7 @@ def comparison(table: PublishedTable) -> str:
         _listed("Misses:", misses, "miss"),
         "\n".join(f"- {line}" for line in map(_row_error, table.rows) if line),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
 def summary(comparisons: Sequence[PublishedTable]) -> str:
@@ -371,27 +377,27 @@ def summary(comparisons: Sequence[PublishedTable]) -> str:
     """
     rows = [
         row
-        for each in comparisons
-        for row in each.rows
+        for comparison in comparisons
+        for row in comparison.rows
         if row.reference == "printed" and not (row.input or row.against)
     ]
-    found = [verdict(cell) for row in rows for cell in row.cells]
-    compared = [each for each in found if each in ("agrees", "slip", "miss")]
+    verdicts = [verdict(cell) for row in rows for cell in row.cells]
+    compared = [verdict for verdict in verdicts if verdict in ("agrees", "slip", "miss")]
     text = (
         f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared:"
         f" {counted(compared.count('agrees'), 'agrees', 'agree')} within rounding,"
         f" {counted(compared.count('slip'), 'is a slip', 'are slips')} of the source,"
         f" {counted(compared.count('miss'), 'is a miss', 'are misses')}."
     )
-    if not found:
+    if not verdicts:
         text = ""
-    if lost := found.count("nothing computed"):
+    if lost := verdicts.count("nothing computed"):
         text += f" {counted(lost, 'printed cell')} without a computed value."
     for kind in ("measured", "exact"):
         rows = [
             row
-            for each in comparisons
-            for row in each.rows
+            for comparison in comparisons
+            for row in comparison.rows
             if row.reference == kind and row.counted
         ]
         if errors := _errors([cell for row in rows for cell in row.cells]):
@@ -410,7 +416,7 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
     head = ["row", f"[{table.unit}]", *map(escape, table.columns)]
     how = table.provenance
     rows = [
-        [name, "", *(each or NOTHING for each in cells)]
+        [name, "", *(cell or NOTHING for cell in cells)]
         for name, cells in (how.columns() if how else {}).items()
     ]
     if how and how.common:
@@ -425,10 +431,10 @@ def _layout(table: PublishedTable, marked: list[list[str]]) -> str:
             values = [
                 _written(cell.printed, cell.printed_ends, _decimals(cell)) for cell in row.cells
             ]
-            others = (
+            against_cells = (
                 f"{value} ({escape(case)})" for value, case in zip(values, row.against, strict=True)
             )
-            rows.append(["", "against", *others])
+            rows.append(["", "against", *against_cells])
         else:
             rows.append(["", row.reference, *printed])
         rows.append(["", "difference" if row.reference == "printed" else "error", *marks])
@@ -443,7 +449,7 @@ def _pair(cell: TableCell, measured: bool = False) -> tuple[str, str]:
 
 def _written(value: float | None, ends: Ends, decimals: int) -> str:
     return bracketed(
-        *(NOTHING if each is None else f"{each:.{decimals}f}" for each in (value, *ends))
+        *(NOTHING if number is None else f"{number:.{decimals}f}" for number in (value, *ends))
     )
 
 

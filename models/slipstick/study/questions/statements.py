@@ -59,34 +59,36 @@ class StatementsResult(QuestionResult):
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the verdicts, then what each statement says and what was computed."""
-        found = self.statements
+        rows = self.statements
         columns = [
-            ResultColumn("statement", [each.name for each in found], place=True),
-            ResultColumn("verdict", [each.verdict for each in found]),
-            ResultColumn("source", [each.source or None for each in found]),
+            ResultColumn("statement", [row.name for row in rows], place=True),
+            ResultColumn("verdict", [row.verdict for row in rows]),
+            ResultColumn("source", [row.source or None for row in rows]),
         ]
         yield ResultTable(
             "",
             columns,
-            Provenance([each.method for each in found], [each.exact == "yes" for each in found]),
+            Provenance([row.method for row in rows], [row.exact == "yes" for row in rows]),
         )
         yield "\n".join(map(_line, self.statements))
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Return every statement."""
-        return {STATEMENTS: [each._asdict() for each in self.statements]}
+        return {STATEMENTS: [row._asdict() for row in self.statements]}
 
 
-def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
+def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
     """Take the sentences; their values can be checked only beside answers."""
 
     def solve(answers: BaseAnswers) -> StatementsResult:
         return StatementsResult(
-            tuple(_Sentence(name, each, answers.named).checked() for name, each in asked.items())
+            tuple(
+                _Sentence(name, spec, answers.named).checked() for name, spec in statements.items()
+            )
         )
 
     def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
-        for name, spec in asked.items():
+        for name, spec in statements.items():
             yield from (
                 study.problem(("statements", name, *place), why)
                 for place, why in _unfit(spec, named)
@@ -94,12 +96,12 @@ def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
 
     about = {
         value
-        for each in asked.values()
+        for spec in statements.values()
         for key in ("of", "above")
-        for value in _values_of(each, key)
+        for value in _values_of(spec, key)
     }
     about |= {
-        value for each in asked.values() for terms in each.cited.values() for _, value in terms
+        value for spec in statements.values() for terms in spec.cited.values() for _, value in terms
     }
     return Question(solve, named_values=about, name_problems=misnamed)
 
@@ -107,7 +109,7 @@ def read(asked: Mapping[str, StatementSpec], study: StudyContext) -> Question:
 def _stated(spec: StatementSpec) -> dict[str, Given]:
     """Return the numbers that a sentence states, by key."""
     numbers = {"about": spec.about, "within": spec.within, "from": spec.first, "to": spec.to}
-    return {key: each for key, each in numbers.items() if each is not None}
+    return {key: number for key, number in numbers.items() if number is not None}
 
 
 def _values_of(spec: StatementSpec, key: str) -> list[str]:
@@ -161,10 +163,12 @@ def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tup
         yield (key,), f"values of several units are compared: {', '.join(sorted(units))}"
         return
     unit = "1" if spec.per or spec.relative_to else units.pop()
-    for key, each in _stated(spec).items():
-        if each.dimension != Dimension.of(unit):
-            wanted = "a plain number" if Dimension.of(unit) == COUNT else f"a quantity in {unit}"
-            yield (key,), f"{each.text} is compared with {wanted}; write such a value"
+    for key, number in _stated(spec).items():
+        if number.dimension != Dimension.of(unit):
+            wanted_unit = (
+                "a plain number" if Dimension.of(unit) == COUNT else f"a quantity in {unit}"
+            )
+            yield (key,), f"{number.text} is compared with {wanted_unit}; write such a value"
 
 
 @dataclass(frozen=True)
@@ -197,14 +201,19 @@ class _Sentence:
         )
         used = [self.answers[name] for _, name in spec.compared_cases()]
         methods, exact = (
-            " and ".join(dict.fromkeys(each.method for each in used)),
-            all(each.exact for each in used),
+            " and ".join(dict.fromkeys(cell.method for cell in used)),
+            all(cell.exact for cell in used),
         )
-        needed, wanted = spec.at_least or len(cells), _words(spec, stated)
-        wanted += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
+        needed, wanted_words = spec.at_least or len(cells), _words(spec, stated)
+        wanted_words += f", for {needed} of {len(cells)}" if needed < len(cells) else ""
         verdict = _verdict(cells, needed) if spec.counted else "input"
         cause = self._filled() if verdict in ("miss", "undecided") else ""
-        numbers = (wanted, _computed(cells, self._unit(stated)), methods, "yes" if exact else "no")
+        numbers = (
+            wanted_words,
+            _computed(cells, self._unit(stated)),
+            methods,
+            "yes" if exact else "no",
+        )
         return StatementRow(
             self.name,
             verdict,
@@ -220,7 +229,7 @@ class _Sentence:
         """Write the cause of a miss with the computed numbers in the place of their names."""
         text = self.spec.missed
         for cited, terms in self.spec.cited.items():
-            numbers = [self._number(*each) for each in terms]
+            numbers = [self._number(*term) for term in terms]
             unit = (
                 "%"
                 if len(terms) > 1 or cited.endswith(" %")
@@ -239,7 +248,7 @@ class _Sentence:
         if (
             self.spec.per
             or self.spec.relative_to
-            or any("%" in each.text for each in stated.values())
+            or any("%" in number.text for number in stated.values())
         ):
             return "%"
         return next(
@@ -266,8 +275,8 @@ class _Sentence:
             self._values("below") or [_exactly(most)],
         )
         rest = [
-            each
-            for name, each in zip(self.spec.of, values, strict=True)
+            limits_pair
+            for name, limits_pair in zip(self.spec.of, values, strict=True)
             if name not in self._picked
         ]
         if self.spec.greatest:
@@ -313,9 +322,11 @@ def _combined(
     """Return the sum, the greatest or the smallest of some values, and of their ends; nothing
     where one of them is unknown.
     """
-    known = [each for each in values if each is not None]
+    numbers = [number for number in values if number is not None]
     return (
-        ComparedNumber(*map(how, zip(*known, strict=True))) if len(known) == len(values) else None
+        ComparedNumber(*map(how, zip(*numbers, strict=True)))
+        if len(numbers) == len(values)
+        else None
     )
 
 
@@ -344,7 +355,7 @@ def _within(
 
 def _words(spec: StatementSpec, stated: Mapping[str, Given]) -> str:
     """Return what must hold."""
-    number = {key: each.text for key, each in stated.items()}
+    number = {key: number.text for key, number in stated.items()}
     if spec.form == "about":
         return f"{number['about']}, within {number['within']}"
     if spec.form == "from":
@@ -364,8 +375,8 @@ def _verdict(values: Sequence[CheckedValue], needed: int) -> str:
     leave it open.
     """
     hits, unknown = (
-        sum(each.holds is True for each in values),
-        sum(each.holds is None for each in values),
+        sum(cell.holds is True for cell in values),
+        sum(cell.holds is None for cell in values),
     )
     return "hit" if hits >= needed else "undecided" if hits + unknown >= needed else "miss"
 
@@ -374,25 +385,25 @@ def _computed(values: Sequence[CheckedValue], unit: str) -> str:
     """Write the values of a statement, with a mark at those for which it does not hold."""
     marks = {True: "", False: " (miss)", None: " (undecided)"}
     return ", ".join(
-        f"{each.answer} {_number(each.value, unit)}"
-        f"{f' against {_number(each.against, unit)}' if each.against else ''}{marks[each.holds]}"
-        for each in values
+        f"{cell.answer} {_number(cell.value, unit)}"
+        f"{f' against {_number(cell.against, unit)}' if cell.against else ''}{marks[cell.holds]}"
+        for cell in values
     )
 
 
-def _number(each: ComparedNumber | None, unit: str) -> str:
-    if each is None:
+def _number(number: ComparedNumber | None, unit: str) -> str:
+    if number is None:
         return "unknown"
-    ends = NO_ENDS if each.low == each.high else (each.low, each.high)
-    return percent(each.value, ends=ends) if unit == "%" else quantity(each.value, unit, ends=ends)
-
-
-def _line(each: StatementRow) -> str:
-    reading, cause = (
-        f"{escape(each.reading)}: " if each.reading else "",
-        f" Cause: {escape(each.missed)}." if each.missed else "",
-    )
-    numbers = f"Wanted: {escape(each.wanted)}. Computed: {escape(each.computed)}."
+    ends = NO_ENDS if number.low == number.high else (number.low, number.high)
     return (
-        f"- **{escape(each.name)}: {each.verdict}.** {reading}{escape(each.says)}. {numbers}{cause}"
+        percent(number.value, ends=ends) if unit == "%" else quantity(number.value, unit, ends=ends)
     )
+
+
+def _line(row: StatementRow) -> str:
+    reading, cause = (
+        f"{escape(row.reading)}: " if row.reading else "",
+        f" Cause: {escape(row.missed)}." if row.missed else "",
+    )
+    numbers = f"Wanted: {escape(row.wanted)}. Computed: {escape(row.computed)}."
+    return f"- **{escape(row.name)}: {row.verdict}.** {reading}{escape(row.says)}. {numbers}{cause}"

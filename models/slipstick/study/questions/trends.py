@@ -65,8 +65,10 @@ class TrendedCase:
         years : to answer for
         factors : yearly factors by name [samples, periods]; as stated by default
         """
-        found = self.trend.values(self.base_year, years, factors or self.trend.stated(), self.own)
-        return {path: each.reshape(-1) for path, each in found.items()}
+        values_by_path = self.trend.values(
+            self.base_year, years, factors or self.trend.stated(), self.own
+        )
+        return {path: values.reshape(-1) for path, values in values_by_path.items()}
 
     @property
     def unmoved(self) -> tuple[str, ...]:
@@ -89,9 +91,11 @@ def trend_called(name: str, place: Place, study: StudyContext) -> Trended:
         "trend", name, value_mark(study.tree, place), ".".join(map(str, place))
     )
     spec = validate(TrendSpec, file)
-    laid = {f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := at(file, [key])) is not None}
+    shared_settings = {
+        f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := at(file, [key])) is not None
+    }
     short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
-    return Trended(trend_of(spec, short), laid)
+    return Trended(trend_of(spec, short), shared_settings)
 
 
 def trended_case(
@@ -155,10 +159,10 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
     )
 
 
-def factors_of(trend: Trend, drawn: Mapping[str, Array]) -> dict[str, Array]:
+def factors_of(trend: Trend, draws: Mapping[str, Array]) -> dict[str, Array]:
     """Arrange drawn rates by name [samples, periods]."""
     return {
-        name: np.stack([drawn[f"{name}.{index}"] for index in range(len(periods))], axis=1)
+        name: np.stack([draws[f"{name}.{index}"] for index in range(len(periods))], axis=1)
         for name, periods in trend.rates.items()
     }
 
@@ -226,56 +230,63 @@ class Condition:
             *(f"{end}[{name}]" for name in names for end in ("low", "high")),
         }
 
-    def sides(self, found: Mapping[str, Array]) -> list[ConditionSides]:
+    def sides(self, columns: Mapping[str, Array]) -> list[ConditionSides]:
         """Return what each part compares.
 
         The interval of a side or a margin adds up what each estimate in it changes alone, moved to
         the ends of its own interval: with one estimate it is exact, with several it holds to first
         order however they depend on each other.
         """
-        count = max((len(each) for each in found.values()), default=1)
-        return [self._sides(part, found, count) for part in self.parts]
+        count = max((len(column) for column in columns.values()), default=1)
+        return [self._sides(comparison, columns, count) for comparison in self.parts]
 
-    def _sides(self, part: Comparison, found: Mapping[str, Array], count: int) -> ConditionSides:
+    def _sides(
+        self, comparison: Comparison, columns: Mapping[str, Array], count: int
+    ) -> ConditionSides:
         from slipstick.expression.tape import Tape
 
-        tape = Tape([part.left, part.right])
+        tape = Tape([comparison.left, comparison.right])
 
-        def at(given: Mapping[str, Array | float]) -> Array:
-            left, right = (np.broadcast_to(each, (count,)) for each in tape.run(given))
-            return np.array([left, right, margin(part, left, right)])
+        def at(columns_at_points: Mapping[str, Array | float]) -> Array:
+            left_side, right = (
+                np.broadcast_to(side, (count,)) for side in tape.run(columns_at_points)
+            )
+            return np.array([left_side, right, margin(comparison, left_side, right)])
 
         nothing = np.full(1, np.nan)
-        given = {
+        columns_at_points = {
             name: values.get(column, nothing)
-            for name, _, column, values in self._named(tape.parameters, found)
+            for name, _, column, values in self._named(tape.parameters, columns)
         }
-        middle = at(given)
+        middle = at(columns_at_points)
         low, high = middle.copy(), middle.copy()
-        for name, ends in self._ends(tape.parameters, found, count):
-            moved = np.array([at({**given, name: end}) for end in ends]) - middle
-            known = np.isfinite(ends[0]) & np.isfinite(ends[1])
+        for name, ends in self._ends(tape.parameters, columns, count):
+            moved = np.array([at({**columns_at_points, name: end}) for end in ends]) - middle
+            has_answer = np.isfinite(ends[0]) & np.isfinite(ends[1])
             # A margin lies between -1 and 1: without an interval nothing is known of it.
-            moved = np.where(known, moved, np.array([[-2.0], [2.0]])[:, :, None])
+            moved = np.where(has_answer, moved, np.array([[-2.0], [2.0]])[:, :, None])
             low += np.minimum(moved.min(axis=0), 0.0)
             high += np.maximum(moved.max(axis=0), 0.0)
-        left, right, margins = np.stack([middle, low, high], axis=1)
+        left_side, right, margins = np.stack([middle, low, high], axis=1)
         equal = np.abs(margins[0]) <= ROUNDING
         return ConditionSides(
-            left, right, margins, part.between(np.where(equal, right[0], left[0]), right[0])
+            left_side,
+            right,
+            margins,
+            comparison.between(np.where(equal, right[0], left_side[0]), right[0]),
         )
 
     def _ends(
-        self, names: Iterable[str], found: Mapping[str, Array], count: int
+        self, names: Iterable[str], columns: Mapping[str, Array], count: int
     ) -> Iterator[tuple[str, tuple[Array, Array]]]:
         """Yield both ends of every name that stands for an estimate, NaN where it has none, or
         for an approximation.
         """
         unknown = np.full(count, np.nan)
-        for name, case, column, values in self._named(names, found):
+        for name, case, column, values in self._named(names, columns):
             if column not in self.given and split_name(column)[0] not in _CERTAIN:
                 ends = (values.get(f"{end}[{column}]", unknown) for end in ("low", "high"))
-                low, high = (np.broadcast_to(each, (count,)) for each in ends)
+                low, high = (np.broadcast_to(end, (count,)) for end in ends)
                 if case.form.estimated:
                     yield name, (low, high)
                 elif np.isfinite(low).any():  # what is computed and has no interval is exact
@@ -288,14 +299,14 @@ class Condition:
                     )
 
     def _named(
-        self, names: Iterable[str], found: Mapping[str, Array]
+        self, names: Iterable[str], columns: Mapping[str, Array]
     ) -> Iterator[tuple[str, Evaluator, str, Mapping[str, Array]]]:
         """Yield what each name of an expression stands for: the case, the column, and the columns
         that have it.
         """
         for name in names:
             if name in self.columns:
-                yield name, self.case, self.columns[name], found
+                yield name, self.case, self.columns[name], columns
             else:
                 case, column = self.others[name]
                 yield name, case, column, case.own
@@ -330,7 +341,7 @@ class Condition:
             [],
         )
 
-    def look(self, found: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
+    def look(self, columns: Mapping[str, Array]) -> tuple[Array, NDArray[np.bool_]]:
         """Return the margin of the part that is nearest to failing, or fails worst, and whether all
         hold.
 
@@ -339,9 +350,9 @@ class Condition:
         the margin with the ends of its interval, and whether the values themselves meet the
         condition [3, points]
         """
-        sides = self.sides(found)
-        return np.min([each.margin for each in sides], axis=0), np.all(
-            [each.holds for each in sides], axis=0
+        sides = self.sides(columns)
+        return np.min([side.margin for side in sides], axis=0), np.all(
+            [side.holds for side in sides], axis=0
         )
 
 
@@ -355,13 +366,20 @@ class _ConditionNames(Mapping[str, Parameter]):
     given : further names, with their units
     """
 
-    def __init__(self, cases: Mapping[str, Evaluator], given: Mapping[str, str]) -> None:
-        self._cases, self._given = cases, given
+    def __init__(self, cases: Mapping[str, Evaluator], given_names: Mapping[str, str]) -> None:
+        self._cases, self._given = cases, given_names
         self.made: dict[str, tuple[Parameter, str, str]] = {}
 
     def __getitem__(self, name: str) -> Parameter:
         if name not in self.made:
-            prefix = next((each for each in self._cases if each and name.startswith(each)), "")
+            prefix = next(
+                (
+                    case_name
+                    for case_name in self._cases
+                    if case_name and name.startswith(case_name)
+                ),
+                "",
+            )
             column = name.removeprefix(prefix)
             unit = self._given[name] if name in self._given else self._cases[prefix].names[column]
             dimension = Dimension.of(unit or "1")
@@ -385,7 +403,7 @@ def condition_of(
     case: Evaluator,
     study: StudyContext,
     own: Evaluator | None = None,
-    given: Mapping[str, str] | None = None,
+    given_names: Mapping[str, str] | None = None,
     *,
     formula: bool = False,
 ) -> Condition:
@@ -399,7 +417,7 @@ def condition_of(
     case : whose answers the bare names are
     study : the study; names that begin with ``base`` are those of its base
     own : names that begin with ``own`` are those of this; by default the case as the study gives it
-    given : further names of columns, with their units: what is set at the points
+    given_names : further names of columns, with their units: what is set at the points
     formula : the text is the left side alone, such as ``2 * time``, and the condition that it is at
         least 0
 
@@ -414,35 +432,35 @@ def condition_of(
     )
     own = evaluator(case.case, study.cases[case.case], study.library) if own is None else own
     cases = {"": case, "own.": own, **base}
-    known = _ConditionNames(cases, given or {})
+    names_known = _ConditionNames(cases, given_names or {})
     try:
         if formula:
-            left = read_expression(text, known, answers=True)
-            parts: tuple[Comparison, ...] = (Comparison(left, ">=", 0 * left),)
+            left_side = read_expression(text, names_known, answers=True)
+            comparisons: tuple[Comparison, ...] = (Comparison(left_side, ">=", 0 * left_side),)
         else:
-            parts = read_condition(text, known, answers=True)
+            comparisons = read_condition(text, names_known, answers=True)
     except FormulaError as error:
         raise study.refusal(place, str(error)) from None
-    for part in parts:
-        if part.relation not in _RELATIONS:
+    for comparison in comparisons:
+        if comparison.relation not in _RELATIONS:
             why = (
-                f"at {part.relation} nothing starts or stops holding; write one of"
+                f"at {comparison.relation} nothing starts or stops holding; write one of"
                 f" {' '.join(_RELATIONS)}"
             )
             raise study.refusal(place, why)
-    named = known.made.values()
-    columns = {each.name: column for each, prefix, column in named if not prefix}
-    others = {each.name: (cases[prefix], column) for each, prefix, column in named if prefix}
-    return Condition(text, parts, columns, others, case, tuple(given or {}))
+    named = names_known.made.values()
+    columns = {name.name: column for name, prefix, column in named if not prefix}
+    other_cases = {name.name: (cases[prefix], column) for name, prefix, column in named if prefix}
+    return Condition(text, comparisons, columns, other_cases, case, tuple(given_names or {}))
 
 
 def _symbol(name: str, used: Collection[str]) -> str:
     """Turn the name of a column into one that an expression may have, and that no other column
     has.
     """
-    made = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
+    symbol = re.sub(r"[^A-Za-z0-9_]+", "-", name).strip("-")
     return (
-        made
-        if made not in used
-        else next(each for n in range(2, 10**6) if (each := f"{made}-{n}") not in used)
+        symbol
+        if symbol not in used
+        else next(candidate for n in range(2, 10**6) if (candidate := f"{symbol}-{n}") not in used)
     )
