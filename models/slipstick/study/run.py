@@ -388,7 +388,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
     answers = with_derived(answers, BASE, wanted)
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
-        _solved(study, name, plan, whole=whole, progress=progress)
+        _solved(study, name, plan, as_answers=whole, progress=progress)
         for name, plan in study.plans.items()
     )
     notes = [note for question in questions for note in question.notes()]
