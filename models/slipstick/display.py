@@ -42,11 +42,11 @@ class ShownAsTables:
 
     def _repr_html_(self) -> str:
         """Show the tables in a notebook."""
-        return "".join(html_table(*each) for each in self.shown_tables())
+        return "".join(html_table(*table) for table in self.shown_tables())
 
     def _repr_latex_(self) -> str:
         """Show the tables where a notebook is printed."""
-        return "\n\n".join(latex_table(*each) for each in self.shown_tables())
+        return "\n\n".join(latex_table(*table) for table in self.shown_tables())
 
 
 def html_table(
@@ -73,7 +73,7 @@ def _first(rows: Iterable[Sequence[object]], columns: int, most: int) -> list[Se
 
 
 def _row(tag: str, cells: Sequence[object]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{_escaped(each)}</{tag}>" for each in cells) + "</tr>"
+    return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def _escaped(cell: object) -> str:
@@ -100,11 +100,11 @@ def latex_table(
     \text{50 }\%\text{}
     \end{array}$
     """
-    first, *others = [
+    first, *other_rows = [
         " & ".join(map(_latex_text, row)) for row in (head, *_first(rows, len(head), most))
     ]
     above = [f"\\rlap{{{_latex_text(title)}}} \\\\"] if title else []
-    lines = "\n".join([*above, f"{first} \\\\ \\hline", " \\\\\n".join(others)])
+    lines = "\n".join([*above, f"{first} \\\\ \\hline", " \\\\\n".join(other_rows)])
     return f"$\\displaystyle \\begin{{array}}{{{'l' * len(head)}}}\n{lines}\n\\end{{array}}$"
 
 
@@ -115,9 +115,9 @@ def _latex_text(cell: object) -> str:
     """Write a text; its signs that LaTeX takes as commands stand between parts of it, in which
     alone they are escaped alike.
     """
-    parts = re.sub(
+    escaped = re.sub(
         r"[\\^~_%&#${}]",
         lambda mark: f"}}{_LATEX_MARKS.get(mark[0], chr(92) + mark[0])}\\text{{",
         str(cell),
     )
-    return f"\\text{{{parts}}}"
+    return f"\\text{{{escaped}}}"

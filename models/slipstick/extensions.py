@@ -76,9 +76,9 @@ class Registry(Mapping[str, T]):
                 raise ModelError(
                     f"{point.value} cannot be imported for the group {self._group}: {error}"
                 ) from error
-            if taken := [name for name in added if name in found or name in self.own]:
+            if names_taken := [name for name in added if name in found or name in self.own]:
                 raise ModelError(
-                    f"{point.value} adds {taken[0]!r} to the group {self._group}, where it is taken"
+                    f"{point.value} adds {names_taken[0]!r} to the group {self._group}, where it is taken"
                 )
             found |= added
         return found
@@ -87,8 +87,8 @@ class Registry(Mapping[str, T]):
         if name in self.own:
             return self.own[name]
         if name not in self.places:
-            what = self._group.rpartition(".")[2].removesuffix("s")
-            raise KeyError(f"there is no {what} {name!r}{did_you_mean(name, [*self])}")
+            kind = self._group.rpartition(".")[2].removesuffix("s")
+            raise KeyError(f"there is no {kind} {name!r}{did_you_mean(name, [*self])}")
         place = self.places[name]
         try:
             if isinstance(place, str):

@@ -132,13 +132,13 @@ def parse(text: str) -> tuple[float, Dimension]:
     return _rounded(text, number, factor), dimension
 
 
-def to_base(text: str, wanted: Dimension) -> float:
+def to_base(text: str, dimension: Dimension) -> float:
     """Read a quantity that must have a given dimension: its value in base units.
 
     Parameters
     ----------
     text : as for `parse`
-    wanted : the dimension it must have
+    dimension : the dimension it must have
 
     >>> to_base("64 GB/s", Dimension.of("B/s"))
     64000000000.0
@@ -147,12 +147,12 @@ def to_base(text: str, wanted: Dimension) -> float:
     slipstick.errors.UnitError: '8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'
     """
     number, unit = _split(text)
-    if not unit and wanted != COUNT:
-        raise UnitError(f"{text!r} lacks its unit; write it, such as {_example(number, wanted)}")
-    factor, found = _scaled(text, unit or "1")
-    if found != wanted:
-        way_out = f"but {_kind(wanted)} is wanted, such as {_example(number, wanted)}"
-        raise UnitError(f"{text!r} is {_kind(found)}, {way_out}")
+    if not unit and dimension != COUNT:
+        raise UnitError(f"{text!r} lacks its unit; write it, such as {_example(number, dimension)}")
+    factor, own_dimension = _scaled(text, unit or "1")
+    if own_dimension != dimension:
+        way_out = f"but {_kind(dimension)} is wanted, such as {_example(number, dimension)}"
+        raise UnitError(f"{text!r} is {_kind(own_dimension)}, {way_out}")
     return _rounded(text, number, factor)
 
 
@@ -215,9 +215,9 @@ def _kind(dimension: Dimension) -> str:
     return "a plain number" if dimension == COUNT else f"a quantity in {dimension}"
 
 
-def _example(number: str, wanted: Dimension) -> str:
+def _example(number: str, expected: Dimension) -> str:
     unit = {"s": "us", "B": "MB", "s/B": "ns/B", "B/s": "MB/s", "cycle/s": "GHz"}.get(
-        str(wanted), str(wanted)
+        str(expected), str(expected)
     )
     return repr(f"{number} {unit.removeprefix('1')}".rstrip())
 
@@ -263,7 +263,9 @@ _OTHERS = (  # a unit, then what else people call it that `did_you_mean` would n
 def _misspellings() -> dict[str, str]:
     words = {unit.casefold(): repr(unit) for unit in UNITS if unit.isascii()}
     words |= {
-        word: repr(unit) for unit, *others in map(str.split, _OTHERS.split(",")) for word in others
+        word: repr(unit)
+        for unit, *synonyms in map(str.split, _OTHERS.split(","))
+        for word in synonyms
     }
     for prefix in ("", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"):
         words[f"{prefix}b".casefold()] = f"'{prefix}bit' or '{prefix}B'"
@@ -372,9 +374,9 @@ def _rung(sizes: list[float], dimension: Dimension, digits: int = 4) -> tuple[st
     if (
         dimension == BYTES
         and not any(size % 1 for size in sizes)
-        and (whole := _whole([int(size) for size in sizes]))
+        and (label := _whole([int(size) for size in sizes]))
     ):
-        return whole
+        return label
     largest = (
         float(f"{max(sizes, default=0.0):.{digits - 1}e}") or 1.0
     )  # 999.99 us are 1 ms, nothing is 0 s

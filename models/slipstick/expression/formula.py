@@ -163,8 +163,8 @@ _FUNCTIONS: dict[
     "max": (nodes.maximum, 0),
     "min": (nodes.minimum, 0),
     **{
-        each.__name__.replace("raised", "pow"): (each, each.__code__.co_argcount)
-        for each in _OF_SO_MANY
+        function.__name__.replace("raised", "pow"): (function, function.__code__.co_argcount)
+        for function in _OF_SO_MANY
     },
 }
 Made = TypeVar("Made")
@@ -178,7 +178,7 @@ def plain_number(text: str) -> tuple[float, Dimension]:
 
 def read_expression(
     text: str,
-    known: Mapping[str, Expr],
+    names: Mapping[str, Expr],
     quantity: Quantities = plain_number,
     *,
     answers: bool = False,
@@ -191,7 +191,7 @@ def read_expression(
     Parameters
     ----------
     text : such as ``ceil(bytes / 4096 B) * per_page``
-    known : what the names stand for
+    names : what the names stand for
     quantity : reads what begins with a digit, such as `slipstick.units.parse`; by default plain
         numbers
     answers : names are those of answers, such as ``account[lock]``, and times may be written out
@@ -203,15 +203,15 @@ def read_expression(
     Traceback (most recent call last):
     slipstick.errors.FormulaError: there is no name 'part'; did you mean 'parts'?
     """
-    reader = _FormulaReader(text, known, quantity, times=answers, answers=answers)
-    part = reader.sum(0)
+    reader = _FormulaReader(text, names, quantity, times=answers, answers=answers)
+    term = reader.sum(0)
     reader.close(None)
-    return part.expr
+    return term.expr
 
 
 def read_condition(
     text: str,
-    known: Mapping[str, Expr],
+    names: Mapping[str, Expr],
     quantity: Quantities = plain_number,
     *,
     answers: bool = False,
@@ -224,18 +224,18 @@ def read_condition(
     Parameters
     ----------
     text : such as ``bytes <= 4 KiB and parts > 1``; times, too, may be written out
-    known, quantity : as for `read_expression`
+    names, quantity : as for `read_expression`
     answers : names are those of answers, such as ``account[lock]``
 
     >>> [str(each) for each in read_condition("1 <= parts < 8", {"parts": nodes.Parameter("parts")})]
     ['1 <= parts', 'parts < 8']
     """
-    reader = _FormulaReader(text, known, quantity, times=True, answers=answers)
-    found = reader.chain()
+    reader = _FormulaReader(text, names, quantity, times=True, answers=answers)
+    comparisons = reader.chain()
     while reader.accept("and"):
-        found += reader.chain()
+        comparisons += reader.chain()
     reader.close(None)
-    return tuple(found)
+    return tuple(comparisons)
 
 
 class _FormulaToken(NamedTuple):
@@ -258,7 +258,7 @@ class _FormulaReader:
     def __init__(
         self,
         text: str,
-        known: Mapping[str, Expr],
+        names: Mapping[str, Expr],
         quantity: Quantities,
         *,
         times: bool,
@@ -267,20 +267,20 @@ class _FormulaReader:
         self._tokens = _tokens(text, _ANSWER_TOKEN if answers else _TOKEN)
         self._name_of = _ANSWER if answers else _NAME
         self._here = next(self._tokens)
-        self._known, self._quantity, self._times = known, quantity, times
+        self._known, self._quantity, self._times = names, quantity, times
         self._named: dict[str, _ParsedPart] = {}
 
     def chain(self) -> list[Comparison]:
-        found, left = [], self.sum(0)
+        comparisons, left = [], self.sum(0)
         while relation := self.accept(*RELATIONS):
             right = self.sum(0)
-            found.append(self._made(relation, compare, left.expr, relation.text, right.expr))
+            comparisons.append(self._made(relation, compare, left.expr, relation.text, right.expr))
             left = right
-        if not found and self._here.text in ("", "and"):
+        if not comparisons and self._here.text in ("", "and"):
             raise FormulaError(
                 "a condition compares two sides, as in 'parts <= 8'", self._here.column
             )
-        return found
+        return comparisons
 
     def sum(self, depth: int) -> _ParsedPart:
         terms = [self._product(depth)]
@@ -325,12 +325,12 @@ class _FormulaReader:
         if not (
             isinstance(power, Number) and power.dimension == COUNT and power.value in _EXPONENTS
         ):
-            wanted = (
+            allowed = (
                 f"a whole number from {_EXPONENTS[0]} to {_EXPONENTS[-1]}, written out (others by"
                 " pow(x, y), of plain numbers)"
             )
             raise FormulaError(
-                f"an exponent must be {wanted}; got {short(repr(power))}", start.column
+                f"an exponent must be {allowed}; got {short(repr(power))}", start.column
             )
         return self._built(sign, lambda expr: expr ** int(power.value), base)
 
@@ -351,27 +351,29 @@ class _FormulaReader:
 
     def _call(self, name: _FormulaToken, depth: int) -> _ParsedPart:
         opened, inner = self._next(), _limit(_NESTING, depth + 1, name)
-        parts = [self.sum(inner)] if self._here.text != ")" else []
-        while parts and self.accept(","):
-            parts.append(self.sum(inner))
+        operands = [self.sum(inner)] if self._here.text != ")" else []
+        while operands and self.accept(","):
+            operands.append(self.sum(inner))
         self.close(opened)
         function, most = _FUNCTIONS[name.text]
-        if len(parts) != (most or max(1, len(parts))):
-            wanted = f"{most or 'at least 1'} operand{'s' * (most > 1)}"
-            raise FormulaError(f"{name.text} takes {wanted}, got {len(parts)}", name.column)
-        return self._built(name, function, *parts)
+        if len(operands) != (most or max(1, len(operands))):
+            allowed = f"{most or 'at least 1'} operand{'s' * (most > 1)}"
+            raise FormulaError(f"{name.text} takes {allowed}, got {len(operands)}", name.column)
+        return self._built(name, function, *operands)
 
     def _name(self, name: _FormulaToken) -> _ParsedPart:
         if name.text not in self._named:
             expr = self._known.get(name.text)
             if expr is None:
-                what, among = (
+                kind_of_name, among = (
                     ("function", _FUNCTIONS) if name.kind == "call" else ("name", self._known)
                 )
                 near = did_you_mean(
-                    name.text, [each for each in among if re.fullmatch(self._name_of, each)]
+                    name.text, [name for name in among if re.fullmatch(self._name_of, name)]
                 )
-                raise FormulaError(f"there is no {what} {short(name.text)}{near}", name.column)
+                raise FormulaError(
+                    f"there is no {kind_of_name} {short(name.text)}{near}", name.column
+                )
             self._named[name.text] = _checked(name, _measured(expr))
         return self._named[name.text]
 
@@ -409,14 +411,14 @@ class _FormulaReader:
         return (
             terms[0]
             if len(terms) == 1
-            else self._built(sign, lambda *each: nodes.total(each), *terms)
+            else self._built(sign, lambda *operands: nodes.total(operands), *terms)
         )
 
     def _built(
         self, sign: _FormulaToken, make: Callable[..., Expr], *parts: _ParsedPart
     ) -> _ParsedPart:
         above = _checked(sign, _above(parts[0].expr, *parts))
-        return above._replace(expr=self._made(sign, make, *(each.expr for each in parts)))
+        return above._replace(expr=self._made(sign, make, *(operand.expr for operand in parts)))
 
     def _made(self, sign: _FormulaToken, make: Callable[..., Made], *args: object) -> Made:
         try:
@@ -442,28 +444,28 @@ def _tokens(text: str, pattern: re.Pattern[str]) -> Iterator[_FormulaToken]:
 
 
 def _limit(limit: tuple[int, str, str], number: int, token: _FormulaToken) -> int:
-    most, what, way_out = limit
+    most, quantity_limited, way_out = limit
     if number > most:
-        raise FormulaError(f"this has over {most} {what}; {way_out}", token.column)
+        raise FormulaError(f"this has over {most} {quantity_limited}; {way_out}", token.column)
     return number
 
 
-def _checked(sign: _FormulaToken, part: _ParsedPart) -> _ParsedPart:
-    _limit(_HEIGHT, part.height, sign)
-    _limit(_SIZE, part.size, sign)
-    return part
+def _checked(sign: _FormulaToken, operand: _ParsedPart) -> _ParsedPart:
+    _limit(_HEIGHT, operand.height, sign)
+    _limit(_SIZE, operand.size, sign)
+    return operand
 
 
 def _measured(expr: Expr) -> _ParsedPart:
-    made: dict[int, _ParsedPart] = {}
+    parsed: dict[int, _ParsedPart] = {}
     for node in nodes.walk(expr):
-        made[id(node)] = _above(node, *(made[id(each)] for each in nodes.operands(node)))
-    return made[id(expr)]
+        parsed[id(node)] = _above(node, *(parsed[id(operand)] for operand in nodes.operands(node)))
+    return parsed[id(expr)]
 
 
-def _above(expr: Expr, *parts: _ParsedPart) -> _ParsedPart:
+def _above(expr: Expr, *operands: _ParsedPart) -> _ParsedPart:
     return _ParsedPart(
         expr,
-        1 + max((each.height for each in parts), default=0),
-        1 + sum(each.size for each in parts),
+        1 + max((operand.height for operand in operands), default=0),
+        1 + sum(operand.size for operand in operands),
     )

@@ -53,11 +53,11 @@ class Dimension:
         """The power of time k: what a share is weighted with (s: 1, 1/s: -1, B: 0)."""
         return self.powers[0]
 
-    def __mul__(self, other: Dimension) -> Dimension:
-        return Dimension(tuple(a + b for a, b in zip(self.powers, other.powers, strict=True)))
+    def __mul__(self, factor: Dimension) -> Dimension:
+        return Dimension(tuple(a + b for a, b in zip(self.powers, factor.powers, strict=True)))
 
-    def __truediv__(self, other: Dimension) -> Dimension:
-        return Dimension(tuple(a - b for a, b in zip(self.powers, other.powers, strict=True)))
+    def __truediv__(self, divisor: Dimension) -> Dimension:
+        return Dimension(tuple(a - b for a, b in zip(self.powers, divisor.powers, strict=True)))
 
     def __pow__(self, exponent: int) -> Dimension:
         return Dimension(tuple(exponent * a for a in self.powers))
@@ -116,29 +116,29 @@ class Expr:
     __slots__ = ()
     dimension: Dimension
 
-    def __add__(self, other: Like) -> Expr:
-        return total([self, other])
+    def __add__(self, addend: Like) -> Expr:
+        return total([self, addend])
 
-    def __radd__(self, other: Like) -> Expr:
-        return total([other, self])
+    def __radd__(self, addend: Like) -> Expr:
+        return total([addend, self])
 
-    def __sub__(self, other: Like) -> Expr:
-        return difference(self, as_expr(other))
+    def __sub__(self, subtrahend: Like) -> Expr:
+        return difference(self, as_expr(subtrahend))
 
-    def __rsub__(self, other: Like) -> Expr:
-        return difference(as_expr(other), self)
+    def __rsub__(self, minuend: Like) -> Expr:
+        return difference(as_expr(minuend), self)
 
-    def __mul__(self, other: Like) -> Expr:
-        return product(self, as_expr(other))
+    def __mul__(self, factor: Like) -> Expr:
+        return product(self, as_expr(factor))
 
-    def __rmul__(self, other: Like) -> Expr:
-        return product(as_expr(other), self)
+    def __rmul__(self, factor: Like) -> Expr:
+        return product(as_expr(factor), self)
 
-    def __truediv__(self, other: Like) -> Expr:
-        return quotient(self, as_expr(other))
+    def __truediv__(self, divisor: Like) -> Expr:
+        return quotient(self, as_expr(divisor))
 
-    def __rtruediv__(self, other: Like) -> Expr:
-        return quotient(as_expr(other), self)
+    def __rtruediv__(self, dividend: Like) -> Expr:
+        return quotient(as_expr(dividend), self)
 
     def __pow__(self, exponent: int) -> Expr:
         return power(self, exponent)
@@ -237,15 +237,21 @@ def zero(dimension: Dimension) -> Number:
 
 def total(terms: Iterable[Like], dimension: Dimension = COUNT) -> Expr:
     """Add terms of one dimension, in order; no terms give zero of `dimension`."""
-    given = [as_expr(term) for term in terms]
-    kept = [term for term in given if not is_number(term, 0.0)]
-    if not kept:
-        return zero(next((term.dimension for term in given if term.dimension != COUNT), dimension))
-    if all(isinstance(term, Number) for term in kept):
+    operands = [as_expr(term) for term in terms]
+    nonzero = [term for term in operands if not is_number(term, 0.0)]
+    if not nonzero:
+        return zero(
+            next((term.dimension for term in operands if term.dimension != COUNT), dimension)
+        )
+    if all(isinstance(term, Number) for term in nonzero):
         # One after the other, as the tape does; the built-in sum compensates in some versions of
         # Python.
-        return Number(reduce(float.__add__, map(constant, kept)), one_dimension("add", kept))
-    return kept[0] if len(kept) == 1 else Operation("sum", tuple(kept), one_dimension("add", kept))
+        return Number(reduce(float.__add__, map(constant, nonzero)), one_dimension("add", nonzero))
+    return (
+        nonzero[0]
+        if len(nonzero) == 1
+        else Operation("sum", tuple(nonzero), one_dimension("add", nonzero))
+    )
 
 
 def constant(node: Expr) -> float:
@@ -261,21 +267,23 @@ def is_number(node: Expr, value: float) -> bool:
 
 def one_dimension(verb: str, nodes: Iterable[Expr]) -> Dimension:
     """Insist on a common dimension; a bare zero goes with anything."""
-    known = [node for node in nodes if not is_number(node, 0.0)]
-    for node in known[1:]:
-        if node.dimension != known[0].dimension:
+    dimensioned = [node for node in nodes if not is_number(node, 0.0)]
+    for node in dimensioned[1:]:
+        if node.dimension != dimensioned[0].dimension:
             raise ModelError(
-                f"cannot {verb} [{known[0].dimension}] and [{node.dimension}]: {_short(known[0])}"
+                f"cannot {verb} [{dimensioned[0].dimension}] and [{node.dimension}]: {_short(dimensioned[0])}"
                 f" and {_short(node)}"
             )
-    return known[0].dimension if known else COUNT
+    return dimensioned[0].dimension if dimensioned else COUNT
 
 
-def need_counts(what: str, *nodes: Expr) -> None:
+def need_counts(subject: str, *nodes: Expr) -> None:
     """Insist on plain numbers."""
     for node in nodes:
         if node.dimension != COUNT:
-            raise ModelError(f"{what} takes a plain number, got [{node.dimension}]: {_short(node)}")
+            raise ModelError(
+                f"{subject} takes a plain number, got [{node.dimension}]: {_short(node)}"
+            )
 
 
 def _short(node: Expr) -> str:
@@ -305,9 +313,9 @@ def product(a: Expr, b: Expr) -> Expr:
     dimension = a.dimension * b.dimension
     if isinstance(a, Number) and isinstance(b, Number):
         return Number(a.value * b.value, dimension)
-    for one, other in ((a, b), (b, a)):
-        if one == _ONE:
-            return other
+    for operand, second in ((a, b), (b, a)):
+        if operand == _ONE:
+            return second
     return Operation("product", (a, b), dimension)
 
 
@@ -407,18 +415,18 @@ def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
 
 def walk(*roots: Expr) -> Iterator[Expr]:
     """Yield every distinct node object once, operands before operations; depth does not matter."""
-    done: set[int] = set()
+    visited: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
         node, ready = stack.pop()
-        if id(node) in done:
+        if id(node) in visited:
             continue
         below = () if ready else operands(node)
         if below:
             stack.append((node, True))
             stack.extend([(operand, False) for operand in reversed(below)])
         else:
-            done.add(id(node))
+            visited.add(id(node))
             yield node
 
 
@@ -439,14 +447,14 @@ def parameters(*roots: Expr) -> tuple[Parameter, ...]:
 
 def parameters_among(nodes: Iterable[Expr]) -> tuple[Parameter, ...]:
     """List the parameters among nodes, as `parameters` does."""
-    found: dict[str, Parameter] = {}
+    parameters_by_name: dict[str, Parameter] = {}
     for node in nodes:
-        if isinstance(node, Parameter) and found.setdefault(node.name, node) != node:
+        if isinstance(node, Parameter) and parameters_by_name.setdefault(node.name, node) != node:
             raise ModelError(
-                f"parameter {node.name} stands for two values, {found[node.name].value} and"
+                f"parameter {node.name} stands for two values, {parameters_by_name[node.name].value} and"
                 f" {node.value}; give each a name of its own"
             )
-    return tuple(found.values())
+    return tuple(parameters_by_name.values())
 
 
 def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
@@ -456,10 +464,10 @@ def substitute(root: Expr, replacements: Mapping[str, Like]) -> Expr:
 
 def substituted(nodes: Sequence[Expr], replacements: Mapping[str, Like]) -> Expr:
     """Put expressions in the place of parameters, in the last of the nodes that `walk` gave."""
-    made: dict[int, Expr] = {}
+    rebuilt: dict[int, Expr] = {}
     for node in nodes:
-        made[id(node)] = _rebuilt(node, made, replacements)
-    return made[id(nodes[-1])]
+        rebuilt[id(node)] = _rebuilt(node, rebuilt, replacements)
+    return rebuilt[id(nodes[-1])]
 
 
 def only_booked(root: Expr, labels: Collection[str]) -> Expr:
@@ -469,14 +477,14 @@ def only_booked(root: Expr, labels: Collection[str]) -> Expr:
     >>> only_booked(time, ["work"])
     a
     """
-    made: dict[int, Expr] = {}
+    rebuilt: dict[int, Expr] = {}
     for node in walk(root):
         out = isinstance(node, Booked) and node.label not in labels
-        made[id(node)] = zero(node.dimension) if out else _rebuilt(node, made, {})
-    return made[id(root)]
+        rebuilt[id(node)] = zero(node.dimension) if out else _rebuilt(node, rebuilt, {})
+    return rebuilt[id(root)]
 
 
-def _rebuilt(node: Expr, made: Mapping[int, Expr], replacements: Mapping[str, Like]) -> Expr:
+def _rebuilt(node: Expr, rebuilt: Mapping[int, Expr], replacements: Mapping[str, Like]) -> Expr:
     if isinstance(node, Parameter):
         if node.name not in replacements:
             return node
@@ -484,10 +492,10 @@ def _rebuilt(node: Expr, made: Mapping[int, Expr], replacements: Mapping[str, Li
         one_dimension(f"put in the place of {node.name}", [node, new])
         return zero(node.dimension) if is_number(new, 0.0) else new
     if isinstance(node, Operation):
-        inner = tuple(made[id(operand)] for operand in node.operands)
+        inner = tuple(rebuilt[id(operand)] for operand in node.operands)
         same = all(new is old for new, old in zip(inner, node.operands, strict=True))
         return node if same else _applied(node, inner)
-    return replace(node, inner=made[id(node.inner)]) if isinstance(node, Booked) else node
+    return replace(node, inner=rebuilt[id(node.inner)]) if isinstance(node, Booked) else node
 
 
 def _extreme(
@@ -559,12 +567,12 @@ def text(expr: Expr) -> str:
     >>> text((x + 1) / x ** 2)
     '(x + 1) / x ** 2'
     """
-    made: Made = {}
+    written_nodes: Made = {}
     for node in walk(expr):
-        words, binding = _text(node, made)
+        words, binding = _text(node, written_nodes)
         # Parts that stand in several places would otherwise double the length at each level.
-        made[id(node)] = (words, binding) if len(words) <= _LONGEST else ("...", _ATOM)
-    return made[id(expr)][0]
+        written_nodes[id(node)] = (words, binding) if len(words) <= _LONGEST else ("...", _ATOM)
+    return written_nodes[id(expr)][0]
 
 
 def number_text(value: float) -> str:
@@ -585,20 +593,20 @@ def _text(node: Expr, made: Made) -> tuple[str, int]:
     assert isinstance(node, Operation)
     inner = [made[id(operand)] for operand in node.operands]
     if node.operator == "power":
-        return " ** ".join(_within(each, _ATOM) for each in inner), _POWER
+        return " ** ".join(_within(operand, _ATOM) for operand in inner), _POWER
     if node.operator in _INFIX:
         sign, level = _INFIX[node.operator]
         # What follows must bind tighter: a - (b - c) is not a - b - c, and a + (b + c) may round
         # differently.
         return (
             sign.join(
-                [_within(inner[0], level), *(_within(each, level + 1) for each in inner[1:])]
+                [_within(inner[0], level), *(_within(operand, level + 1) for operand in inner[1:])]
             ),
             level,
         )
     return f"{node.operator}({', '.join(words for words, _ in inner)})", _ATOM
 
 
-def _within(part: tuple[str, int], level: int) -> str:
-    words, binding = part
+def _within(operand: tuple[str, int], level: int) -> str:
+    words, binding = operand
     return words if binding >= level else f"({words})"

@@ -108,11 +108,11 @@ def engset(load: Like, servers: Like, sources: Like) -> Expr:
     """
     most, few = as_expr(servers), as_expr(sources)
     if isinstance(most, Number) and isinstance(few, Number) and few.value < most.value:
-        wanted = (
+        requirement = (
             "engset(load, servers, sources) takes at least as many sources as servers,"
             f" {number_text(most.value)}"
         )
-        raise ModelError(f"{wanted}; got {number_text(few.value)} sources")
+        raise ModelError(f"{requirement}; got {number_text(few.value)} sources")
     return of_counts("engset", load, most, few)
 
 

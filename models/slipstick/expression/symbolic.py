@@ -28,8 +28,8 @@ def _named(name: str) -> Any:
     """Make a function that SymPy does not know: it keeps its operands, and has a form on paper."""
 
     def latex(self: Any, printer: Any, exp: str | None = None) -> str:
-        written = _ON_PAPER[name].format(*(printer.doprint(each) for each in self.args))
-        return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
+        latex_text = _ON_PAPER[name].format(*(printer.doprint(operand) for operand in self.args))
+        return latex_text if exp is None else rf"\left({latex_text}\right)^{{{exp}}}"
 
     return type(name, (sympy.Function,), {"_latex": latex})
 
@@ -45,24 +45,26 @@ def to_sympy(expr: Expr, symbols: Mapping[str, Any] | None = None) -> Any:
     >>> to_sympy(Parameter("a") * Parameter("b") + 1)
     a*b + 1
     """
-    known = dict(symbols or {})
-    made: dict[int, Any] = {}
+    symbols_by_name = dict(symbols or {})
+    converted: dict[int, Any] = {}
     for node in walk(expr):
         if isinstance(node, Parameter):
-            made[id(node)] = known.setdefault(node.name, sympy.Symbol(node.name, positive=True))
+            converted[id(node)] = symbols_by_name.setdefault(
+                node.name, sympy.Symbol(node.name, positive=True)
+            )
         elif isinstance(node, Number):
-            made[id(node)] = (
+            converted[id(node)] = (
                 sympy.Integer(int(node.value))
                 if node.value.is_integer()
                 else sympy.Float(node.value)
             )
         elif isinstance(node, Booked):
-            made[id(node)] = made[id(node.inner)]
+            converted[id(node)] = converted[id(node.inner)]
         else:
             assert isinstance(node, Operation)
             rule = _RULES.get(node.operator) or _named(node.operator)
-            made[id(node)] = rule(*(made[id(operand)] for operand in operands(node)))
-    return made[id(expr)]
+            converted[id(node)] = rule(*(converted[id(operand)] for operand in operands(node)))
+    return converted[id(expr)]
 
 
 def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
@@ -76,13 +78,13 @@ def latex(expr: Expr, names: Mapping[str, str] | None = None) -> str:
     >>> latex(Parameter("mu") - Parameter("lambda"), {"mu": r"\mu", "lambda": r"\lambda"})
     '\\mu - \\lambda'
     """
-    given = dict(names or {})
+    names_in_latex = dict(names or {})
     printed: dict[Any, str] = {}
     symbols: dict[str, Any] = {}
     for node in walk(expr):
         if isinstance(node, Parameter) and node.name not in symbols:
             symbols[node.name] = sympy.Symbol(f"v{len(symbols)}", positive=True)
-            printed[symbols[node.name]] = given.get(node.name, upright(node.name))
+            printed[symbols[node.name]] = names_in_latex.get(node.name, upright(node.name))
     with sympy.evaluate(False):
         tree = to_sympy(expr, symbols)
     # Printing asks what is real or zero, and to answer that SymPy must be allowed to evaluate.
@@ -97,8 +99,8 @@ def _printer() -> Any:
     from sympy.printing.latex import LatexPrinter
 
     def power_of_ranges(self: Any, expr: Any, exp: str | None = None) -> str:
-        written = LatexPrinter._print_Piecewise(self, expr)
-        return written if exp is None else rf"\left({written}\right)^{{{exp}}}"
+        latex_text = LatexPrinter._print_Piecewise(self, expr)
+        return latex_text if exp is None else rf"\left({latex_text}\right)^{{{exp}}}"
 
     return type("Printer", (LatexPrinter,), {"_print_Piecewise": power_of_ranges})
 
@@ -115,10 +117,10 @@ def _terms(arg: Any) -> tuple[Any, ...]:
 
 def _ranges(x: Any, limit: Any, below: Any, above: Any) -> Any:
     # Piecewise itself would solve a condition with another range in it, which may never end.
-    first, other = (below, sympy.Le(x, limit, evaluate=False)), (above, sympy.true)
+    first, remaining_range = (below, sympy.Le(x, limit, evaluate=False)), (above, sympy.true)
     pairs = (
-        sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *each)
-        for each in (first, other)
+        sympy.Basic.__new__(sympy.functions.elementary.piecewise.ExprCondPair, *value_and_condition)
+        for value_and_condition in (first, remaining_range)
     )
     return sympy.Basic.__new__(sympy.Piecewise, *pairs)
 

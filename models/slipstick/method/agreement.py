@@ -71,23 +71,23 @@ def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:
     kinds = [answer for answer in answers if answer.method.startswith(f"{BOUNDS}/")]
     if not kinds:
         return list(answers)
-    known = [answer for answer in kinds if answer.failed is None]
-    names = dict.fromkeys(name for answer in known for name in answer.values)
+    answered = [answer for answer in kinds if answer.failed is None]
+    names = dict.fromkeys(name for answer in answered for name in answer.values)
     values = {
-        name: _tightest([answer.values[name] for answer in known if name in answer.values])
+        name: _tightest([answer.values[name] for answer in answered if name in answer.values])
         for name in names
     }
-    one = Answer(kinds[0].model, BOUNDS, values, failed=None if known else kinds[0].failed)
+    joined = Answer(kinds[0].model, BOUNDS, values, failed=None if answered else kinds[0].failed)
     return [
-        one if answer is kinds[0] else answer
+        joined if answer is kinds[0] else answer
         for answer in answers
         if answer is kinds[0] or answer not in kinds
     ]
 
 
 def _tightest(values: Sequence[Value]) -> Value:
-    lows = [each.low for each in values if each.low is not None]
-    highs = [each.high for each in values if each.high is not None]
+    lows = [value.low for value in values if value.low is not None]
+    highs = [value.high for value in values if value.high is not None]
     return Value(values[0].value, values[0].unit, max(lows, default=None), min(highs, default=None))
 
 
@@ -104,21 +104,25 @@ def _shared(answers: Sequence[Answer]) -> list[str]:
 
 def _reference(answers: Sequence[Answer]) -> Answer | None:
     """Choose the reference of the comparison."""
-    told = [
-        each
-        for each in answers
-        if any(each.values[name].value is not None for name in _values_compared(each))
+    candidates = [
+        answer
+        for answer in answers
+        if any(answer.values[name].value is not None for name in _values_compared(answer))
     ]
-    simulated = [answer for answer in told if answer.converged is not None]
-    exact = [answer for answer in told if answer.exact]
-    return next(iter([*simulated, *exact, *told]), None)
+    simulated = [answer for answer in candidates if answer.converged is not None]
+    exact = [answer for answer in candidates if answer.exact]
+    return next(iter([*simulated, *exact, *candidates]), None)
 
 
-def _values_compared(answer: Answer, other: Answer | None = None) -> list[str]:
+def _values_compared(answer: Answer, reference_answer: Answer | None = None) -> list[str]:
     """List the values that answers are compared by: the time, or the response times, or the
     throughputs.
     """
-    both = [name for name in answer.values if other is None or name in other.values]
+    both = [
+        name
+        for name in answer.values
+        if reference_answer is None or name in reference_answer.values
+    ]
     kinds = ([name for name in both if name.partition("[")[0] == kind] for kind in _COMPARED_BY)
     return next((names for names in kinds if names), both[:1])
 
@@ -146,18 +150,18 @@ def _comparison(answer: Answer, reference: Answer) -> tuple[str, bool]:
 
 
 def _compared(
-    answer: Answer, reference: Answer, found: Value, truth: Value
+    answer: Answer, reference: Answer, value: Value, truth: Value
 ) -> tuple[str, bool, float]:
     """Compare a value with the reference: words, whether it keeps its promise, and the relative
     difference.
     """
     assert truth.value is not None
-    if found.value is None:
-        return *_encloses(answer.method, found, reference.method, truth), 0.0
-    off = _relative(found.value, truth.value)
+    if value.value is None:
+        return *_encloses(answer.method, value, reference.method, truth), 0.0
+    off = _relative(value.value, truth.value)
     if off == 0:
         return f"{answer.method} and {reference.method} agree exactly", True, 0.0
-    return *_differ(answer, reference, off, _half_widths_off(found.value, truth)), abs(off)
+    return *_differ(answer, reference, off, _half_widths_off(value.value, truth)), abs(off)
 
 
 def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tuple[str, bool]:
@@ -179,8 +183,8 @@ def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tupl
     if answer.promise is not None:
         promised = f"it promises about {100 * answer.promise:.2g} %"
         # A method that leaves something out cannot check the promise of another.
-        kept = abs(off) <= answer.promise or not (reference.exact or reference.converged)
-        return f"{answer.method} is {_percent(off)} {reference.method}; {promised}", kept
+        is_kept = abs(off) <= answer.promise or not (reference.exact or reference.converged)
+        return f"{answer.method} is {_percent(off)} {reference.method}; {promised}", is_kept
     reason = next(
         (f", for it {note}" for note in answer.notes if note.startswith("leaves out")), ""
     )
@@ -188,18 +192,16 @@ def _differ(answer: Answer, reference: Answer, off: float, place: float) -> tupl
 
 
 def _exact(method: str, reference: str, off: float, place: float) -> tuple[str, bool]:
-    said, claims = (
+    relation, claims = (
         ("is", "is") if method == EXACT else ("is exact and", "claims to be exact, but is")
     )
     if place <= 1:
         return (
-            f"{method} {said} within the interval of {reference} ({_percent(off)} its mean)",
+            f"{method} {relation} within the interval of {reference} ({_percent(off)} its mean)",
             True,
         )
     if place <= EDGE:
-        words = (
-            f"{method} {said} at the edge of the interval of {reference} ({_percent(off)} its mean)"
-        )
+        words = f"{method} {relation} at the edge of the interval of {reference} ({_percent(off)} its mean)"
         return f"{words}; one in twenty is, by chance", True
     return f"{method} {claims} {_percent(off)} {reference}, outside its interval", False
 

@@ -63,8 +63,8 @@ class Run:
     @property
     def overhead(self) -> Any:
         """Total overhead T_o = N T - W t_c, a sum [s] (Grama, Gupta, Kumar, 1993)."""
-        whole = self.processors * self.time - self.work
-        return sympy.expand(sympy.expand_log(sympy.expand(whole), force=True))
+        total_overhead = self.processors * self.time - self.work
+        return sympy.expand(sympy.expand_log(sympy.expand(total_overhead), force=True))
 
 
 def run_of(
@@ -110,32 +110,39 @@ def run_of(
     time, useful = _times(model, against)
     powers = {size: 1.0} if isinstance(size, str) else dict(size)
     _check(model.name, (time, useful), powers, processors)
-    known = {each.name: sympy.Symbol(each.name, positive=True) for each in parameters(time, useful)}
-    numbers = {each.name: each.value for each in parameters(time, useful)} | dict(values or {})
+    symbols = {
+        parameter.name: sympy.Symbol(parameter.name, positive=True)
+        for parameter in parameters(time, useful)
+    }
+    numbers = {parameter.name: parameter.value for parameter in parameters(time, useful)} | dict(
+        values or {}
+    )
     factor = (
-        known[next(iter(powers))] if len(powers) == 1 else sympy.Symbol("growth", positive=True)
+        symbols[next(iter(powers))] if len(powers) == 1 else sympy.Symbol("growth", positive=True)
     )
     if len(powers) > 1:
-        known |= {
+        symbols |= {
             name: _number(numbers[name]) * factor ** _number(power)
             for name, power in powers.items()
         }
-    n = known[processors]
-    spent, work = (_smooth(model.name, to_sympy(each, known), n) for each in (time, useful))
+    n = symbols[processors]
+    spent, work = (
+        _smooth(model.name, to_sympy(expression, symbols), n) for expression in (time, useful)
+    )
     work = sympy.simplify(n * work) if against == USEFUL else spent.subs(n, 1)
     if work.has(n):
         raise ModelError(
             f"the useful work of {model.name} depends on {processors}; hold it against {ONE}"
             " instead"
         )
-    given = {
+    values_given = {
         symbol: float(number)
-        for name, symbol in known.items()
+        for name, symbol in symbols.items()
         if name not in powers and name != processors and (number := numbers[name]) is not None
     }
-    nodes = (node for each in (time, useful) for node in walk(each))
+    nodes = (node for expression in (time, useful) for node in walk(expression))
     rounded = any(isinstance(node, Operation) and node.operator in _ROUNDED for node in nodes)
-    return Run(spent, work, factor, n, given, rounded)
+    return Run(spent, work, factor, n, values_given, rounded)
 
 
 def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
@@ -162,11 +169,11 @@ def _times(model: Model | Law, against: str) -> tuple[Expr, Expr]:
 def _check(
     name: str, times: tuple[Expr, ...], powers: Mapping[str, float], processors: str
 ) -> None:
-    there = [each.name for each in parameters(*times)]
+    paths = [parameter.name for parameter in parameters(*times)]
     for path in (*powers, processors):
-        if path not in there:
+        if path not in paths:
             raise ModelError(
-                f"the time of {name} does not depend on {path!r}{did_you_mean(path, there)}"
+                f"the time of {name} does not depend on {path!r}{did_you_mean(path, paths)}"
             )
 
 
@@ -239,11 +246,16 @@ class Need:
         order = sympy.log(self.order.subs(values))
         x = sympy.Symbol("x", positive=True)
         # With N = exp(x) a power is linear in x and a logarithm is log x.
-        parts = sympy.expand(sympy.expand_log(order.subs(processors, sympy.exp(x)), force=True))
-        steep = [each for each in sympy.Add.make_args(parts) if each.has(sympy.exp)]
-        power = float(parts.coeff(x)) if not steep else math.inf
-        fastest = max((float(sympy.log(each.subs(x, 30.0)).evalf()) for each in steep), default=0.0)
-        log, loglog = parts.coeff(sympy.log(x)), parts.coeff(sympy.log(sympy.log(x)))
+        exponent_terms = sympy.expand(
+            sympy.expand_log(order.subs(processors, sympy.exp(x)), force=True)
+        )
+        steep = [term for term in sympy.Add.make_args(exponent_terms) if term.has(sympy.exp)]
+        power = float(exponent_terms.coeff(x)) if not steep else math.inf
+        fastest = max((float(sympy.log(term.subs(x, 30.0)).evalf()) for term in steep), default=0.0)
+        log, loglog = (
+            exponent_terms.coeff(sympy.log(x)),
+            exponent_terms.coeff(sympy.log(sympy.log(x))),
+        )
         return fastest, power, float(log), float(loglog)
 
 
@@ -281,7 +293,7 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     """
     log_n = sympy.log(processors)
     power, logs = work.size - term.size, work.size_log - term.size_log
-    wanted = (
+    factor_of_work = (
         ratio
         * term.coefficient
         / work.coefficient
@@ -292,19 +304,19 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     if _sign((power, logs)) <= 0:
         return _unpaid(term, work, size, grows, _sign((power, logs)))
     if power == 0:
-        reached = wanted ** (1 / logs)  # log n
+        reached = factor_of_work ** (1 / logs)  # log n
         needed = work.coefficient * sympy.exp(work.size * reached) * reached**work.size_log
         return Need(term, sympy.powsimp(needed), True, _order_of_power(work, reached, processors))
     if grows <= 0:
         return Need(
             term,
-            work.coefficient * wanted if term.size == term.size_log == 0 else None,
+            work.coefficient * factor_of_work if term.size == term.size_log == 0 else None,
             True,
             sympy.Integer(1),
         )
     if logs == 0 or term.size == term.size_log == 0:
         exponent = work.size / power
-        needed = work.coefficient * wanted**exponent
+        needed = work.coefficient * factor_of_work**exponent
         if term.size == term.size_log == 0 or work.size_log == 0:
             return Need(
                 term,
@@ -315,7 +327,11 @@ def need_of(term: Term, work: Term, ratio: Any, size: Any, processors: Any) -> N
     large = sympy.log(processors) if term.processors != 0 else sympy.log(log_n)
     rise = term.processors if term.processors != 0 else term.processors_log
     long = large * rise / power  # log n for large N, but for constants
-    needed = work.coefficient * (wanted / long**logs) ** (work.size / power) * long**work.size_log
+    needed = (
+        work.coefficient
+        * (factor_of_work / long**logs) ** (work.size / power)
+        * long**work.size_log
+    )
     order = _bare(term, work.size / power, log_n, processors) * large ** (
         work.size_log - logs * work.size / power
     )
@@ -363,7 +379,7 @@ def _order_of_power(work: Term, reached: Any, processors: Any) -> Any:
 
 def _sign(powers: tuple[Any, Any]) -> int:
     """Tell growth from decay: the power decides, then the logarithm's."""
-    first = next((each for each in powers if each != 0), 0)
+    first = next((power for power in powers if power != 0), 0)
     return bool(first > 0) - bool(first < 0)
 
 
@@ -397,11 +413,11 @@ def reached(
     array([2., 3.])
     """
     count = len(points[0])
-    here = np.asarray(function(np.zeros(count), *points), dtype=float)
+    margins = np.asarray(function(np.zeros(count), *points), dtype=float)
     low, high = np.full(count, np.nan), np.full(count, np.nan)
-    low[here == 0.0] = high[here == 0.0] = 0.0
+    low[margins == 0.0] = high[margins == 0.0] = 0.0
     for side in (1.0, -1.0):
-        _bracket(function, points, here, low, high, side, furthest)
+        _bracket(function, points, margins, low, high, side, furthest)
     return _refined(function, points, low, high, tolerance)
 
 
@@ -423,10 +439,10 @@ def last_reached(function: Function, *points: Array, places: Array) -> Array:
     count = len(points[0])
     low, high = np.full(count, np.nan), np.full(count, np.nan)
     before = np.asarray(function(np.full(count, places[0]), *points), dtype=float)
-    for left, right in pairwise(places):
+    for lower_place, right in pairwise(places):
         after = np.asarray(function(np.full(count, right), *points), dtype=float)
         falls = (before > 0) & (after <= 0)
-        low[falls], high[falls] = left, right
+        low[falls], high[falls] = lower_place, right
         before = after
     return _refined(function, points, low, high, _EXACT)
 
@@ -436,37 +452,38 @@ def _refined(
 ) -> Array:
     from scipy.optimize.elementwise import find_root
 
-    found = np.where(low == high, low, np.nan)
+    refined = np.where(low == high, low, np.nan)
     open_ = np.flatnonzero(np.isfinite(low) & (low != high))
     if len(open_):
         result = find_root(
             function,
             (low[open_], high[open_]),
-            args=tuple(each[open_] for each in points),
+            args=tuple(point[open_] for point in points),
             tolerances={"xatol": tolerance, "xrtol": tolerance, "fatol": 0.0, "frtol": 0.0},
         )
-        found[open_] = np.where(result.success, result.x, np.nan)
-    return found
+        refined[open_] = np.where(result.success, result.x, np.nan)
+    return refined
 
 
 def _bracket(
     function: Function,
     points: tuple[Array, ...],
-    here: Array,
+    margins: Array,
     low: Array,
     high: Array,
     side: float,
     furthest: float,
 ) -> None:
     """Write down, for each point that has none yet, two places between which the sign changes."""
-    edge, step = np.zeros(len(here)), 0.5
-    searching = np.isnan(low) & np.isfinite(here)
+    edge, step = np.zeros(len(margins)), 0.5
+    searching = np.isnan(low) & np.isfinite(margins)
     while step <= furthest and searching.any():
         rows = np.flatnonzero(searching)
         value = np.asarray(
-            function(np.full(len(rows), side * step), *(each[rows] for each in points)), dtype=float
+            function(np.full(len(rows), side * step), *(point[rows] for point in points)),
+            dtype=float,
         )
-        crossed = rows[np.isfinite(value) & (np.sign(value) != np.sign(here[rows]))]
+        crossed = rows[np.isfinite(value) & (np.sign(value) != np.sign(margins[rows]))]
         low[crossed] = np.minimum(edge[crossed], side * step)
         high[crossed] = np.maximum(edge[crossed], side * step)
         searching[crossed] = False
@@ -558,22 +575,24 @@ class Isoefficiency:
             return k * self.run.overhead
         equation = sympy.expand(self.run.work - k * self.run.overhead)
         common = sympy.Mul(
-            *(n ** min(each.as_powers_dict().get(n, 0) for each in sympy.Add.make_args(equation)),)
+            *(n ** min(term.as_powers_dict().get(n, 0) for term in sympy.Add.make_args(equation)),)
         )
         equation = sympy.expand(sympy.simplify(equation / common))
         if not equation.is_polynomial(n) or sympy.degree(equation, n) > 2:
             return None
         roots = sympy.roots(sympy.Poly(equation, n), multiple=True)
         values = [
-            complex(each.subs(self._numbers).subs(self.run.processors, 1000)) for each in roots
+            complex(root.subs(self._numbers).subs(self.run.processors, 1000)) for root in roots
         ]
         # The root that is a size is real and positive, at any number of processors.
-        found = [
+        sizes_found = [
             root
             for root, at in zip(roots, values, strict=True)
             if abs(at.imag) < 1e-9 * abs(at) and at.real > 0
         ]
-        return sympy.simplify(self.run.work.subs(n, found[0])) if len(found) == 1 else None
+        return (
+            sympy.simplify(self.run.work.subs(n, sizes_found[0])) if len(sizes_found) == 1 else None
+        )
 
     def size(self, processors: Array) -> Array:
         """Solve E(n, N) = E for the size at each number of processors: the largest root; not a
@@ -584,10 +603,11 @@ class Isoefficiency:
             _terms(self.run.work, self.run),
         )
 
-        def missing(x: Array, each: Array) -> Array:
+        def missing(x: Array, processors: Array) -> Array:
             with np.errstate(all="ignore"):
                 return np.asarray(
-                    self.ratio * self._sum(overhead, x, each) / self._sum(work, x, each) - 1.0
+                    self.ratio * self._sum(overhead, x, processors) / self._sum(work, x, processors)
+                    - 1.0
                 )
 
         return np.asarray(
@@ -607,13 +627,15 @@ class Isoefficiency:
 
     def _sum(self, terms: Sequence[Term], x: Array, processors: Array) -> Array:
         """Add terms up at log n = x."""
-        logs, found = np.log(processors), np.zeros(len(x))
-        for each in terms:
-            p, q = float(each.processors), float(each.processors_log)
+        logs, total_sum = np.log(processors), np.zeros(len(x))
+        for term in terms:
+            p, q = float(term.processors), float(term.processors_log)
             with np.errstate(all="ignore"):
-                growth = np.exp(float(each.size) * x) * x ** float(each.size_log)
-                found = found + self._value(each.coefficient) * growth * processors**p * logs**q
-        return found
+                growth = np.exp(float(term.size) * x) * x ** float(term.size_log)
+                total_sum = (
+                    total_sum + self._value(term.coefficient) * growth * processors**p * logs**q
+                )
+        return total_sum
 
     @cached_property
     def dominant_terms(self) -> tuple[DominantTerm, ...]:
@@ -715,59 +737,61 @@ def isoefficiency(run: Run, efficiency: float) -> Isoefficiency:
     n, count, ratio = run.size, run.processors, sympy.Symbol(RATIO, positive=True)
     terms = _terms(run.overhead, run)
     work = _leading(run)
-    needs = tuple(need_of(each, work, ratio, n, count) for each in terms if not each.negative)
-    found = Isoefficiency(run, efficiency, needs, tuple(each for each in terms if each.negative))
-    limit = _limit(found, work)
+    needs = tuple(need_of(term, work, ratio, n, count) for term in terms if not term.negative)
+    needs_found = Isoefficiency(
+        run, efficiency, needs, tuple(term for term in terms if term.negative)
+    )
+    limit = _limit(needs_found, work)
     # Constant shares that leave room for the efficiency ask for nothing more.
     return (
-        replace(found, limit=limit)
+        replace(needs_found, limit=limit)
         if limit
-        else replace(found, needs=tuple(replace(each, never="") for each in needs))
+        else replace(needs_found, needs=tuple(replace(need, never="") for need in needs))
     )
 
 
-def _limit(found: Isoefficiency, work: Term) -> str:
+def _limit(isoefficiency_found: Isoefficiency, work: Term) -> str:
     """Return why no size reaches the efficiency; constant shares of the work are out of reach only
     together.
     """
     growing = [
         need
-        for need in found.needs
+        for need in isoefficiency_found.needs
         if need.never and (need.term.processors, need.term.processors_log) != (0, 0)
     ]
     if growing:
-        return growing[0].never + _last(found, growing[0].term, work)
+        return growing[0].never + _last(isoefficiency_found, growing[0].term, work)
     shares = [
         need
-        for need in found.needs
+        for need in isoefficiency_found.needs
         if need.never and (need.term.size, need.term.size_log) == (work.size, work.size_log)
     ]
-    faster = [need for need in found.needs if need.never and need not in shares]
+    faster = [need for need in isoefficiency_found.needs if need.never and need not in shares]
     if faster:
         return faster[0].never
-    total = sum(found._value(need.term.coefficient / work.coefficient) for need in shares)
+    total = sum(
+        isoefficiency_found._value(need.term.coefficient / work.coefficient) for need in shares
+    )
     return (
         f"{shares[0].never}: it stays under {1 / (1 + total):.4g}"
-        if total * found.ratio >= 1
+        if total * isoefficiency_found.ratio >= 1
         else ""
     )
 
 
-def _last(found: Isoefficiency, term: Term, work: Term) -> str:
+def _last(isoefficiency_found: Isoefficiency, term: Term, work: Term) -> str:
     """Return the largest number of processors at which a share of the work that grows with them
     still allows the efficiency.
     """
     if (term.size, term.size_log) != (work.size, work.size_log):
         return ""
     share, p, q = (
-        found._value(found.ratio * term.coefficient / work.coefficient),
+        isoefficiency_found._value(isoefficiency_found.ratio * term.coefficient / work.coefficient),
         term.processors,
         term.processors_log,
     )
     most = reached(lambda s, c: c + float(p) * np.exp(s) + float(q) * s, np.log(np.array([share])))
-    return (
-        f": no size reaches {found.efficiency:g} on more than {float(np.exp(np.exp(most[0]))):.4g}"
-    )
+    return f": no size reaches {isoefficiency_found.efficiency:g} on more than {float(np.exp(np.exp(most[0]))):.4g}"
 
 
 def _leading(run: Run) -> Term:
@@ -775,12 +799,12 @@ def _leading(run: Run) -> Term:
     return max(_terms(run.work, run), key=lambda term: (term.size, term.size_log))
 
 
-def _terms(whole: Any, run: Run) -> list[Term]:
+def _terms(expression: Any, run: Run) -> list[Term]:
     """Read a sum term by term."""
     return [
-        term_of(each, run.size, run.processors)
-        for each in sympy.Add.make_args(sympy.expand(whole))
-        if each != 0
+        term_of(term, run.size, run.processors)
+        for term in sympy.Add.make_args(sympy.expand(expression))
+        if term != 0
     ]
 
 
@@ -794,7 +818,7 @@ def _log_size(a: float, b: float, y: Array) -> Array:
 
 def _rounded(expression: Any) -> Any:
     """Write the numbers of an order with four digits."""
-    short = {each: float(f"{float(each):.4g}") for each in expression.atoms(sympy.Float)}
+    short = {value: float(f"{float(value):.4g}") for value in expression.atoms(sympy.Float)}
     return expression.xreplace(
         {
             old: sympy.Integer(int(new)) if new.is_integer() else sympy.Float(new, 4)
@@ -860,29 +884,33 @@ class Runs:
 
     def solved(self, factor: Array, count: Array) -> tuple[dict[str, Array], Provenance]:
         """Return the same columns, and how each point was computed."""
-        found, pieces = self._answered(factor, count)
-        return found, Provenance.joined(
+        columns, pieces = self._answered(factor, count)
+        return columns, Provenance.joined(
             len(count), ((rows, points.provenance(len(rows))) for rows, points in pieces)
         )
 
     def _answered(
         self, factor: Array, count: Array
     ) -> tuple[dict[str, Array], list[tuple[NDArray[np.intp], Answers]]]:
-        found, pieces = self._solved(factor, count)
+        columns_found, pieces = self._solved(factor, count)
         first = self.forms[0][0].quantity
         sides = (
-            [("", ""), ("low", "high"), ("high", "low")] if f"low[{first}]" in found else [("", "")]
+            [("", ""), ("low", "high"), ("high", "low")]
+            if f"low[{first}]" in columns_found
+            else [("", "")]
         )
-        one = self._solved(factor, np.ones(len(count)))[0] if self.against == ONE else {}
-        for end, other in sides:
-            found[_end(end, "time")] = found[_end(end, first)]
+        one_processor = self._solved(factor, np.ones(len(count)))[0] if self.against == ONE else {}
+        for end, other_end in sides:
+            columns_found[_end(end, "time")] = columns_found[_end(end, first)]
             if self.against == ONE:
                 # Divided by the other end: the widest that the interval of the ratio can be.
                 with np.errstate(all="ignore"):
-                    alone = one.get(_end(end, first), one[first])
-                    found[_end(end, "efficiency")] = alone / (count * found[_end(other, first)])
-        found.setdefault("efficiency", np.full(len(count), np.nan))
-        return found, pieces
+                    alone = one_processor.get(_end(end, first), one_processor[first])
+                    columns_found[_end(end, "efficiency")] = alone / (
+                        count * columns_found[_end(other_end, first)]
+                    )
+        columns_found.setdefault("efficiency", np.full(len(count), np.nan))
+        return columns_found, pieces
 
     def _solved(
         self, factor: Array, count: Array
@@ -895,21 +923,23 @@ class Runs:
                 else np.flatnonzero(np.isin(count, numbers))
             )
             values = {
-                path: each
-                for path, each in self.sizes(factor[rows]).items()
+                path: array
+                for path, array in self.sizes(factor[rows]).items()
                 if path in form.parameters
             }
             if self.any_number:
                 values[self.processors] = count[rows]
             for cut in form.blocks(values, len(rows)):
-                here = {path: each[cut] for path, each in values.items()}
-                pieces.append((rows[cut], form.points(here)))
+                values_of_rows = {path: array[cut] for path, array in values.items()}
+                pieces.append((rows[cut], form.points(values_of_rows)))
         blocks = [(rows, points.columns()) for rows, points in pieces]
-        found = {name: np.full(len(count), np.nan) for _, columns in blocks for name in columns}
+        columns_found = {
+            name: np.full(len(count), np.nan) for _, columns in blocks for name in columns
+        }
         for rows, columns in blocks:
             for name, column in columns.items():
-                found[name][rows] = column
-        return found, pieces
+                columns_found[name][rows] = column
+        return columns_found, pieces
 
 
 def _end(end: str, name: str) -> str:
@@ -940,12 +970,12 @@ def factors(
     if way == FIXED_SIZE:
         return np.ones(len(count))
 
-    def missing(x: Array, each: Array) -> Array:
+    def missing(x: Array, processors: Array) -> Array:
         with np.errstate(all="ignore"):
             if way == MEMORY_BOUND:
                 assert memory is not None
-                return memory(2.0**x, each) / goal - 1.0
-            columns = runs.columns(2.0**x, each)
+                return memory(2.0**x, processors) / goal - 1.0
+            columns = runs.columns(2.0**x, processors)
             return (
                 columns["time"] / goal - 1.0
                 if way == TIME_BOUND

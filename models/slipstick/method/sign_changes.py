@@ -56,8 +56,8 @@ def margin(comparison: Comparison, left: Array, right: Array) -> Array:
     """
     size = np.abs(left) + np.abs(right)
     with np.errstate(all="ignore"):
-        found = np.where(size == 0, 0.0, (left - right) / size)
-    return np.asarray(-found if comparison.relation.startswith("<") else found)
+        difference = np.where(size == 0, 0.0, (left - right) / size)
+    return np.asarray(-difference if comparison.relation.startswith("<") else difference)
 
 
 def changes(
@@ -82,7 +82,7 @@ def changes(
     >>> [each.value for each in changes(x**2 - 2, x**2 >= 2, x, lambda x: x**2 - 2)]
     [1.4142135623730951]
     """
-    found = []
+    changes_found = []
     for index in range(len(places) - 1):
         near, far = margins[index], margins[index + 1]
         if not (np.isfinite(near) and np.isfinite(far)) or holds[index] == holds[index + 1]:
@@ -90,11 +90,11 @@ def changes(
         low, high = float(places[index]), float(places[index + 1])
         starts = bool(holds[index + 1])
         if function is None:
-            found.append(Change(high, low, starts))
+            changes_found.append(Change(high, low, starts))
             continue
         value = _root(function, low, high, float(near), float(far))
-        found.append(Change(value, None, starts, jump=abs(function(value)) > _NEARLY))
-    return found
+        changes_found.append(Change(value, None, starts, jump=abs(function(value)) > _NEARLY))
+    return changes_found
 
 
 def decided(margins: Array, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
@@ -141,19 +141,19 @@ def estimated_changes(
     >>> round(change.low, 3), round(change.value, 3), round(change.high, 3), stretches
     (0.667, 1.333, 1.75, [])
     """
-    states, known = decided(margins, holds), np.isfinite(margins[0])
-    found: list[Change] = []
+    states, has_answer = decided(margins, holds), np.isfinite(margins[0])
+    changes_found: list[Change] = []
     stretches: list[tuple[float, float]] = []
     sure: int | None = None
     open_since: int | None = None
 
     for index in range(len(places) + 1):
-        ended = index == len(places) or not known[index]
+        ended = index == len(places) or not has_answer[index]
         if not ended and not states[index]:
             open_since = index if open_since is None else open_since
             continue
         if sure is not None and not ended and states[index] != states[sure]:
-            found.append(
+            changes_found.append(
                 _estimated_change(
                     margins, places, sure, index, bool(states[index] > 0), single=single
                 )
@@ -161,7 +161,7 @@ def estimated_changes(
         elif open_since is not None:
             stretches.append((float(places[open_since]), float(places[index - 1])))
         sure, open_since = None if ended else index, None
-    return found, stretches
+    return changes_found, stretches
 
 
 def _estimated_change(
@@ -171,14 +171,17 @@ def _estimated_change(
     middle, low, high = margins[:, near : far + 1] if starts else -margins[:, near : far + 1]
     first, last = (high, low) if starts else (low, high)
     # The curve that comes to 0 first does so for the first time, the others for the last time.
-    before = [np.flatnonzero(np.append(True, each)) for each in (middle[1:-1] < 0, last[1:-1] <= 0)]
-    cells = (int(np.argmax(first[1:] >= 0)), *(int(each[-1]) for each in before))
+    before = [
+        np.flatnonzero(np.append(True, is_below))
+        for is_below in (middle[1:-1] < 0, last[1:-1] <= 0)
+    ]
+    cells = (int(np.argmax(first[1:] >= 0)), *(int(end[-1]) for end in before))
     if single:
         low_place, value, high_place = (float(places[near + cell + 1]) for cell in cells)
         return Change(value, float(places[near + cells[1]]), starts, low=low_place, high=high_place)
     low_place, value, high_place = (
-        float(np.interp(0.0, each[cell : cell + 2], places[near + cell : near + cell + 2]))
-        for cell, each in zip(cells, (first, middle, last), strict=True)
+        float(np.interp(0.0, margin_row[cell : cell + 2], places[near + cell : near + cell + 2]))
+        for cell, margin_row in zip(cells, (first, middle, last), strict=True)
     )
     return Change(value, None, starts, low=min(low_place, value), high=max(high_place, value))
 
@@ -192,10 +195,10 @@ def _root(
         # Held with equality, but for rounding, at a place itself, or just not any more.
         return low if abs(near) <= abs(far) else high
     # The ends are known; NaN inside would end the search anywhere, and counts as the far side.
-    known = {low: near, high: far}
+    values_known = {low: near, high: far}
 
     def at(x: float) -> float:
-        value = known.get(x, float("nan"))
+        value = values_known.get(x, float("nan"))
         value = function(x) if np.isnan(value) else value
         return far if np.isnan(value) else value
 

@@ -18,49 +18,49 @@ from typing import Any
 from slipstick.late import Array, np
 
 
-def _normal(part: Array, mean: float, deviation: float) -> Array:
+def _normal(probability: Array, mean: float, deviation: float) -> Array:
     """Return mean + deviation x the standard normal quantile."""
     with np.errstate(all="ignore"):
-        return mean + deviation * _standard(part)
+        return mean + deviation * _standard(probability)
 
 
-def _lognormal(part: Array, median: float, spread: float) -> Array:
+def _lognormal(probability: Array, median: float, spread: float) -> Array:
     """Return median x exp(spread x the standard normal quantile)."""
     with np.errstate(all="ignore"):
-        return np.asarray(median * np.exp(spread * _standard(part)))
+        return np.asarray(median * np.exp(spread * _standard(probability)))
 
 
-def _triangular(part: Array, low: float, mode: float, high: float) -> Array:
+def _triangular(probability: Array, low: float, mode: float, high: float) -> Array:
     """Return low + sqrt(part (high - low) (mode - low)) below the mode, and its mirror image
     above.
     """
     with np.errstate(all="ignore"):
         width = high - low
-        rising = low + np.sqrt(part * width * (mode - low))
-        falling = high - np.sqrt((1 - part) * width * (high - mode))
-    return np.where(part * width < mode - low, rising, falling)
+        rising = low + np.sqrt(probability * width * (mode - low))
+        falling = high - np.sqrt((1 - probability) * width * (high - mode))
+    return np.where(probability * width < mode - low, rising, falling)
 
 
-def _discrete(part: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
+def _discrete(probability: Array, values: Sequence[float], weights: Sequence[float]) -> Array:
     """Return the first value whose weight and those before it reach the part; values are taken as
     ordered.
     """
     reached = np.cumsum(weights) / np.sum(weights)
-    place = np.searchsorted(reached, part, side="left")
+    place = np.searchsorted(reached, probability, side="left")
     return np.asarray(values, dtype=float)[np.minimum(place, len(values) - 1)]
 
 
-def _standard(part: Array) -> Array:
+def _standard(probability: Array) -> Array:
     from scipy.special import ndtri
 
-    return np.asarray(ndtri(part))
+    return np.asarray(ndtri(probability))
 
 
 _QUANTILES: Mapping[str, Callable[..., Array]] = {
-    "fixed": lambda part, value: np.full(np.shape(part), value),
+    "fixed": lambda probability, value: np.full(np.shape(probability), value),
     "normal": _normal,
     "lognormal": _lognormal,
-    "uniform": lambda part, low, high: low + part * (high - low),
+    "uniform": lambda probability, low, high: low + probability * (high - low),
     "triangular": _triangular,
     "discrete": _discrete,
 }
@@ -91,38 +91,38 @@ class Uncertainty:
     1.5
     """
 
-    def __init__(self, kind: str, *given: float | Sequence[float]) -> None:
-        self.kind, self.given = kind, given
+    def __init__(self, kind: str, *numbers: float | Sequence[float]) -> None:
+        self.kind, self.given = kind, numbers
 
     def quantile(self, part: Array) -> Array:
         """Return the value below which that part of all values lies."""
         return _QUANTILES[self.kind](part, *self.given)
 
-    def value_at(self, part: float) -> float:
+    def value_at(self, probability: float) -> float:
         """Return one quantile as a number, as `quantile` does for arrays; files are checked by it
         without importing NumPy.
         """
-        normal, rest = NormalDist().inv_cdf(part), 1.0 - part
-        given: tuple[Any, ...] = self.given
-        value = given[0]
-        match self.kind, given:
+        normal, rest = NormalDist().inv_cdf(probability), 1.0 - probability
+        numbers: tuple[Any, ...] = self.given
+        value = numbers[0]
+        match self.kind, numbers:
             case "normal", (mean, deviation):
                 value = mean + deviation * normal
             case "lognormal", (median, spread):
                 value = median * exp(min(spread * normal, _MOST_LOG))
             case "uniform", (low, high):
-                value = low + part * (high - low)
+                value = low + probability * (high - low)
             case "triangular", (low, mode, high):
-                below = part * (high - low) < mode - low
+                below = probability * (high - low) < mode - low
                 squared = (
-                    part * (high - low) * (mode - low)
+                    probability * (high - low) * (mode - low)
                     if below
                     else rest * (high - low) * (high - mode)
                 )
                 value = low + sqrt(squared) if below else high - sqrt(squared)
             case "discrete", (values, weights):
                 reached = list(accumulate(weights))
-                value = values[bisect_left(reached, part * reached[-1])]
+                value = values[bisect_left(reached, probability * reached[-1])]
         return float(value)
 
 
@@ -173,12 +173,12 @@ class Trend:
         uncertain.
         """
         for name, periods in self.rates.items():
-            yield from ((f"{name}.{index}", each.factor) for index, each in enumerate(periods))
+            yield from ((f"{name}.{index}", period.factor) for index, period in enumerate(periods))
 
     def stated(self) -> dict[str, Array]:
         """Return the rates as stated, by name, each as one sample [1, periods]."""
         return {
-            name: np.array([[each.median for each in periods]])
+            name: np.array([[period.median for period in periods]])
             for name, periods in self.rates.items()
         }
 
@@ -199,11 +199,11 @@ class Trend:
         -------
         by path [samples, years]
         """
-        found = {}
+        values_by_path = {}
         for name, periods in self.rates.items():
             path, gained = f"technology.{name}", gain(periods, base, years, factors[name])
-            found[path] = own[path] * gained if name == PROCESSORS else own[path] / gained
-        return found
+            values_by_path[path] = own[path] * gained if name == PROCESSORS else own[path] / gained
+        return values_by_path
 
 
 def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
@@ -219,8 +219,8 @@ def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
     >>> elapsed((one, two), 1995, np.array([1985.0, 2003.0, 2015.0])).tolist()
     [[-10.0, 0.0], [5.0, 3.0], [5.0, 15.0]]
     """
-    starts = np.array([-np.inf, *(each.start for each in periods[1:])])
-    ends = np.array([*(each.end for each in periods[:-1]), np.inf])
+    starts = np.array([-np.inf, *(period.start for period in periods[1:])])
+    ends = np.array([*(period.end for period in periods[:-1]), np.inf])
     return np.asarray(np.clip(years[:, None], starts, ends) - np.clip(base, starts, ends))
 
 
@@ -247,12 +247,12 @@ def outside(
     """List the periods whose rate is carried on beyond them between two years, and from where to
     where.
     """
-    found = []
+    gaps = []
     if first < periods[0].start:
-        found.append((periods[0], first, min(last, periods[0].start)))
+        gaps.append((periods[0], first, min(last, periods[0].start)))
     if last > periods[-1].end:
-        found.append((periods[-1], max(first, periods[-1].end), last))
-    return found
+        gaps.append((periods[-1], max(first, periods[-1].end), last))
+    return gaps
 
 
 QUASI_RANDOM, RANDOM = "quasi-random", "random"
@@ -290,15 +290,18 @@ def sample_points(
     names = sorted(distributions)
     if not names:
         return {}
-    parts = _parts(names, count, rng, how)
-    return {name: distributions[name].quantile(parts[:, index]) for index, name in enumerate(names)}
+    probabilities = _parts(names, count, rng, how)
+    return {
+        name: distributions[name].quantile(probabilities[:, index])
+        for index, name in enumerate(names)
+    }
 
 
 def _parts(names: Sequence[str], count: int, rng: np.random.Generator, how: str) -> Array:
     if how == RANDOM:
-        found = rng.random((count, len(names)))
+        points = rng.random((count, len(names)))
     else:
         from scipy.stats.qmc import Sobol
 
-        found = Sobol(len(names), scramble=True, rng=rng).random(count)
-    return np.clip(found, _EDGE, 1 - _EDGE)
+        points = Sobol(len(names), scramble=True, rng=rng).random(count)
+    return np.clip(points, _EDGE, 1 - _EDGE)

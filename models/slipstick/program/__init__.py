@@ -36,14 +36,14 @@ def counted_program(name: str) -> CountedProgram:
     """
     from slipstick.program.program import CountedProgram
 
-    for each in PROGRAMS:
-        if name in (each, each.rpartition("/")[2]) and isinstance(
-            program := PROGRAMS[each], CountedProgram
+    for program_name in PROGRAMS:
+        if name in (program_name, program_name.rpartition("/")[2]) and isinstance(
+            program := PROGRAMS[program_name], CountedProgram
         ):
             return program
-    known = [
-        each.name.rpartition("/")[2]
-        for each in PROGRAMS.values()
-        if isinstance(each, CountedProgram)
+    names = [
+        program.name.rpartition("/")[2]
+        for program in PROGRAMS.values()
+        if isinstance(program, CountedProgram)
     ]
-    raise UnknownNameError("program with counts", name, known)
+    raise UnknownNameError("program with counts", name, names)

@@ -115,13 +115,13 @@ class MachineOperations:
         ------
         ModelError : there is no such algorithm
         """
-        known = {each.name: each for each in _algorithms(operation)}
-        if algorithm not in (names := [*known, BEST]):
+        algorithms = {algorithm.name: algorithm for algorithm in _algorithms(operation)}
+        if algorithm not in (names := [*algorithms, BEST]):
             raise ModelError(
                 f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}"
             )
         chosen, node = (
-            list(known.values()) if algorithm == BEST else [known[algorithm]],
+            list(algorithms.values()) if algorithm == BEST else [algorithms[algorithm]],
             self.machine.node,
         )
         if placement is not None or node is None:
@@ -144,7 +144,7 @@ class MachineOperations:
         2019. No measured times are compared with it.
         """
         width, nodes = node.processors, maximum(1, ceil(ranks / node.processors))
-        parts = [
+        operations_of_levels = [
             _least(
                 self._part(f"levels.{operation}")._each(
                     _algorithms(operation), moved, count, where, combine
@@ -156,7 +156,9 @@ class MachineOperations:
                 ("allgather", size, width, "node"),
             )
         ]
-        return then(*(activity for activity, _ in parts)), total((time for _, time in parts), TIME)
+        return then(*(activity for activity, _ in operations_of_levels)), total(
+            (time for _, time in operations_of_levels), TIME
+        )
 
     def _part(self, name: str) -> MachineOperations:
         return replace(self, name=f"{self.name}.{name}")
@@ -169,7 +171,10 @@ class MachineOperations:
         placement: str,
         combine: Expr | None,
     ) -> list[tuple[Activity, Expr]]:
-        return [self._rounds(each, size, ranks, placement, combine) for each in chosen]
+        return [
+            self._rounds(algorithm_name, size, ranks, placement, combine)
+            for algorithm_name in chosen
+        ]
 
     def _rounds(
         self,
@@ -180,19 +185,21 @@ class MachineOperations:
         combine: Expr | None,
     ) -> tuple[Activity, Expr]:
         """Return an algorithm as an activity, and its time [s]."""
-        part = self._part(algorithm.name)
+        part_of_node = self._part(algorithm.name)
         rounds, moved, combined = algorithm.figures(ranks, size)
-        steps = part._message_steps(
+        steps = part_of_node._message_steps(
             moved / maximum(rounds, 1), placement
         )  # one rank alone has no rounds
-        made, time = (
+        operation, time = (
             repeat(rounds, then(*steps)),
-            rounds * total((each.time for each in steps), TIME),
+            rounds * total((step.time for step in steps), TIME),
         )
         if combine is None or not algorithm.combines:
-            return made, time
-        reduction = delay(combined * combine, name=f"{part.name}.combine", component=self.component)
-        return made >> reduction, time + reduction.time
+            return operation, time
+        reduction = delay(
+            combined * combine, name=f"{part_of_node.name}.combine", component=self.component
+        )
+        return operation >> reduction, time + reduction.time
 
     def _message_steps(self, size: Expr, placement: str) -> list[Step]:
         network = self.machine.network
@@ -213,9 +220,9 @@ class MachineOperations:
             ends.append(("call", 2 * self.machine.call / self.machine.speed, "system"))
         hardware = [("adapter", adapters, "adapter"), ("switch", between, "switch")]
         return [
-            *(self._delay(*each) for each in ends),
+            *(self._delay(*end) for end in ends),
             self._wire(network, size),
-            *(self._delay(*each) for each in hardware),
+            *(self._delay(*hop) for hop in hardware),
         ]
 
     def _wire(self, network: Network, size: Expr) -> Step:
@@ -242,51 +249,58 @@ class MachineOperations:
 
 
 def _algorithms(operation: str) -> list[CollectiveAlgorithm]:
-    return [each for each in ALGORITHMS if each.operation == operation]
+    return [algorithm for algorithm in ALGORITHMS if algorithm.operation == operation]
 
 
-def _least(found: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
+def _least(times_of_algorithms: list[tuple[Activity, Expr]]) -> tuple[Activity, Expr]:
     """Take the first of several that has the least time, and that time: a choice with the
     probabilities 0 and 1.
     """
-    if len(found) == 1:
-        return found[0]
+    if len(times_of_algorithms) == 1:
+        return times_of_algorithms[0]
     options = []
-    for index, (activity, time) in enumerate(found):
-        earlier = [select(other, time, 0, 1) for _, other in found[:index]]
-        later = [select(time, other, 1, 0) for _, other in found[index + 1 :]]
+    for index, (activity, time) in enumerate(times_of_algorithms):
+        earlier = [
+            select(earlier_time, time, 0, 1) for _, earlier_time in times_of_algorithms[:index]
+        ]
+        later = [
+            select(time, later_time, 1, 0) for _, later_time in times_of_algorithms[index + 1 :]
+        ]
         chosen: Expr = Number(1.0)
-        for each in (*earlier, *later):
-            chosen = chosen * each
+        for is_better in (*earlier, *later):
+            chosen = chosen * is_better
         options.append((chosen, activity))
-    return choose(*options), minimum(*(time for _, time in found))
+    return choose(*options), minimum(*(time for _, time in times_of_algorithms))
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:
     """Return the protocol software time of a message at one side, by the range of its size [s]."""
-    last, *others = reversed(network.ranges)
+    last, *shorter_ranges = reversed(network.ranges)
     result = _line_time(network, size, last.total)
-    for each in others:
-        assert each.up_to is not None
+    for message_range in shorter_ranges:
+        assert message_range.up_to is not None
         result = select(
-            size + network.protocol_added, each.up_to, _line_time(network, size, each.total), result
+            size + network.protocol_added,
+            message_range.up_to,
+            _line_time(network, size, message_range.total),
+            result,
         )
     return result
 
 
 def _line_time(network: Network, size: Expr, line: LinearCost) -> Expr:
-    made = PROTOCOL_TIME(
+    line_time = PROTOCOL_TIME(
         fixed=line.fixed, per_byte=line.per_byte, size=size, added=network.protocol_added
     )
-    assert isinstance(made, Expr)
-    return made
+    assert isinstance(line_time, Expr)
+    return line_time
 
 
 def wire_time(network: Network, size: Expr) -> Expr:
     """Return the time of a message on the wire [s]."""
-    made = WIRE_TIME(per_byte=network.wire_per_byte, size=size, added=network.wire_added)
-    assert isinstance(made, Expr)
-    return made
+    seconds = WIRE_TIME(per_byte=network.wire_per_byte, size=size, added=network.wire_added)
+    assert isinstance(seconds, Expr)
+    return seconds
 
 
 def latency(

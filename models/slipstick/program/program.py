@@ -128,7 +128,7 @@ class Program:
         )
 
     def inputs_on(
-        self, machine: Machine | SharedMemory, **given: InputValue | float
+        self, machine: Machine | SharedMemory, **values: InputValue | float
     ) -> InputValues:
         """Check the inputs given, and add the defaults of the others; see `on`."""
         if not isinstance(machine, self.machine):
@@ -137,22 +137,33 @@ class Program:
             raise ModelError(
                 f"{self.name} runs on {kind}, as load('machine/...') gives it; got {got}"
             )
-        known = {each.name: each for each in self.inputs}
-        for name in given:
-            if name not in known:
+        inputs_by_name = {program_input.name: program_input for program_input in self.inputs}
+        for name in values:
+            if name not in inputs_by_name:
                 raise ModelError(
-                    f"{self.name} has no input {name!r}{did_you_mean(name, list(known))}"
+                    f"{self.name} has no input {name!r}{did_you_mean(name, list(inputs_by_name))}"
                 )
-        made = {name: checked_input(known[name], value) for name, value in given.items()}
-        if lacking := [each for each in self.inputs if each.data and each.name not in made]:
+        checked_values = {
+            name: checked_input(inputs_by_name[name], value) for name, value in values.items()
+        }
+        if lacking := [
+            program_input
+            for program_input in self.inputs
+            if program_input.data and program_input.name not in checked_values
+        ]:
             raise ModelError(
                 f"{self.name} needs {lacking[0].name}: {lacking[0].data} of a program, derived or"
                 " measured"
             )
         missing = [
-            each for each in self.inputs if each.name not in made and each.default is not None
+            program_input
+            for program_input in self.inputs
+            if program_input.name not in checked_values and program_input.default is not None
         ]
-        return {**{each.name: _default(each, machine) for each in missing}, **made}
+        return {
+            **{program_input.name: _default(program_input, machine) for program_input in missing},
+            **checked_values,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +212,16 @@ def word(inputs: InputValues, name: str) -> str:
     return value
 
 
-def _default(each: Input, machine: Machine | SharedMemory) -> InputValue:
-    if isinstance(each.default, str):
+def _default(program_input: Input, machine: Machine | SharedMemory) -> InputValue:
+    if isinstance(program_input.default, str):
         value: InputValue = (
-            each.default if each.word else getattr(machine, _READ_FROM[each.default])
+            program_input.default
+            if program_input.word
+            else getattr(machine, _READ_FROM[program_input.default])
         )
         return value
-    assert each.default is not None
-    return Parameter(each.name, each.dimension, each.default)
+    assert program_input.default is not None
+    return Parameter(program_input.name, program_input.dimension, program_input.default)
 
 
 _READ_FROM = {
@@ -219,39 +232,49 @@ _READ_FROM = {
 """Attribute of a machine that holds the value of a path."""
 
 
-def checked_input(each: Input, value: InputValue | float) -> InputValue:
+def checked_input(program_input: Input, value: InputValue | float) -> InputValue:
     """Check the value of an input; a number becomes a parameter.
 
     Raises
     ------
     ModelError : it is not allowed
     """
-    if each.word:
-        return _as_word(each, value)
-    if bool(each.data) != isinstance(value, ProgramData):
-        raise ModelError(f"{each.name} takes {each.data or 'a quantity'}, got {value!r:.80}")
+    if program_input.word:
+        return _as_word(program_input, value)
+    if bool(program_input.data) != isinstance(value, ProgramData):
+        raise ModelError(
+            f"{program_input.name} takes {program_input.data or 'a quantity'}, got {value!r:.80}"
+        )
     if isinstance(value, ProgramData):
         return value
-    if each.many and not (isinstance(value, tuple) and value):
-        raise ModelError(f"{each.name} must be a list of values, one for each part")
+    if program_input.many and not (isinstance(value, tuple) and value):
+        raise ModelError(f"{program_input.name} must be a list of values, one for each part")
     if isinstance(value, str):
-        raise ModelError(f"{each.name} is a quantity, not a word; got {value!r}")
+        raise ModelError(f"{program_input.name} is a quantity, not a word; got {value!r}")
     if isinstance(value, Expr | tuple):
         return value
-    if not value >= each.least or (each.most is not None and value > each.most):
-        upper = "" if each.most is None else f" and at most {each.most:g}"
+    if not value >= program_input.least or (
+        program_input.most is not None and value > program_input.most
+    ):
+        upper = "" if program_input.most is None else f" and at most {program_input.most:g}"
         raise ModelError(
-            f"{each.name} must be at least {each.least:g}{upper} [{each.dimension}], got {value:g}"
+            f"{program_input.name} must be at least {program_input.least:g}{upper} [{program_input.dimension}], got {value:g}"
         )
-    if each.whole and not float(value).is_integer():
-        raise ModelError(f"{each.name} must be a whole number, got {value:g}")
-    return Parameter(each.name, each.dimension, float(value))
+    if program_input.whole and not float(value).is_integer():
+        raise ModelError(f"{program_input.name} must be a whole number, got {value:g}")
+    return Parameter(program_input.name, program_input.dimension, float(value))
 
 
-def _as_word(each: Input, value: InputValue | float) -> str:
+def _as_word(program_input: Input, value: InputValue | float) -> str:
     if not isinstance(value, str):
-        choice = ", ".join(each.options) if each.options else f"the machine's {each.named}, or none"
-        raise ModelError(f"{each.name} is a word, one of {choice}; got {value!r}")
-    if each.options and value not in each.options:
-        raise ModelError(f"{each.name} cannot be {value!r}{did_you_mean(value, each.options)}")
+        choice = (
+            ", ".join(program_input.options)
+            if program_input.options
+            else f"the machine's {program_input.named}, or none"
+        )
+        raise ModelError(f"{program_input.name} is a word, one of {choice}; got {value!r}")
+    if program_input.options and value not in program_input.options:
+        raise ModelError(
+            f"{program_input.name} cannot be {value!r}{did_you_mean(value, program_input.options)}"
+        )
     return value

@@ -49,18 +49,20 @@ def with_traces(tree: Node, library: Library) -> Node:
                 or not isinstance(file.value, str)
             ):
                 continue
-            said = {key: each.node for key, each in trace.entries.items()}
-            words = {key: each.value for key, each in said.items() if isinstance(each, Scalar)}
+            nodes_by_key = {key: entry.node for key, entry in trace.entries.items()}
+            words = {
+                key: node.value for key, node in nodes_by_key.items() if isinstance(node, Scalar)
+            }
             strange = [
-                key for key, each in words.items() if not isinstance(each, str) or key == "gaps"
+                key for key, value in words.items() if not isinstance(value, str) or key == "gaps"
             ]
             if strange or words.get("of", "times") not in _KINDS:
                 continue  # what is wrong with the keys is told when they are checked
             path = library.beside(file.text, file.mark)
-            gaps = _gaps(path, {key: str(each) for key, each in words.items()}, file.mark)
+            gaps = _gaps(path, {key: str(value) for key, value in words.items()}, file.mark)
             library.keep_hash(path)
             mean = math.fsum(gaps) / len(gaps)
-            text = " ".join(repr(each / mean) for each in gaps)
+            text = " ".join(repr(gap / mean) for gap in gaps)
             tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
             if at(tree, [group, name, "arrivals"]) is None:
                 tree = replace(
@@ -93,18 +95,18 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
     cells = list(_cells(rows))
     unit, column = words.get("unit", ""), 0
     if _number(cells[0][1][0]) is None or "column" in words:
-        header = [_IN_BRACKETS.fullmatch(each) for each in cells[0][1]]
+        header = [_IN_BRACKETS.fullmatch(heading) for heading in cells[0][1]]
         names = [
-            found["name"] if found else each
-            for found, each in zip(header, cells[0][1], strict=True)
+            heading["name"] if heading else name
+            for heading, name in zip(header, cells[0][1], strict=True)
         ]
         if words.get("column", names[0]) not in names:
             raise wrong(str(UnknownNameError("column", words["column"], names)))
         if len(names) > 1 and "column" not in words:
             raise wrong(f"has the columns {', '.join(map(short, names))}; name one as column")
         column = names.index(words.get("column", names[0]))
-        found = header[column]
-        unit, cells = unit or (found["unit"] if found else ""), cells[1:]
+        heading = header[column]
+        unit, cells = unit or (heading["unit"] if heading else ""), cells[1:]
     elif len(cells[0][1]) > 1:
         raise wrong("has several columns and no line of names; keep the one of the times")
     if not unit:
@@ -144,10 +146,10 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
 
 def _cells(rows: list[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """Part lines at commas, semicolons or tabs, else at spaces."""
-    mark = next((each for each in ",;\t" if each in rows[0][1]), None)
+    mark = next((separator for separator in ",;\t" if separator in rows[0][1]), None)
     for number, line in rows:
         row = next(csv.reader([line], delimiter=mark)) if mark else _WORDS.findall(line)
-        yield number, [each.strip() for each in row]
+        yield number, [cell.strip() for cell in row]
 
 
 def _number(text: str) -> float | None:

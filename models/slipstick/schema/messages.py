@@ -30,58 +30,58 @@ def problems_in(
     """
     left_out = ("missing", RULE) if partial else ()  # what is wrong with a spec as a whole
     details = [
-        each
-        for each in error.errors(include_url=False, include_input=True)
-        if each["type"] not in left_out
+        detail
+        for detail in error.errors(include_url=False, include_input=True)
+        if detail["type"] not in left_out
     ]
     del details[MOST_PROBLEMS:]
     mistyped = {
         near
-        for each in details
-        if each["type"] == "extra_forbidden"
-        for near in _meant(model, each["loc"])
+        for detail in details
+        if detail["type"] == "extra_forbidden"
+        for near in _meant(model, detail["loc"])
     }
     mistyped |= {
-        (each["loc"][:-1], "extends") for each in details if each["loc"][-1:] == ("extends",)
+        (detail["loc"][:-1], "extends") for detail in details if detail["loc"][-1:] == ("extends",)
     }
-    found = []
+    problems = []
     places: dict[str, list[str]] = {}
     for path, _ in leaves(node):
         places.setdefault(path.rpartition(".")[2], []).append(path)
-    for each in details:
-        loc: Loc = each["loc"]
-        if each["type"] == "missing" and mistyped & {(loc[:-1], loc[-1]), (loc[:-1], "extends")}:
+    for detail in details:
+        loc: Loc = detail["loc"]
+        if detail["type"] == "missing" and mistyped & {(loc[:-1], loc[-1]), (loc[:-1], "extends")}:
             # The key is there, misspelt; one problem is enough.
             continue
-        written, at_key = _place(model, node, each)
-        found.append(problem(node, written, _words(model, places, each, written), key=at_key))
-    return found
+        written, at_key = _place(model, node, detail)
+        problems.append(problem(node, written, _words(model, places, detail, written), key=at_key))
+    return problems
 
 
-def _place(model: type[BaseModel], node: Node, each: Any) -> tuple[Loc, bool]:
+def _place(model: type[BaseModel], node: Node, detail: Any) -> tuple[Loc, bool]:
     """Return where an error is, as the file has it, and whether it is about the key."""
-    kind, context = each["type"], each.get("ctx", {})
-    written = (*_written(model, each["loc"]), *context.get("at", ()))
+    kind, context = detail["type"], detail.get("ctx", {})
+    path = (*_written(model, detail["loc"]), *context.get("at", ()))
     if kind == "union_tag_invalid":
-        return (*written, _telling(context)), False
+        return (*path, _telling(context)), False
     if kind in ("item", "union_tag_not_found"):
         near = _nearest_key(
-            at(node, written),
-            tuple(_options(model, each["loc"])) if kind == "item" else (_telling(context),),
+            at(node, path),
+            tuple(_options(model, detail["loc"])) if kind == "item" else (_telling(context),),
         )
-        return (*written, *near), bool(near)
-    return written, kind == "extra_forbidden" or each["loc"][-1:] == (KEY,) or context.get(
+        return (*path, *near), bool(near)
+    return path, kind == "extra_forbidden" or detail["loc"][-1:] == (KEY,) or context.get(
         "key", False
     )
 
 
-def _nearest_key(here: Node | None, wanted: Sequence[str]) -> list[str]:
+def _nearest_key(node: Node | None, allowed_keys: Sequence[str]) -> list[str]:
     """Find the key that was meant to be one of those that tell what a table is."""
-    keys = here.entries if isinstance(here, Table) else ()
+    keys = node.entries if isinstance(node, Table) else ()
     return [
         key
         for key in keys
-        if key not in ("name", "do") and "did you mean" in did_you_mean(key, wanted)
+        if key not in ("name", "do") and "did you mean" in did_you_mean(key, allowed_keys)
     ][:1]
 
 
@@ -91,9 +91,9 @@ def _telling(context: dict[str, Any]) -> str:
 
 
 def _words(
-    model: type[BaseModel], places: Mapping[str, Sequence[str]], each: Any, written: Loc
+    model: type[BaseModel], places: Mapping[str, Sequence[str]], detail: Any, written: Loc
 ) -> str:
-    kind, loc, context = each["type"], each["loc"], each.get("ctx", {})
+    kind, loc, context = detail["type"], detail["loc"], detail.get("ctx", {})
     if kind == "extra_forbidden":
         inside = places.get(str(loc[-1]), ())
         if len(loc) == 1 and len(inside) == 2:
@@ -104,8 +104,8 @@ def _words(
         about = _description(model, loc)
         return f"key {str(loc[-1])!r} is missing" + (f": {about}" if about else "")
     if kind == "literal_error":
-        return f"write {context['expected']}; got {_shown(each['input'])}" + _suggestion(
-            each["input"], context
+        return f"write {context['expected']}; got {_shown(detail['input'])}" + _suggestion(
+            detail["input"], context
         )
     if kind == "union_tag_not_found":
         key = _telling(context)
@@ -113,36 +113,37 @@ def _words(
         return f"key {key!r} is missing" + (near if "did you mean" in near else "")
     if kind == "union_tag_invalid":
         context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
-        tag = each["input"][written[-1]]
+        tag = detail["input"][written[-1]]
         return f"write {context['expected']}; got {_shown(tag)}" + _suggestion(tag, context)
     if kind == "item":
-        return (
-            f"{each['msg']}; {_item_found(_options(model, loc), each['input'], str(written[-1]))}"
-        )
+        return f"{detail['msg']}; {_item_found(_options(model, loc), detail['input'], str(written[-1]))}"
     if kind == "string_pattern_mismatch":
-        return f"{SPELT[context['pattern']]}; got {_shown(each['input'])}"
+        return f"{SPELT[context['pattern']]}; got {_shown(detail['input'])}"
     if (
         kind == "model_type"
-        and isinstance(each["input"], str)
-        and (wanted := _model_at(model, loc))
+        and isinstance(detail["input"], str)
+        and (expected_model := _model_at(model, loc))
     ):
-        key = min(wanted.model_fields, key=lambda name: not wanted.model_fields[name].is_required())
-        return f"write keys and values, such as {{{key}: {_shown(each['input'])[1:-1]}}}"
+        key = min(
+            expected_model.model_fields,
+            key=lambda name: not expected_model.model_fields[name].is_required(),
+        )
+        return f"write keys and values, such as {{{key}: {_shown(detail['input'])[1:-1]}}}"
     if kind in _WORDS:
-        return f"{_WORDS[kind](context)}; got {_shown(each['input'])}"
-    return str(each["msg"])
+        return f"{_WORDS[kind](context)}; got {_shown(detail['input'])}"
+    return str(detail["msg"])
 
 
-def _item_found(items: Mapping[str, Any], found: Any, nearest: str) -> str:
+def _item_found(items: Mapping[str, Any], value: Any, nearest: str) -> str:
     """Return what stands in the place of an item of an activity, and how what was probably meant is
     written.
     """
-    if isinstance(found, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
-        meant = next(each for key, each in items.items() if repr(key) in near)
+    if isinstance(value, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
+        meant = next(item_kind for key, item_kind in items.items() if repr(key) in near)
         return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"
-    keys = list(found) if isinstance(found, dict) else []
-    words = f"found only {', '.join(map(_shown, keys[:4]))}" if keys else f"got {_shown(found)}"
-    alike = {other: each for each in items.values() for other in each.alike}
+    keys = list(value) if isinstance(value, dict) else []
+    words = f"found only {', '.join(map(_shown, keys[:4]))}" if keys else f"got {_shown(value)}"
+    alike = {near_name: item_kind for item_kind in items.values() for near_name in item_kind.alike}
     meant = next((alike[key] for key in keys if key in alike), items["delay"])
     return f"{words}; {meant.use} write {meant.example}"
 
@@ -170,20 +171,20 @@ _WORDS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _suggestion(written: Any, context: dict[str, Any]) -> str:
+def _suggestion(value: Any, context: dict[str, Any]) -> str:
     options = [
         option.strip("'") for option in context["expected"].replace(" or ", ", ").split(", ")
     ]
-    words = did_you_mean(written, options) if isinstance(written, str) else ""
+    words = did_you_mean(value, options) if isinstance(value, str) else ""
     return words if "did you mean" in words else ""
 
 
-def _shown(written: Any) -> str:
-    if isinstance(written, dict | list):
-        return "keys and values" if isinstance(written, dict) else "a list"
-    if written is None or isinstance(written, bool):
-        return "nothing" if written is None else str(written).lower()
-    words = repr(written)
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "keys and values" if isinstance(value, dict) else "a list"
+    if value is None or isinstance(value, bool):
+        return "nothing" if value is None else str(value).lower()
+    words = repr(value)
     return words if len(words) <= 60 else words[:57] + "..."
 
 
@@ -197,19 +198,23 @@ def _meant(model: type[BaseModel], loc: Loc) -> list[tuple[Loc, str]]:
 
 def _written(model: type[BaseModel], loc: Loc) -> Loc:
     """Drop from a location what is not in the file: the tags of unions, and the mark of a key."""
-    kept: list[str | int] = []
-    here: Any = model
-    for part in loc:
-        here, is_tag = _step(_bare(here), part)
+    path_parts: list[str | int] = []
+    annotation: Any = model
+    for loc_part in loc:
+        annotation, is_tag = _step(_bare(annotation), loc_part)
         if not is_tag:
-            kept.append(part)
-    return tuple(kept)
+            path_parts.append(loc_part)
+    return tuple(path_parts)
 
 
 def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
     """List the keys of the model at a location, as files spell them."""
-    found = _model_at(model, loc)
-    return [field.alias or name for name, field in found.model_fields.items()] if found else []
+    model_found = _model_at(model, loc)
+    return (
+        [field.alias or name for name, field in model_found.model_fields.items()]
+        if model_found
+        else []
+    )
 
 
 def _description(model: type[BaseModel], loc: Loc) -> str:
@@ -220,8 +225,10 @@ def _description(model: type[BaseModel], loc: Loc) -> str:
 
 def _model_at(model: type[BaseModel], loc: Loc) -> Any:
     """Follow a location through the annotations to the model that holds it."""
-    here = _bare(_annotation_at(model, loc))
-    return here if isinstance(here, type) and issubclass(here, BaseModel) else None
+    annotation = _bare(_annotation_at(model, loc))
+    return (
+        annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    )
 
 
 def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
@@ -231,30 +238,30 @@ def _options(model: type[BaseModel], loc: Loc) -> dict[str, Any]:
 
 
 def _annotation_at(model: type[BaseModel], loc: Loc) -> Any:
-    here: Any = model
-    for part in loc:
-        here, _ = _step(_bare(here), part)
-    return here
+    annotation: Any = model
+    for loc_part in loc:
+        annotation, _ = _step(_bare(annotation), loc_part)
+    return annotation
 
 
-def _step(here: Any, part: str | int) -> tuple[Any, bool]:
+def _step(annotation: Any, loc_part: str | int) -> tuple[Any, bool]:
     """Go one part of a location on: what is there, and whether the part is the tag of a union."""
-    if part == KEY:
-        return here, True
-    if isinstance(here, type) and issubclass(here, BaseModel):
-        here.model_rebuild()  # an item of an activity names others, which are defined after it
-        field = _field(here, part)
+    if loc_part == KEY:
+        return annotation, True
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        annotation.model_rebuild()  # an item of an activity names others, which are defined after it
+        field = _field(annotation, loc_part)
         return (field.annotation if field else None), False
-    if get_origin(here) in (Union, types.UnionType):
-        tagged = [option for option in get_args(here) if part in _tags(option)]
+    if get_origin(annotation) in (Union, types.UnionType):
+        tagged = [option for option in get_args(annotation) if loc_part in _tags(option)]
         return (tagged[0], True) if tagged else (None, False)
-    arguments = get_args(here)
+    arguments = get_args(annotation)
     return (arguments[-1] if arguments else None), False
 
 
 def _field(model: type[BaseModel], key: str | int) -> Any:
-    found = (field for name, field in model.model_fields.items() if (field.alias or name) == key)
-    return next(found, None)
+    fields = (field for name, field in model.model_fields.items() if (field.alias or name) == key)
+    return next(fields, None)
 
 
 def _bare(annotation: Any) -> Any:
@@ -272,7 +279,7 @@ def _tags(option: Any) -> list[str]:
     """List what pydantic calls an option of a union: its tag, or the value of the key that tells
     it.
     """
-    tags = [each.tag for each in getattr(option, "__metadata__", ()) if isinstance(each, Tag)]
+    tags = [tag.tag for tag in getattr(option, "__metadata__", ()) if isinstance(tag, Tag)]
     fields = getattr(option, "model_fields", {}).values()
     return tags or [
         tag

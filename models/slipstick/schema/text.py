@@ -119,15 +119,15 @@ def split(path: str) -> tuple[str, ...]:
     """
     if '"' not in path:
         return tuple(path.split(".")) if path else ()
-    parts: list[str] = []
+    path_parts: list[str] = []
     start = 0
-    while path and start <= len(path) and (part := _PART.match(path, start)):
-        quoted = part["quoted"]
-        parts.append(
-            part["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+    while path and start <= len(path) and (match := _PART.match(path, start)):
+        quoted = match["quoted"]
+        path_parts.append(
+            match["bare"] if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
         )
-        start = part.end() + 1
-    return tuple(parts)
+        start = match.end() + 1
+    return tuple(path_parts)
 
 
 def join(parts: Sequence[str | int]) -> str:
@@ -136,7 +136,7 @@ def join(parts: Sequence[str | int]) -> str:
     >>> join(["ssd", "disk.demand"])
     'ssd."disk.demand"'
     """
-    return ".".join(_written(str(part)) for part in parts)
+    return ".".join(_written(str(path_part)) for path_part in parts)
 
 
 def plain(node: Node) -> object:
@@ -187,8 +187,8 @@ def at(node: Node, path: NodePath) -> Node | None:
     >>> at(tree, "cycle.work.delay") is at(tree, ["cycle", 0, "delay"])
     True
     """
-    for part in _parts(path):
-        if (child := _child(node, part)) is None:
+    for path_part in _parts(path):
+        if (child := _child(node, path_part)) is None:
             return None
         node = child.node
     return node
@@ -202,15 +202,15 @@ def canonical(node: Node, path: NodePath) -> str:
     >>> canonical(from_plain({"cycle": [{"name": "work", "delay": "9 ms"}]}, Mark("here", 1, 1)), "cycle.0.delay")
     'cycle.work.delay'
     """
-    written: list[str | int] = []
-    for part in _parts(path):
-        if isinstance(node, Listing) and (index := _index(node, str(part))) is not None:
-            written.append(node.names[index])
+    path_parts: list[str | int] = []
+    for path_part in _parts(path):
+        if isinstance(node, Listing) and (index := _index(node, str(path_part))) is not None:
+            path_parts.append(node.names[index])
         else:
-            written.append(_key(node, str(part)) if isinstance(node, Table) else part)
-        child = _child(node, part)
+            path_parts.append(_key(node, str(path_part)) if isinstance(node, Table) else path_part)
+        child = _child(node, path_part)
         node = child.node if child else Scalar(None, "", node.mark, quoted=False)
-    return join(written)
+    return join(path_parts)
 
 
 def key_mark(node: Node, path: NodePath) -> Mark:
@@ -248,17 +248,17 @@ def replace(root: Node, path: NodePath, new_node: Node) -> Node:
     Traceback (most recent call last):
     slipstick.errors.UnknownNameError: there is no path 'cpx'; did you mean 'cpu'?
     """
-    parts = _parts(path)
-    if not parts:
+    path_parts = _parts(path)
+    if not path_parts:
         return new_node
-    key = str(parts[0])
+    key = str(path_parts[0])
     match root:
-        case Table() if (key := _key(root, key)) in root.entries or len(parts) == 1:
+        case Table() if (key := _key(root, key)) in root.entries or len(path_parts) == 1:
             old = root.entries.get(key) or Entry(new_node.mark, new_node)
-            changed = Entry(old.key_mark, replace(old.node, parts[1:], new_node))
+            changed = Entry(old.key_mark, replace(old.node, path_parts[1:], new_node))
             return Table({**root.entries, key: changed}, root.mark)
         case Listing() if (index := _index(root, key)) is not None:
-            item = replace(root.items[index], parts[1:], new_node)
+            item = replace(root.items[index], path_parts[1:], new_node)
             return Listing((*root.items[:index], item, *root.items[index + 1 :]), root.mark)
     raise UnknownNameError("path", key, _names(root))
 
@@ -310,39 +310,39 @@ def _parts(path: NodePath) -> Sequence[str | int]:
 
 
 @lru_cache(maxsize=4096)
-def _written(part: str) -> str:
-    if not _NEEDS_QUOTES.search(part):
-        return part
-    return '"' + part.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _written(path_part: str) -> str:
+    if not _NEEDS_QUOTES.search(path_part):
+        return path_part
+    return '"' + path_part.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _nearest(node: Node, path: NodePath) -> Entry:
     entry = Entry(node.mark, node)
-    for part in _parts(path):
-        entry = _child(entry.node, part) or entry
+    for path_part in _parts(path):
+        entry = _child(entry.node, path_part) or entry
     return entry
 
 
-def _key(table: Table, part: str) -> str:
+def _key(table: Table, path_part: str) -> str:
     """Return the key of a table that a part of a path means; a bandwidth and the time of a byte
     are one quantity.
     """
-    other = _SYNONYMS.get(part, part)
-    return other if other in table.entries and part not in table.entries else part
+    synonym = _SYNONYMS.get(path_part, path_part)
+    return synonym if synonym in table.entries and path_part not in table.entries else path_part
 
 
-def _child(node: Node, part: str | int) -> Entry | None:
+def _child(node: Node, path_part: str | int) -> Entry | None:
     if isinstance(node, Table):
-        return node.entries.get(_key(node, str(part)))
-    if isinstance(node, Listing) and (index := _index(node, str(part))) is not None:
+        return node.entries.get(_key(node, str(path_part)))
+    if isinstance(node, Listing) and (index := _index(node, str(path_part))) is not None:
         return Entry(node.items[index].mark, node.items[index])
     return None
 
 
-def _index(listing: Listing, part: str) -> int | None:
-    if _NUMBER.fullmatch(part):
-        return int(part) if int(part) < len(listing.items) else None
-    return listing.names.index(part) if part in listing.names else None
+def _index(listing: Listing, path_part: str) -> int | None:
+    if _NUMBER.fullmatch(path_part):
+        return int(path_part) if int(path_part) < len(listing.items) else None
+    return listing.names.index(path_part) if path_part in listing.names else None
 
 
 def _name(item: Node) -> str | None:
@@ -441,8 +441,8 @@ def _not_text(text: str) -> Iterator[re.Match[str]]:
     return iter(()) if text.replace("\n", "").isprintable() else re.finditer(_ODD, text)
 
 
-def _sharing(what: str) -> str:
-    return f"{what} is not allowed; share values with `extends:`, or put text in quotes"
+def _sharing(feature: str) -> str:
+    return f"{feature} is not allowed; share values with `extends:`, or put text in quotes"
 
 
 # What the parser says (libyaml's words and PyYAML's), whether it is said of the place where the
@@ -587,10 +587,11 @@ class _TreeReader:
                 self.open[-1][0],
             )  # the bracket is what to mend, not the end
         at_start, message = _syntax(said)
-        met = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
+        end_mark = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
         self.path.clear()  # the parser knows the place only
         self.report(
-            places[0 if at_start else 1], message.format(line=places[0].line, sign=sign, end=met)
+            places[0 if at_start else 1],
+            message.format(line=places[0].line, sign=sign, end=end_mark),
         )
 
     def mark(self, mark: Any) -> Mark:
@@ -602,15 +603,15 @@ class _TreeReader:
         self.events = iter(
             LOADER(self.text).get_event, None
         )  # as `yaml.parse`, without a generator
-        found: list[Node] = []
+        nodes: list[Node] = []
         for event in self.events:
-            if isinstance(event, yaml.DocumentStartEvent) and found:
+            if isinstance(event, yaml.DocumentStartEvent) and nodes:
                 self.stop(
                     self.mark(event.start_mark), "a second document begins here; write one per file"
                 )
             if isinstance(event, yaml.NodeEvent):
-                found.append(self.node(event))
-        return found[0] if found else None
+                nodes.append(self.node(event))
+        return nodes[0] if nodes else None
 
     def node(self, event: Any, is_key: bool = False, key: Mark | None = None) -> Node:
         """Read what begins with an event: a key, or a value, perhaps under a key."""
@@ -632,9 +633,11 @@ class _TreeReader:
                 mark, f"nested more than {MOST_NESTED} deep; name the parts and use less depth"
             )
         self.open.append((mark, bool(event.flow_style)))
-        made = self.table(mark) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark)
+        node_read = (
+            self.table(mark) if isinstance(event, yaml.MappingStartEvent) else self.listing(mark)
+        )
         self.open.pop()
-        return made
+        return node_read
 
     def listing(self, mark: Mark) -> Listing:
         items: list[Node] = []
@@ -648,12 +651,12 @@ class _TreeReader:
     def table(self, mark: Mark) -> Table:
         entries: dict[str, Entry] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            written = self.node(event, is_key=True)
-            key = self.key(written, entries)
+            key_node = self.node(event, is_key=True)
+            key = self.key(key_node, entries)
             self.path.append(key)
-            value = self.node(next(self.events), key=written.mark)
+            value = self.node(next(self.events), key=key_node.mark)
             self.path.pop()
-            entries.setdefault(key, Entry(written.mark, value))
+            entries.setdefault(key, Entry(key_node.mark, value))
         return Table(entries, mark)
 
     def check_sharing(self, event: Any) -> None:
@@ -662,8 +665,8 @@ class _TreeReader:
         elif event.anchor is not None:
             self.report(self.last, _sharing(f"the anchor {short(f'&{event.anchor}')}"))
         if (tag := getattr(event, "tag", None)) is not None:
-            written = tag.replace("tag:yaml.org,2002:", "!!")
-            self.report(self.last, _sharing(f"the tag {short(written)}"))
+            tag_name = tag.replace("tag:yaml.org,2002:", "!!")
+            self.report(self.last, _sharing(f"the tag {short(tag_name)}"))
 
     def scalar(self, event: Any, mark: Mark, is_key: bool, key: Mark | None) -> Scalar:
         style, text = event.style, event.value
@@ -856,7 +859,7 @@ def nearest_file(path: Path) -> str:
     """Word a suggestion for a file that is not there: a name beside it that is much alike."""
     names: list[str] = []
     with suppress(OSError, ValueError):  # no such folder, or a NUL
-        names = [each.name for each in islice(path.parent.iterdir(), 1000)]
+        names = [sibling.name for sibling in islice(path.parent.iterdir(), 1000)]
     near = get_close_matches(path.name[:80], names, n=1, cutoff=0.8)
     return f"; did you mean {near[0]!r}?" if near else "; check its name"
 

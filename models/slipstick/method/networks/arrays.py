@@ -89,7 +89,7 @@ class NetworkLayout:
 
     def __init__(self, model: QueueingNetwork) -> None:
         self.model = model
-        alone = {name: Chain((name,), each, (name, "")) for name, each in model.classes.items()}
+        alone = {name: Chain((name,), class_, (name, "")) for name, class_ in model.classes.items()}
         self.chains: dict[str, Chain] = {**alone, **model.chains}
         self.classes = model.class_names
         self.stations = tuple(model.stations)
@@ -98,21 +98,24 @@ class NetworkLayout:
 
     def columns(self, values: Values) -> dict[str, Array]:
         """Evaluate every number of the network, by its place [points]."""
-        found = self.tape.run(values)
-        points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
+        results = self.tape.run(values)
+        points = max([1, *(np.size(value) for value in values.values()), *map(len, results)])
         return {
-            path: np.broadcast_to(each, (points,))
-            for path, each in zip(self._exprs, found, strict=True)
+            path: np.broadcast_to(column, (points,))
+            for path, column in zip(self._exprs, results, strict=True)
         }
 
-    def perturbed(self, here: Mapping[str, float], names: Sequence[str]) -> dict[str, Array]:
+    def perturbed(
+        self, values_at_point: Mapping[str, float], names: Sequence[str]
+    ) -> dict[str, Array]:
         """Evaluate every number at one point and with each of some parameters moved, see
         `slipstick.method.answers.perturbed`.
         """
-        known = {
-            name: here.get(name, each.value or 0.0) for name, each in self.tape.parameters.items()
+        values_of_names = {
+            name: values_at_point.get(name, parameter.value or 0.0)
+            for name, parameter in self.tape.parameters.items()
         }
-        return dict(perturbed(self._exprs, known, names))
+        return dict(perturbed(self._exprs, values_of_names, names))
 
     def arrays(self, columns: Columns) -> NetworkPoints:
         """Lay the numbers out for a solver.
@@ -121,7 +124,7 @@ class NetworkLayout:
         ----------
         columns : as `columns` or `perturbed` give them
         """
-        points = max((len(each) for each in columns.values()), default=1)
+        points = max((len(column) for column in columns.values()), default=1)
         cubes = self._by_class(columns, points)
         number = {
             label: at for at, chain in enumerate(self.chains.values()) for label in chain.classes
@@ -158,19 +161,19 @@ class NetworkLayout:
         service, visits, scv = np.zeros(shape, kind), np.zeros(shape, kind), np.ones(shape, kind)
         for k, (name, station) in enumerate(self.model.stations.items()):
             for r, label in enumerate(self.classes):
-                here = f"stations.{name}"
+                prefix = f"stations.{name}"
                 if label in station.visitors():
                     key = "demand" if label in station.demand else "service"
-                    service[:, r, k] = columns[f"{here}.{key}.{label}"]
-                    visits[:, r, k] = columns.get(f"{here}.visits.{label}", 1.0)
-                    scv[:, r, k] = columns.get(f"{here}.scv.{label}", 1.0)
+                    service[:, r, k] = columns[f"{prefix}.{key}.{label}"]
+                    visits[:, r, k] = columns.get(f"{prefix}.visits.{label}", 1.0)
+                    scv[:, r, k] = columns.get(f"{prefix}.scv.{label}", 1.0)
         return service, visits, scv
 
     def _routes(self, columns: Columns) -> Routes | None:
         """Lay out where the classes of chains go."""
         if not self.model.routing:
             return None
-        ends = [[each.source, each.target] for each in self.model.routing]
+        ends = [[route.source, route.target] for route in self.model.routing]
         numbers = np.array(
             [
                 [(OUTSIDE, OUTSIDE) if place is None else self._place(place) for place in pair]
@@ -194,14 +197,14 @@ class NetworkLayout:
                     np.flatnonzero(chain_of == c),
                     isinstance(chain.members, ClosedClass),
                 )
-                found = traffic_equations(
+                solution = traffic_equations(
                     routes,
                     members.tolist(),
                     self._place(chain.reference),
                     closed,
                     visited.shape[1:],
                 )
-                visited[:, members] = found[:, members]
+                visited[:, members] = solution[:, members]
         lost = ~np.isfinite(visited).all(axis=(1, 2))
         wrong |= {
             int(point): "the routes of some chain never come back" for point in np.flatnonzero(lost)
@@ -216,13 +219,13 @@ class NetworkLayout:
         wrong: dict[int, str] = {}
         groups = {
             "classes": self.model.classes,
-            "chains": {name: each.members for name, each in self.model.chains.items()},
+            "chains": {name: chain.members for name, chain in self.model.chains.items()},
         }
         lasting = {
             f"{group}.{name}.{key}"
             for group, named in groups.items()
-            for name, each in named.items()
-            if isinstance(each, OpenClass) and each.bursty
+            for name, class_member in named.items()
+            if isinstance(class_member, OpenClass) and class_member.bursty
             for key in ("burst_time", "quiet_time")
         } | {
             f"stations.{name}.{key}.{label}"
@@ -263,12 +266,12 @@ class NetworkLayout:
 
     def _sums(self, probabilities: Array) -> dict[int, str]:
         wrong: dict[int, str] = {}
-        sources = dict.fromkeys(each.source for each in self.model.routing)
+        sources = dict.fromkeys(route.source for route in self.model.routing)
         for label, station in sources:
             out = [
                 index
-                for index, each in enumerate(self.model.routing)
-                if each.source == (label, station)
+                for index, route in enumerate(self.model.routing)
+                if route.source == (label, station)
             ]
             sums = probabilities[:, out].sum(axis=1)
             for point in np.flatnonzero(~np.isclose(sums, 1.0, rtol=1e-9)):
@@ -292,11 +295,13 @@ class NetworkLayout:
                 DISCIPLINES[station.discipline].product_form == SAME_EXPONENTIAL
                 and len(members) > 1
             ):
-                others = [r for r, label in enumerate(self.classes) if label in station.service]
-                one = service[:, others or members, k].real.max(axis=1)
+                labels_served = [
+                    r for r, label in enumerate(self.classes) if label in station.service
+                ]
+                longest_service = service[:, labels_served or members, k].real.max(axis=1)
                 for r in members:
-                    visits[:, r, k] = quotient(service[:, r, k], one)
-                    service[:, r, k] = np.where(visits[:, r, k] != 0, one, 0.0)
+                    visits[:, r, k] = quotient(service[:, r, k], longest_service)
+                    service[:, r, k] = np.where(visits[:, r, k] != 0, longest_service, 0.0)
         return service, visits
 
     def _network(
@@ -324,9 +329,15 @@ class NetworkLayout:
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
                 population[:, c] = np.round(columns[f"{prefix}.population"].real)
-        members = [each.members for each in self.chains.values()]
-        batch = tuple(each.batch if isinstance(each, OpenClass) else 1 for each in members)
-        traced = tuple(isinstance(each, OpenClass) and bool(each.trace) for each in members)
+        members = [chain.members for chain in self.chains.values()]
+        batch = tuple(
+            class_member.batch if isinstance(class_member, OpenClass) else 1
+            for class_member in members
+        )
+        traced = tuple(
+            isinstance(class_member, OpenClass) and bool(class_member.trace)
+            for class_member in members
+        )
         return NetworkArrays(
             service=service,
             visits=visits,
@@ -334,17 +345,17 @@ class NetworkLayout:
             population=population,
             arrivals=arrivals,
             closed=np.array(
-                [isinstance(each.members, ClosedClass) for each in self.chains.values()]
+                [isinstance(chain.members, ClosedClass) for chain in self.chains.values()]
             ),
-            discipline=tuple(each.discipline for each in stations),
-            servers=np.array([each.servers for each in stations], dtype=np.int64),
+            discipline=tuple(station.discipline for station in stations),
+            servers=np.array([station.servers for station in stations], dtype=np.int64),
             rates=tuple(self._rates(columns, name) for name in self.stations),
             scv=scv,
             priority=self._ranks([chain.classes for chain in self.chains.values()]),
             stations=self.stations,
             classes=tuple(self.chains),
-            capacity=tuple(each.capacity for each in stations),
-            blocking=tuple(each.blocking for each in stations),
+            capacity=tuple(station.capacity for station in stations),
+            blocking=tuple(station.blocking for station in stations),
             bursts=bursts if bursts.any() else None,
             batch=batch if max(batch, default=1) > 1 else (),
             traced=traced if any(traced) else (),
@@ -355,7 +366,7 @@ class NetworkLayout:
         """Return how long customers wait at each station, and whether that is constant; of a
         chain, one class that does.
         """
-        given = [
+        patience_times = [
             (c, k, key, columns[f"stations.{name}.{key}.{label}"])
             for c, labels in enumerate(members)
             for k, (name, station) in enumerate(self.model.stations.items())
@@ -363,14 +374,14 @@ class NetworkLayout:
             for label in labels
             if label in getattr(station, key)
         ]
-        if not given:
+        if not patience_times:
             return {}
-        shape = (len(given[0][3]), len(members), len(self.stations))
+        shape = (len(patience_times[0][3]), len(members), len(self.stations))
         patience, constant = (
             np.zeros(shape, np.result_type(float, *columns.values())),
             np.zeros(shape[1:], dtype=bool),
         )
-        for c, k, key, times in given:
+        for c, k, key, times in patience_times:
             patience[:, c, k], constant[c, k] = times, key == "timeout"
         return {"patience": patience, "timeouts": constant}
 
@@ -382,7 +393,7 @@ class NetworkLayout:
         # A time of 0 is refused beside; here it must not divide.
         times = (columns[f"{prefix}.{key}"] for key in ("quiet_time", "burst_time"))
         return np.stack(
-            [quiet, burst, *(1 / np.where(each == 0, 1.0, each) for each in times)], axis=1
+            [quiet, burst, *(1 / np.where(time == 0, 1.0, time) for time in times)], axis=1
         )
 
     def _rates(self, columns: Columns, name: str) -> Array | None:
@@ -400,8 +411,8 @@ class NetworkLayout:
         stations = self.model.stations.values()
         ranks = [
             [
-                next((each.priority[label] for label in labels if label in each.priority), 0)
-                for each in stations
+                next((station.priority[label] for label in labels if label in station.priority), 0)
+                for station in stations
             ]
             for labels in members
         ]

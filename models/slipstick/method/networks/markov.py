@@ -33,16 +33,16 @@ def by_class(arrays: NetworkPoints, limit: float | None = None) -> MarkovSolutio
     NoAnswerError : there are too many states, or open classes bring more work than can be done
     """
     try:
-        found = solve_markov_chain(*_of_classes(arrays), limit=limit)
+        solution = solve_markov_chain(*_of_classes(arrays), limit=limit)
     except TooManyStatesError as error:
         raise NoAnswerError(f"{error.size}; {_alternatives(arrays)}, {way_out('states')}") from None
     if arrays.routes is not None:
-        found = _in_cycles(arrays, found)
+        solution = _in_cycles(arrays, solution)
     # A lost customer of a closed class returns without service, so the laws hold for admitted
     # customers only.
     if not arrays.network.losses:
-        checked(arrays.network, _of_chains(arrays, found), EXACT)
-    return found
+        checked(arrays.network, _of_chains(arrays, solution), EXACT)
+    return solution
 
 
 def chain_at(
@@ -71,7 +71,7 @@ def chain_at(
 
 def _alternatives(arrays: NetworkPoints) -> str:
     """Name the alternatives to a chain."""
-    if any(each != LOSS for each in arrays.network.blocking):
+    if any(blocking != LOSS for blocking in arrays.network.blocking):
         return "ask for fewer customers or smaller capacities; no other method blocks"
     if arrays.network.losses or arrays.network.not_poisson:
         return "ask for simulation, or for fewer customers or smaller capacities"
@@ -120,7 +120,8 @@ def _of_classes(arrays: NetworkPoints) -> tuple[NetworkArrays, list[Routing] | N
     ends = {members: references[c] for c, members in routed.items()}
     points = [slice(at, at + 1) for at in range(network.points)]
     return flat, [
-        routing_of_chains(flat.select(each), routes.select(each), ends) for each in points
+        routing_of_chains(flat.select(point_index), routes.select(point_index), ends)
+        for point_index in points
     ]
 
 
@@ -133,27 +134,27 @@ def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
     return {c: tuple(np.flatnonzero(arrays.chain_of == c).tolist()) for c in chains}
 
 
-def _in_cycles(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
+def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
     """Count throughput in cycles of the chain, which end at its reference station."""
-    flow, begun = found.throughput.copy(), found.begun.copy()
+    flow, begun = solution.throughput.copy(), solution.begun.copy()
     for c, members in _routed(arrays).items():
-        each = (slice(None), list(members), arrays.references[c][1])
-        admitted = found.ended / (1 - found.abandoned)
+        cells = (slice(None), list(members), arrays.references[c][1])
+        admitted = solution.ended / (1 - solution.abandoned)
         ended, came, stated = (
-            values[each].sum(axis=1) for values in (found.ended, admitted, arrays.visits)
+            values[cells].sum(axis=1) for values in (solution.ended, admitted, arrays.visits)
         )
         for values, events in ((flow, ended), (begun, came)):
             values[:, list(members)] = quotient(events, stated)[:, None]
     return replace(
-        found,
+        solution,
         throughput=flow,
         begun=begun,
-        residence=quotient(found.queue, begun[:, :, None]),
+        residence=quotient(solution.queue, begun[:, :, None]),
         exact=bool((np.where(arrays.visits != 0, arrays.scv, 1) == 1).all()),
     )
 
 
-def _of_chains(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
+def _of_chains(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
     """Add the classes of each chain up."""
     first = [
         int(np.flatnonzero(arrays.chain_of == c)[0]) for c in range(len(arrays.network.classes))
@@ -164,9 +165,9 @@ def _of_chains(arrays: NetworkPoints, found: MarkovSolution) -> MarkovSolution:
         return np.asarray(np.einsum("cr,prk->pck", member, values))
 
     return replace(
-        found,
-        throughput=found.throughput[:, first],
-        queue=total(found.queue),
-        residence=total(found.residence),
-        utilization=total(found.utilization),
+        solution,
+        throughput=solution.throughput[:, first],
+        queue=total(solution.queue),
+        residence=total(solution.residence),
+        utilization=total(solution.utilization),
     )

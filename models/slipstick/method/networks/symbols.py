@@ -55,11 +55,13 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
     """
     if not model.classes or model.chains or not all(map(_plain, model.stations.values())):
         return ()
-    members = [each for each in model.classes.values() if isinstance(each, ClosedClass)]
+    members = [class_ for class_ in model.classes.values() if isinstance(class_, ClosedClass)]
     if len(members) < len(model.classes):
         return ()
-    populations = [int(column[0]) for column in Tape([each.population for each in members]).run({})]
-    if prod(each + 1 for each in populations) > MOST_POPULATIONS:
+    populations = [
+        int(column[0]) for column in Tape([member.population for member in members]).run({})
+    ]
+    if prod(customers + 1 for customers in populations) > MOST_POPULATIONS:
         return ()
     demands, thinks, delays, names = _letters(model, members)
     throughput, response = _mean_values(demands, thinks, populations)
@@ -67,16 +69,16 @@ def solved_in_symbols(model: QueueingNetwork) -> tuple[SymbolicSolution, ...]:
         return ()
     # What is spent at delays is away from the queues, but not from the stations.
     response = [
-        each + delay if size else each
-        for each, delay, size in zip(response, delays, populations, strict=True)
+        response_time + delay if size else response_time
+        for response_time, delay, size in zip(response, delays, populations, strict=True)
     ]
     labels = list(model.classes)
-    found = [
+    relations = [
         *zip("X" * len(labels), labels, throughput, strict=True),
         *zip("R" * len(labels), labels, response, strict=True),
     ]
-    made = (_equation(letter, label, right, names) for letter, label, right in found)
-    return tuple(each for each in made if len(each.text) <= LONGEST)
+    equations = (_equation(letter, label, right, names) for letter, label, right in relations)
+    return tuple(equation for equation in equations if len(equation.text) <= LONGEST)
 
 
 def _plain(station: NetworkStation) -> bool:
@@ -112,10 +114,12 @@ def _letters(
         return symbol
 
     queues = [
-        name for name, each in model.stations.items() if not DISCIPLINES[each.discipline].delay
+        name
+        for name, station in model.stations.items()
+        if not DISCIPLINES[station.discipline].delay
     ]
     demands, thinks, delays = [], [], []
-    for label, each in zip(model.classes, members, strict=True):
+    for label, class_member in zip(model.classes, members, strict=True):
         at = {name: label in station.visitors() for name, station in model.stations.items()}
         demands.append(
             [letter("D", f"{label},{name}") if at[name] else sympy.Integer(0) for name in queues]
@@ -125,7 +129,7 @@ def _letters(
             for name in model.stations
             if at[name] and name not in queues
         ]
-        think = [] if each.think_time == zero(TIME) else [letter("Z", label)]
+        think = [] if class_member.think_time == zero(TIME) else [letter("Z", label)]
         delays.append(sum(away, sympy.Integer(0)))
         thinks.append(sum(think, delays[-1]))
     return demands, thinks, delays, names
@@ -140,13 +144,13 @@ def _mean_values(
     import sympy
     from sympy.polys.rings import ring
 
-    given = [*demand, think]
+    symbol_rows = [*demand, think]
     letters = sorted(
-        {letter for row in given for each in row for letter in each.free_symbols}, key=str
+        {letter for row in symbol_rows for symbol in row for letter in symbol.free_symbols}, key=str
     )
     polynomials, *_ = ring(letters or [sympy.Symbol("x")], sympy.QQ)
-    *loads, away = [[polynomials.from_expr(each) for each in row] for row in given]
-    lattice = list(product(*(range(each + 1) for each in population)))
+    *loads, away = [[polynomials.from_expr(entry) for entry in row] for row in symbol_rows]
+    lattice = list(product(*(range(customers + 1) for customers in population)))
     fewer = {
         n: [tuple(m - (i == r) for i, m in enumerate(n)) for r in range(len(n))] for n in lattice
     }
@@ -160,16 +164,16 @@ def _mean_values(
                 constants[n] = constants[n] + loads[r][station] * constants[fewer[n][r]]
             if len(constants[n]) > MOST_TERMS:
                 return [], []
-    whole = constants[lattice[-1]]
-    if not whole:
+    constant = constants[lattice[-1]]
+    if not constant:
         return [], []
     throughput, response = [sympy.Integer(0)] * len(loads), [sympy.Integer(0)] * len(loads)
     for r, count in enumerate(population):
         if count:
             less = constants[fewer[lattice[-1]][r]]
             throughput[r], response[r] = (
-                _quotient(less, whole),
-                _quotient(count * whole - away[r] * less, less),
+                _quotient(less, constant),
+                _quotient(count * constant - away[r] * less, less),
             )
     return throughput, response
 
@@ -182,7 +186,7 @@ def _quotient(above: Any, below: Any) -> Any:
 def _equation(letter: str, label: str, right: Any, names: dict[Any, str]) -> SymbolicSolution:
     import sympy
 
-    left = rf"{letter}_{{\text{{{label}}}}}"
+    symbol_text = rf"{letter}_{{\text{{{label}}}}}"
     return SymbolicSolution(
-        f"{letter}[{label}] = {right}", f"{left} &= {sympy.latex(right, symbol_names=names)}"
+        f"{letter}[{label}] = {right}", f"{symbol_text} &= {sympy.latex(right, symbol_names=names)}"
     )

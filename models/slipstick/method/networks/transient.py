@@ -126,7 +126,7 @@ def time_until(
 
 
 def transient_values(
-    model: QueueingNetwork, names: Iterable[str], given: Mapping[str, float]
+    model: QueueingNetwork, names: Iterable[str], values_given: Mapping[str, float]
 ) -> dict[str, float | str]:
     """Give ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and
     ``probability_at[station,n,seconds]`` by name.
@@ -135,7 +135,7 @@ def transient_values(
     ----------
     model : the network
     names : of the values; others are passed over
-    given : quantities by path: parameters that differ from the model's own, and what a path stands
+    values_given : quantities by path: parameters that differ from the model's own, and what a path stands
         for in the place of seconds
 
     Returns
@@ -151,44 +151,52 @@ def transient_values(
     >>> transient_values(door, ["time_until[door,2]", "probability_at[door,0,0]", "time_until[door,3]"], {})
     {'time_until[door,2]': 3.0, 'probability_at[door,0,0]': 1.0, 'time_until[door,3]': 'never are 3 customers at door; at most 2 are'}
     """
-    found: dict[str, float | str] = {}
+    values_found: dict[str, float | str] = {}
     read = NetworkLayout(model).tape.parameters
-    values = {path: each for path, each in given.items() if path in read}
+    values = {path: value for path, value in values_given.items() if path in read}
     for name in names:
         try:
-            if asked := until(name):
-                found[name] = time_until(model, *asked, values)
+            if crossing := until(name):
+                values_found[name] = time_until(model, *crossing, values)
             elif at := moment(name):
                 steady, when = at
-                if when.startswith("parameters.") and when not in given:
-                    raise UnknownNameError("quantity", when, list(given))
-                columns = transient(model, [given[when] if when in given else float(when)], values)
+                if when.startswith("parameters.") and when not in values_given:
+                    raise UnknownNameError("quantity", when, list(values_given))
+                columns = transient(
+                    model, [values_given[when] if when in values_given else float(when)], values
+                )
                 # More customers than a station can have are there with probability 0.
-                found[name] = float(columns.get(steady, np.zeros(1))[0])
+                values_found[name] = float(columns.get(steady, np.zeros(1))[0])
         except NoAnswerError as error:
-            found[name] = str(error)
-    return found
+            values_found[name] = str(error)
+    return values_found
 
 
 def with_transient(
-    answer: Answer, model: QueueingNetwork, names: Iterable[str], given: Mapping[str, float]
+    answer: Answer, model: QueueingNetwork, names: Iterable[str], values_given: Mapping[str, float]
 ) -> Answer:
     """Return an answer the transient values among some, and a note on each that there is not.
 
     Parameters
     ----------
     answer : of the network at its own values
-    model, names, given : as for `transient_values`
+    model, names, values_given : as for `transient_values`
     """
-    found = transient_values(model, names, given)
-    numbers = {name: each for name, each in found.items() if not isinstance(each, str)}
+    values_found = transient_values(model, names, values_given)
+    numbers = {name: value for name, value in values_found.items() if not isinstance(value, str)}
     ends = 2 if answer.converged is not None else 0
-    known = {name: Value(each, unit_of(name), *([each] * ends)) for name, each in numbers.items()}
-    notes = [f"by the Markov chain of the network, exactly: {', '.join(known)}"] if known else []
+    answered = {
+        name: Value(value, unit_of(name), *([value] * ends)) for name, value in numbers.items()
+    }
+    notes = (
+        [f"by the Markov chain of the network, exactly: {', '.join(answered)}"] if answered else []
+    )
     notes += [
-        f"{name} has no value: {each}" for name, each in found.items() if isinstance(each, str)
+        f"{name} has no value: {value}"
+        for name, value in values_found.items()
+        if isinstance(value, str)
     ]
-    return replace(answer, values={**answer.values, **known}, notes=(*answer.notes, *notes))
+    return replace(answer, values={**answer.values, **answered}, notes=(*answer.notes, *notes))
 
 
 def _arrays(

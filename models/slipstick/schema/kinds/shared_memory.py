@@ -70,17 +70,17 @@ class CacheSpec(Spec):
 
     def check_rules(self) -> None:
         before, last = 0.0, self.size.value
-        for name, each in self.inner.items():
-            if not before < each.size.value < last:
+        for name, level in self.inner.items():
+            if not before < level.size.value < last:
                 why = f"level {name} must be larger than those before it and smaller than the cache"
                 raise broken_rule(why, "inner", name, "size")
-            before = each.size.value
+            before = level.size.value
 
     def build(self, at: Mapping[str, Parameter], path: str) -> hardware.Cache:
         """Build the cache of a checked file, whose quantities stand under `path`."""
         inner = tuple(
-            part_of(hardware.CacheLevel, each, at, f"{path}.inner.{name}")
-            for name, each in self.inner.items()
+            part_of(hardware.CacheLevel, level, at, f"{path}.inner.{name}")
+            for name, level in self.inner.items()
         )
         return part_of(hardware.Cache, self, at, path, inner=inner)
 
@@ -225,12 +225,12 @@ class SharedMemorySpec(Described):
             interconnect=_interconnect(self.interconnect, at, f"{prefix}.interconnect"),
             memory=part_of(hardware.Memory, self.memory, at, f"{prefix}.memory"),
             locks={
-                key: part_of(hardware.MachineLock, each, at, f"{prefix}.locks.{key}")
-                for key, each in self.locks.items()
+                key: part_of(hardware.MachineLock, lock_spec, at, f"{prefix}.locks.{key}")
+                for key, lock_spec in self.locks.items()
             },
             barriers={
-                key: part_of(hardware.BarrierKind, each, at, f"{prefix}.barriers.{key}")
-                for key, each in self.barriers.items()
+                key: part_of(hardware.BarrierKind, barrier_spec, at, f"{prefix}.barriers.{key}")
+                for key, barrier_spec in self.barriers.items()
             },
         )
 

@@ -75,7 +75,7 @@ class AxisSpec(Spec):
     )
 
     def check_rules(self) -> None:
-        if sum(each is not None for each in (self.step, self.factor, self.count)) != 1:
+        if sum(setting is not None for setting in (self.step, self.factor, self.count)) != 1:
             raise broken_rule("a range needs exactly one of step, factor and count")
         if self.factor == 1:
             raise broken_rule("a factor of 1 never arrives; write another")
@@ -163,8 +163,8 @@ class RankSpec(QuestionSpec):
             raise broken_rule(
                 "a budget is for a pair of changes; name at least two under changes", "budget"
             )
-        for name, each in self.changes.items():
-            if each.cost is None:
+        for name, change in self.changes.items():
+            if change.cost is None:
                 raise broken_rule(f"{name} needs a cost, for there is a budget", "changes", name)
 
 
@@ -524,8 +524,10 @@ class TableSpec(QuestionSpec):
                 (("rows", row, "against", index), case) for index, case in enumerate(each.against)
             )
             yield from ((("rows", row, "slips", case), case) for case in each.slips)
-            for case, others in each.ranging.items():
-                yield from ((("rows", row, "ranging", case), other) for other in (case, *others))
+            for case, ranging_cases in each.ranging.items():
+                yield from (
+                    (("rows", row, "ranging", case), other) for other in (case, *ranging_cases)
+                )
 
     def check_rules(self) -> None:
         for index, row in enumerate(self.rows):
@@ -641,11 +643,13 @@ class StatementSpec(QuestionSpec):
     @property
     def cited(self) -> dict[str, list[tuple[str, str]]]:
         """The answers and values, one or two, that each text in braces of ``missed`` names."""
-        found = {}
+        terms_by_text = {}
         for text in _CITED.findall(self.missed):
-            terms = [each.split() for each in text.removesuffix(" %").split(" / ")]
-            found[text] = [(each[0] if len(each) > 1 else terms[0][0], each[-1]) for each in terms]
-        return found
+            terms = [term.split() for term in text.removesuffix(" %").split(" / ")]
+            terms_by_text[text] = [
+                (term[0] if len(term) > 1 else terms[0][0], term[-1]) for term in terms
+            ]
+        return terms_by_text
 
     def asked_of(self, key: str) -> list[str]:
         """List the values that are added up for each answer under a key."""
@@ -659,11 +663,11 @@ class StatementSpec(QuestionSpec):
     def form(self) -> str:
         """The key that says what must hold; ``from`` for a range with either end."""
         ranged = self.first is not None or self.to is not None
-        found = [
+        forms = [
             key for key in ("about", "above", "below", "greatest", "smallest") if getattr(self, key)
         ]
         return (
-            found[0] if len(found) == 1 and not ranged else "from" if ranged and not found else ""
+            forms[0] if len(forms) == 1 and not ranged else "from" if ranged and not forms else ""
         )
 
     def check_rules(self) -> None:
@@ -703,7 +707,7 @@ class StatementSpec(QuestionSpec):
         if self.reading and not self.part_of:
             raise broken_rule("part_of names the statement that this is a reading of", "reading")
         if wrong := next(
-            (each for each in _CITED.findall(self.missed) if not _CITATION.fullmatch(each)), None
+            (name for name in _CITED.findall(self.missed) if not _CITATION.fullmatch(name)), None
         ):
             why = (
                 f"{{{wrong}}} is not CASE VALUE, CASE VALUE %, CASE VALUE / VALUE or CASE VALUE /"
@@ -980,9 +984,9 @@ else:
         **{
             name: (
                 float | None,
-                Field(None, description=f"{each.counts}; {each.value:,.0f} by default", gt=0),
+                Field(None, description=f"{limit.counts}; {limit.value:,.0f} by default", gt=0),
             )
-            for name, each in LIMITS.items()
+            for name, limit in LIMITS.items()
         },
     )
 
@@ -1033,7 +1037,7 @@ class _StudyKeys(Described):
     def questions(self) -> dict[str, Any]:
         """What the study asks, by key; those that it does not ask are left out."""
         keys = (name for name in type(self).model_fields if name not in _StudyKeys.model_fields)
-        return {name: asked for name in keys if (asked := getattr(self, name))}
+        return {name: question for name in keys if (question := getattr(self, name))}
 
 
 def _with_questions(
@@ -1042,10 +1046,12 @@ def _with_questions(
     """Make the model of a study with these questions, and with these kinds of pictures in the
     place of slipstick's own.
     """
-    keys: dict[str, Any] = {name: (each.takes, each.field) for name, each in questions.items()}
-    if kinds := sorted(pictures, key=lambda each: each.__name__):
-        drawn: Any = Annotated[reduce(or_, kinds), Field(discriminator="kind")]
-        keys["pictures"] = (list[drawn], _StudyKeys.model_fields["pictures"])
+    keys: dict[str, Any] = {
+        name: (question.takes, question.field) for name, question in questions.items()
+    }
+    if kinds := sorted(pictures, key=lambda picture_class: picture_class.__name__):
+        picture_kind: Any = Annotated[reduce(or_, kinds), Field(discriminator="kind")]
+        keys["pictures"] = (list[picture_kind], _StudyKeys.model_fields["pictures"])
     return create_model("StudySpec", __base__=_StudyKeys, __doc__=_StudyKeys.__doc__, **keys)
 
 
@@ -1065,10 +1071,22 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
     has a key or a kind of picture that slipstick does not have, and without a tree.
     """
     pictures = at(tree, ["pictures"]) if tree is not None else None
-    drawn = [at(each, ["kind"]) for each in pictures.items] if isinstance(pictures, Listing) else []
-    kinds = {kind for each in _PICTURES for kind in get_args(each.model_fields["kind"].annotation)}
-    known = isinstance(tree, Table) and tree.entries.keys() <= StudySpec.model_fields.keys()
-    if known and all(isinstance(each, Scalar) and each.value in kinds for each in drawn):
+    kinds_drawn = (
+        [at(picture, ["kind"]) for picture in pictures.items]
+        if isinstance(pictures, Listing)
+        else []
+    )
+    kinds = {
+        kind
+        for picture_class in _PICTURES
+        for kind in get_args(picture_class.model_fields["kind"].annotation)
+    }
+    has_known_keys = (
+        isinstance(tree, Table) and tree.entries.keys() <= StudySpec.model_fields.keys()
+    )
+    if has_known_keys and all(
+        isinstance(kind_node, Scalar) and kind_node.value in kinds for kind_node in kinds_drawn
+    ):
         return StudySpec
     return _whole_study()
 
@@ -1076,5 +1094,5 @@ def study_model(tree: Node | None = None) -> type[StudySpec]:
 @cache
 def _whole_study() -> type[StudySpec]:
     added = {name: QUESTIONS[name] for name in QUESTIONS.places}
-    pictures = (*_PICTURES, *(each for key in added.values() for each in key.pictures))
+    pictures = (*_PICTURES, *(question for key in added.values() for question in key.pictures))
     return cast("type[StudySpec]", _with_questions({**added, **QUESTIONS.own}, pictures))

@@ -47,11 +47,11 @@ class Uncertain(Spec):
     assumed: bool = Field(False, description="it is a guess")
 
     def check_rules(self) -> None:
-        given = quantities(self)
-        for key, each in given.items():
-            first = next(iter(given.values()))
-            if each.dimension != first.dimension:
-                why = f"a [{each.dimension}] does not go with a [{first.dimension}]"
+        quantities_given = quantities(self)
+        for key, quantity_given in quantities_given.items():
+            first = next(iter(quantities_given.values()))
+            if quantity_given.dimension != first.dimension:
+                why = f"a [{quantity_given.dimension}] does not go with a [{first.dimension}]"
                 raise broken_rule(why, *key)
 
     @property
@@ -62,15 +62,15 @@ class Uncertain(Spec):
 
 def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
     """List the quantities of a distribution that must be of one dimension, by where they stand."""
-    found: dict[tuple[str | int, ...], Given] = {}
+    quantities_found: dict[tuple[str | int, ...], Given] = {}
     for name, field in type(spec).model_fields.items():
         value: Any = getattr(spec, name)
         key = field.alias or name
         if isinstance(value, Given) and key != "spread":
-            found[(key,)] = value
+            quantities_found[(key,)] = value
         elif key == "values":
-            found.update({(key, index): each for index, each in enumerate(value)})
-    return found
+            quantities_found.update({(key, index): each for index, each in enumerate(value)})
+    return quantities_found
 
 
 class NormalSpec(Uncertain):
@@ -176,9 +176,11 @@ def distribution_of(spec: Uncertain) -> "Uncertainty":
             return Uncertainty("triangular", spec.low.value, spec.mode.value, spec.to.value)
         case DiscreteSpec():
             weights = (
-                [each.value for each in spec.weights] if spec.weights else [1.0] * len(spec.values)
+                [weight.value for weight in spec.weights]
+                if spec.weights
+                else [1.0] * len(spec.values)
             )
-            return Uncertainty("discrete", [each.value for each in spec.values], weights)
+            return Uncertainty("discrete", [value.value for value in spec.values], weights)
     raise TypeError(spec)
 
 
@@ -210,13 +212,13 @@ class ClassChange(Spec):
 
     @model_validator(mode="before")
     @classmethod
-    def _keyed(cls, written: Any) -> Any:
-        if not isinstance(written, dict):
+    def _keyed(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
             raise broken_rule(
                 "write {by: 0.5} for a factor on its time, or {to: 500 ns} for the time that it"
                 " becomes"
             )
-        return written
+        return value
 
     def check_rules(self) -> None:
         if (self.by is None) == (self.to is None):
@@ -303,7 +305,7 @@ class PeriodSpec(Spec):
 
     def check_rules(self) -> None:
         rates = (self.factor, self.doubling, self.halving, self.uncertain)
-        if sum(each is not None for each in rates) != 1:
+        if sum(rate is not None for rate in rates) != 1:
             raise broken_rule(
                 "a period needs exactly one of factor, doubling, halving and uncertain"
             )
@@ -322,7 +324,7 @@ class PeriodSpec(Spec):
                 f"a yearly factor is a plain number, not a [{spec.dimension}]", "uncertain"
             )
         if isinstance(spec, NormalSpec) or any(
-            each.value <= 0 for each in quantities(spec).values()
+            quantity.value <= 0 for quantity in quantities(spec).values()
         ):
             raise broken_rule(
                 "a yearly factor is more than 0, and this one need not be; use another", "uncertain"
@@ -351,19 +353,19 @@ class RatesSpec(Spec):
     @property
     def listed(self) -> dict[str, list[PeriodSpec]]:
         """Return the periods of everything that changes, by name."""
-        given = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: periods for name, periods in given.items() if periods is not None}
+        rates = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: periods for name, periods in rates.items() if periods is not None}
 
     def check_rules(self) -> None:
         for name, periods in self.listed.items():
             for index, (before, after) in enumerate(pairwise(periods), 1):
                 if after.first != before.to:
-                    what = (
+                    problem_words = (
                         "overlaps the one before"
                         if after.first < before.to
                         else "leaves a gap after the one before"
                     )
-                    why = f"the period from {after.first:g} {what}, which ends in {before.to:g}"
+                    why = f"the period from {after.first:g} {problem_words}, which ends in {before.to:g}"
                     raise broken_rule(why, name, index, "from")
         if not self.listed:
             raise broken_rule("name at least one class of cost that changes, such as processors")
@@ -392,7 +394,7 @@ def trend_of(spec: TrendSpec, name: str) -> "Trend":
     from slipstick.model.uncertainty import Trend
 
     rates = {
-        key: tuple(_period(each, spec) for each in periods)
+        key: tuple(_period(period, spec) for period in periods)
         for key, periods in spec.rates.listed.items()
     }
     return Trend(name, spec.title or name, rates)
@@ -401,13 +403,15 @@ def trend_of(spec: TrendSpec, name: str) -> "Trend":
 def _period(spec: PeriodSpec, trend: TrendSpec) -> "Period":
     from slipstick.model.uncertainty import Period
 
-    given = spec.uncertain or spec.factor or spec.doubling or spec.halving
-    assert given is not None
-    source = given.source or trend.source
+    rate_given = spec.uncertain or spec.factor or spec.doubling or spec.halving
+    assert rate_given is not None
+    source = rate_given.source or trend.source
     factor = (
         distribution_of(spec.uncertain) if isinstance(spec.uncertain, Uncertain) else _factor(spec)
     )
-    return Period(spec.first, spec.to, factor, trend.sources.get(source, source), given.assumed)
+    return Period(
+        spec.first, spec.to, factor, trend.sources.get(source, source), rate_given.assumed
+    )
 
 
 def _factor(spec: PeriodSpec) -> "Uncertainty":
@@ -453,20 +457,22 @@ def changes_of(
     """
     name, file = _read(reference, library)
     gains = Gain.model_fields
-    found = {f"{TECHNOLOGY}.{key}": each.node for key, each in file.entries.items() if key in gains}
-    found |= {f"{TECHNOLOGY}.{key}": node for key, node in _changes(file, "by").items()}
+    changes = {
+        f"{TECHNOLOGY}.{key}": entry.node for key, entry in file.entries.items() if key in gains
+    }
+    changes |= {f"{TECHNOLOGY}.{key}": node for key, node in _changes(file, "by").items()}
     notes = []
     for key in PREFETCHED:
         if key in file.entries and key in input_names:
-            found[key] = file.entries[key].node
+            changes[key] = file.entries[key].node
         elif key in file.entries:
             notes.append(f"{name}: {key} is left out, for {model} has no such input")
     free = [key for key in _changes(file, "to") if _costs_nothing(tree, QUANTITIES[key])]
     places = [QUANTITIES[key] for key in free]
-    given = ["0" if at(tree, path) is not None else "not given" for path in places]
+    states = ["0" if at(tree, path) is not None else "not given" for path in places]
     notes += [
-        f"{name}: {key} is left out, for {path} is {what} here"
-        for key, path, what in zip(free, places, given, strict=True)
+        f"{name}: {key} is left out, for {path} is {state} here"
+        for key, path, state in zip(free, places, states, strict=True)
     ]
     for path, node in _values(file).items():
         if at(tree, path) is None and path not in places:
@@ -476,29 +482,30 @@ def changes_of(
             )
             raise reference.mark.error(why, TECHNOLOGY)
         if path not in places:
-            found[path] = node
-    return found, tuple(notes)
+            changes[path] = node
+    return changes, tuple(notes)
 
 
 def _changes(file: Table, key: str) -> dict[str, Node]:
     """Return what a technology writes of classes of cost under ``by`` or ``to``, each as a
     quantity with its source.
     """
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     for name in TECHNOLOGIES:
         change = at(file, [name])
         if isinstance(change, Table) and key in change.entries:
             entries = {
-                "value" if each == key else each: entry for each, entry in change.entries.items()
+                "value" if key_name == key else key_name: entry
+                for key_name, entry in change.entries.items()
             }
-            found[name] = Table(entries, change.mark)
-    return found
+            nodes[name] = Table(entries, change.mark)
+    return nodes
 
 
 def _values(file: Table) -> dict[str, Node]:
     """Return the quantities of a machine that a technology sets, by path."""
-    written = at(file, ["values"])
-    entries = written.entries if isinstance(written, Table) else {}
+    values_node = at(file, ["values"])
+    entries = values_node.entries if isinstance(values_node, Table) else {}
     classes = {
         QUANTITIES[name]: node for name, node in _changes(file, "to").items() if name in QUANTITIES
     }
@@ -512,8 +519,8 @@ def _costs_nothing(tree: Node, path: str) -> bool:
     node = at(tree, path)
     if node is None:
         return at(tree, "machine") is not None
-    written = at(node, ["value"]) if isinstance(node, Table) else node
-    return isinstance(written, Scalar) and parse(str(written.value))[0] == 0.0
+    value_node = at(node, ["value"]) if isinstance(node, Table) else node
+    return isinstance(value_node, Scalar) and parse(str(value_node.value))[0] == 0.0
 
 
 def _read(reference: Node, library: Library) -> tuple[str, Table]:
@@ -531,11 +538,11 @@ def _read(reference: Node, library: Library) -> tuple[str, Table]:
             "write the name of a technology, a file that ends in .yaml, or its keys and values",
             TECHNOLOGY,
         )
-    made = library.once(
+    tree = library.once(
         ("spelt", id(file)), lambda: _spelt(file, validate(TechnologySpec, file).sources), file
     )
-    assert isinstance(made, Table)
-    return name, made
+    assert isinstance(tree, Table)
+    return name, tree
 
 
 def _spelt(node: Node, sources: Mapping[str, str]) -> Node:
@@ -568,23 +575,27 @@ def check_values(tree: Table, library: Library) -> None:
     paths = {path: path.removeprefix("machine.") for path in values}
     machines = [library.load("machine", name) for name in names("machine")]
     fitting = next(
-        (each for each in machines if all(at(each, path) is not None for path in paths.values())),
+        (
+            machine
+            for machine in machines
+            if all(at(machine, path) is not None for path in paths.values())
+        ),
         None,
     )
     if fitting is None:
-        known = {
+        known_paths = {
             path
             for path, inner in paths.items()
-            if any(at(each, inner) is not None for each in machines)
+            if any(at(machine, inner) is not None for machine in machines)
         }
         # Each is there on some machine: then it is the first that stands on none together with the
         # others.
-        path = next((path for path in paths if path not in known), next(iter(paths)))
+        path = next((path for path in paths if path not in known_paths), next(iter(paths)))
         mark = key_mark(tree, ["values", path])
         why = "no machine of the catalogue has this quantity, or not together with the others"
         raise mark.error(why, ["values", path])
     changed: Node = fitting
     for path, inner in paths.items():
         changed = replaced(changed, inner, values[path])
-    if found := problems_of(spec_model("machine", fitting), changed):
-        raise SpecError(found)
+    if problems := problems_of(spec_model("machine", fitting), changed):
+        raise SpecError(problems)
