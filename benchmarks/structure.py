@@ -4,28 +4,108 @@ start.
     python benchmarks/structure.py [CHECKOUT ...]
 
 Each checkout is one column; with an older checkout beside this one, it shows before and after.
-Counted are the calculator (`models/slipstick`) without the papers' programs, wherever a checkout
-keeps those, and the lines of the packages beside it. Files passed are files with a function that
-ran, work done while importing left out; more than `QUESTIONS` allows fail. Start-up is processor
-time, user and system, as the least of several runs, and as a ratio to ``python -c "import numpy"``
-of the same environment.
+Counted is the calculator (`models/slipstick`) without the papers' programs, wherever a checkout
+keeps those; the packages beside it have rows of their own, so that what moved is seen apart from
+what was saved. Tokens leave out comments, docstrings and layout. Empty names are those of
+`EMPTY_NAMES`; add synonyms as they appear. Files passed are files with a function that ran, work
+done while importing left out; more than `QUESTIONS` allows fail. Start-up is processor time, user
+and system, as the least of several runs, and as a ratio to ``python -c "import numpy"`` of the same
+environment.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import io
 import os
 import subprocess
 import sys
+import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
+from typing import TypeGuard
 
 from tabulate import tabulate
 
 RUNS = 5
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+EMPTY_NAMES = frozenset(
+    [
+        "each",
+        "found",
+        "made",
+        "said",
+        "asked",
+        "whole",
+        "one",
+        "other",
+        "others",
+        "further",
+        "given",
+        "known",
+        "kept",
+        "wanted",
+        "here",
+        "there",
+        "left",
+        "met",
+        "parts",
+        "part",
+        "what",
+        "written",
+        "laid",
+        "drawn",
+    ]
+)
+"""Names of one word that say nothing of what a variable holds."""
+
+KINDS = {
+    "step": frozenset(
+        [
+            "Step",
+            "Then",
+            "Fork",
+            "Choice",
+            "Repeat",
+            "Hold",
+            "Pipeline",
+            "BarrierWait",
+            "WaitUnit",
+            "SignalUnit",
+            "UnitStep",
+            "Ask",
+            "VisitedStep",
+            "VisitedHold",
+        ]
+    ),
+    "population": frozenset(
+        ["ClosedPopulation", "OpenPopulation", "PhasedPopulation", "SuperstepPopulation"]
+    ),
+    "resource": frozenset(
+        [
+            "Station",
+            "Lock",
+            "Permits",
+            "ReaderWriterLock",
+            "Monitor",
+            "Semaphores",
+            "Barrier",
+            "TaskPool",
+            "HeldResource",
+        ]
+    ),
+}
+"""Classes that a method tells apart, where it does not read what the class says of itself."""
 PAPERS = ("program/lrc", "program/sharing", "program/billiards", "program/application")
 """Where an older checkout keeps the papers' programs, inside the package."""
 
@@ -120,83 +200,173 @@ def core(checkout: Path) -> list[Path]:
     """List the modules of the calculator."""
     package = checkout / "models" / "slipstick"
     files = sorted(package.rglob("*.py"))
-    return [each for each in files if not each.relative_to(package).as_posix().startswith(PAPERS)]
+    return [path for path in files if not path.relative_to(package).as_posix().startswith(PAPERS)]
 
 
-def lines(files: Iterable[Path]) -> int:
-    return sum(each.read_text().count("\n") for each in files)
+def packages(checkout: Path) -> list[Path]:
+    """List the packages beside the calculator."""
+    folders = sorted((checkout / "models").glob("slipstick*"))
+    return [folder for folder in folders if folder.is_dir() and folder.name != "slipstick"]
 
 
 def sizes(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:
-    files, every = core(checkout), list((checkout / "models").rglob("*.py"))
-    if short:
-        files = every = files[::20]
-    everything = {each: ast.parse(each.read_text()) for each in every}
-    trees = {each: everything[each] for each in files}
+    """Yield the size of the packages, and how their code is written."""
+    files = core(checkout)[:: 20 if short else 1]
+    texts = {path: path.read_text() for path in files}
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    counts = [tokens(text) for text in texts.values()]
+    statements = sum(count_statements(tree) for tree in trees.values())
+    yield "tokens of the core", sum(counts)
+    for package in packages(checkout):
+        modules = sorted(package.rglob("*.py"))[:: 20 if short else 1]
+        yield f"tokens of {package.name}", sum(tokens(path.read_text()) for path in modules)
+    yield "tokens per statement of the core", round(sum(counts) / statements, 2)
     yield "files of the core", len(files)
-    yield "lines of the core", lines(files)
-    for package in ("slipstick_measure", "slipstick_workloads"):
-        yield f"lines of {package}", lines((checkout / "models" / package).rglob("*.py"))
-    yield "lines of all packages", lines(every)
+    functions = [node for tree in trees.values() for node in ast.walk(tree) if is_function(node)]
+    yield "functions of the core", len(functions)
+    lengths = sorted(tokens(ast.unparse(function)) for function in functions)
+    yield "tokens of a function: median", lengths[len(lengths) // 2]
+    yield "tokens of a function: most", lengths[-1]
+    empty = sum(has_empty_name(function) for function in functions)
+    yield "functions with empty names [%]", round(100 * empty / len(functions), 1)
+    comments = sum(line.lstrip().startswith("#") for text in texts.values() for line in lines(text))
+    yield (
+        "comments per 100 lines",
+        round(100 * comments / sum(map(len, map(lines, texts.values()))), 2),
+    )
+    for kind, names in KINDS.items():
+        yield f"tests for a kind of {kind}", sum(kind_tests(tree, names) for tree in trees.values())
+    silent = sum(silent_matches(tree) for tree in trees.values())
+    yield "match statements over nodes that pass over an unknown kind", silent
+    yield "circles of imports", len(circles(checkout, trees))
     yield (
         "modules with one importer, in their own folder",
         sum(1 for _ in only_importers(checkout, trees)),
     )
-    classes = Counter(
-        node.name
-        for tree in everything.values()
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
+    yield "class names with several meanings", repeated_classes(checkout)
+
+
+lines = str.splitlines
+
+
+def tokens(text: str) -> int:
+    """Count tokens without comments, docstrings and layout, which cannot change the number."""
+    documented = set(docstring_positions(ast.parse(text)))
+    counted = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        is_docstring = token.type == tokenize.STRING and token.start in documented
+        counted += token.type not in LAYOUT and not is_docstring
+    return counted
+
+
+def docstring_positions(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """Yield where strings stand alone: docstrings, and those below a constant or field."""
+    for node in ast.walk(tree):
+        for statement in (
+            getattr(node, "body", []) if isinstance(node, ast.stmt | ast.Module) else []
+        ):
+            value = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield statement.lineno, statement.col_offset
+
+
+def count_statements(tree: ast.Module) -> int:
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
+
+
+def is_function(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def has_empty_name(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a parameter or variable has a name that says nothing of what it holds."""
+    arguments = {argument.arg for argument in [*function.args.args, *function.args.kwonlyargs]}
+    stored = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return bool((arguments | stored) & EMPTY_NAMES)
+
+
+def kind_tests(tree: ast.Module, names: frozenset[str]) -> int:
+    """Count the places where a kind is told apart: cases of a match, and isinstance."""
+    classes: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.MatchClass):
+            classes.append(node.cls)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            classes += [
+                part
+                for part in ast.walk(node.args[1])
+                if isinstance(part, ast.Name | ast.Attribute)
+            ]
+    return sum(class_name(expression) in names for expression in classes)
+
+
+def class_name(expression: ast.AST) -> str:
+    return str(getattr(expression, "id", getattr(expression, "attr", "")))
+
+
+def silent_matches(tree: ast.Module) -> int:
+    """Count the match statements over kinds of nodes whose last case does not raise."""
+    counted = 0
+    for match in ast.walk(tree):
+        if isinstance(match, ast.Match):
+            patterns = [case.pattern for case in match.cases]
+            kinds = {
+                class_name(pattern.cls)
+                for pattern in patterns
+                if isinstance(pattern, ast.MatchClass)
+            }
+            last = match.cases[-1]
+            catches = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+            raises = catches and any(isinstance(step, ast.Raise) for step in last.body)
+            counted += bool(kinds & KINDS["step"]) and not raises
+    return counted
+
+
+def circles(checkout: Path, trees: dict[Path, ast.Module]) -> set[frozenset[Path]]:
+    """List the pairs of modules that import each other, at any depth of the code."""
+    importers = imported_by(checkout, trees)
+    pairs = ((path, user) for path, users in importers.items() for user in users)
+    return {frozenset(pair) for pair in pairs if pair[0] in importers.get(pair[1], ())}
+
+
+def repeated_classes(checkout: Path) -> int:
+    """Count the names that several classes of all packages have."""
+    modules = [ast.parse(path.read_text()) for path in (checkout / "models").rglob("*.py")]
+    names = Counter(
+        node.name for tree in modules for node in tree.body if isinstance(node, ast.ClassDef)
     )
-    yield "class names with several meanings", sum(1 for count in classes.values() if count > 1)
-    functions = sorted(length for tree in trees.values() for length in lengths(tree))
-    yield "functions", len(functions)
-    yield "lines of a function, docstring left out: median", functions[len(functions) // 2]
-    yield "the same: longest", functions[-1]
+    return sum(count > 1 for count in names.values())
+
+
+def imported_by(checkout: Path, trees: dict[Path, ast.Module]) -> dict[Path, set[Path]]:
+    """Return the modules that import each module."""
+    paths = {dotted(path, checkout): path for path in trees}
+    importers: dict[Path, set[Path]] = defaultdict(set)
+    for user, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    path = paths.get(f"{node.module}.{alias.name}") or paths.get(node.module)
+                    if path is not None and path != user:
+                        importers[path].add(user)
+    return importers
 
 
 def only_importers(checkout: Path, trees: dict[Path, ast.Module]) -> Iterator[Path]:
     """Yield the modules that a single module imports, one of the same folder."""
-    paths = {dotted(each, checkout): each for each in trees}
-    importers: dict[Path, set[Path]] = defaultdict(set)
-    for each, tree in trees.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                for alias in node.names:
-                    name = f"{node.module}.{alias.name}"
-                    found = paths.get(name) or paths.get(node.module)
-                    if found is not None:
-                        importers[found].add(each)
-    for each, users in importers.items():
-        if (
-            each.name != "__init__.py"
-            and len(users) == 1
-            and next(iter(users)).parent == each.parent
-        ):
-            yield each
+    for path, users in imported_by(checkout, trees).items():
+        only = next(iter(users)) if len(users) == 1 else None
+        if path.name != "__init__.py" and only is not None and only.parent == path.parent:
+            yield path
 
 
 def dotted(path: Path, checkout: Path) -> str:
     parts = path.relative_to(checkout / "models").with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def lengths(tree: ast.Module) -> Iterator[int]:
-    """Yield the length of every function without its docstring."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
-            first = node.body[0]
-            text = (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and ast.get_docstring(node)
-            )
-            yield (
-                node.end_lineno
-                - node.lineno
-                + 1
-                - ((first.end_lineno or 0) - first.lineno + 1 if text else 0)
-            )
 
 
 def passed(checkout: Path, short: bool) -> Iterator[tuple[str, object]]:

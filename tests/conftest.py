@@ -7,8 +7,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_SH, flock
+from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from subprocess import DEVNULL, Popen
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -41,6 +44,39 @@ builder.delay(ServiceTime("deterministic", 1.0, 0.0))
 builder.closed("all", customers=1, at=0)
 CompiledKernel(builder.plan()).run(1)
 """
+CLOCKS = (
+    "slipstick.limits.monotonic",
+    "slipstick.limits.thread_time",
+    "slipstick.study.engine.monotonic",
+)
+"""The clocks that the package looks at."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the pace of the clocks, with which a faster or slower machine is played."""
+    parser.addoption(
+        "--clock-rate",
+        type=float,
+        default=1.0,
+        help="run the package's clocks so many times as fast: 5 for a machine of a fifth the speed",
+    )
+
+
+@pytest.fixture(autouse=True)
+def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the clocks of the package at the rate that the command line names."""
+    rate: float = request.config.getoption("--clock-rate")
+    if rate != 1:
+        for clock in CLOCKS:
+            read: Callable[[], float] = resolve_name(clock)
+            monkeypatch.setattr(clock, partial(_scaled, read, rate))
+
+
+def _scaled(read: Callable[[], float], rate: float) -> float:
+    """Read a clock as it is on a machine on which everything takes `rate` times as long [s]."""
+    return rate * read()
+
+
 _COMPILING = pytest.StashKey["Popen[bytes]"]()
 _LOCK = "SLIPSTICK_TESTS_COMPILING"  # the file whose lock the compiling process holds
 

@@ -4,11 +4,12 @@ methods, sums and maxima.
 The distribution that such a time has:
 
     scv 0         constant; a Markov chain refuses it
-    0 < scv < 1   a row of exponential phases of which the last may be missing (`phases_below_one`); an Erlang time
-                  where 1/scv is whole. Below 0.01, which takes more than 100 phases, a chain
+    0 < scv < 1   a row of exponential phases of which the last may be missing
+                  (`phases_below_one`); an Erlang time where 1/scv is whole. Below 0.01, which takes more than 100 phases, a chain
                   refuses and the simulator draws a gamma time
     scv 1         exponential
-    scv > 1       one of two exponential phases that contribute half of the mean each (`balanced_means`)
+    scv > 1       one of two exponential phases that contribute half of the mean each
+                  (`balanced_means`)
 
 A Markov chain holds the phases (`PhaseType`), the simulator draws them
 (`slipstick.sim.plan.distributions`), so both mean the same model.

@@ -22,6 +22,7 @@ from slipstick.errors import MissingExtraError, UnknownNameError
 from slipstick.report.pictures import FILLS, STROKES, draw, fill_order, grid_of, lines_of, save
 from slipstick.results.study import Axis, Provenance, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
+from tests.processes import HANGS
 from tests.report.made_up import (
     ADAPTER,
     BARS,
@@ -338,7 +339,9 @@ def test_drawing_never_loads_the_global_interface() -> None:
         " 3).subplots()\n"
     )
     program += "sys.exit('matplotlib.pyplot' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", program], check=False, timeout=HANGS).returncode == 0
+    )
 
 
 @pytest.mark.parametrize(

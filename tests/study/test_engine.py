@@ -29,6 +29,7 @@ from slipstick.study.engine import _SERVE, Engine, Limits, _solved_group
 from slipstick.study.evaluator import evaluator
 from slipstick.study.journal import NAME, Journal, Kept, _PointReader, kept_in
 from slipstick.study.points import Block, PointBlock, SolvedBlock, engine_versions, solved
+from tests.processes import HANGS
 from tests.study.poison import poisoned
 
 STUDY = """study: 1
@@ -51,11 +52,11 @@ def times(found: Sequence[object]) -> list[float]:
 def test_a_worker_that_still_imports_ends_with_the_process_that_started_it() -> None:
     ours, theirs = socket.socketpair()
     before = _SERVE.format(handle=theirs.fileno()).partition("from slipstick")[0]
-    command = [sys.executable, "-c", f"{before}import time; time.sleep(60)"]
+    command = [sys.executable, "-c", f"{before}import sys, time; time.sleep(3600); sys.exit(1)"]
     with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as worker:
         theirs.close()
         ours.close()
-        assert worker.wait(timeout=30) == 0
+        assert worker.wait(timeout=HANGS) == 0
 
 
 def test_a_point_that_ends_its_process_or_is_over_a_limit_costs_itself_alone() -> None:
@@ -64,7 +65,7 @@ def test_a_point_that_ends_its_process_or_is_over_a_limit_costs_itself_alone() -
         PointBlock(poisoned(how), {"x": np.array([1.0])}, 1) for how in ("kills", "eats", "sleeps")
     ]
     told: list[int] = []
-    with Engine("processes", 1, Limits(time=5.0, memory=3e8)) as engine:
+    with Engine("processes", 1, Limits(time=HANGS, memory=3e8)) as engine:
         eaten = engine.solve([good[0], bad[0], good[1], bad[1], good[2]], told.append)
     assert times([eaten[0], eaten[2], eaten[4]]) == times(Engine().solve(good))
     assert [each.failed[0] for each in (eaten[1], eaten[3])] == [

@@ -357,10 +357,13 @@ def cli(context: click.Context) -> None:
 
     \b
     Examples:
-      slipstick list slipstick run dvsm-operations slipstick solve dvsm/diff-request --machine
-      rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B' slipstick solve my-activity.yaml
-      --set population.processors=16 --json slipstick explain dvsm/lock slipstick measured
-      timings.csv slipstick fit timings.csv --at 64,128
+      slipstick list
+      slipstick run dvsm-operations
+      slipstick solve dvsm/diff-request --machine rs6000-43p-fast-ethernet --set parts=3 --set 'reply=4120 B'
+      slipstick solve my-activity.yaml --set population.processors=16 --json
+      slipstick explain dvsm/lock
+      slipstick measured timings.csv
+      slipstick fit timings.csv --at 64,128
     """
     for name, one in ONE_THREAD.items():
         os.environ.setdefault(name, one)
@@ -519,11 +522,11 @@ def solve(
 
     \b
     Examples:
-      slipstick solve dvsm/page-fault --machine rs6000-43p-atm slipstick solve lock-and-bus --set
-      population.processors=32 --with closed-form,simulation,bounds slipstick solve central-server
-      --set classes.jobs.population=40 --with exact,bounds slipstick solve bolch-8-4 --value
-      'time_until[one,3]' slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set
-      'longest=3 us'
+      slipstick solve dvsm/page-fault --machine rs6000-43p-atm
+      slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
+      slipstick solve central-server --set classes.jobs.population=40 --with exact,bounds
+      slipstick solve bolch-8-4 --value 'time_until[one,3]'
+      slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
     """
     import numpy  # noqa: F401  # needed in any case, so it is there before modules that could wait for it
 

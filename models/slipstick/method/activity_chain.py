@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from slipstick.errors import NoAnswerError
@@ -56,14 +55,17 @@ phase of its time; and the stack of what follows, its next element last."""
 Outcomes = Iterable[tuple[Any, Any]]
 """What may follow, each with its probability, a number or an array over the points."""
 
+Happening = tuple[tuple[Any, ...], Sequence[int], Outcomes]
+"""Names of what happens at an instant, the units of each counter after it, and what may follow."""
+
 ENDED: Position = (("ended", 0), ())
 
 _WAITING: dict[type, str] = {
-    act.Step: "line",
-    act.Hold: "line",
-    act.WaitUnit: "wait",
+    act.Step: "ask",
+    act.Hold: "ask",
+    act.WaitUnit: "take",
     act.SignalUnit: "give",
-    act.BarrierWait: "barrier",
+    act.BarrierWait: "meet",
 }
 """What a processor does first at a step that may depend on others."""
 
@@ -300,6 +302,15 @@ class _States:
         self.known: list[Position] = [()]
         self._known, self._places = dict[Position, int](), [("", 0)]
         self._pace, self._explored = WorkPace(), 0
+        self._instant: dict[str, Callable[..., Happening]] = {
+            **dict.fromkeys(("start", "go", "cycle"), self._asks),
+            "ask": self._asks,
+            "leave": self._leaves,
+            "release": self._releases,
+            "take": self._takes,
+            "give": self._gives,
+            "meet": self._meets,
+        }
         self.events, self.rates, self._rate = (
             dict[tuple[int | str, ...], int](),
             list[Array](),
@@ -358,12 +369,18 @@ class _States:
         return sorted((self._known[position] for position in every), key=self._places.__getitem__)
 
     def _line(self, position: Position) -> str:
+        """Name what a processor waits for in the order of arrival; empty where order is nothing."""
         word, at, *_ = position[0]
-        return (
-            getattr(self._nodes[at], "counter" if word == "wait" else "resource")
-            if word in ("line", "wait")
-            else ""
-        )
+        node = self._nodes[at]
+        if word == "line":
+            resource = self._resources[node.resource]
+            random = isinstance(resource, Station) and (
+                DISCIPLINES[resource.discipline].order == RANDOM
+            )
+            return "" if random else node.resource
+        if word in ("barrier", "cost"):
+            return f"{BARRIER}:{node.name}"
+        return node.counter if word == "wait" else ""
 
     def _moves(self, row: list[int]) -> Iterator[tuple[Any, ...]]:
         """Yield the transitions out of a state: rate, positions and units after it, and what
@@ -380,12 +397,14 @@ class _States:
                 f" {ways / 16:,.0f} states"
             )
             check_cost("states", ways / 16, what, "ask for mean-value or simulation")
-            yield from self._settled(1.0, _joint(begun), [*self.model.counters.values()])
+            every = [(("start", kind, 0), ()) for kind in self.kinds]
+            yield from self._settled(1.0, [(1.0, every)], [*self.model.counters.values()])
         elif all(
             position[0][0] == "cost" for position in every
         ):  # all spend it together, so its mean is all that counts
             cost = self._numbers[self._resources[self._nodes[every[0][0][1]].name].cost]
-            yield from self._settled(1 / cost, self._onward(every, *range(len(every))), units)
+            after = [(("later", at, "go"), left) for (_, at), left in every]
+            yield from self._settled(1 / cost, [(1.0, after)], units)
         else:
             serving = [self._nodes[what[1]].resource for what, _ in every if what[0] == "serve"]
             for at, position in enumerate(every):
@@ -409,8 +428,9 @@ class _States:
                         if p
                     ]
                     if (ends := times.exits[phase[0]]) > 1e-12:
-                        on += [(ends * p, after) for p, after in self._advanced(left)]
-                    yield from self._settled(rate, _moved(every, at, on), units)
+                        ended = "leave" if word == "serve" else "go"
+                        on.append((ends, ((ended, number, 0), left)))
+                    yield from self._settled(rate, _in_place(every, at, on), units)
 
     def _settled(
         self, rate: Any, ways: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
@@ -429,96 +449,180 @@ class _States:
     ) -> tuple[Any, Sequence[int], Outcomes] | None:
         """Return what happens next at this instant: its names, the units after it, and what may
         follow; None where nothing does.
-        """
-        lines = defaultdict[str, list[int]](list)
-        for at, position in enumerate(every):
-            lines[self._line(position)].append(at)
-        for at in lines.pop("", ()):
-            (word, number, *_), _ = every[at]
-            node = self._nodes[number]
-            if word == "cycle":
-                return (
-                    (number,),
-                    units,
-                    _moved(every, at, [(1.0, ENDED)] if self.rounds else self._begun(number)),
-                )
-            if word == "give" and (first := lines[node.counter][:1]):
-                # A condition's monitor goes with the unit, before all that wait to enter it.
-                return (
-                    (node.counter, self.model.monitor_of(node.counter)),
-                    units,
-                    self._onward(every, at, *first),
-                )
-            if word == "give":
-                return (), self._changed(units, node.counter, 1), self._onward(every, at)
-            if word == "barrier" and (met := self._met(every, node)):
-                return (), units, met
-        # The processor that arrived last continues before those that it releases, as in simulation.
-        last = self._line(every[-1])
-        for name in ([last] if lines[last][:1] == [len(every) - 1] else []) + [*lines]:
-            if name in self._counters and lines[name] and units[self._counters.index(name)]:
-                return (name,), self._changed(units, name, -1), self._onward(every, lines[name][0])
-            if (
-                name not in self._counters
-                and lines[name]
-                and (entered := self._entered(every, name, lines[name]))
-            ):
-                return (name,), units, entered
-        return None
 
-    def _changed(self, units: Sequence[int], counter: str, by: int) -> list[int]:
-        return [
-            each + by * (name == counter) for each, name in zip(units, self._counters, strict=True)
-        ]
-
-    def _met(self, every: Sequence[Position], node: Any) -> Outcomes | None:
-        """Release the processors at a barrier when all are there; its cost passes for all of
-        them together.
+        What a processor frees is handed over at once, then it goes on until it waits; those that it
+        woke go on after it, in the order in which they were woken, and what ends at the same
+        instant after them.
         """
-        there = [
-            at
-            for at, (what, _) in enumerate(every)
-            if what[0] == "barrier" and self._nodes[what[1]].name == node.name
-        ]
-        parties = node.parties or self._parties[node.name]
-        if len(there) < parties:
+        running = [at for at, (what, _) in enumerate(every) if what[0] in self._instant]
+        later = [at for at, (what, _) in enumerate(every) if what[0] == "later"]
+        if not running and not later:
             return None
+        at = (running or later)[0]
+        (word, number, *then), left = every[at]
+        if word == "later":
+            return (), units, _in_place(every, at, [(1.0, ((then[0], number, 0), left))])
+        if word in ("go", "start", "cycle"):
+            names = (number,) if word == "cycle" else ()
+            ended = word == "cycle" and self.rounds
+            onward = self._advanced(left) if word == "go" else self._begun(number)
+            return names, units, _in_place(every, at, [(1.0, ENDED)] if ended else onward)
+        return self._instant[word](every, at, units)
+
+    def _asks(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """Let a processor enter a resource, or wait for it behind all that are there."""
+        (_, number, *_), left = every[at]
+        node = self._nodes[number]
+        name, resource = node.resource, self._resources[node.resource]
+        if isinstance(resource, Station):
+            shared = DISCIPLINES[resource.discipline].order == SHARED
+            if shared or self._serving(every, name) < resource.servers:
+                begun = self._timed("serve", number, left)
+                return (name,), units, _in_place(every, at, begun)
+        elif self._fits(every, node) and not self._before(every, node):
+            body = (*left, ("held", number, 0), self._do(node.body))
+            return (name,), units, _in_place(every, at, self._advanced(body))
+        return (), units, _moved(every, at, [(1.0, (("line", number), left))])
+
+    def _leaves(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """End a service: a processor that waits begins its own, and the one that leaves goes on."""
+        (_, number, *_), left = every[at]
+        name = self._nodes[number].resource
+        order = DISCIPLINES[self._resources[name].discipline].order
+        after = [*every[:at], (("go", number, 0), left), *every[at + 1 :]]
+        line = self._waiting(every, name)
+        if not line:
+            return (), units, [(1.0, after)]
+        chosen = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
+        ways = []
+        for place in chosen:
+            (_, step), behind = every[place]
+            begun = self._timed("serve", step, behind)
+            ways += [(p / len(chosen), each) for p, each in _in_place(after, place, begun)]
+        return (name,), units, ways
+
+    def _releases(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """Release what is held to those that wait for it, then go on."""
+        (_, number, *_), left = every[at]
+        after = [*every[:at], (("go", number, 0), left), *every[at + 1 :]]
+        names, after = self._handed_over(after, self._nodes[number].resource)
+        return names, units, [(1.0, after)]
+
+    def _handed_over(
+        self, every: list[Position], name: str
+    ) -> tuple[tuple[str, ...], list[Position]]:
+        """Let those that wait for a lock or a permit hold it, as far as it is free."""
+        names: tuple[str, ...] = ()
+        while line := self._waiting(every, name):
+            resource = self._resources[name]
+            if isinstance(resource, ReaderWriterLock):
+                line.sort(key=lambda place: resource.rank(self._nodes[every[place][0][1]].mode))
+            (_, number), left = every[line[0]]
+            node = self._nodes[number]
+            if not self._fits(every, node):
+                break
+            woken = (("go", number, 0), (*left, ("held", number, 0), self._do(node.body)))
+            every = [*every[: line[0]], *every[line[0] + 1 :], woken]
+            names = (*names, name)
+        return names, every
+
+    def _takes(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """Take a unit of a counter; where there is none, leave the monitor and wait."""
+        (_, number, *_), left = every[at]
+        name = self._nodes[number].counter
+        if units[self._counters.index(name)]:
+            onward = _in_place(every, at, self._advanced(left))
+            return (name,), self._changed(units, name, -1), onward
+        ((_, after),) = _moved(every, at, [(1.0, (("wait", number), left))])
+        monitor = self.model.monitor_of(name)
+        names, after = self._handed_over(after, monitor) if monitor else ((), after)
+        return names, units, [(1.0, after)]
+
+    def _gives(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """Give a unit to the processor that waited longest for it, and the monitor with it, before
+        all that wait to enter that; without one, keep it in the counter.
+        """
+        (_, number, *_), left = every[at]
+        name = self._nodes[number].counter
+        line = self._waiting(every, name)
+        if not line:
+            onward = _in_place(every, at, self._advanced(left))
+            return (), self._changed(units, name, 1), onward
+        monitor = self.model.monitor_of(name)
+        if monitor:  # the giver has left it, and what would follow inside is nothing
+            left = left[: max(place for place, each in enumerate(left) if each[0] == "held")]
+        (_, waiter), behind = every[line[0]]
+        after = [*every[:at], (("go", number, 0), left), *every[at + 1 :]]
+        woken = (("go", waiter, 0), behind)
+        after = [*after[: line[0]], *after[line[0] + 1 :], woken]
+        return (name, *([monitor] if monitor else [])), units, [(1.0, after)]
+
+    def _meets(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
+        """Release the processors at a barrier when all are there, the last to arrive first; its
+        cost passes for all of them together.
+        """
+        (_, number, *_), left = every[at]
+        node = self._nodes[number]
+        there = self._waiting(every, node.name, "barrier")
+        parties = node.parties or self._parties[node.name]
+        if len(there) + 1 < parties:
+            return (), units, _moved(every, at, [(1.0, (("barrier", number), left))])
+        woken = [every[place] for place in there]
         if not self._numbers[self._resources[node.name].cost].any():
-            return self._onward(every, *there[:parties])
+            after = [
+                (("go", number, 0), left) if place == at else position
+                for place, position in enumerate(every)
+                if place not in there
+            ]
+            after += [(("go", what[1], 0), behind) for what, behind in woken]
+            return (), units, [(1.0, after)]
         if len(every) > parties:
             raise NoAnswerError(
                 "markov-chain takes the cost of a barrier, which is constant, only where all"
                 f" processors spend it together, unlike that of {node.name}; leave it out, or ask"
                 " for simulation"
             )
-        return [(1.0, [(("cost", what[1]), left) for what, left in every])]
+        together = [every[at], *woken]
+        return (), units, [(1.0, [(("cost", what[1]), behind) for what, behind in together])]
 
-    def _entered(self, every: Sequence[Position], name: str, line: list[int]) -> Outcomes | None:
-        """Let one waiting processor enter a resource, if it is free."""
-        resource = self._resources[name]
-        if isinstance(resource, Station):
-            serving = sum(
-                what[0] == "serve" and self._nodes[what[1]].resource == name for what, _ in every
-            )
-            order = DISCIPLINES[resource.discipline].order
-            if serving >= resource.servers and order != SHARED:
-                return None
-            chosen = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
-            begun = (
-                _moved(every, at, self._timed("serve", every[at][0][1], every[at][1]))
-                for at in chosen
-            )
-            return [(p / len(chosen), after) for options in begun for p, after in options]
-        if isinstance(resource, ReaderWriterLock):
-            line = sorted(line, key=lambda at: resource.rank(self._nodes[every[at][0][1]].mode))
-        held = [node.mode for each in every for node in self._held(each) if node.resource == name]
-        (_, number), left = every[line[0]]
-        node = self._nodes[number]
-        if held if node.mode == act.WRITE else len(held) >= resource.capacity or act.WRITE in held:
-            return None
-        return _moved(
-            every, line[0], self._advanced((*left, ("held", number, 0), self._do(node.body)))
+    def _changed(self, units: Sequence[int], counter: str, by: int) -> list[int]:
+        return [
+            each + by * (name == counter) for each, name in zip(units, self._counters, strict=True)
+        ]
+
+    def _waiting(self, every: Sequence[Position], name: str, word: str = "") -> list[int]:
+        """List the places of the processors that wait for something, in the order of arrival."""
+        words = (word,) if word else ("line", "wait")
+        of = {"line": "resource", "wait": "counter", "barrier": "name"}
+        return [
+            place
+            for place, (what, _) in enumerate(every)
+            if what[0] in words and getattr(self._nodes[what[1]], of[what[0]]) == name
+        ]
+
+    def _serving(self, every: Sequence[Position], name: str) -> int:
+        """Count the processors in service at a station, those whose service takes no time too."""
+        return sum(
+            self._nodes[what[1]].resource == name
+            for what, _ in every
+            if what[0] == "serve" or (what[0] == "later" and what[2] == "leave")
         )
+
+    def _fits(self, every: Sequence[Position], node: Any) -> bool:
+        """Return whether a lock or a permit is free for the mode of a hold."""
+        name = node.resource
+        held = [each.mode for one in every for each in self._held(one) if each.resource == name]
+        if node.mode == act.WRITE:
+            return not held
+        return len(held) < self._resources[name].capacity and act.WRITE not in held
+
+    def _before(self, every: Sequence[Position], node: Any) -> bool:
+        """Return whether a processor waits that goes before a new request of a hold."""
+        line, resource = self._waiting(every, node.resource), self._resources[node.resource]
+        if not isinstance(resource, ReaderWriterLock):
+            return bool(line)
+        ranks = (resource.rank(self._nodes[every[place][0][1]].mode) for place in line)
+        return any(rank <= resource.rank(node.mode) for rank in ranks)
 
     def _held(self, position: Position) -> list[Any]:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
@@ -554,21 +658,15 @@ class _States:
             for q, each in self._advanced((*left, ("again", number, times)))
         ]
 
-    def _onward(self, every: Sequence[Position], *those: int) -> Outcomes:
-        """Let some processors continue with what follows for them."""
-        others = [each for at, each in enumerate(every) if at not in those]
-        return [
-            (p, [*others, *after])
-            for p, after in _joint([self._advanced(every[at][1]) for at in those])
-        ]
-
     def _advanced(self, left: Position) -> Outcomes:
         """Continue up to what takes time or depends on other processors."""
         (word, at, times), left = left[-1], left[:-1]
         if word == "again" and times:
             return self._advanced((*left, (word, at, times - 1), ("do", at, 0)))
-        if word in ("again", "held"):
+        if word == "again":
             return self._advanced(left)
+        if word == "held":
+            return [(1.0, (("release", at), left))]
         if word == "cycle":
             return [(1.0, ((word, at), left))]
         match self._nodes[at]:
@@ -590,9 +688,11 @@ class _States:
         return "do", self._number[id(activity)], 0
 
     def _timed(self, word: str, at: int, left: Position) -> Outcomes:
-        """Begin a step in each phase that may be the first; a step without time ends at once."""
+        """Begin a step in each phase that may be the first; a step without time ends at this
+        instant.
+        """
         if not self._numbers[self._nodes[at].time].any():
-            return self._advanced(left)
+            return [(1.0, (("later", at, "leave" if word == "serve" else "go"), left))]
         return [
             (p, ((word, at, phase), left)) for phase, p in enumerate(self._times[at].start) if p
         ]
@@ -640,8 +740,6 @@ def _moved(every: Sequence[Position], at: int, options: Outcomes) -> Outcomes:
     return [(p, [*every[:at], *every[at + 1 :], after]) for p, after in options]
 
 
-def _joint(parts: Sequence[Outcomes]) -> Outcomes:
-    """Combine what may follow for several processors."""
-    return [
-        (math.prod(p for p, _ in each), [after for _, after in each]) for each in product(*parts)
-    ]
+def _in_place(every: Sequence[Position], at: int, options: Outcomes) -> Outcomes:
+    """Move one processor to another position, where the order of the others stays."""
+    return [(p, [*every[:at], after, *every[at + 1 :]]) for p, after in options]

@@ -15,8 +15,8 @@ Bounds = tuple[Array, Array]
 def asymptotic(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of each class by the extremes of waiting.
 
-        N / (Z + sum of D_k max n/s_k(n))  <=  X  <=  min(N / (Z + sum of D_k min n/s_k(n)),  max
-        s_k(n) / D_k)
+        N / (Z + sum of D_k max n/s_k(n))
+            <= X <= min(N / (Z + sum of D_k min n/s_k(n)),  max s_k(n) / D_k)
 
     with n up to the customers there are, without end where open ones come; so N D, or N D / c with
     c servers, on the left and D on the right. At rates without product form 1/s takes the place of
@@ -183,8 +183,8 @@ def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, 
 def balanced_job(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by balanced networks that are slower and faster.
 
-        N / (Z + D + (N-1) Dmax / (1 + Z/(N D))) <= X <= min(1/Dmax, N / (Z + D + (N-1) Davg / (1 +
-        Z/D)))
+        N / (Z + D + (N-1) Dmax / (1 + Z/(N D)))
+            <= X <= min(1/Dmax, N / (Z + D + (N-1) Davg / (1 + Z/D)))
 
     Source: Zahorjan, Sevcik, Eager and Galler, Comm. ACM 25(2), 1982, 134-141; Lazowska et al.,
     1984, Table 5.2.
@@ -221,8 +221,8 @@ def proportional(network: NetworkArrays) -> Bounds:
     r"""Bound the throughput of one closed class by queues in proportion to the demands, or to their
     N-th powers.
 
-        N / (Z + D + q_N (N - 1 - Z X-(N-1))) <= X <= min(1/Dmax, N / (Z + D + q_2 (N - 1 - Z
-        X+(N-1))))
+        N / (Z + D + q_N (N - 1 - Z X-(N-1)))
+            <= X <= min(1/Dmax, N / (Z + D + q_2 (N - 1 - Z X+(N-1))))
 
     with q_m = sum D^m / sum D^(m-1), and the asymptotic bounds X- and X+ for one customer fewer.
 

@@ -157,9 +157,10 @@ def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
 def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = False) -> Estimate:
     """Estimate a ratio of means from batches: sum of `top` / sum of `bottom`.
 
-        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 / (k (k - 1)) / mean(bottom)^2, c =
-        (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2) for successive batches of one
-        run, else c = 1
+        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 / (k (k - 1)) / mean(bottom)^2
+        c = (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2)
+
+    for successive batches of one run; else c = 1.
 
     What correlation is left between successive batches is that of an autoregressive process of
     first order, as in Tafazzoli and Wilson, IIE Transactions 43(2), 2011, 110-128. Without it a run
@@ -177,7 +178,8 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
     """
     k, below = len(top), float(bottom.sum())
     if below == 0:
-        return Estimate(0.0)
+        # Time that was spent on nothing that ended has no mean, unlike nothing at all.
+        return Estimate(math.nan if top.sum() > 0 else 0.0)
     mean = float(top.sum()) / below
     if k < 2:
         return Estimate(mean)
@@ -397,11 +399,23 @@ class Result(ReplicationResult):
         return found if self.trusted else Estimate(found.mean)
 
     def mean_time(self, group: int = 0) -> Estimate:
-        """Estimate the mean time of a cycle of a group, or of a program [s]."""
-        layout = self.layout
-        return self.ratio(
-            layout.column(layout.cycle_time[group]), layout.column(layout.cycles[group])
-        )
+        """Estimate the mean time of a cycle of a group, or of a program [s].
+
+        Of a closed group it is the time of all its customers over the cycles that they ended, by
+        Little's law; see `time_spent`. A group that ended no cycle has none.
+        """
+        sums, layout = self.batches, self.layout
+        cycles = layout.column(layout.cycles[group])
+        if len(sums) and not (sums @ cycles).any():
+            return Estimate(math.nan)
+        return self.ratio(time_spent(self.plan, sums, group), cycles)
+
+    def unended(self, group: int = 0) -> float:
+        """Return the part of the time of a closed group that is in cycles which have not ended [1].
+
+        It is 0 where it is so small that the cycles under way at both ends explain it.
+        """
+        return unended(self.plan, self.batches, group)
 
     def with_convergence(self) -> Result:
         """Decide whether the mean time of a program is as precise as asked for."""
@@ -420,6 +434,75 @@ class Result(ReplicationResult):
         if self.stopped == "complete":
             return Estimate(found.mean, found.mean, found.mean)
         return found if self.trusted else Estimate(found.mean)
+
+
+def time_spent(plan: Plan, sums: Array, group: int) -> Array:
+    """Return the weights of the columns of a row that add the time of a group up [s].
+
+    A closed group of N customers spends N times the elapsed time, so by Little's law its mean time
+    of a cycle is N x elapsed / cycles ended. The mean of the ended cycles alone is wrong where some
+    customers starve: their cycles do not end and so would not count. Where customers think outside
+    of the time that is counted, or some are lost, the ended cycles are taken as they are, and the
+    cycles that have not ended are added only where there is more of them than the ends of the run
+    explain: the thinking of many customers at both ends would be all noise. So are the cycles of a
+    plan without anything random, which are exact.
+
+    Parameters
+    ----------
+    plan : what was run
+    sums : rows of statistics, each over a stretch of the run [rows, columns]
+    group : its number
+    """
+    layout, total = Layout(plan), sums.sum(axis=0)
+    ended = layout.column(layout.cycle_time[group])
+    if plan.groups[group].kind != "closed":
+        return ended
+    booked = _booked(plan, group)
+    outside = float(total @ (booked - ended)) > 1e-9 * float(total @ booked)
+    if (outside or not plan.random) and not unended(plan, sums, group):
+        return ended
+    found: Array = ended + unbooked(plan, group)
+    return found
+
+
+def unbooked(plan: Plan, group: int) -> Array:
+    """Return the weights of the columns that give the time of all customers of a closed group
+    without that of the cycles that ended.
+    """
+    layout = Layout(plan)
+    found: Array = len(plan.groups[group].starts) * layout.column(layout.time)
+    return found - _booked(plan, group)
+
+
+ENDS = 4.0
+"""Cycles of each customer that are taken as explained by the ends of a run, at most."""
+
+
+def unended(plan: Plan, sums: Array, group: int) -> float:
+    """Return the part of a closed group's time that is in cycles which have not ended [1].
+
+    Parameters
+    ----------
+    plan, sums, group : as for `time_spent`
+    """
+    if plan.groups[group].kind != "closed" or not len(sums):
+        return 0.0
+    layout, total = Layout(plan), sums.sum(axis=0)
+    customers, cycles = len(plan.groups[group].starts), float(total[layout.cycles[group]])
+    spent = customers * float(total[layout.time])
+    share = float(total @ unbooked(plan, group)) / spent if spent > 0 else 0.0
+    explained = ENDS * customers / cycles if cycles else 0.0
+    return share if share > max(0.01, explained) else 0.0
+
+
+def _booked(plan: Plan, group: int) -> Array:
+    """Return the weights of the columns that add up what is booked to the ended cycles of a
+    group.
+    """
+    layout, weights = Layout(plan), np.zeros(Layout(plan).width)
+    first = layout.booked[group]
+    weights[first : first + layout.labels] = 1.0
+    return weights
 
 
 def dropped_of(run: Result | ReplicationResult, layout: Layout, group: int) -> int:

@@ -36,6 +36,7 @@ from slipstick.sim.estimate import (
     dropped_of,
     precise_enough,
     ratio,
+    time_spent,
     warm_up,
 )
 from slipstick.sim.plain.kernel import Kernel
@@ -298,12 +299,14 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
     groups = range(len(plan.groups))
     batches = result.batches.reshape(len(runs), -1, layout.width)
     means = [
-        batches[..., layout.cycle_time[each]] / np.maximum(batches[..., layout.cycles[each]], 1)
-        for each in groups
+        batches
+        @ time_spent(plan, result.batches, group)
+        / np.maximum(batches[..., layout.cycles[group]], 1)
+        for group in groups
     ]
+    negligible = settings.precision * _NEGLIGIBLE
     result = replace(
-        result,
-        trusted=not any(correlated(each, settings.precision * _NEGLIGIBLE) for each in means),
+        result, trusted=not any(correlated(of_batches, negligible) for of_batches in means)
     )
     known = all(precise_enough(result.mean_time(each), settings.precision) for each in groups)
     return replace(result, converged=known and result.trusted and stopped != "interrupted")

@@ -56,9 +56,9 @@ def calibrate(
 
     \b
     Examples:
-      slipstick calibrate -o host.yaml slipstick solve grain/unit --machine host.yaml --set
-      elements=1000000 --set pattern=random --set competitors=1 slipstick calibrate --check
-      host.yaml --cores 0,1
+      slipstick calibrate -o host.yaml
+      slipstick solve grain/unit --machine host.yaml --set elements=1000000 --set pattern=random --set competitors=1
+      slipstick calibrate --check host.yaml --cores 0,1
     """
     if (out is None) == (known is None):
         refuse(

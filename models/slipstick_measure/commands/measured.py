@@ -436,9 +436,9 @@ def fit(
 
     \b
     Examples:
-      slipstick fit timings.csv --at 64,128 --picture fits.png slipstick fit experiment.json --unit
-      s --model usl,queue-1 --at 64 slipstick fit cycles.csv --model lock-and-bus --free
-      parameters.work,parameters.critical=0.1ms..1s
+      slipstick fit timings.csv --at 64,128 --picture fits.png
+      slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
+      slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
     """
     from slipstick.report.write import write_picture
     from slipstick.results.question import as_data

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 from slipstick.answer import Value, unit_of
 from slipstick.errors import ModelError, NoAnswerError
@@ -27,7 +27,7 @@ from slipstick.method.simulation.form import (
 from slipstick.model.network import Chain, ClosedClass, OpenClass, Place, QueueingNetwork
 from slipstick.queueing.mixed_classes import check_some_time
 from slipstick.queueing.network import ABANDONMENT
-from slipstick.sim.estimate import Estimate, Layout, Result
+from slipstick.sim.estimate import Estimate, Layout, Result, unbooked
 from slipstick.sim.plan.builder import Builder
 from slipstick.sim.plan.distributions import (
     BatchTimes,
@@ -497,7 +497,7 @@ class _NetworkEstimates:
         yield f"residence_time{key}", self._response(chain, [place])
         yield f"time_per_visit{key}", self._ratio(chain, time, per_visit)
         if not station.rates:
-            yield f"waiting_time{key}", self._ratio(chain, self._booked(_waited(place)), per_visit)
+            yield f"waiting_time{key}", self._ratio(chain, self.waited(place), per_visit)
         if not DISCIPLINES[station.discipline].delay:
             yield (
                 f"utilization{key}",
@@ -577,7 +577,44 @@ class _NetworkEstimates:
 
     def time(self, place: Place) -> Array:
         """Pick the time of a class at a station, waiting included."""
-        return self._booked(_served(place)) + self._booked(_waited(place))
+        return self._booked(_served(place)) + self.waited(place)
+
+    def waited(self, place: Place) -> Array:
+        """Pick the waiting time of a class at a station, in cycles that have not ended as well."""
+        booked = self._booked(_waited(place))
+        part = self._unbooked.get(place, 0.0)
+        if not part or self.result is None:
+            return booked
+        group = self.flat.groups[self.chain_of[place[0]]]
+        return booked + part * unbooked(self.flat.plan, group)
+
+    @cached_property
+    def _unbooked(self) -> dict[Place, float]:
+        """Divide, of each chain whose customers starve, the time of the cycles that have not ended
+        among its places: by the time spent at each station beyond what is booked, and there by the
+        visits.
+        """
+        found: dict[Place, float] = {}
+        result = self.result
+        if result is None or not any(map(result.unended, self.flat.groups.values())):
+            return found
+        sums = result.batches.sum(axis=0)
+        beyond: dict[str, float] = {}
+        for index, name in enumerate(self.flat.plan.resources):
+            places = [place for place in self.flat.visits if place[1] == name]
+            labels = [each(place) for place in places for each in (_served, _waited)]
+            booked = sum(float(sums @ self._booked(label)) for label in labels)
+            beyond[name] = max(float(sums[self.layout.area[index]]) - booked, 0.0)
+        for chain, group in self.flat.groups.items():
+            if not result.unended(group):
+                continue
+            weights = {
+                place: beyond.get(place[1], 0.0) * self.flat.visits[place]
+                for place in self.places(chain)
+            }
+            total = sum(weights.values())
+            found |= {place: weight / total for place, weight in weights.items() if total}
+        return found
 
     def _at_tally(
         self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served
@@ -636,7 +673,7 @@ class _NetworkEstimates:
                 found[name] = self.sum(map(self.time, places))
             else:
                 found[name] = self.sum(self._booked(_served(each)) for each in places)
-                found[f"wait:{name}"] = self.sum(self._booked(_waited(each)) for each in places)
+                found[f"wait:{name}"] = self.sum(map(self.waited, places))
         estimates = {
             name: self.result.ratio(each, self.cycles(chain)) for name, each in found.items()
         }

@@ -31,7 +31,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.method.names import TIME_QUANTILES
 from slipstick.method.simulation.flatten import Flat, flatten
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
-from slipstick.sim.estimate import Estimate, Result, t_quantile
+from slipstick.sim.estimate import Estimate, Result, t_quantile, time_spent
 from slipstick.sim.plan.builder import ACCESSES
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
@@ -87,6 +87,13 @@ def notes_of(result: Result) -> tuple[str, ...]:
         reached = max(each.half_width / each.mean if each.mean else math.inf for each in times)
         known = f"not converged: the mean time is known within {100 * reached:.2g} %"
         notes.append(known if math.isfinite(reached) else NOT_TRUSTED)
+    for group, customers in enumerate(result.plan.groups):
+        if unended := result.unended(group):
+            notes.append(
+                f"{100 * unended:.3g} % of the customers' time ({customers.name}) is in cycles that"
+                " have not ended: some of them starve. The mean time is that of all, by Little's"
+                " law; quantiles are those of the cycles that ended"
+            )
     return tuple(notes)
 
 
@@ -334,16 +341,32 @@ def one_point(
 
 
 class _SimulatedAccount:
-    """The account of a run: seconds of a cycle by label; a label with nothing booked is left
-    out.
+    """The account of a run: seconds of a cycle by label; a label with nothing booked is left out.
+
+    It adds up to the mean time. The cycles that ended are booked, and are scaled to the time of all
+    customers (`slipstick.sim.estimate.time_spent`). Where a part of that time is in cycles that
+    have not ended, it is spent in queues: it is booked to the waits of the resources, in proportion
+    to the time waited there beyond what is booked.
     """
 
     def __init__(self, model: Model, result: Result) -> None:
         self.result, self.layout, self.labels = result, result.layout, Labels.of(model)
-        sums = result.batches.sum(axis=0)[self.layout.booked[0] :]
-        self._columns = {
-            label: index for index, label in enumerate(result.plan.labels) if sums[index]
+        self.time = time_spent(result.plan, result.batches, 0)
+        first, count = self.layout.booked[0], len(result.plan.labels)
+        sums = result.batches.sum(axis=0)
+        booked = np.zeros(self.layout.width)
+        booked[first : first + count] = 1.0
+        total = float(sums @ booked)
+        unended = bool(result.unended())
+        scale = float(sums @ self.time) / total if total and not unended else 1.0
+        self._weights = {
+            label: scale * self.layout.column(first + index)
+            for index, label in enumerate(result.plan.labels)
+            if sums[first + index]
         }
+        for label, part in unbooked_waits(result).items() if unended else ():
+            known = self._weights.get(label, np.zeros(self.layout.width))
+            self._weights[label] = known + part * (self.time - booked)
 
     def estimates(self, key: Callable[[str], str]) -> dict[str, Estimate]:
         """Estimate the seconds of a cycle by a key of the labels."""
@@ -351,15 +374,41 @@ class _SimulatedAccount:
         return {name: self.result.ratio(each, cycles) for name, each in self.weights(key).items()}
 
     def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
-        """Pick the columns of the labels that have the same key, in the order of their first
+        """Add up the weights of the labels that have the same key, in the order of their first
         appearance.
         """
         found: dict[str, Array] = {}
-        for label, index in self._columns.items():
-            found.setdefault(key(label), np.zeros(self.layout.width))[
-                self.layout.booked[0] + index
-            ] = 1.0
+        for label, weights in self._weights.items():
+            name = key(label)
+            found[name] = found[name] + weights if name in found else weights
         return found
+
+
+def unbooked_waits(result: Result) -> dict[str, float]:
+    """Divide the waiting that is not booked to an ended cycle among the resources.
+
+    Parameters
+    ----------
+    result : of a run in which customers starve
+
+    Returns
+    -------
+    by the label of the wait, the part of each [1]
+    """
+    plan, layout, sums = result.plan, result.layout, result.batches.sum(axis=0)
+    labels = [f"wait:{station.name}" for station in plan.stations]
+    labels += [lock.label for lock in plan.locks]
+    waited: dict[str, float] = {}
+    for index, label in enumerate(labels):
+        there = float(sums[layout.area[index]] - sums[layout.use[index]])
+        waited[label] = waited.get(label, 0.0) + there
+    for label in waited:
+        if label in plan.labels:
+            columns = np.array(layout.booked) + plan.labels.index(label)
+            waited[label] -= float(sums[columns].sum())
+    beyond = {label: seconds for label, seconds in waited.items() if seconds > 0}
+    total = sum(beyond.values())
+    return {label: seconds / total for label, seconds in beyond.items()}
 
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
@@ -385,10 +434,9 @@ def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
 
 
 def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
-    result, layout = booked.result, booked.layout
+    result, layout, time = booked.result, booked.layout, booked.time
     if model.population.open or not result.mean_time().mean > 0:
         return {}
-    time = layout.column(layout.cycle_time[0])
     account = booked.weights(booked.labels.component)
     found = {}
     if any(name in account for name in model.useful):
@@ -416,7 +464,7 @@ def _beside(
     account = booked.weights(booked.labels.component)
     columns = parallel.numbers(given)
     numbers = {key: float(each[0]) for key, each in columns.items()}
-    time, cycles = layout.column(layout.cycle_time[0]), layout.column(layout.cycles[0])
+    time, cycles = booked.time, layout.column(layout.cycles[0])
     found = {}
     if ("work", "") in numbers and result.mean_time().mean > 0:
         useful = flat.population * numbers["work", ""] * cycles
@@ -531,8 +579,8 @@ def _shares(
 
     def rerun(changed: Mapping[str, float], longer: Simulation) -> Array:
         result = simulate(flatten(model, {**given, **changed}).plan, longer)
-        layout = result.layout
-        means: Array = result.batches[:, layout.cycle_time[0]] / result.batches[:, layout.cycles[0]]
+        spent = result.batches @ time_spent(result.plan, result.batches, 0)
+        means: Array = spent / result.batches[:, result.layout.cycles[0]]
         return means
 
     here = {name: given.get(name, each.value or 0.0) for name, each in parameters.items()}

@@ -1,0 +1,118 @@
+"""Customers that starve: the mean time of a closed group counts those whose cycles do not end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from slipstick import Lock, Station, closed_model, delay, hold, network, repeat, service, solve
+from slipstick.method.simulation.flatten import flatten
+from slipstick.model.network import closed_class, station
+from slipstick.model.system import Model, grouped_model
+from slipstick.sim.compiled.kernel import AVAILABLE
+from slipstick.sim.estimate import Layout, unended
+from slipstick.sim.run import simulate
+from slipstick.sim.settings import Simulation
+
+
+def starved(processors: int, discipline: str = "lcfs") -> Model:
+    """Return processors at a station that is always busy: 2.4 s of its time a cycle."""
+    short = service("disk", 0.2, name="short", scv=1.0)
+    long = service("disk", 1.0, name="long", scv=1.0)
+    return closed_model(
+        delay(3.0, name="think", scv=1.0) >> repeat(2, short >> long),
+        processors,
+        resources={"disk": Station(1, discipline)},
+    )
+
+
+@pytest.mark.parametrize("processors", [24, 60])
+def test_the_time_of_all_customers_is_counted_where_the_last_come_is_served_first(
+    processors: int,
+) -> None:
+    """The station works without a pause, so that a cycle of each takes N x 2.4 s in the mean."""
+    answer = solve(starved(processors), method="simulation", simulation=Simulation(precision=0.01))
+    found = answer.values["time"]
+    time, low, high = found.value or 0.0, found.low or 0.0, found.high or 0.0
+    assert time == pytest.approx(2.4 * processors, rel=0.03)
+    assert low <= 2.4 * processors * 1.01
+    assert high >= 2.4 * processors * 0.99
+    assert answer["throughput"] == pytest.approx(processors / time)
+    assert (answer["throughput"] or math.inf) <= (1 + 0.02) / 2.4
+    assert sum(answer.account.values()) == pytest.approx(time)
+    assert answer.account["wait:disk"] == pytest.approx(4 * (answer["wait[disk]"] or 0), rel=0.02)
+    assert any("starve" in note for note in answer.notes)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
+def test_both_kernels_count_the_same_time() -> None:
+    plan = flatten(starved(24)).plan
+    plain, fast = (
+        simulate(plan, Simulation(cycles=4000, kernel=kernel)) for kernel in ("plain", "compiled")
+    )
+    assert plain.mean_time() == fast.mean_time()
+    assert plain.unended() == fast.unended() > 0.2
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "ps", "random"])
+def test_nobody_starves_elsewhere(discipline: str) -> None:
+    result = simulate(flatten(starved(24, discipline)).plan, Simulation(cycles=4000))
+    layout, sums = Layout(result.plan), result.batches.sum(axis=0)
+    ended = sums[layout.cycle_time[0]] / sums[layout.cycles[0]]
+    assert result.unended() == 0.0
+    assert result.mean_time().mean == pytest.approx(ended, rel=0.01)
+
+
+def test_a_class_that_ends_nothing_has_no_time() -> None:
+    """Two classes keep the station busy and go before a third: its response time is unknown, not
+    nothing, and the mean of the others holds by Little's law.
+    """
+    one = network(
+        {"high": closed_class(9), "low": closed_class(4)},
+        {
+            "a": station(
+                discipline="priority",
+                service={"high": 1.0, "low": 1.0},
+                priority={"high": 1, "low": 2},
+            )
+        },
+    )
+    answer = solve(one, method="simulation", simulation=Simulation(events=60_000))
+    assert answer["throughput[low]"] == 0
+    assert "response_time[low]" not in answer.values
+    assert answer["queue_length[low,a]"] == pytest.approx(4)
+    high = answer["response_time[high]"] or 0.0
+    assert high * (answer["throughput[high]"] or 0) == pytest.approx(9, rel=0.01)
+    assert answer.converged is False
+
+
+def test_customers_that_starve_at_one_of_two_stations_are_there() -> None:
+    """Little's law for a class of which most customers wait at the station where the last come is
+    served first.
+    """
+    two = network(
+        {"jobs": closed_class(40, think_time=2.0)},
+        {
+            "disk": station(discipline="lcfs", service={"jobs": 1.0}, visits={"jobs": 2}),
+            "cpu": station(service={"jobs": 0.2}),
+        },
+    )
+    answer = solve(two, method="simulation", simulation=Simulation(precision=0.01))
+    time = answer["response_time[jobs]"] or 0.0
+    assert (answer["throughput[jobs]"] or 0) * (time + 2.0) == pytest.approx(40, rel=0.01)
+    present = [answer[f"queue_length[jobs,{name}]"] or 0.0 for name in ("disk", "cpu")]
+    assert sum(present) == pytest.approx(40 - 2.0 * (answer["throughput[jobs]"] or 0), rel=0.01)
+
+
+def test_ends_of_a_run_are_no_starvation() -> None:
+    """In a short run many cycles have not ended: that is explained by its ends."""
+    cycle = delay(9.0, name="think", scv=4.0) >> hold("door", delay(0.1, name="in", scv=1.0))
+    both = grouped_model(
+        {"few": (3, cycle), "many": (200, cycle)}, resources={"door": Lock("fifo")}
+    )
+    result = simulate(flatten(both).plan, Simulation(cycles=600))
+    for group in range(2):
+        assert unended(result.plan, result.batches, group) == 0.0
+        assert np.isfinite(result.mean_time(group).mean)
