@@ -27,7 +27,6 @@ from slipstick import (
     service,
     solve,
 )
-from slipstick.model.activity import Activity
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Resource, grouped_model
 from slipstick.vocabulary import ACTIVITY_DISCIPLINES, READER_WRITER_ORDERS
