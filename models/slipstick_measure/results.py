@@ -95,3 +95,115 @@ class Fitting:
     truth: Mapping[float, float] = field(default_factory=dict)
     laid: str = ""
     efficiency: float = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerFactor:
+    """By which factor a parameter of one owner differs from the common value, and the standard
+    deviation of the logarithms of such factors.
+    """
+
+    owner: str
+    factor: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedParameter:
+    """A parameter that rows were held against a model for.
+
+    Parameters
+    ----------
+    path, unit, meaning : what it is
+    value, low, high : the common value of all owners, with its interval of 90 %
+    least, most : of the prior
+    kept : standard deviation over that of the prior; near 1 the rows say nothing of it
+    owners : factors of its owners
+    """
+
+    path: str
+    unit: str
+    meaning: str
+    value: float
+    low: float
+    high: float
+    least: float
+    most: float
+    kept: float
+    owners: tuple[OwnerFactor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenValue:
+    """Values that a parameter of an owner may have, as written, with their weights."""
+
+    path: str
+    owner: str
+    texts: tuple[str, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupError:
+    """Errors on a group by a fit to the others.
+
+    Parameters
+    ----------
+    name : of the group
+    rows : measured values
+    median, mean, bias, ninth, worst : of the relative errors: median and mean of their sizes, the
+        median with its sign, that which 90 % stay below, the largest [1]
+    coverage : part of the values that lie in their intervals of 90 % [1]
+    width : high over low of these intervals, in the median [1]
+    reasons : what explains the misfit
+    """
+
+    name: str
+    rows: int
+    median: float
+    mean: float
+    bias: float
+    ninth: float
+    worst: float
+    coverage: float
+    width: float
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """Parameters of a model, estimated from rows and checked on groups that were left out.
+
+    Parameters
+    ----------
+    model, source, measured, rows : what was fitted to what
+    parameters, choices : what was found
+    groups : errors on each group by a fit to the others; none where there is one group only
+    by : the columns that make a group
+    noise : of each measured value, relative [1]
+    fitted_error : median of the relative errors on the rows that were fitted [1]
+    widened : factor by which intervals were widened after the check
+    score, simple_score : mean interval scores of the check, and of intervals by the errors of the
+        other groups alone; None with fewer than three groups
+    ignored : columns that nothing uses
+    names, centre, covariance, spread : the posterior in logarithms: parameters and their offsets
+    """
+
+    model: str
+    source: str
+    measured: tuple[str, ...]
+    rows: int
+    parameters: tuple[EstimatedParameter, ...]
+    choices: tuple[ChosenValue, ...]
+    groups: tuple[GroupError, ...]
+    by: tuple[str, ...]
+    noise: tuple[float, ...]
+    fitted_error: float
+    widened: float
+    score: float | None
+    simple_score: float | None
+    ignored: tuple[str, ...]
+    names: tuple[str, ...]
+    centre: tuple[float, ...] = field(repr=False)
+    covariance: tuple[tuple[float, ...], ...] = field(repr=False)
+    spread: Mapping[str, float] = field(repr=False)

@@ -498,6 +498,15 @@ def run(
     "--precision", metavar="PART", help="Half-width of a simulation's interval, such as 1%. [2%]"
 )
 @click.option(
+    "--fitted",
+    metavar="FILE",
+    shell_complete=complete("fitted"),
+    help=(
+        "Values that were fitted, with how sure they are: a name, or a file of slipstick fit"
+        " --fitted. Owners are named by --set fitted.COLUMN=NAME."
+    ),
+)
+@click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a time line of the run: .json for trace viewers, .png or .svg to look at.",
@@ -513,6 +522,7 @@ def solve(
     values: Sequence[str],
     seed: int | None,
     precision: str | None,
+    fitted: str | None,
     timeline: Path | None,
     whole: bool,
     as_json: bool,
@@ -520,10 +530,14 @@ def solve(
 ) -> int:
     """Answer for MODEL: a program, an activity, a queueing network, a law, or a file.
 
+    A value may be a range, in which it lies in 9 of 10 cases: the answer is then an interval, and
+    says which range causes its width.
+
     \b
     Examples:
       slipstick solve dvsm/page-fault --machine rs6000-43p-atm
       slipstick solve lock-and-bus --set population.processors=32 --with closed-form,simulation,bounds
+      slipstick solve lock-and-bus --set 'parameters.work=2 ms..5 ms'
       slipstick solve central-server --set classes.jobs.population=40 --with exact,bounds
       slipstick solve bolch-8-4 --value 'time_until[one,3]'
       slipstick solve law/flow-line --set items=3 --set 'once=10 us' --set 'longest=3 us'
@@ -541,6 +555,8 @@ def solve(
         if value is not None
     }
     settings = {**_references(model, specs), **nodes_of(changes), **options}
+    if fitted is not None:
+        settings["fitted"] = text_node(fitted, "--fitted")
     names = [name.strip() for name in methods.split(",")] if methods else [None]
     library = Library()
     if timeline is not None:  # first, for it may be refused, and costs less than most answers
@@ -549,7 +565,13 @@ def solve(
         _, model_built = built_with(settings, library)
         write_timeline(model_built.timeline(), timeline, model_built.name)
         click.echo(f"The time line of the first cycles is in {timeline}.", err=True)
-    answers, _ = solve_settings(settings, library, names, values)
+    answers, model_built = solve_settings(settings, library, names, values)
+    if model_built.uncertain.paths:
+        from slipstick.study.evaluator import evaluator
+        from slipstick.study.uncertain import with_intervals
+
+        case = evaluator(model_built.name, settings, library)
+        answers = tuple(with_intervals(answer, case) for answer in answers)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         from slipstick.results.question import answer_document

@@ -15,7 +15,8 @@ Source: Ramaswami, Stochastic Models 4(1), 1988; Franx, Operations Research Lett
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count as count_from
@@ -41,6 +42,9 @@ CHUNK = 16_384
 """Points a chunk: 128 KiB a buffer, so a score of buffers fit a second-level cache; see
 benchmarks/closed_form.py.
 """
+
+_KEPT = CHUNK // 4
+"""Points a chunk where every register is kept for the way back."""
 
 _BUFFERS = 20
 """With fewer arrays in play a chunk is as many times longer, up to eight: each costs a few
@@ -201,6 +205,65 @@ class Tape:
             inputs={name: spread(register) for register, name in self._inputs.items()},
         )
 
+    def slopes(
+        self, values: Values, names: Sequence[str], output: int = 0
+    ) -> tuple[Array, dict[str, Array]]:
+        """Evaluate one output at many points, with its derivatives by some parameters.
+
+        Reverse mode over arrays, chunk by chunk so that what is kept for the way back fits into
+        the cache; only registers that depend on the named parameters are followed back, so the
+        cost does not grow with the number of parameters.
+
+        Parameters
+        ----------
+        values : as for `run`
+        names : parameters by which to differentiate; one that the output does not have is 0
+        output : which of the outputs
+
+        Returns
+        -------
+        the output [points], and by name its derivative [points]
+        """
+        base = self._inputs_as_arrays(values)
+        points, end = _points(base), self._outputs[output]
+        places = {name: register for register, name in self._inputs.items() if name in names}
+        needed, followed = self._between(end, places.values())
+        varying = self._varying(base)
+        with np.errstate(all="ignore"):
+            self._execute(base, [each for each in needed if each.out not in varying], 1)
+        steps = [each for each in needed if each.out in varying]
+        value = np.empty(points)
+        found = {name: np.zeros(points) for name in names}
+        for start in range(0, points, _KEPT):
+            rows = slice(start, min(start + _KEPT, points))
+            count = rows.stop - rows.start
+            registers = {
+                register: each if len(each) == 1 else each[rows] for register, each in base.items()
+            }
+            with np.errstate(all="ignore"):
+                self._execute(registers, steps, count)
+                bars = self._adjoints(registers, end, count, followed, checked=False)
+                if not all(np.isfinite(bars.get(each, 0.0)).all() for each in places.values()):
+                    bars = self._adjoints(registers, end, count, followed)
+            value[rows] = registers[end]
+            for name, register in places.items():
+                found[name][rows] = bars.get(register, 0.0)
+        return value, found
+
+    def _between(self, end: int, starts: Iterable[int]) -> tuple[list[Instruction], set[int]]:
+        """List the instructions that a register needs, and the registers that depend on some."""
+        asked, followed = {end}, set(starts)
+        needed = []
+        for each in reversed(self._instructions):
+            if each.out in asked:
+                asked.update(each.args)
+                needed.append(each)
+        needed.reverse()
+        for each in needed:
+            if not followed.isdisjoint(each.args):
+                followed.add(each.out)
+        return needed, followed
+
     def _record(self, node: Expr, seen: Mapping[int, int]) -> int:
         """Return a node its register, sharing it with an equal one."""
         args = tuple(seen[id(operand)] for operand in operands(node))
@@ -302,12 +365,20 @@ class Tape:
         ]
 
     def _adjoints(
-        self, registers: Mapping[int, Array], output: int, points: int
+        self,
+        registers: Mapping[int, Array],
+        output: int,
+        points: int,
+        followed: AbstractSet[int] | None = None,
+        checked: bool = True,
     ) -> dict[int, Array]:
+        """Go back from an output, through some registers or all of them; `checked` costs a look at
+        every part.
+        """
         bars: dict[int, Array] = {output: np.ones(points)}
         for each in reversed(self._instructions):
             bar = bars.get(each.out)
-            if bar is None:
+            if bar is None or (followed is not None and each.out not in followed):
                 continue
             args = [registers[arg] for arg in each.args]
             parts = (
@@ -316,8 +387,8 @@ class Tape:
                 else OPERATORS[each.operator].derive(args, registers[each.out], bar)
             )
             for register, part in zip(each.args, parts, strict=True):
-                if part is not None:
-                    if not np.isfinite(part).all():
+                if part is not None and (followed is None or register in followed):
+                    if checked and not np.isfinite(part).all():
                         # What was not chosen contributes nothing, even where it is infinite.
                         part = np.where(bar == 0.0, 0.0, part)
                     bars[register] = bars[register] + part if register in bars else part

@@ -162,6 +162,11 @@ class Solution:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
+SMOOTH_STEP, SIMULATED_STEP = 1e-5, 0.02
+"""Relative steps of differences: between the rounding and the curvature of a smooth method, and
+large enough to be seen beside the noise that common random numbers leave."""
+
+
 class CompiledModel:
     """A model compiled by a method.
 
@@ -238,6 +243,47 @@ class CompiledModel:
     def times(self, values: Values) -> Array:
         """Return the first quantity alone, NaN at a point without an answer."""
         return Answers(self.brief(values)).columns()[self.quantity]
+
+    def slopes(
+        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+    ) -> dict[str, tuple[Array, dict[str, Array]]]:
+        """Return values at aligned points with their derivatives by some parameters.
+
+        Central differences, all in one call of the method; a simulation has the same random
+        numbers at all of them, and larger steps. Methods that have derivatives give these.
+
+        Parameters
+        ----------
+        values : of the parameters, those of `names` above 0
+        names : the parameters by which to differentiate
+        wanted : the columns whose derivatives are wanted
+
+        Returns
+        -------
+        by column, its value [points] and by parameter its derivative [points]
+        """
+        count = max((np.size(each) for each in values.values()), default=1)
+        base = {name: np.broadcast_to(each, (count,)) for name, each in values.items()}
+        step = SIMULATED_STEP if self.estimated else SMOOTH_STEP
+        sides = [(name, side * step) for name in names for side in (1, -1)]
+        moved = {
+            name: np.concatenate(
+                [each, *(each * (1 + by if name == mover else 1) for mover, by in sides)]
+            )
+            for name, each in base.items()
+        }
+        brief = list(wanted) == [self.quantity]
+        columns = {self.quantity: self.times(moved)} if brief else self.points(moved).columns()
+        found = {}
+        for column in wanted:
+            table = np.broadcast_to(columns[column], (count * (1 + len(sides)),))
+            table = table.reshape(1 + len(sides), count)
+            by_name = {
+                name: (table[2 * at + 1] - table[2 * at + 2]) / (2 * step * base[name])
+                for at, name in enumerate(names)
+            }
+            found[column] = table[0], by_name
+        return found
 
     def unit(self, column: str) -> str:
         """Return the base unit of a column."""

@@ -49,7 +49,7 @@ GPipe, NeurIPS 2019.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from slipstick.answer import Limit, Takeover
@@ -167,6 +167,19 @@ class ClosedForm(CompiledModel):
             exact=self.exact(values),
             values={self.quantity: time},
         )
+
+    def slopes(
+        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+    ) -> dict[str, tuple[Array, dict[str, Array]]]:
+        """Return values with derivatives: those of the time from its tape, others by differences;
+        as for `CompiledModel`.
+        """
+        if list(wanted) != [self.quantity]:
+            return super().slopes(values, names, wanted)
+        known = only(values, self._time_alone.parameters)
+        time, by_name = self._time_alone.slopes(known, names)
+        time = without(_not_negative(time), self._saturation.reasons(values))
+        return {self.quantity: (time, by_name)}
 
     def exact(self, values: Values) -> Flags:
         """Say at which points nothing is left out; one flag where it is the same at all of them."""
@@ -474,6 +487,13 @@ class CompiledLaw(CompiledModel):
         """Evaluate the law without its derivatives."""
         result = self.tape.run(values)[0]
         return self._solved(result, self._holds(values, len(result)))
+
+    def slopes(
+        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+    ) -> dict[str, tuple[Array, dict[str, Array]]]:
+        """Return the law with its derivatives, NaN where it does not hold; as for `CompiledModel`."""
+        value, by_name = self.tape.slopes(values, names)
+        return {self.quantity: (np.where(self._holds(values, len(value)), value, np.nan), by_name)}
 
     def unit(self, column: str) -> str:
         return str(self.law.gives.dimension)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
 from slipstick.expression.columns import Values, only
 from slipstick.expression.nodes import Parameter, parameters
-from slipstick.late import NDArray, np
+from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
 from slipstick.method.bounds import CompiledBounds
@@ -184,6 +184,17 @@ class DefaultForm(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Solve each point by its method."""
         return self._solved(values, lambda form, given: form.solution(given))
+
+    def slopes(
+        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+    ) -> dict[str, tuple[Array, dict[str, Array]]]:
+        """Return values with derivatives: of the method that answers, where it is one for all."""
+        count = max((np.size(each) for each in values.values()), default=1)
+        parts = self._parts(values, count)
+        if len(parts) > 1:
+            return super().slopes(values, names, wanted)
+        ((_, form),) = parts
+        return form.slopes(only(values, form.parameters), names, wanted)
 
     def _parts(self, values: Values, count: int) -> list[tuple[Rows, CompiledModel]]:
         """Divide the points into those of the closed form and the others."""

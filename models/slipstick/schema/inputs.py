@@ -70,6 +70,7 @@ from slipstick.schema.text import (
     split,
 )
 from slipstick.schema.text import replace as replaced
+from slipstick.schema.uncertain import UncertainValues, told_apart
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import ACTIVITY, METHODS
@@ -219,6 +220,7 @@ class Inputs:
     options : method and settings of a simulation
     notes : what a technology sets and the model has no place for
     data : that programs read, by the name or file that it is asked for by
+    uncertain : values that are not known exactly
     """
 
     kind: str
@@ -229,6 +231,7 @@ class Inputs:
     options: SolverOptions = field(default_factory=SolverOptions)
     notes: tuple[str, ...] = ()
     data: Mapping[str, ProgramData] = field(default_factory=dict)
+    uncertain: UncertainValues = field(default_factory=UncertainValues)
 
     @cached_property
     def checked(self) -> Any:
@@ -295,11 +298,12 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     ------
     SpecError : a name is unknown, a file is wrong, or a path leads nowhere
     """
+    settings, uncertain = told_apart(settings, library)
     options = solver_options(settings)
     what = {path: node for path, node in settings.items() if not is_solver_option(path)}
     if not what:  # only solver options are given; their place is where the model is missing
         _model_named(settings, library)
-    inputs = replace(_what(what, library), options=options)
+    inputs = replace(_what(what, library), options=options, uncertain=uncertain)
     _check_method(inputs, settings)
     return inputs
 
@@ -598,6 +602,7 @@ class BuiltModel:
     factors : of the times of each technology class
     shapeless : inputs that another value of needs no other model, where the model is computed from
         them and where it is not
+    uncertain : values that are not known exactly; those that the inputs have are their middles
     """
 
     name: str
@@ -610,6 +615,7 @@ class BuiltModel:
     notes: tuple[str, ...] = ()
     factors: Mapping[str, Expr] = field(default_factory=dict)
     shapeless: frozenset[str] = frozenset()
+    uncertain: UncertainValues = field(default_factory=UncertainValues)
 
     @cached_property
     def shape(self) -> ModelShape:
@@ -738,6 +744,7 @@ def build(inputs: Inputs) -> BuiltModel:
         notes,
         known,
         shapeless,
+        inputs.uncertain,
     )
 
 

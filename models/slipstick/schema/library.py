@@ -43,6 +43,7 @@ _SPECS = {
     "network": ("networks", "kinds.machine:NetworkSpec", "infiniband-hdr"),
     "workload": ("workloads", "programs:WorkloadSpec", "sor"),
     "technology": ("technologies", "kinds.technology:TechnologySpec", "eight-times"),
+    "fitted": ("fitted", "kinds.fitted:FittedSpec", "serving-vllm"),
     "trend": ("trends", "kinds.technology:TrendSpec", "processors-only-1997"),
     "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
     "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "central-server"),

@@ -56,6 +56,7 @@ from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, unknown_
 from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
+from slipstick.study.uncertain import with_intervals
 from slipstick.vocabulary import ABSENT
 
 if TYPE_CHECKING:
@@ -430,6 +431,8 @@ def _answered(
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
     found = built.answer(ALL_SHARES if ranked else 0, wanted)
+    if built.built.uncertain.paths:
+        found = with_intervals(found, built)
     answer = replace(
         found, given=given_values(changed, built.inputs, built.built), described=built.built.entries
     )

@@ -24,6 +24,7 @@ from slipstick.cli.console import (
     with_options,
 )
 from slipstick.errors import UnitError
+from slipstick_measure.commands.estimated import COLUMN_OPTIONS, estimate_rows, wants_rows
 
 VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
 """The views of a trace."""
@@ -415,6 +416,7 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
 @click.command()
 @with_options(_DATA_OPTIONS)
 @with_options(_FIT_OPTIONS)
+@with_options(COLUMN_OPTIONS)
 @set_option
 @json_option
 def fit(
@@ -426,6 +428,10 @@ def fit(
     picture: Path | None,
     region: str | None,
     as_json: bool,
+    measured_columns: Sequence[str],
+    choices: Sequence[str],
+    groups: str | None,
+    out: Path | None,
     **told: Any,
 ) -> int:
     """Fit models to measured times: how far the program scales, and how sure that is.
@@ -434,11 +440,17 @@ def fit(
     queue-1, queue-2, phase-barrier, latency, power-log. A model of your own is fitted beside them,
     some of its parameters free.
 
+    Where columns are numbers of a model, such as `parameters.batch` or `machine`, any value may be
+    measured and any parameter free: PATH=LOW..HIGH is what is known of it, @OWNER the column whose
+    values may differ in it (@group: what --group names). Each group is left out whole and
+    predicted by the others.
+
     \b
     Examples:
       slipstick fit timings.csv --at 64,128 --picture fits.png
       slipstick fit experiment.json --unit s --model usl,queue-1 --at 64
       slipstick fit cycles.csv --model lock-and-bus --free parameters.work,parameters.critical=0.1ms..1s
+      slipstick fit rows.csv --model mine.yaml --free parameters.share=0.7..1@machine --fitted mine-fit.yaml
     """
     from slipstick.report.write import write_picture
     from slipstick.results.question import as_data
@@ -447,6 +459,11 @@ def fit(
     from slipstick_measure.report.fits import draw_fits, fits_text
     from slipstick_measure.report.measured import notes_text
 
+    rows = (measured_columns, choices, groups, out)
+    models = _words(told["models"])
+    if wants_rows(files, models, told["free"], rows):
+        given = (told["free"], told["columns"], *rows, told["method"], told["changes"])
+        return estimate_rows(files, models, *given, as_json)
     unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
     if unused:
         refuse(

@@ -1,0 +1,62 @@
+"""A fit as a file: values of parameters, and how sure they are together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slipstick.schema.kinds.quantity import (
+    Described,
+    Given,
+    Note,
+    Quantity,
+    Spec,
+    broken_rule,
+)
+
+AnyQuantity = Annotated[Given, Quantity(None, least=None, above=0.0)]
+
+
+class FittedValueSpec(Spec):
+    """What a fit says of one parameter, for all its owners together."""
+
+    value: AnyQuantity = Field(description="the most probable value")
+    low: AnyQuantity | None = Field(None, description="lower end of the interval of 90 %")
+    high: AnyQuantity | None = Field(None, description="upper end of the interval of 90 %")
+
+
+class FittedSpec(Described):
+    """Parameters of a model that were fitted to measurements, with their covariance."""
+
+    fitted: Literal[1] = Field(description="version of this format")
+    model: Note = Field(description="the model that they are parameters of")
+    rows: int = Field(0, description="how many measurements they were fitted to", ge=0)
+    parameters: dict[Note, FittedValueSpec] = Field(
+        description="values by path, those that all owners have in common", min_length=1
+    )
+    unknowns: list[Note] = Field(
+        description="what the covariance is of: paths, then offsets, such as 'PATH machine=NAME'"
+    )
+    centre: list[float] = Field(description="logarithms of the values, and the offsets")
+    covariance: list[list[float]] = Field(description="of the unknowns, in logarithms")
+    spread: dict[Note, float] = Field(
+        {}, description="standard deviation of the offsets of new owners, by 'PATH COLUMN'"
+    )
+    noise: dict[Note, float] = Field(
+        {}, description="standard deviation of the logarithm of each measured value"
+    )
+    widened: float = Field(
+        1.0, description="factor of the standard deviations, by a check on groups left out", ge=1
+    )
+
+    def check_rules(self) -> None:
+        count = len(self.unknowns)
+        if len(self.centre) != count:
+            raise broken_rule(f"{len(self.centre)} values for {count} unknowns", "centre")
+        lengths = {len(row) for row in self.covariance}
+        if len(self.covariance) != count or lengths != {count}:
+            raise broken_rule(f"write {count} rows of {count} numbers", "covariance")
+        missing = next((path for path in self.parameters if path not in self.unknowns), None)
+        if missing is not None:
+            raise broken_rule(f"{missing} is not among the unknowns", "parameters", missing)

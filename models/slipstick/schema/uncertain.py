@@ -1,0 +1,212 @@
+"""Settings that are not known exactly: ranges as written, and the values of a fit.
+
+Why this shape: a range is taken out of the settings before they are checked, and its middle is put
+there, so that no reader of settings needs to know of it; what is known beside the middle goes with
+the built model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, log
+
+from slipstick.errors import UnitError
+from slipstick.expression.nodes import COUNT, Dimension
+from slipstick.schema.kinds.fitted import FittedSpec
+from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.library import Library
+from slipstick.schema.text import Node, Scalar, from_plain
+from slipstick.units import parse
+
+FITTED = "fitted"
+"""The setting that names a fit; ``fitted.COLUMN`` names an owner, such as ``fitted.machine``."""
+
+NORMAL_90 = 1.6448536269514722
+"""Standard deviations on each side that hold 90 % of a normal distribution."""
+
+_RANGE = re.compile(r"(?P<low>[^.\s](?:[^.]|\.(?!\.))*?)\s*\.\.\s*(?P<high>[^.\s].*)")
+_BARE = re.compile(r"[-+0-9.eE]+")
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainValues:
+    """Settings whose logarithms have a normal distribution together.
+
+    Parameters
+    ----------
+    paths : of the settings
+    centre : logarithms of the middle values
+    covariance : of the logarithms
+    noise : standard deviation of the logarithm of a value of the answer, where a fit tells it
+    source : what the values are fitted to; empty where all are ranges
+    """
+
+    paths: tuple[str, ...] = ()
+    centre: tuple[float, ...] = ()
+    covariance: tuple[tuple[float, ...], ...] = ()
+    noise: Mapping[str, float] = field(default_factory=dict)
+    source: str = ""
+
+
+def told_apart(
+    settings: Mapping[str, Node], library: Library
+) -> tuple[dict[str, Node], UncertainValues]:
+    """Replace ranges by their middle and a fit by its values; return what is known beside them.
+
+    Nine of ten values lie in a range; the logarithm is normal.
+
+    Parameters
+    ----------
+    settings : values by path
+    library : what was read so far
+
+    Raises
+    ------
+    SpecError : a range is none, or there is no such fit
+    """
+    if FITTED not in settings and not any(
+        isinstance(node, Scalar) and ".." in node.text for node in settings.values()
+    ):
+        return dict(settings), UncertainValues()
+    plain = {
+        path: node
+        for path, node in settings.items()
+        if path != FITTED and not path.startswith(f"{FITTED}.")
+    }
+    ranges: dict[str, float] = {}
+    centre: list[float] = []
+    for path, node in plain.items():
+        read = _range(path, node)
+        if read is not None:
+            plain[path], middle, ranges[path] = read
+            centre.append(middle)
+    fit, values = UncertainValues(), dict[str, Node]()
+    if FITTED in settings:
+        fit, values = _fit_of(settings, plain, library)
+    plain = {**values, **plain}
+    count, own = len(ranges), len(fit.paths)
+    rows = [(*row, *[0.0] * count) for row in fit.covariance]
+    for place, deviation in enumerate(ranges.values()):
+        rows.append(tuple(deviation**2 if at == own + place else 0.0 for at in range(own + count)))
+    found = UncertainValues(
+        (*fit.paths, *ranges), (*fit.centre, *centre), tuple(rows), fit.noise, fit.source
+    )
+    return plain, found
+
+
+def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
+    """Read ``low..high``: the middle as a node, its logarithm, the standard deviation of it."""
+    if not (isinstance(node, Scalar) and isinstance(node.value, str)):
+        return None
+    match = _RANGE.fullmatch(node.text.strip())
+    if match is None:
+        return None
+    low, high = match["low"], match["high"]
+    unit = high.lstrip("+-0123456789.eE ")
+    if _BARE.fullmatch(low) and unit:
+        low = f"{low} {unit}"
+    try:
+        (least, dimension), (most, other) = parse(low), parse(high)
+    except UnitError:
+        return None  # a file name, say; the reader of the setting says what is wrong
+    if dimension != other:
+        raise node.mark.error(f"from {low} to {high}: these are of different kinds", path)
+    if not 0 < least < most:
+        raise node.mark.error(
+            f"a range is from a value above 0 to a larger one; got {node.text}", path
+        )
+    middle, deviation = (log(least) + log(most)) / 2, (log(most) - log(least)) / 2 / NORMAL_90
+    whole = dimension == COUNT and low.isdigit() and high.isdigit()
+    value = float(round(exp(middle))) if whole else exp(middle)
+    return _node(node, value, dimension), log(value), deviation
+
+
+def _node(written: Node, value: float, dimension: Dimension) -> Node:
+    if dimension != COUNT:
+        return from_plain(f"{value!r} {dimension}", written.mark)
+    return from_plain(int(value) if value == int(value) and value < 1e15 else value, written.mark)
+
+
+def _fit_of(
+    settings: Mapping[str, Node], plain: Mapping[str, Node], library: Library
+) -> tuple[UncertainValues, dict[str, Node]]:
+    """Return the values of a fit that are not set otherwise, for the owners that are named."""
+    node = settings[FITTED]
+    if not (isinstance(node, Scalar) and isinstance(node.value, str)):
+        raise node.mark.error("write the name of a fit, or a file that ends in .yaml", FITTED)
+    spec = validate(FittedSpec, library.load("fitted", node.value, node.mark, FITTED))
+    owners = _owners(settings, spec)
+    paths = [path for path in spec.parameters if path not in plain]
+    weights = [[_weight(name, path, owners) for name in spec.unknowns] for path in paths]
+    centre = [_inner(row, spec.centre) for row in weights]
+    covariance = [
+        [_inner(row, [_inner(line, other) for line in spec.covariance]) for other in weights]
+        for row in weights
+    ]
+    for at, path in enumerate(paths):
+        covariance[at][at] += sum(
+            deviation**2
+            for key, deviation in spec.spread.items()
+            if key.rpartition(" ")[0] == path
+            and f"{key}={owners.get(key.rpartition(' ')[2], '')}" not in spec.unknowns
+        )
+    words = f"fitted to {spec.rows} measurements ({node.value})"
+    values: dict[str, Node] = {}
+    for path, middle in zip(paths, centre, strict=True):
+        dimension = spec.parameters[path].value.dimension
+        written = _node(node, exp(middle), dimension)
+        assert isinstance(written, Scalar)
+        values[path] = from_plain({"value": written.value, "source": words}, node.mark)
+    factor = spec.widened**2
+    found = UncertainValues(
+        tuple(paths),
+        tuple(centre),
+        tuple(tuple(factor * each for each in row) for row in covariance),
+        dict(spec.noise),
+        words,
+    )
+    return found, values
+
+
+def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
+    """Read the owners that are named, each one that the fit knows or a new one, said so by a name
+    of its own.
+    """
+    known: dict[str, list[str]] = {}
+    for name in spec.unknowns:
+        column, equals, owner = name.partition(" ")[2].partition("=")
+        if equals and owner not in known.setdefault(column, []):
+            known[column].append(owner)
+    found = {}
+    for path, node in settings.items():
+        if not path.startswith(f"{FITTED}."):
+            continue
+        column, owner = path.removeprefix(f"{FITTED}."), str(getattr(node, "text", ""))
+        if column not in known:
+            raise node.mark.error(
+                f"the fit has no owners called {column!r}; it has {', '.join(known) or 'none'}",
+                path,
+            )
+        if owner not in known[column]:
+            raise node.mark.error(
+                f"the fit has seen no {column} {owner!r}; it has {', '.join(known[column])}; leave"
+                f" {path} out for a new one",
+                path,
+            )
+        found[column] = owner
+    return found
+
+
+def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
+    """Return 1 for the common value of a path, and for the offsets of its owners."""
+    if name == path:
+        return 1.0
+    of, _, owned = name.partition(" ")
+    column, _, owner = owned.partition("=")
+    return float(of == path and owners.get(column) == owner)
+
+
+def _inner(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,162 @@
+"""Answers whose settings are not known exactly: intervals, and what causes their width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from slipstick.answer import Answer, Value
+from slipstick.errors import ModelError, NoAnswerError
+from slipstick.late import Array, np
+from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
+from slipstick.schema.inputs import BuiltModel
+from slipstick.schema.uncertain import UncertainValues
+from slipstick.study.evaluator import Evaluator
+
+POINTS = 512
+"""Quasi-random points; ends of intervals of smooth answers change by a percent between seeds."""
+
+LOW_PART, HIGH_PART = 0.05, 0.95
+LEAST_SHARE = 0.01
+MOST_SHARES = 5
+
+
+def drawn(uncertain: UncertainValues, count: int = POINTS) -> dict[str, Array]:
+    """Draw values of all uncertain settings together, (count,) each.
+
+    Parameters
+    ----------
+    uncertain : the settings
+    count : how many points, a power of two
+    """
+    size = len(uncertain.paths)
+    names = [f"{at:04d}" for at in range(size)]
+    standard = Uncertainty("normal", 0.0, 1.0)
+    points = sample_points(
+        dict.fromkeys(names, standard), count, random_stream(0, "uncertain settings")
+    )
+    normal = np.column_stack([points[name] for name in names])
+    values, vectors = np.linalg.eigh(np.array(uncertain.covariance))
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    logs = np.array(uncertain.centre) + normal @ factor.T
+    return dict(zip(uncertain.paths, np.exp(logs).T, strict=True))
+
+
+def with_intervals(answer: Answer, case: Evaluator) -> Answer:
+    """Widen the values of an answer by what is not known of its settings.
+
+    Ends are those of nine of ten points; a value keeps its own, and its ends are as many times as
+    far off as the points say. Values of a simulation have both intervals, by the root of the sum of
+    the squares in logarithms.
+
+    Parameters
+    ----------
+    answer : at the middle of all settings
+    case : what was solved
+
+    Raises
+    ------
+    NoAnswerError : a setting shapes the model, so that its range would be many models
+    """
+    uncertain = case.built.uncertain
+    if not uncertain.paths or answer.failed:
+        return answer
+    _check(case.built, uncertain)
+    points = drawn(uncertain)
+    smooth = case.smoothed
+    columns = smooth.columns(points, set(answer.values) | {smooth.form.quantity})
+    own = smooth.columns({}, set(columns))
+    values = {
+        name: _widened(value, columns.get(name), own.get(name), uncertain.noise.get(name, 0.0))
+        for name, value in answer.values.items()
+    }
+    notes = (*_remarks(smooth, uncertain, columns, points), *answer.notes)
+    return replace(answer, values=values, notes=notes, exact=False)
+
+
+def _check(built: BuiltModel, uncertain: UncertainValues) -> None:
+    for path in uncertain.paths:
+        if path not in built.parameters or not built.can_vary([path]):
+            raise NoAnswerError(
+                f"{path} shapes the model, so it has no range; solve for each of its values"
+            )
+
+
+def _widened(value: Value, column: Array | None, own: Array | None, noise: float) -> Value:
+    if column is None or own is None or not value.value or not np.isfinite(own[0]) or not own[0]:
+        return value
+    ratios = np.asarray(column) / float(own[0])
+    if not np.isfinite(ratios).all() or (ratios <= 0).any():
+        return value
+    logs = np.log(ratios)
+    low, high = np.quantile(logs, [LOW_PART, HIGH_PART])
+    more = 1.6448536269514722 * noise
+    mine = abs(value.value)
+    below = np.log(value.low / mine) if value.low and value.low > 0 else 0.0
+    above = np.log(value.high / mine) if value.high and value.high > 0 else 0.0
+    lower = -np.sqrt(min(low, 0.0) ** 2 + below**2 + more**2)
+    upper = np.sqrt(max(high, 0.0) ** 2 + above**2 + more**2)
+    if upper - lower < 1e-9:
+        return value
+    return replace(
+        value,
+        low=float(value.value * np.exp(lower)),
+        high=float(value.value * np.exp(upper)),
+    )
+
+
+def _remarks(
+    case: Evaluator,
+    uncertain: UncertainValues,
+    columns: Mapping[str, Array],
+    points: Mapping[str, Array],
+) -> Iterator[str]:
+    """Yield what causes the width of the first value, and what the values are by."""
+    quantity = case.form.quantity
+    found = np.asarray(columns[quantity])
+    known = np.isfinite(found)
+    if not known.all():
+        missing = int((~known).sum())
+        yield f"{missing} of {len(found)} points of the ranges have no answer"
+    shares = width_shares(points, found) if known.all() and (found > 0).all() else {}
+    words = [
+        f"{path} {share:.0%}"
+        for path, share in list(shares.items())[:MOST_SHARES]
+        if share >= LEAST_SHARE
+    ]
+    if words:
+        yield f"ranges hold 9 of 10 values; of the width of {quantity}: {', '.join(words)}"
+    if uncertain.source:
+        yield f"values {uncertain.source}; other paths keep theirs"
+
+
+def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]:
+    """Return which part of the variance of logarithms each setting causes, the largest first; what
+    settings cause together is shared out by their covariance.
+
+    Parameters
+    ----------
+    points : drawn settings by path
+    values : the value at each point
+
+    Raises
+    ------
+    ModelError : points and values are of different numbers
+
+    >>> x, y = np.exp([0.0, 1.0, 0.0, 1.0]), np.exp([0.0, 0.0, 1.0, 1.0])
+    >>> {name: round(part, 2) for name, part in width_shares({"x": x, "y": y}, x**2 * y).items()}
+    {'x': 0.8, 'y': 0.2}
+    """
+    if any(len(each) != len(values) for each in points.values()):
+        raise ModelError("every setting has as many points as there are values")
+    logs = np.log(np.column_stack(list(points.values())))
+    logs = logs - logs.mean(axis=0)
+    target = np.log(values) - np.log(values).mean()
+    whole = float(target @ target)
+    if whole < 1e-24:
+        return {}
+    slopes = np.linalg.lstsq(logs, target, rcond=None)[0]
+    parts = slopes * (logs.T @ (logs @ slopes)) / whole
+    order = np.argsort(-np.abs(parts))
+    names = list(points)
+    return {names[at]: float(parts[at]) for at in order}

@@ -1,0 +1,149 @@
+"""The part of `slipstick fit` that holds a model against rows whose columns are its own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slipstick.cli.console import DONE, nodes_of, print_json, refuse, text_node, write_text
+from slipstick.errors import SpecError
+
+if TYPE_CHECKING:
+    from slipstick_measure.fit.columns import ColumnUse
+
+COLUMN_OPTIONS = (
+    click.option(
+        "--measured",
+        "measured_columns",
+        multiple=True,
+        metavar="VALUE=COLUMN",
+        help=(
+            "Column of a value that was measured, with its unit if the heading has none:"
+            " 'time=tpot_ms [ms]'. [a column called as the value]"
+        ),
+    ),
+    click.option(
+        "--choice",
+        "choices",
+        multiple=True,
+        metavar="PATH=A|B[@OWNER]",
+        help="Parameter that is one of a few values; which, the rows tell.",
+    ),
+    click.option(
+        "--group",
+        "groups",
+        metavar="COLUMN,...",
+        help="Columns whose combinations are left out whole, to see how the next is predicted.",
+    ),
+    click.option(
+        "--fitted",
+        "out",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write what was found, for slipstick solve --fitted FILE.",
+    ),
+)
+"""What is asked of rows; each makes `fit` read its file so."""
+
+
+def wants_rows(
+    files: Sequence[Path], models: Sequence[str], free: str | None, asked: Sequence[object]
+) -> bool:
+    """Return whether a table is one of rows with numbers of a model: something is asked of such
+    rows, or a heading is a path, or the name of a parameter of the model.
+    """
+    if any(asked):
+        return True
+    if not free or len(models) != 1 or len(files) != 1:
+        return False
+    from slipstick.schema.inputs import resolve
+    from slipstick.schema.library import Library
+    from slipstick.schema.text import at
+    from slipstick_measure.fit.columns import read_columns
+
+    try:
+        headings = read_columns(files[0]).headings
+        tree = resolve({"model": text_node(models[0], "--model")}, Library()).tree
+    except SpecError:
+        return False
+    plain = {"p", "n"}
+    return any(
+        at(tree, name) is not None
+        for heading in headings
+        if heading not in plain
+        for name in (heading, f"parameters.{heading}")
+        if "." in name
+    )
+
+
+def estimate_rows(
+    files: Sequence[Path],
+    models: Sequence[str],
+    free: str | None,
+    columns: Sequence[str],
+    measured_columns: Sequence[str],
+    choices: Sequence[str],
+    groups: str | None,
+    out: Path | None,
+    method: str | None,
+    changes: Sequence[str],
+    as_json: bool,
+) -> int:
+    """Estimate the free parameters of a model from rows, and print what was found."""
+    from slipstick.results.question import as_data
+    from slipstick.schema.library import Library
+    from slipstick_measure.fit.estimation import estimation
+    from slipstick_measure.fit.fitted_file import fitted_document, fitted_text
+    from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
+    from slipstick_measure.report.estimation import estimation_text
+
+    if len(files) != 1:
+        refuse("FILE", "one table of rows is held against a model at a time")
+    if len(models) != 1:
+        refuse("--model", "name the one model that the rows are held against")
+    if not free:
+        refuse(
+            "--free", "say which parameters of the model are free: --free parameters.work=1s..9s"
+        )
+    settings = {"model": text_node(models[0], "--model"), **nodes_of(changes)}
+    if method:
+        settings["method"] = text_node(method, "--with")
+    request = EstimationRequest(
+        files[0],
+        settings,
+        [text_node(word.strip(), "--free") for word in free.split(",") if word.strip()],
+        _uses(columns, measured_columns),
+        [text_node(word, "--choice") for word in choices],
+        [word.strip() for word in (groups or "").split(",") if word.strip()],
+    )
+    found = estimation(prepare_estimation(request, Library()))
+    if as_json:
+        print_json({"estimation": as_data(found), "fitted": fitted_document(found)})
+    else:
+        click.echo(estimation_text(found), nl=False)
+    if out is not None:
+        write_text(fitted_text(found), out)
+    return DONE
+
+
+def _uses(columns: Sequence[str], measured_columns: Sequence[str]) -> dict[str, ColumnUse]:
+    """Read which column is which number of the model, and which was measured."""
+    from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
+
+    uses = {}
+    for option, texts in (("--column", columns), ("--measured", measured_columns)):
+        for text in texts:
+            ours, equals, theirs = text.partition("=")
+            if not (ours and equals and theirs):
+                refuse(option, f"write OURS=COLUMN, such as parameters.batch=clients; got {text!r}")
+            heading, unit = heading_and_unit(theirs.strip())
+            name = ours.strip()
+            uses[heading] = (
+                ColumnUse(path=name, unit=unit)
+                if option == "--column"
+                else ColumnUse(measured=name, unit=unit)
+            )
+    return uses

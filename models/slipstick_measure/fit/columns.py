@@ -1,0 +1,463 @@
+"""Rows whose columns are numbers and names of a model, held against what was measured in each.
+
+Why this shape: a column is used in one of four ways, which `ColumnUse` says: it is the value of a
+path, it stands for several settings at once (``H100`` for a machine and two rates), it is a
+measured value, or it only says to which group a row belongs. `observe` reads a table by such uses
+and builds the models; rows that differ in numbers alone share a compiled model, so that all of them
+are one call.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+
+from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.late import Array, NDArray, np
+from slipstick.method.answers import CompiledModel
+from slipstick.method.methods import form_of
+from slipstick.method.names import first_quantity
+from slipstick.schema.inputs import REFERENCES, BuiltModel, Inputs, Settings, build, resolve
+from slipstick.schema.library import Library
+from slipstick.schema.text import Mark, Node, canonical, file_text, read_value, shown_name
+from slipstick.units import scale, to_base
+from slipstick.vocabulary import SIMULATION
+from slipstick_measure.readers.reading import delimiter_of
+
+MOST_MODELS = 2000
+"""Models that one table may need: combinations of names and of numbers that shape a model."""
+
+_UNIT = re.compile(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
+_NAMES = tuple(each for each in REFERENCES if each not in ("model", "workload"))
+"""References that a column is taken for by its heading alone; ``model`` often is no model of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """How a column is used.
+
+    Parameters
+    ----------
+    path : what it is the value of
+    settings : what each of its values stands for, by path
+    measured : the value of an answer that was measured
+    unit : of its numbers, where the heading has none
+    """
+
+    path: str = ""
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    measured: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """A table as text.
+
+    Parameters
+    ----------
+    file : its name in problems
+    headings : of the columns, without units
+    units : by heading
+    rows : the cells of each row
+    lines : where each row stands
+    """
+
+    file: str
+    headings: tuple[str, ...]
+    units: Mapping[str, str]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[int, ...]
+
+    def column(self, heading: str) -> list[str]:
+        """Return the cells under a heading."""
+        at = self.headings.index(heading)
+        return [row[at] for row in self.rows]
+
+    def mark(self, row: int) -> Mark:
+        """Return the place of a row."""
+        return Mark(self.file, self.lines[row], 1)
+
+    def select(self, wanted: Mapping[str, Sequence[str]]) -> ColumnTable:
+        """Keep the rows that have one of some values in each of some columns."""
+        columns = {heading: self.column(heading) for heading in wanted}
+        chosen = [
+            row
+            for row in range(len(self.rows))
+            if all(columns[heading][row] in values for heading, values in wanted.items())
+        ]
+        return replace(
+            self,
+            rows=tuple(self.rows[row] for row in chosen),
+            lines=tuple(self.lines[row] for row in chosen),
+        )
+
+
+def read_columns(path: Path | str) -> ColumnTable:
+    """Read a table with a heading; cells are parted by commas, semicolons or tabs, comments begin
+    with #.
+
+    Raises
+    ------
+    SpecError : the file is missing, has no rows, or a row has more or fewer cells than the heading
+    """
+    file, text = shown_name(path), file_text(path, "data_bytes", "keep what you need of it")
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if len(lines) < 2:
+        raise Mark(file, 1, 1).error("a table needs a heading and at least one row below it")
+    delimiter = delimiter_of(lines[0][1])
+    cells = [
+        tuple(cell.strip() for cell in row)
+        for row in csv.reader((line for _, line in lines), delimiter=delimiter)
+    ]
+    parted = [heading_and_unit(cell) for cell in cells[0]]
+    headings = tuple(name for name, _ in parted)
+    if double := next((name for name in headings if headings.count(name) > 1), None):
+        raise Mark(file, lines[0][0], 1).error(f"two columns are called {double!r}; rename one")
+    problems = [
+        Problem(file, number, 1, "", f"{len(row)} cells, where the heading has {len(headings)}")
+        for (number, _), row in zip(lines[1:], cells[1:], strict=True)
+        if len(row) != len(headings)
+    ]
+    if problems:
+        raise SpecError(problems)
+    units = {name: unit for name, unit in parted if unit}
+    return ColumnTable(file, headings, units, tuple(cells[1:]), tuple(at for at, _ in lines[1:]))
+
+
+def heading_and_unit(cell: str) -> tuple[str, str]:
+    """Part a heading from its unit; the brackets of ``utilization[bus]`` are part of a name.
+
+    >>> [heading_and_unit(cell) for cell in ("time [ms]", "utilization[bus]", "rate (1/s)")]
+    [('time', 'ms'), ('utilization[bus]', ''), ('rate', '1/s')]
+    """
+    match = _UNIT.fullmatch(cell)
+    return (match["name"], match["unit"]) if match else (cell, "")
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Rows that share a compiled model: their places, and the values of its parameters there."""
+
+    rows: NDArray[np.intp]
+    form: CompiledModel
+    values: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Rows ready to be held against a model.
+
+    Parameters
+    ----------
+    table : as it was read
+    built : the model of the first row
+    measured : the measured values, by name
+    logs : of what was measured, (V, n); NaN where a cell is empty
+    numbers : the numeric columns that the model has, by path, (n,)
+    ignored : columns that nothing uses
+    """
+
+    table: ColumnTable
+    built: BuiltModel
+    measured: tuple[str, ...]
+    logs: Array
+    numbers: Mapping[str, Array]
+    ignored: tuple[str, ...]
+    _pieces: tuple[_Piece, ...]
+
+    def __len__(self) -> int:
+        return len(self.table.rows)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the model is simulated."""
+        return any(piece.form.estimated for piece in self._pieces)
+
+    def labels(self, heading: str) -> list[str]:
+        """Return the owner of each row by a column."""
+        return self.table.column(heading)
+
+    def slopes(
+        self, free: Sequence[str], at: Array, fixed: Mapping[str, Array], rows: NDArray[np.intp]
+    ) -> tuple[Array, Array]:
+        """Return the logarithms of the values at rows, with derivatives by those of parameters.
+
+        Parameters
+        ----------
+        free : paths of the parameters
+        at : their logarithms at each row, (n, k)
+        fixed : values of further paths at each row, (n,)
+        rows : which rows, (n,)
+        """
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        logs = np.full((len(self.measured), len(rows)), np.nan)
+        found = np.zeros((len(self.measured), len(rows), len(free)))
+        with np.errstate(all="ignore"):
+            for piece in self._pieces:
+                own = np.flatnonzero(place[piece.rows] >= 0)
+                if not len(own):
+                    continue
+                targets = place[piece.rows[own]]
+                given = {path: each[targets] for path, each in fixed.items()}
+                given |= {path: np.exp(at[targets, index]) for index, path in enumerate(free)}
+                known = set(piece.form.parameters)
+                values = {path: each[own] for path, each in piece.values.items()} | {
+                    path: each for path, each in given.items() if path in known
+                }
+                names = [path for path in free if path in known]
+                columns = piece.form.slopes(values, names, self.measured)
+                for index, name in enumerate(self.measured):
+                    value, by_name = columns[name]
+                    value = np.broadcast_to(value, (len(own),))
+                    logs[index, targets] = np.log(value)
+                    for path in names:
+                        share = by_name[path] * values[path] / value
+                        found[index, targets, free.index(path)] = share
+        return logs, found
+
+
+def observe(
+    table: ColumnTable,
+    uses: Mapping[str, ColumnUse],
+    settings: Settings,
+    library: Library,
+    owners: Sequence[str] = (),
+) -> Observed:
+    """Build the models of the rows, and take the logarithms of what was measured.
+
+    Parameters
+    ----------
+    table : the rows
+    uses : how columns are used, by heading; others are paths or values of the model by their
+        names, owners, or nothing
+    settings : the model, and everything that is the same in all rows
+    library : what was read so far
+    owners : columns that say to which group a row belongs
+
+    Raises
+    ------
+    SpecError : a column, a cell or a model is wrong, each at its line
+    """
+    reader = _TableReader(table, dict(uses), settings, library, owners)
+    return reader.observed()
+
+
+class _TableReader:
+    """A table while the models of its rows are built."""
+
+    def __init__(
+        self,
+        table: ColumnTable,
+        uses: dict[str, ColumnUse],
+        settings: Settings,
+        library: Library,
+        owners: Sequence[str],
+    ) -> None:
+        self.table, self.settings, self.library = table, settings, library
+        if not table.rows:
+            raise Mark(table.file, 1, 1).error("no row is left to hold a model against")
+        for heading in (*uses, *owners):
+            if heading not in table.headings:
+                hint = did_you_mean(heading, list(table.headings))
+                raise Mark(table.file, 1, 1).error(f"there is no column {heading!r}{hint}")
+        self.uses = {heading: use for heading, use in uses.items() if use != ColumnUse()}
+        self.written = self._written_settings()
+        self.inputs, self.built = self._model_alone()
+        for heading in table.headings:
+            if heading not in self.uses and (use := self._found(heading)) is not None:
+                self.uses[heading] = use
+        used = {*self.uses, *owners}
+        self.ignored = tuple(each for each in table.headings if each not in used)
+        self.written = self._written_settings()
+        self.paths = list(dict.fromkeys(path for each in self.written for path in each))
+        self.numbers = self._numbers()
+
+    def _model_alone(self) -> tuple[Inputs, BuiltModel]:
+        """Return the model as it is without the rows; where it needs something of them, that of
+        the first.
+        """
+        try:
+            inputs = resolve(self.settings, self.library)
+            return inputs, build(inputs)
+        except SpecError:
+            return self._model(0)
+
+    def _found(self, heading: str) -> ColumnUse | None:
+        """Return the use of a column that is called as a number or a value of the model."""
+        if heading in self.built.shape.names(self.built.options.method):
+            return ColumnUse(measured=heading)
+        names = [heading, f"parameters.{heading}"]
+        known = {*self.built.parameters, *_NAMES}
+        for name in names:
+            path = name if name in _NAMES else canonical(self.inputs.tree, name)
+            if path in known:
+                return ColumnUse(path=path)
+        if "." in heading and " " not in heading:
+            hint = did_you_mean(heading, list(self.built.parameters))
+            raise Mark(self.table.file, 1, 1).error(
+                f"{self.built.name} has no number at {heading!r}{hint}; rename the column if it is"
+                " not meant to be one"
+            )
+        return None
+
+    def _written_settings(self) -> list[dict[str, str]]:
+        """Return what each row sets, as text by path."""
+        found: list[dict[str, str]] = [{} for _ in self.table.rows]
+        problems: list[Problem] = []
+        for heading, use in self.uses.items():
+            unit = use.unit or self.table.units.get(heading, "")
+            for row, cell in enumerate(self.table.column(heading)):
+                if use.path:
+                    found[row][use.path] = f"{cell} {unit}".strip()
+                elif use.settings and cell in use.settings:
+                    found[row].update(use.settings[cell])
+                elif use.settings:
+                    hint = did_you_mean(cell, list(use.settings))
+                    message = f"nothing says what {cell!r} stands for{hint}"
+                    problems.append(self.table.mark(row).problem(message, heading))
+        if problems:
+            raise SpecError(problems)
+        return found
+
+    def _nodes(self, row: int) -> dict[str, Node]:
+        mark = self.table.mark(row)
+        nodes = dict(self.settings)
+        for path, text in self.written[row].items():
+            node = read_value(text, mark.file)
+            nodes[path] = node._replace(mark=mark) if hasattr(node, "_replace") else node
+        return nodes
+
+    def _model(self, row: int) -> tuple[Inputs, BuiltModel]:
+        inputs = resolve(self._nodes(row), self.library)
+        return inputs, build(inputs)
+
+    def observed(self) -> Observed:
+        """Build everything."""
+        measured, logs = self._measured()
+        self.built = self._model(0)[1]
+        pieces = tuple(self._pieces(self.paths, self.numbers))
+        return Observed(self.table, self.built, measured, logs, self.numbers, self.ignored, pieces)
+
+    def _measured(self) -> tuple[tuple[str, ...], Array]:
+        """Return the names of the measured values, and the logarithms of the cells."""
+        names = self.built.shape.names(self.built.options.method)
+        columns = {use.measured: heading for heading, use in self.uses.items() if use.measured}
+        if not columns:
+            quantity = first_quantity(self.built.shape.model, self.built.options.method)
+            raise Mark(self.table.file, 1, 1).error(
+                f"no column is a measured value of {self.built.name}; name one"
+                f" {quantity!r}, or say which it is (--measured {quantity}=COLUMN)"
+            )
+        logs = np.full((len(columns), len(self.table.rows)), np.nan)
+        problems: list[Problem] = []
+        for index, (name, heading) in enumerate(columns.items()):
+            if name not in names:
+                hint = did_you_mean(name, list(names))
+                raise Mark(self.table.file, 1, 1).error(
+                    f"an answer for {self.built.name} has no value {name!r}{hint}"
+                )
+            unit = self.uses[heading].unit or self.table.units.get(heading, "")
+            for row, cell in enumerate(self.table.column(heading)):
+                if not cell:
+                    continue
+                try:
+                    value = _number(cell, unit, names[name])
+                except UnitError as error:
+                    problems.append(self.table.mark(row).problem(str(error), heading))
+                    continue
+                if value > 0:
+                    logs[index, row] = np.log(value)
+                else:
+                    message = f"a measured value is above 0; got {cell}"
+                    problems.append(self.table.mark(row).problem(message, heading))
+        if problems:
+            raise SpecError(problems)
+        return tuple(columns), logs
+
+    def _numbers(self) -> dict[str, Array]:
+        """Read the columns that are numbers of the model, in base units."""
+        found, problems = {}, []
+        for path in self.paths:
+            parameter = self.built.parameters.get(path)
+            if parameter is None or any(path not in each for each in self.written):
+                continue
+            known: dict[str, float] = {}
+            values = np.empty(len(self.written))
+            for row, each in enumerate(self.written):
+                text = each[path]
+                if text not in known:
+                    try:
+                        known[text] = to_base(text, parameter.dimension)
+                    except UnitError as error:
+                        problems.append(self.table.mark(row).problem(str(error), path))
+                        known[text] = np.nan
+                values[row] = known[text]
+            found[path] = values
+        if problems:
+            raise SpecError(problems)
+        return found
+
+    def _pieces(self, paths: Sequence[str], numbers: Mapping[str, Array]) -> Iterator[_Piece]:
+        """Part the rows by what shapes their models; check the extremes of every number."""
+        shaping = [path for path in paths if path not in numbers]
+        while True:
+            rows: dict[tuple[str, ...], list[int]] = {}
+            for row, each in enumerate(self.written):
+                rows.setdefault(tuple(each.get(path, "") for path in shaping), []).append(row)
+            if len(rows) > MOST_MODELS:
+                raise Mark(self.table.file, 1, 1).error(
+                    f"the rows need {len(rows)} models, at most {MOST_MODELS}: columns"
+                    f" {', '.join(shaping)} shape a model; take fewer values of them"
+                )
+            models = {key: self._model(own[0])[1] for key, own in rows.items()}
+            more = {
+                path
+                for built in models.values()
+                for path in numbers
+                if path not in shaping and not built.can_vary([path])
+            }
+            if not more:
+                break
+            shaping += sorted(more)
+        for key, own in rows.items():
+            self._check_extremes(own, [path for path in numbers if path not in shaping], numbers)
+            yield self._compiled(models[key], np.array(own), numbers)
+
+    def _check_extremes(
+        self, rows: Sequence[int], paths: Sequence[str], numbers: Mapping[str, Array]
+    ) -> None:
+        for path in paths:
+            values = numbers[path][list(rows)]
+            for at in {int(values.argmin()), int(values.argmax())} - {0}:
+                _ = resolve(self._nodes(rows[at]), self.library).checked
+
+    def _compiled(
+        self, built: BuiltModel, rows: NDArray[np.intp], numbers: Mapping[str, Array]
+    ) -> _Piece:
+        options = built.options
+        smooth = options.method != SIMULATION
+        form = form_of(
+            built.model, built.parameters, options.method, options.simulation, smooth=smooth
+        )
+        values = {path: each[rows] for path, each in numbers.items() if path in form.parameters}
+        return _Piece(rows, form, values)
+
+
+def _number(cell: str, unit: str, wanted: str) -> float:
+    """Read a measured number, in the unit of its heading or in its own."""
+    dimension = scale(wanted)[1]
+    text = cell if any(sign.isalpha() and sign not in "eE" for sign in cell) else f"{cell} {unit}"
+    value = to_base(text.strip(), dimension)
+    if not isfinite(value):
+        raise UnitError(f"{cell} is no number")
+    return value

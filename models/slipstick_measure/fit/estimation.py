@@ -1,0 +1,480 @@
+"""Free parameters of any model estimated from rows, and checked on groups that were left out.
+
+Why this shape: `posterior` knows arrays only; here are the paths, the choices among a few values
+that a parameter may have, the check by leaving out whole groups, and what the residuals say. Rows
+of one group are alike in what no column tells, so leaving out rows would measure the noise inside a
+group and not the error on the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import log
+
+from slipstick.errors import NoAnswerError
+from slipstick.late import Array, NDArray, np
+from slipstick_measure.fit.columns import Observed
+from slipstick_measure.fit.posterior import (
+    PRECISION,
+    SIMULATED_PRECISION,
+    Posterior,
+    Prior,
+    RowGroups,
+    estimate,
+    widened,
+)
+from slipstick_measure.results import (
+    ChosenValue,
+    EstimatedParameter,
+    Estimation,
+    GroupError,
+    OwnerFactor,
+)
+
+NORMAL_90 = 1.6448536269514722
+"""Standard deviations on each side that hold 90 % of a normal distribution."""
+
+IDENTIFIED = 0.7
+"""Part of the prior's standard deviation that a posterior's may keep; above it the rows hardly say
+anything of the parameter."""
+
+WANTED, LEAST_COVERAGE = 0.9, 0.85
+"""Part of the rows of left-out groups that intervals hold, and below which they are widened."""
+
+MOST_WIDENED = 3.0
+"""Largest factor of the parameters' standard deviations; what lies outside then is no matter of
+parameters."""
+
+EXPLAINED = 0.5
+"""Part of the squared residuals of a group above which one parameter is named as their reason."""
+
+MOST_SHIFTED = 3.0
+"""Logarithm of a factor of one parameter beyond which it is no explanation."""
+
+MOST_COMBINATIONS = 32
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class FreeParameter:
+    """A parameter to estimate: between which values it lies in 9 of 10 cases, and what owns it."""
+
+    path: str
+    low: float
+    high: float
+    owners: tuple[str, ...] = ()
+
+    @property
+    def prior(self) -> Prior:
+        """The log-normal distribution with these two quantiles."""
+        low, high = log(self.low), log(self.high)
+        return Prior(self.path, (low + high) / 2, (high - low) / 2 / NORMAL_90, self.owners)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownChoice:
+    """A parameter that is one of a few values, perhaps another for each owner.
+
+    Parameters
+    ----------
+    path : of the parameter
+    values : in base units
+    texts : as written
+    owners : columns whose combination owns it; none: one value for all rows
+    """
+
+    path: str
+    values: tuple[float, ...]
+    texts: tuple[str, ...]
+    owners: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EstimationTask:
+    """What is estimated from which rows.
+
+    Parameters
+    ----------
+    observed : the rows
+    free, choices : what is unknown
+    groups : columns whose combination is left out whole
+    sizes : columns by whose growth the misfit is explained
+    """
+
+    observed: Observed
+    free: tuple[FreeParameter, ...]
+    choices: tuple[UnknownChoice, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def labels(self, columns: Sequence[str]) -> list[str]:
+        """Return the combination of some columns in each row."""
+        cells = [self.observed.labels(column) for column in columns]
+        return [" ".join(row) for row in zip(*cells, strict=True)] if cells else [""] * self.count
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return len(self.observed)
+
+    def owners(self, rows: Rows) -> RowGroups:
+        """Return the owners of rows, one column at least."""
+        columns = dict.fromkeys(column for each in self.free for column in each.owners)
+        labels = {column: self.observed.labels(column) for column in columns}
+        whole = RowGroups(labels or {"": [""] * self.count})
+        return whole.select(rows)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A posterior, with the weights of the values of each choice, by its owner."""
+
+    posterior: Posterior
+    weights: dict[tuple[int, str], Array]
+
+
+def estimation(task: EstimationTask) -> Estimation:
+    """Estimate from all rows, check by leaving out each group, and say what the residuals show.
+
+    Raises
+    ------
+    NoAnswerError : the model has no answer at a row, or too many combinations of choices
+    """
+    _check(task)
+    everything = np.arange(task.count)
+    fit = _fitted(task, everything)
+    labels = np.array(task.labels(task.groups))
+    names = list(dict.fromkeys(labels.tolist()))
+    errors: list[GroupError] = []
+    apart: list[tuple[Array, Array, Array]] = []
+    for name in names if len(names) > 1 else []:
+        left = np.flatnonzero(labels == name)
+        others = np.flatnonzero(labels != name)
+        error, distance = _left_out(task, name, left, _fitted(task, others, fit))
+        errors.append(error)
+        apart.append(distance)
+    factor = _widening(apart)
+    fit = replace(fit, posterior=widened(fit.posterior, factor))
+    return _result(task, fit, errors, apart, factor)
+
+
+def _check(task: EstimationTask) -> None:
+    combinations = np.prod([len(each.values) for each in task.choices] or [1])
+    if combinations > MOST_COMBINATIONS:
+        raise NoAnswerError(
+            f"the choices have {combinations:.0f} combinations, at most {MOST_COMBINATIONS}; leave"
+            " out values that are hardly likely"
+        )
+
+
+def _fitted(task: EstimationTask, rows: Rows, start: _Fit | None = None) -> _Fit:
+    """Estimate from some rows: choices all alike first, then one owner after the other, each by
+    the evidence.
+    """
+    weights = _alike(task, rows, start)
+    posterior = _posterior(task, rows, weights, start.posterior if start else None)
+    for _ in range(2 if len(weights) > 1 else 1):
+        for key in weights:
+            evidences = []
+            for option in range(len(task.choices[key[0]].values)):
+                tried = {**weights, key: np.eye(len(weights[key]))[option]}
+                evidences.append(_posterior(task, rows, tried, posterior).evidence)
+            relative = np.exp(np.array(evidences) - max(evidences))
+            weights[key] = relative / relative.sum()
+        if weights:
+            posterior = _posterior(task, rows, weights, posterior)
+    return _Fit(posterior, weights)
+
+
+def _alike(task: EstimationTask, rows: Rows, start: _Fit | None) -> dict[tuple[int, str], Array]:
+    """Return the weights to begin at: of all combinations in which owners are alike, the one with
+    the most evidence, or those of a fit to more rows.
+    """
+    keys = [
+        (index, owner)
+        for index, each in enumerate(task.choices)
+        for owner in dict.fromkeys(np.array(task.labels(each.owners))[rows].tolist())
+    ]
+    if not keys or start is not None:
+        return {key: start.weights[key] for key in keys} if start else {}
+    best: tuple[float, dict[tuple[int, str], Array]] | None = None
+    for options in product(*(range(len(each.values)) for each in task.choices)):
+        weights = {
+            (index, owner): np.eye(len(task.choices[index].values))[options[index]]
+            for index, owner in keys
+        }
+        evidence = _posterior(task, rows, weights).evidence
+        if best is None or evidence > best[0]:
+            best = evidence, weights
+    assert best is not None
+    return best[1]
+
+
+def _posterior(
+    task: EstimationTask,
+    rows: Rows,
+    weights: dict[tuple[int, str], Array],
+    start: Posterior | None = None,
+) -> Posterior:
+    fixed = {
+        each.path: np.array(
+            [
+                each.values[int(weights[index, owner].argmax())]
+                for owner in np.array(task.labels(each.owners))[rows]
+            ]
+        )
+        for index, each in enumerate(task.choices)
+    }
+    priors = [each.prior for each in task.free]
+    logs = task.observed.logs[:, rows]
+    precision = SIMULATED_PRECISION if task.observed.estimated else PRECISION
+    slopes, owners = _slopes(task, fixed, rows), task.owners(rows)
+    try:
+        return estimate(slopes, logs, owners, priors, start, precision)
+    except FloatingPointError:
+        raise NoAnswerError(
+            f"{task.observed.built.name} has no finite value at a row where the free parameters"
+            " have the middle of their ranges; are the ranges right?"
+        ) from None
+
+
+def _slopes(
+    task: EstimationTask, fixed: dict[str, Array], rows: Rows
+) -> Callable[[Array], tuple[Array, Array]]:
+    paths = [each.path for each in task.free]
+    return lambda at: task.observed.slopes(paths, at, fixed, rows)
+
+
+def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array]:
+    """Return the logarithms of the values of rows and their standard deviations, (V, n) each: a
+    mixture over the choices, whose weights for a new owner are the mean of those of the others.
+    """
+    shape = (len(task.observed.measured), len(rows))
+    mean, square = np.zeros(shape), np.zeros(shape)
+    options = [range(len(each.values)) for each in task.choices]
+    for chosen in product(*options):
+        weight = np.ones(len(rows))
+        fixed = {}
+        for index, (each, option) in enumerate(zip(task.choices, chosen, strict=True)):
+            labels = np.array(task.labels(each.owners))[rows]
+            weight = weight * [_weights(fit, index, owner, each)[option] for owner in labels]
+            fixed[each.path] = np.full(len(rows), each.values[option])
+        if not (weight > 1e-6).any():
+            continue
+        values, deviation = fit.posterior.predict(_slopes(task, fixed, rows), task.owners(rows))
+        mean = mean + weight * values
+        square = square + weight * (deviation**2 + values**2)
+    return mean, np.sqrt(np.maximum(square - mean**2, 1e-12))
+
+
+def _weights(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
+    if (index, owner) in fit.weights:
+        return fit.weights[index, owner]
+    others = np.array([weights for (at, _), weights in fit.weights.items() if at == index])
+    return np.asarray((others.sum(axis=0) + 1 / len(choice.values)) / (len(others) + 1))
+
+
+def _left_out(
+    task: EstimationTask, name: str, rows: Rows, fit: _Fit
+) -> tuple[GroupError, tuple[Array, Array, Array]]:
+    """Predict a group by a fit without it; return its errors, and by row the residual, the noise
+    and the standard deviation that the parameters give.
+    """
+    values, deviation = predicted(task, fit, rows)
+    logs = task.observed.logs[:, rows]
+    there = np.isfinite(logs) & np.isfinite(values)
+    residual = (logs - values)[there]
+    noise = np.broadcast_to(fit.posterior.noise[:, None], logs.shape)[there]
+    own = np.sqrt(np.maximum(deviation[there] ** 2 - noise**2, 0.0))
+    off = np.abs(np.expm1(-residual))
+    width = np.exp(2 * NORMAL_90 * deviation[there])
+    error = GroupError(
+        name,
+        int(there.sum()),
+        float(np.median(off)),
+        float(off.mean()),
+        float(np.median(np.expm1(-residual))),
+        float(np.quantile(off, 0.9)),
+        float(off.max()),
+        float(np.mean(np.abs(residual) <= NORMAL_90 * deviation[there])),
+        float(np.median(width)),
+        tuple(_reasons(task, rows, residual, there, fit)),
+    )
+    return error, (residual, noise, own)
+
+
+def _reasons(
+    task: EstimationTask, rows: Rows, residual: Array, there: NDArray[np.bool_], fit: _Fit
+) -> Iterator[str]:
+    """Yield which parameter, or which growing number, explains most of the residuals of a group."""
+    total = float(residual @ residual)
+    if total < len(residual) * float(np.max(fit.posterior.noise)) ** 2 * 2:
+        return
+    part, reason = max(
+        [
+            (EXPLAINED, ""),
+            *_by_parameter(task, rows, residual, there, fit),
+            *_by_growth(task, rows, residual, there),
+        ]
+    )
+    if reason:
+        yield f"{part:.0%} of the misfit {reason}"
+
+
+def _by_parameter(
+    task: EstimationTask, rows: Rows, residual: Array, there: NDArray[np.bool_], fit: _Fit
+) -> Iterator[tuple[float, str]]:
+    """Yield the part of the squared residuals that another value of each parameter would take."""
+    fixed = {
+        each.path: np.full(len(rows), each.values[int(_weights(fit, index, "", each).argmax())])
+        for index, each in enumerate(task.choices)
+    }
+    at = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
+    _, shares = task.observed.slopes([each.path for each in task.free], at, fixed, rows)
+    for index, each in enumerate(task.free):
+        share = shares[:, :, index][there]
+        if (size := float(share @ share)) <= 0:
+            continue
+        shift = float(share @ residual) / size
+        left = residual - shift * share
+        if abs(shift) < MOST_SHIFTED:
+            times = f"{np.exp(shift):.2f} times as much as elsewhere"
+            yield (
+                1 - float(left @ left) / float(residual @ residual),
+                f"goes with {each.path}: {times}",
+            )
+
+
+def _by_growth(
+    task: EstimationTask, rows: Rows, residual: Array, there: NDArray[np.bool_]
+) -> Iterator[tuple[float, str]]:
+    """Yield the part of the squared residuals that goes with the logarithm of each number."""
+    centred = residual - residual.mean()
+    for path, column in task.observed.numbers.items():
+        if not (column[rows] > 0).all():
+            continue
+        doublings = np.log2(column[rows])
+        apart = np.broadcast_to(doublings - doublings.mean(), there.shape)[there]
+        if (size := float(apart @ apart)) < 1e-9:
+            continue
+        slope = float(apart @ centred) / size
+        left = residual - slope * apart
+        words = (
+            f"grows with {path}, {np.expm1(slope):+.0%} a doubling: something that depends on it is"
+            " not in the model"
+        )
+        yield 1 - float(left @ left) / float(residual @ residual), words
+
+
+def _widening(apart: Sequence[tuple[Array, Array, Array]]) -> float:
+    """Return the factor of the parameters' standard deviations with which 90 % of the rows left
+    out are held; 1 where the intervals hold enough as they are.
+    """
+    if not apart:
+        return 1.0
+    residual, noise, own = (np.concatenate(each) for each in zip(*apart, strict=True))
+
+    def held(factor: float) -> float:
+        return float(np.mean(np.abs(residual) <= NORMAL_90 * np.hypot(factor * own, noise)))
+
+    if held(1.0) >= LEAST_COVERAGE:
+        return 1.0
+    factors = np.linspace(1.0, MOST_WIDENED, 41)
+    return float(next((each for each in factors if held(each) >= WANTED), MOST_WIDENED))
+
+
+def _result(
+    task: EstimationTask,
+    fit: _Fit,
+    errors: Sequence[GroupError],
+    apart: Sequence[tuple[Array, Array, Array]],
+    factor: float,
+) -> Estimation:
+    observed, posterior = task.observed, fit.posterior
+    chosen = tuple(
+        ChosenValue(task.choices[at].path, owner, task.choices[at].texts, tuple(each.tolist()))
+        for (at, owner), each in fit.weights.items()
+    )
+    values, _ = predicted(task, fit, np.arange(task.count))
+    own = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
+    score, simple = _scores(apart)
+    return Estimation(
+        model=observed.built.name,
+        source=observed.table.file,
+        measured=observed.measured,
+        rows=task.count,
+        parameters=tuple(_parameters(task, fit)),
+        choices=chosen,
+        groups=tuple(errors),
+        by=task.groups,
+        noise=tuple(posterior.noise.tolist()),
+        fitted_error=float(np.median(own)),
+        widened=factor,
+        score=score,
+        simple_score=simple,
+        ignored=observed.ignored,
+        names=tuple(
+            [each.path for each in task.free]
+            + [f"{task.free[at].path} {column}={owner}" for at, column, owner in posterior.offsets]
+        ),
+        centre=tuple(posterior.centre.tolist()),
+        covariance=tuple(map(tuple, posterior.covariance.tolist())),
+        spread={
+            f"{task.free[at].path} {column}": each
+            for (at, column), each in posterior.spread.items()
+        },
+    )
+
+
+def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
+    posterior, k = fit.posterior, len(task.free)
+    for at, each in enumerate(task.free):
+        entry = task.observed.built.entries[each.path]
+        deviation = float(posterior.deviations[at])
+        owners = tuple(
+            OwnerFactor(
+                f"{column}={owner}",
+                float(np.exp(posterior.centre[k + place])),
+                float(posterior.spread[at, column]),
+            )
+            for place, (of, column, owner) in enumerate(posterior.offsets)
+            if of == at
+        )
+        middle = float(posterior.centre[at])
+        yield EstimatedParameter(
+            each.path,
+            str(entry.given.dimension),
+            entry.meaning or entry.given.meaning,
+            float(np.exp(middle)),
+            float(np.exp(middle - NORMAL_90 * deviation)),
+            float(np.exp(middle + NORMAL_90 * deviation)),
+            each.low,
+            each.high,
+            deviation / each.prior.deviation,
+            owners,
+        )
+
+
+def _scores(apart: Sequence[tuple[Array, Array, Array]]) -> tuple[float | None, float | None]:
+    """Return the mean interval score (Gneiting and Raftery, 2007, section 6.2) of the logarithms of
+    left-out rows, and that of intervals by the root of the mean square of the other groups alone.
+    """
+    from scipy.stats import t
+
+    if len(apart) < 3:
+        return None, None
+    scores, simple = [], []
+    squares = [float(np.mean(residual**2)) for residual, _, _ in apart]
+    for index, (residual, noise, own) in enumerate(apart):
+        scores.append(_score(residual, NORMAL_90 * np.hypot(own, noise)))
+        others = [each for at, each in enumerate(squares) if at != index]
+        half = float(t.ppf(0.95, len(others) - 1)) * np.sqrt(np.mean(others))
+        simple.append(_score(residual, np.full(len(residual), half)))
+    return float(np.concatenate(scores).mean()), float(np.concatenate(simple).mean())
+
+
+def _score(residual: Array, half: Array) -> Array:
+    beyond: Array = np.maximum(np.abs(residual) - half, 0.0)
+    return 2 * half + 2 / (1 - WANTED) * beyond

@@ -1,0 +1,160 @@
+"""Ranges and fits go on into answers as intervals, with what causes their width."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import ModelError, SpecError
+from slipstick.schema.library import Library
+from slipstick.schema.text import Mark, from_plain
+from slipstick.schema.uncertain import told_apart
+from slipstick.study.uncertain import drawn, width_shares
+
+TWO = """
+activity: 1
+parameters: {work: 4 ms, start: 1 ms, n: 2}
+population: {processors: 1}
+cycle:
+  - {name: work, delay: work}
+  - {name: start, delay: start * n}
+"""
+
+FIT = """
+fitted: 1
+model: two
+rows: 12
+parameters:
+  parameters.work: {value: 4 ms}
+  parameters.start: {value: 1 ms}
+unknowns: [parameters.work, parameters.start, parameters.work machine=a]
+centre: [-5.521460917862246, -6.907755278982137, 0.6931471805599453]
+covariance: [[0.01, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+spread: {parameters.work machine: 0.2}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "two.yaml").write_text(TWO)
+    (tmp_path / "fit.yaml").write_text(FIT)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def solved(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    assert main(["solve", "two.yaml", "--json", *options]) == 0
+    (answer,) = json.loads(capsys.readouterr().out)["answers"]
+    assert answer["exact"] is False
+    return {**answer["values"]["time"], "notes": answer["notes"]}
+
+
+def test_a_range_gives_the_interval_of_the_formula(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A monotone answer of one range has the answers at its ends as its interval."""
+    time = solved(capsys, "--set", "parameters.work=2 ms..8 ms")
+    assert time["value"] == pytest.approx(4e-3 + 2e-3)
+    assert time["low"] == pytest.approx(2e-3 + 2e-3, rel=0.02)
+    assert time["high"] == pytest.approx(8e-3 + 2e-3, rel=0.02)
+
+
+def test_two_ranges_share_the_width(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("parameters.work=2..8 ms", "parameters.start=0.9 ms..1.1 ms")
+    time = solved(capsys, *(word for option in options for word in ("--set", option)))
+    (words,) = [note for note in time["notes"] if "of the width of time" in note]
+    assert words.startswith("ranges hold 9 of 10 values; of the width of time: parameters.work 9")
+
+
+def test_a_fit_adds_the_spread_for_a_new_owner_only(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = solved(capsys, "--fitted", "fit.yaml")
+    known = solved(capsys, "--fitted", "fit.yaml", "--set", "fitted.machine=a")
+    assert new["value"] == pytest.approx(6e-3)
+    assert known["value"] == pytest.approx(8e-3 + 2e-3)
+    sigma = np.hypot(0.1, 0.2)
+    assert new["high"] == pytest.approx(4e-3 * np.exp(1.645 * sigma) + 2e-3, rel=0.02)
+    assert known["high"] == pytest.approx(8e-3 * np.exp(1.645 * 0.1) + 2e-3, rel=0.02)
+    own = solved(capsys, "--fitted", "fit.yaml", "--set", "parameters.work=1 ms")
+    assert own["value"] == pytest.approx(3e-3)
+
+
+def test_a_study_carries_a_fit_into_its_cases(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "study.yaml").write_text(
+        "study: 1\nbase: {model: two.yaml, fitted: fit.yaml}\nwhat_if:\n"
+        "  known: {fitted.machine: a}\nanswer: [time]\n"
+    )
+    assert main(["run", "study.yaml", "--out", "found", "--json"]) == 0
+    base, known = json.loads(capsys.readouterr().out)["answers"]
+    assert base["values"]["time"]["low"] < 6e-3 < base["values"]["time"]["high"]
+    assert known["values"]["time"]["value"] == pytest.approx(10e-3)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("parameters.work=2 ms..5 B", ": these are of different kinds"),
+        ("parameters.work=5 ms..2 ms", "a range is from a value above 0 to a larger one; got"),
+        ("fitted.gpu=a", "the fit has no owners called 'gpu'; it has machine"),
+        ("fitted.machine=z", "the fit has seen no machine 'z'; it has a; leave fitted.machine out"),
+    ],
+)
+def test_mistakes_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: str, words: str
+) -> None:
+    assert main(["solve", "two.yaml", "--fitted", "fit.yaml", "--set", option]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_fits_that_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, words in (
+        (FIT.replace("parameters.start: {", "parameters.n: {"), "is not among the unknowns"),
+        (FIT.replace("spread: {", "noises: {"), "did you mean 'noise'?"),
+    ):
+        (folder / "wrong.yaml").write_text(text)
+        assert main(["check", "wrong.yaml"]) == 2
+        assert words in " ".join(capsys.readouterr().err.split())
+    settings = {"fitted": from_plain({"a": 1}, Mark("here", 1, 1))}
+    with pytest.raises(SpecError, match=r"write the name of a fit, or a file that ends in .yaml"):
+        told_apart(settings, Library())
+
+
+def test_a_range_where_none_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--set", "stations.cpu.servers=2..4"]
+    assert main(["solve", "central-server", *options]) == 1
+    words = "shapes the model, so it has no range; solve for each of its values"
+    assert words in " ".join(capsys.readouterr().err.split())
+    with pytest.raises(ModelError, match="every setting has as many points as there are values"):
+        width_shares({"a": np.ones(2)}, np.ones(3))
+
+
+def test_names_with_dots_are_no_ranges() -> None:
+    mark = Mark("here", 1, 1)
+    settings = {"model": from_plain("../models/two.yaml", mark)}
+    assert told_apart(settings, Library())[0] == settings
+    with pytest.raises(SpecError, match="above 0"):
+        told_apart({"x": from_plain("0..2", mark)}, Library())
+
+
+def test_whole_numbers_keep_a_whole_middle() -> None:
+    node = from_plain("8..32", Mark("here", 1, 1))
+    plain, uncertain = told_apart({"population.processors": node}, Library())
+    assert getattr(plain["population.processors"], "value", None) == 16
+    points = drawn(uncertain)["population.processors"]
+    assert np.mean((points > 8) & (points < 32)) == pytest.approx(0.9, abs=0.01)
+
+
+def test_shares_of_the_width_add_up() -> None:
+    random = np.random.default_rng(5)
+    points = {"a": np.exp(random.normal(size=400)), "b": np.exp(0.5 * random.normal(size=400))}
+    shares = width_shares(points, points["a"] * points["b"])
+    assert sum(shares.values()) == pytest.approx(1)
+    assert shares["a"] == pytest.approx(0.8, abs=0.06)
