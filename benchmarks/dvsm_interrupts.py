@@ -204,7 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--short", action="store_true", help="the phases among 4 processors only")
     short = parser.parse_args().short
-    cases = yaml.safe_load(STUDY.read_text(encoding="utf-8"))["what_if"]
+    cases = yaml.safe_load(STUDY.read_text(encoding="utf-8"))["cases"]
     print(
         "fault time [us] and mean remote delay [us]: measured, without interrupts, with them (after"
         " its interrupt,"

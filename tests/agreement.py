@@ -127,14 +127,14 @@ NETWORK_PARTS = (
 """Parts of a study of ``central-server``."""
 
 HEADS = {
-    "study: 1\ntitle: t\nbase: {model: MODEL}\nwhat_if: {more: {parameters.work: 18 ms}}\n": (
+    "study: 1\ntitle: t\nbase: {model: MODEL}\ncases: {more: {parameters.work: 18 ms}}\n": (
         *PARTS,
         *MORE,
     ),
-    "study: 1\nbase: {model: dvsm/diff-request, machine: rs6000-43p-atm}\nwhat_if: {more: {technology: eight-times}}\n": (
+    "study: 1\nbase: {model: dvsm/diff-request, machine: rs6000-43p-atm}\ncases: {more: {technology: eight-times}}\n": (
         PROGRAM_PARTS
     ),
-    "study: 1\nbase: {model: central-server}\nwhat_if: {more: {classes.jobs.population: 3}}\n": (
+    "study: 1\nbase: {model: central-server}\ncases: {more: {classes.jobs.population: 3}}\n": (
         NETWORK_PARTS
     ),
 }

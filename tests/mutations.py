@@ -297,7 +297,7 @@ class _Spot:
 
 
 _NAMED_BY_USER = (
-    *("sources", "what_if", "vary", "ranges", "slips", "stack", "resources", "parameters"),
+    *("sources", "cases", "vary", "ranges", "slips", "stack", "resources", "parameters"),
     *("classes", "chains", "stations", "waits", "events", "locks", "barriers", "seek", "changes"),
 )
 _LISTED = (

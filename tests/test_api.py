@@ -121,7 +121,7 @@ class TestLoad:
         ]
         assert (
             run(
-                {"study": 1, "base": {"model": activity}, "what_if": {"b": {"cycle.work.delay": 3}}}
+                {"study": 1, "base": {"model": activity}, "cases": {"b": {"cycle.work.delay": 3}}}
             ).cases["b"]["time"]
             == 3
         )

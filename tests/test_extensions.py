@@ -102,7 +102,7 @@ STUDY = """\
 study: 1
 title: Two machines
 base: {model: lock-and-bus, method: closed-form}
-what_if: {two: {population.processors: 2}, four: {population.processors: 4}}
+cases: {two: {population.processors: 2}, four: {population.processors: 4}}
 fastest: {value: time}
 """
 

@@ -407,7 +407,7 @@ def test_solve_prints_one_document_and_nothing_else(slip: Run) -> None:
 def test_run_prints_one_document_and_nothing_else(slip: Run) -> None:
     Path("s.yaml").write_text(
         study(
-            "what_if: {atm: {machine: rs6000-43p-atm}}",
+            "cases: {atm: {machine: rs6000-43p-atm}}",
             "vary: {parties: [2, 3], machine.network: [atm-oc3, 25gbe-tcp]}",
         )
     )
@@ -679,9 +679,9 @@ def hostile(payload: str) -> dict[str, tuple[str, bool]]:
         "input": (f"workload: 1\nmodel: dvsm/lock\ninputs: {{parties: {quoted}}}\n", False),
         "input's name": (f"workload: 1\nmodel: dvsm/lock\ninputs: {{{quoted}: 3}}\n", False),
         "model": (f"workload: 1\nmodel: {quoted}\n", False),
-        "case": (study(f"what_if: {{{quoted}: {{parties: 3}}}}"), False),
-        "path": (study(f"what_if: {{a: {{{quoted}: 3}}}}"), False),
-        "setting": (study(f"what_if: {{a: {{parties: {quoted}}}}}"), False),
+        "case": (study(f"cases: {{{quoted}: {{parties: 3}}}}"), False),
+        "path": (study(f"cases: {{a: {{{quoted}: 3}}}}"), False),
+        "setting": (study(f"cases: {{a: {{parties: {quoted}}}}}"), False),
         "axis": (study(f"vary: {{{quoted}: [1, 2]}}"), False),
         "axis value": (study(f"vary: {{parties: [2, {quoted}]}}"), False),
         "end": (study(f"vary: {{parties: {{from: 2, to: {quoted}, count: 2}}}}"), False),

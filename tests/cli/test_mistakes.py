@@ -62,7 +62,7 @@ system: {signal: 5 us}
         """\
 study: 1
 base: {model: law/amdahl-speedup, serial: 0.05, processors: 8}
-what_if: {usl: {model: law/universal-scalability, contention: 0.05, coherency: 0.001}}
+cases: {usl: {model: law/universal-scalability, contention: 0.05, coherency: 0.001}}
 """
     ),
     "few.csv": "p,time\n1,10 s\n2,5.2 s\n4,2.8 s\n8,1.6 s\n",

@@ -413,7 +413,7 @@ def test_a_study_becomes_one_file_in_which_its_base_moves(
 ) -> None:
     study = tmp_path / "mine.yaml"
     study.write_text(
-        "study: 1\ntitle: Two grains\nbase: {model: three-parts}\nwhat_if: {more:"
+        "study: 1\ntitle: Two grains\nbase: {model: three-parts}\ncases: {more:"
         " {population.processors: 4}}\n"
     )
     assert main(["run", str(study), "--out", str(tmp_path / "out")]) == 0

@@ -41,14 +41,14 @@ def test_a_planted_fault_is_named_at_its_line_and_nowhere_else(tmp_path: Path) -
 
 DOUBLING = "\n".join(
     [
-        "what_if:",
+        "cases:",
         "  x0: {parties: 3}",
         *(f"  x{n}: {{use: [x{n - 1}, x{n - 1}]}}" for n in range(1, 31)),
     ]
 )
 CHAIN = "\n".join(
     [
-        "what_if:",
+        "cases:",
         *(f"  x{n}: {{use: [x{n - 1}]}}" for n in range(1500, 0, -1)),
         "  x0: {parties: 3}",
     ]

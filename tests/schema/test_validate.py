@@ -419,10 +419,10 @@ STUDIES = [
         ],
     ),
     (
-        study("what_if: {base: {parties: 3}}"),
-        ["3:17: what_if.base: a difference cannot be called base; that is what it differs from"],
+        study("cases: {base: {parties: 3}}"),
+        ["3:15: cases.base: a difference cannot be called base; that is what it differs from"],
     ),
-    (study("what_if: {a: 5}"), ["3:14: what_if.a: write keys and values; got 5"]),
+    (study("cases: {a: 5}"), ["3:12: cases.a: write keys and values; got 5"]),
     (study("rank: {change: 0%}"), ["3:16: rank.change: must be more than 0, got 0"]),
     (study("pictures: [{name: a, title: b}]"), ["3:12: pictures.0: key 'kind' is missing"]),
     (

@@ -24,7 +24,7 @@ from tests.study.small_program import in_folder
 STUDY = """\
 study: 1
 base: {model: asks.yaml}
-what_if: {loose: {method: closed-form}, few: {population.processors: 2}}
+cases: {loose: {method: closed-form}, few: {population.processors: 2}}
 answer: [time, efficiency]
 vary: {population.processors: [1, 4]}
 measured: {runs: {data: lucier-1988}}

@@ -27,7 +27,7 @@ BASE = {"model": "dvsm/lock", "machine": "rs6000-43p-atm"}
 
 
 def test_a_difference_is_laid_over_the_base() -> None:
-    found = cases("what_if: {a: {parties: 3}, b: {parties: 4, machine: rs6000-43p-fast-ethernet}}")
+    found = cases("cases: {a: {parties: 3}, b: {parties: 4, machine: rs6000-43p-fast-ethernet}}")
     assert found == {
         "base": BASE,
         "a": {**BASE, "parties": "3"},
@@ -37,21 +37,21 @@ def test_a_difference_is_laid_over_the_base() -> None:
 
 def test_a_difference_may_build_on_others_in_their_order() -> None:
     found = cases(
-        "what_if: {a: {parties: 3, call: 1 us}, b: {parties: 4}, c: {use: [a, b], call: 2 us}, d:"
+        "cases: {a: {parties: 3, call: 1 us}, b: {parties: 4}, c: {use: [a, b], call: 2 us}, d:"
         " {use: [b, a]}}"
     )
     assert found["c"] == {**BASE, "parties": "4", "call": "2 us"}
     assert found["d"] == {**BASE, "parties": "3", "call": "1 us"}
-    assert cases("what_if: {b: {use: [a]}, a: {parties: 3}}")["b"] == {**BASE, "parties": "3"}
+    assert cases("cases: {b: {use: [a]}, a: {parties: 3}}")["b"] == {**BASE, "parties": "3"}
 
 
 def test_a_base_without_a_model_is_no_case_of_its_own() -> None:
-    found = cases("what_if: {a: {model: dvsm/lock}}", base="{machine: rs6000-43p-atm}")
+    found = cases("cases: {a: {model: dvsm/lock}}", base="{machine: rs6000-43p-atm}")
     assert list(found) == ["a"]
 
 
 def test_only_what_differs_is_shown() -> None:
-    tree = read_text(study("what_if: {a: {parties: 3, replies: [1 B, 2 B]}}"), "x.yaml")
+    tree = read_text(study("cases: {a: {parties: 3, replies: [1 B, 2 B]}}"), "x.yaml")
     assert isinstance(tree, Table)
     made = case_settings(tree)
     assert shown(made["a"], made["base"]) == {"parties": "3", "replies": "['1 B', '2 B']"}
@@ -62,41 +62,41 @@ def test_only_what_differs_is_shown() -> None:
     ("lines", "base", "problems"),
     [
         (
-            "what_if: {a: {use: [b]}}",
+            "cases: {a: {use: [b]}}",
             None,
-            ["3:21: what_if.a.use.0: there is no difference 'b'; known: a"],
+            ["3:19: cases.a.use.0: there is no difference 'b'; known: a"],
         ),
-        ("what_if: {a: {use: [a]}}", None, ["3:21: what_if.a.use.0: a uses itself"]),
+        ("cases: {a: {use: [a]}}", None, ["3:19: cases.a.use.0: a uses itself"]),
         (
-            "what_if: {a: {}, b: {ue: [a]}}",
+            "cases: {a: {}, b: {ue: [a]}}",
             "{}",
-            ["3:22: what_if.b.ue: unknown key; did you mean 'use'?"],
+            ["3:20: cases.b.ue: unknown key; did you mean 'use'?"],
         ),
         (
-            "what_if: {a: {use: [b]}, b: {use: [a]}, c: {use: [d]}}",
+            "cases: {a: {use: [b]}, b: {use: [a]}, c: {use: [d]}}",
             None,
             [
-                "3:36: what_if.b.use.0: b uses itself, by way of a",
-                "3:21: what_if.a.use.0: a uses itself, by way of b",
-                "3:51: what_if.c.use.0: there is no difference 'd'; known: a, b, c",
+                "3:34: cases.b.use.0: b uses itself, by way of a",
+                "3:19: cases.a.use.0: a uses itself, by way of b",
+                "3:49: cases.c.use.0: there is no difference 'd'; known: a, b, c",
             ],
         ),
         (
-            "what_if: {a: {use: b}}",
+            "cases: {a: {use: b}}",
             None,
-            ["3:15: what_if.a.use: write a list of differences, such as [ssd, faster-disk]"],
+            ["3:13: cases.a.use: write a list of differences, such as [ssd, faster-disk]"],
         ),
         (
-            "what_if: {a: {use: [1]}}",
+            "cases: {a: {use: [1]}}",
             None,
-            ["3:15: what_if.a.use: write a list of differences, such as [ssd, faster-disk]"],
+            ["3:13: cases.a.use: write a list of differences, such as [ssd, faster-disk]"],
         ),
         (
-            "what_if: {}",
+            "cases: {}",
             "{}",
-            ["2:1: base: there is nothing to solve: name a model or a workload in base or what_if"],
+            ["2:1: base: there is nothing to solve: name a model or a workload in base or cases"],
         ),
-        ("what_if: {two words: {parties: 3}}", None, ["3:11: what_if.two words: write a name: "]),
+        ("cases: {two words: {parties: 3}}", None, ["3:9: cases.two words: write a name: "]),
     ],
 )
 def test_each_refusal_word_for_word(
@@ -113,17 +113,17 @@ def test_each_refusal_word_for_word(
 def test_how_far_differences_build_on_one_another_is_bounded_in_any_order(tmp_path: Path) -> None:
     chain = [f"  x{n}: {{use: [x{n - 1}]}}" for n in range(1, MOST_USED)]
     for lines in (chain, chain[::-1]):
-        assert valid(tmp_path, study("what_if:", "  x0: {parties: 3}", *lines)) == "study"
-        text = study("what_if:", "  x0: {parties: 3}", *lines, f"  y: {{use: [x{MOST_USED - 1}]}}")
+        assert valid(tmp_path, study("cases:", "  x0: {parties: 3}", *lines)) == "study"
+        text = study("cases:", "  x0: {parties: 3}", *lines, f"  y: {{use: [x{MOST_USED - 1}]}}")
         (problem,) = refused(tmp_path, text)
         assert problem.endswith(
-            "what_if.y.use.0: over 32 differences build on one another; name fewer"
+            "cases.y.use.0: over 32 differences build on one another; name fewer"
         )
 
 
 def test_the_problems_of_all_cases_come_at_once(tmp_path: Path) -> None:
     text = study(
-        "what_if:",
+        "cases:",
         "  a: {parties: 1}",
         "  b: {partis: 3}",
         "  c: {call: 5, machine.network: atm}",

@@ -29,7 +29,7 @@ stations:
 STUDY = """\
 study: 1
 base: {model: web.yaml, method: simulation, simulation.cycles: 4000}
-what_if:
+cases:
   calm: {classes.jobs.arrivals: 2 /s}
 vary:
   load: {axes: {classes.jobs.arrivals: [2 /s, 2.5 /s, 3 /s]}}
@@ -164,7 +164,7 @@ rates:
 QUESTIONS = """\
 study: 1
 base: {model: asks.yaml, method: simulation, simulation.cycles: 6000, simulation.shares: 2}
-what_if: {long: {simulation.seed: 1}}
+cases: {long: {simulation.seed: 1}}
 answer: [time, efficiency, "account[io]", overhead, overhead_reduction]
 rank:
   of: [cycle.work.delay, cycle.ask.time]

@@ -71,7 +71,7 @@ def test_a_report_and_its_table_repeat_it(
     path = "population.processors" if name == "activity.yaml" else "classes.jobs.population"
     study = (
         f"study: 1\nbase: {{model: {name}}}\nanswer: [throughput]\n"
-        f"what_if: {{more: {{{path}: 5}}}}\nvary: {{n: {{axes: {{{path}: [1, 2]}}}}}}\n"
+        f"cases: {{more: {{{path}: 5}}}}\nvary: {{n: {{axes: {{{path}: [1, 2]}}}}}}\n"
     ).replace("[throughput]", "[throughput]" if "act" in name else '["throughput[jobs]"]')
     (tmp_path / name).write_text(MODELS[name][0])
     (tmp_path / "study.yaml").write_text(study)

@@ -26,7 +26,7 @@ from tests.specs import refused
 STUDY = """\
 study: 1
 base: {model: central-server}
-what_if:
+cases:
   faster-cpu: {stations.cpu.service.jobs: 10 ms}
   two-cpus: {stations.cpu.servers: 2}
   by-schweitzer: {method: schweitzer}
@@ -93,7 +93,7 @@ def test_simulation_is_a_method_like_any_other(study: Path) -> None:
         "study: 1\nbase: {model: bolch-8-4, simulation.seed: 1, simulation.precision: 5%}\n"
         "vary: {method: [exact, simulation], classes.jobs.population: [1, 3]}\n"
         "rank: {cases: [simulated], of: [stations.one.service.jobs]}\n"
-        "what_if: {simulated: {method: simulation}}\n"
+        "cases: {simulated: {method: simulation}}\n"
         "agree: {methods: [exact, simulation, bounds], cases: [base]}\n"
         'answer: ["response_time[jobs]"]\n'
     )

@@ -20,7 +20,7 @@ from tests.agreement import agree, spec
 TECHNOLOGIES = """\
 study: 1
 base: {machine: rs6000-43p-fast-ethernet, workload: sphere-1, method: closed-form}
-what_if:
+cases:
   faster: {technology: table-7-half}
   changed: {machine.network.adapter: 1 us, technology.processors: 16}
   other: {machine.network: atm-oc3}
@@ -99,7 +99,7 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
         ),
         (
             (
-                "what_if: {l: {model: law/flow-line, items: 3, once: 1 s, longest: 1 s}}\n"
+                "cases: {l: {model: law/flow-line, items: 3, once: 1 s, longest: 1 s}}\n"
                 "pictures: [{name: p, title: p, kind: timeline, case: l}]"
             ),
             "a timeline takes a model",

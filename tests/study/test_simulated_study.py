@@ -27,7 +27,7 @@ cycle:
 STUDY = """\
 study: 1
 base: {model: model.yaml, method: closed-form, simulation.precision: 5%}
-what_if:
+cases:
   seen: {method: simulation, simulation.seed: 3}
 vary:
   n: {axes: {method: [closed-form, simulation], population.processors: [1, 2, 8]}}

@@ -281,7 +281,7 @@ def test_products_of_a_training_step_by_hand(
     name: str, width: int, layers: int, stages: int, again: int
 ) -> None:
     study = yaml.safe_load((ROOT / "specs" / "studies" / "training-table.yaml").read_text())
-    cases = study["what_if"]
+    cases = study["cases"]
     settings = {
         key: each
         for use in (*cases[name].get("use", ()), name)

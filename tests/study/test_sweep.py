@@ -139,7 +139,7 @@ def test_names_numbers_and_specs_in_place_can_be_axes(tmp_path: Path) -> None:
 def test_several_cases_are_swept_one_after_the_other(tmp_path: Path) -> None:
     found = sweep(
         tmp_path,
-        "what_if: {atm: {machine: rs6000-43p-atm}}",
+        "cases: {atm: {machine: rs6000-43p-atm}}",
         "vary: {s: {axes: {parts: [1, 3]}, cases: [base, atm]}}",
     )
     assert found.cases == ("base", "base", "atm", "atm")
@@ -196,7 +196,7 @@ def test_the_fast_road_for_the_time_alone_gives_the_same_bits(tmp_path: Path) ->
 
 def test_results_do_not_depend_on_how_many_are_solved_side_by_side(tmp_path: Path) -> None:
     text = study(
-        "what_if: {atm: {machine: rs6000-43p-atm}}",
+        "cases: {atm: {machine: rs6000-43p-atm}}",
         "vary:",
         "  s: {axes: {machine.network: [fast-ethernet, atm-oc3, 25gbe-tcp], parts: {from: 1, to: 7,"
         " step: 1}}, cases: [base, atm]}",
@@ -358,7 +358,7 @@ def test_bounds_stand_on_an_axis_of_methods_with_units_of_their_own(tmp_path: Pa
 
 
 def test_a_case_may_be_bounds(tmp_path: Path) -> None:
-    found = results(tmp_path, study("what_if: {b: {method: bounds}}", base=DIFFS)).cases["b"]
+    found = results(tmp_path, study("cases: {b: {method: bounds}}", base=DIFFS)).cases["b"]
     assert found.method == "bounds"
     assert found.values["time"].value is None
     assert found.values["time"].low is not None

@@ -22,6 +22,7 @@ from pydantic import BaseModel, create_model
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
 from slipstick.extensions import Registry, SpecKind, imported
 from slipstick.schema.kinds.quantity import problems_of
+from slipstick.schema.renamed_keys import with_present_names
 from slipstick.schema.text import (
     STANDARD_INPUT,
     Mark,
@@ -343,6 +344,7 @@ class Library:
         """Follow the references inside a tree: `extends`, a model's machine, a machine's
         networks.
         """
+        tree = with_present_names(kind, tree)
         based = self._extended(kind, _with_bandwidth(tree), _open)
         places = (
             [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
@@ -373,6 +375,7 @@ class Library:
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
         """Follow references; where one fails, tell what else is wrong with the file as well."""
+        tree = with_present_names(kind, tree)
         try:
             return self.resolve(kind, tree, _open)
         except SpecError as error:

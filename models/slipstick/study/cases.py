@@ -306,7 +306,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
     SpecError : a difference uses one that does not exist, or itself
     """
     base = {**base_settings(study), **(differing_settings or {})}
-    changes = at(study, ["what_if"])
+    changes = at(study, ["cases"])
     differences = changes.entries if isinstance(changes, Table) else {}
     # A misspelt key is reported as such, not by all the cases that then lack a base.
     meant = any("did you mean" in did_you_mean(path, _SAY_WHAT) for path in base)
@@ -325,7 +325,7 @@ def case_settings(study: Table, differing_settings: Settings | None = None) -> d
         raise _refused(
             study,
             [BASE],
-            "there is nothing to solve: name a model or a workload in base or what_if",
+            "there is nothing to solve: name a model or a workload in base or cases",
         )
     return cases
 
@@ -390,17 +390,17 @@ def _difference(
     """
     if name in differences:
         return differences[name]
-    changes = at(study, ["what_if"])
+    changes = at(study, ["cases"])
     assert isinstance(changes, Table)
     own = _settings(changes.entries[name].node)
     used = own.pop(USE, None)
     for key, node in own.items():
         if isinstance(plain(node), list) and "did you mean" in did_you_mean(key, [USE]):
-            raise _refused(study, ["what_if", name, key], f"unknown key; did you mean {USE!r}?")
+            raise _refused(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
     settings: dict[str, Node] = {}
     length = 1
     for index, used_name in enumerate(_names(study, name, used)):
-        place: list[str | int] = ["what_if", name, USE, index]
+        place: list[str | int] = ["cases", name, USE, index]
         if used_name == name or used_name in using:
             raise _refused(
                 study,
@@ -431,7 +431,7 @@ def _names(study: Table, name: str, used: Node | None) -> list[str]:
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return names
     raise _refused(
-        study, ["what_if", name, USE], "write a list of differences, such as [ssd, faster-disk]"
+        study, ["cases", name, USE], "write a list of differences, such as [ssd, faster-disk]"
     )
 
 

@@ -40,7 +40,7 @@ fits:
     population: parameters.p
     families: [amdahl]
     at: [64]
-what_if:
+cases:
   no-serial: {parameters.serial: 0 s}
 """
 
@@ -57,7 +57,7 @@ def answered(path: Path) -> Results:
     return run(prepare(str(path)))
 
 
-def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
+def test_the_base_is_fitted_and_then_asked_cases(tmp_path: Path) -> None:
     path = written(tmp_path)
     prepared = prepare(str(path))
     found = run(prepared)
@@ -77,7 +77,7 @@ def test_the_base_is_fitted_and_then_asked_what_if(tmp_path: Path) -> None:
 def test_json_and_tables_have_the_fits_and_the_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = STUDY.replace("what_if:", "measured: {runs: {data: runs.csv}}\nwhat_if:")
+    text = STUDY.replace("cases:", "measured: {runs: {data: runs.csv}}\ncases:")
     assert (
         main(["run", str(written(tmp_path, text)), "--out", str(tmp_path / "out"), "--json"]) == 0
     )
@@ -144,10 +144,10 @@ compare:
         ("    at: [64]", "    at: [64]\n    of_size: 7", "study.yaml:5:11: fits.runs.data: no run has the size 7; known: none, for no run has a size"),
         ("    at: [64]", "    at: [64]\n    region: door", "study.yaml:10:13: fits.runs.region: there is no region"),
         ("data: runs.csv", "made: {case: base, processors: [1]}\n    region: a", "made-up timings have no regions and one size; leave out region and of_size"),
-        ("what_if:", "pictures: [{kind: fits, name: a, title: a, fit: rns}]\nwhat_if:", "there is no fit 'rns'; did you mean 'runs'?"),
+        ("cases:", "pictures: [{kind: fits, name: a, title: a, fit: rns}]\ncases:", "there is no fit 'rns'; did you mean 'runs'?"),
         ("base: {model: model.yaml, parameters.p: 64}", "measured: {a: {data: runs.csv, region: door}}", "study.yaml:2:40: measured.a.region: there is no region"),
         ("  no-serial: {", "  no-serial: {model: model.yaml, ", ""),
-        ("what_if:", "  more: {data: runs.csv, free: [parameters.work]}\nwhat_if:", "the base is fitted to runs already; a study has one base, so one fit with free paths"),
+        ("cases:", "  more: {data: runs.csv, free: [parameters.work]}\ncases:", "the base is fitted to runs already; a study has one base, so one fit with free paths"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_where_it_stands(

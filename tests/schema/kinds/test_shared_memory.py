@@ -187,13 +187,13 @@ def test_a_program_names_the_machines_that_it_runs_on(tmp_path: Path) -> None:
 
 
 def test_a_case_that_says_only_how_is_refused_at_its_line(tmp_path: Path) -> None:
-    (problem,) = refused(tmp_path, "study: 1\ntitle: t\nwhat_if:\n  free: {method: closed-form}\n")
+    (problem,) = refused(tmp_path, "study: 1\ntitle: t\ncases:\n  free: {method: closed-form}\n")
     assert problem.startswith("x.yaml:4:18: model: name a model, one of dvsm/message")
 
 
 def test_a_misspelt_model_of_the_base_is_the_only_problem(tmp_path: Path) -> None:
     text = (
-        "study: 1\ntitle: t\nbase: {modxel: grain/unit, machine: bbn-tc2000}\nwhat_if: {few:"
+        "study: 1\ntitle: t\nbase: {modxel: grain/unit, machine: bbn-tc2000}\ncases: {few:"
         " {elements: 4}}\n"
     )
     sweep = "vary: {some: {axes: {competitors: [1, 2]}}}\n"

@@ -62,7 +62,7 @@ stations:
 STUDY = """\
 study: 1
 base: {machine: two-socket, workload: web}
-what_if:
+cases:
   ssd: {workload.disk.demand: 1 ms}
   both: {use: [ssd], arrivals: 180 /s}
 note: >-

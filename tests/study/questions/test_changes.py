@@ -103,7 +103,7 @@ def test_the_order_under_each_technology(folder: Path) -> None:
 
 def test_a_case_is_held_against_the_base(folder: Path) -> None:
     made = found(
-        "answer: [time, overhead, overhead_reduction]\nwhat_if: {slow: {parameters.memory: 6 ms}}"
+        "answer: [time, overhead, overhead_reduction]\ncases: {slow: {parameters.memory: 6 ms}}"
     )
     assert made.cases["base"].find("overhead") == pytest.approx(3.8e-3)
     assert made.cases["base"].find("overhead_reduction") is None

@@ -24,7 +24,7 @@ def results(folder: Path, *lines: str, **base: str) -> Results:
         )
     )
     text = study(
-        "what_if: {fast: {cycle.work.delay: 4 ms}}", *lines, base=f"{{model: {folder}/model.yaml}}"
+        "cases: {fast: {cycle.work.delay: 4 ms}}", *lines, base=f"{{model: {folder}/model.yaml}}"
     )
     (folder / "x.yaml").write_text(text)
     return run(prepare(str(folder / "x.yaml")))

@@ -136,7 +136,7 @@ def test_which_class_reigns_and_which_rates_are_guesses_or_outside(folder: Path)
 def test_the_result_is_the_same_for_any_number_of_workers_and_of_cases(folder: Path) -> None:
     one, four = projection().tracks[0], projection(jobs=4).tracks[0]
     assert one.sweep["low[time]"].tolist() == four.sweep["low[time]"].tolist()
-    two = "what_if: {slow: {parameters.memory: 9 ms}}\n" + PROJECT.replace(
+    two = "cases: {slow: {parameters.memory: 9 ms}}\n" + PROJECT.replace(
         "  base_year", "  cases: [base, slow]\n  base_year"
     )
     assert (
@@ -355,7 +355,7 @@ def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives
     study = yaml.safe_load((shipped() / "studies" / "dvsm-today.yaml").read_text())
     stated = {
         case["technology.processors"]
-        for case in study["what_if"].values()
+        for case in study["cases"].values()
         if "technology.processors" in case
     }
     empty = Table({}, Mark("", 1, 1))

@@ -33,7 +33,7 @@ COUNT = np.array([2.0, 4.0, 16.0, 64.0])
 SCALE = """\
 study: 1
 base: {model: model.yaml}
-what_if: {other: {parameters.step: 2 us}}
+cases: {other: {parameters.step: 2 us}}
 scale:
   processors: {parameters.processors: [2, 4, 16, 64]}
   size: {parameters.items: 1}

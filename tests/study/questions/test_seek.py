@@ -171,7 +171,7 @@ def test_every_root_of_a_polynomial_that_the_grid_parts_is_found(roots: list[flo
 
 
 def test_the_base_is_held_against_in_another_case(folder: Path) -> None:
-    lines = "what_if: {slow: {parameters.memory: 9 ms}}"
+    lines = "cases: {slow: {parameters.memory: 9 ms}}"
     made = seek(
         "of: parameters.memory, from: 1 ms, to: 9 ms, where: time <= base.time, cases: [slow]",
         lines,
@@ -291,9 +291,7 @@ def test_what_is_wrong_is_named_before_anything_is_solved(
 
 def test_a_question_of_several_cases_is_written_once(folder: Path) -> None:
     lines = (
-        "what_if: {slow: {parameters.memory: 9 ms}}\nseek: {it: {"
-        + GOOD
-        + ", cases: [base, slow]}}"
+        "cases: {slow: {parameters.memory: 9 ms}}\nseek: {it: {" + GOOD + ", cases: [base, slow]}}"
     )
     section = question_section(result_of(found(lines), SeekResult))
     assert (

@@ -17,7 +17,7 @@ from tests.study.small_program import found, in_folder
 
 # Computing 6 ms, memory 3 ms, network 0.8 ms; overhead 3.8 ms.
 CASES = (
-    "what_if: {slow: {parameters.memory: 12 ms}, far: {parameters.latency: 40 us}, near:"
+    "cases: {slow: {parameters.memory: 12 ms}, far: {parameters.latency: 40 us}, near:"
     " {parameters.latency: 0 us}}"
 )
 RANK = "rank: {changes: {nearer: {times: {parameters.latency: 0.5}}}, cases: [base, far]}"
@@ -163,7 +163,7 @@ def test_the_last_line_names_what_misses(folder: Path, capsys: pytest.CaptureFix
     assert "slow 18.8 ms (miss)" in whole_report("out")
 
 
-SIMULATED = "what_if: {rare: {simulation.seed: 2}}"
+SIMULATED = "cases: {rare: {simulation.seed: 2}}"
 """The same model from another seed: equal times, of which neither is the longer."""
 
 
@@ -181,7 +181,7 @@ def test_what_an_interval_leaves_open_is_undecided(folder: Path) -> None:
 
 
 def test_an_answer_that_is_lacking_leaves_it_open(folder: Path) -> None:
-    cases = "what_if: {over: {parameters.memory: 1e308 s, parameters.computing: 1e308 s}}"
+    cases = "cases: {over: {parameters.memory: 1e308 s, parameters.computing: 1e308 s}}"
     made = found(cases, "statements:", "  s: {says: so, value: time, of: [over], to: 1 s}")
     assert (
         result_of(made, StatementsResult).text()

@@ -1008,7 +1008,7 @@ class _StudyKeys(Described):
     study: Literal[1] = Field(description="version of this format")
     text: Note = Field("", description="what the study is about, for the head of its report")
     base: Settings = Field({}, description="model, machine, workload, and values by path")
-    what_if: dict[Name, Settings] = Field(
+    cases: dict[Name, Settings] = Field(
         {}, description="named differences from the base; use: [names] builds on others"
     )
     vary: dict[Annotated[str, StringConstraints(max_length=256)], Varied] = Field(
@@ -1029,9 +1029,9 @@ class _StudyKeys(Described):
     )
 
     def check_rules(self) -> None:
-        if "base" in self.what_if:
+        if "base" in self.cases:
             why = "a difference cannot be called base; that is what it differs from"
-            raise broken_rule(why, "what_if", "base")
+            raise broken_rule(why, "cases", "base")
 
     @property
     def questions(self) -> dict[str, Any]:
