@@ -9,8 +9,11 @@ processors lost to N:
 - *busy* times: the useful time is measured; the rest is idle, or imbalance and communication (POP).
 - *POP efficiencies*: imbalance, serialization, transfer, and computation that the smallest run did
   not need.
-- *times*, of the whole and perhaps of its regions, beside those on one processor: useful is T_1 /
-  N.
+- *times*, of the whole and perhaps of its regions, beside those of the smallest run: useful is what
+  the run would take without loss (`slipstick_measure.growth`).
+
+Where the time on one processor is known, all four have the same speed-up, T_1 / T_N, and the
+same efficiency. In the first three, what is useful beyond T_1 / N is then extra work.
 
 Why this shape: each account is a function from a point to seconds of a processor by component;
 `_Account.answer` computes the same values from any account, by the laws. `regions_of` finds the
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, UnknownNameError
@@ -31,6 +35,7 @@ from slipstick.law.account import (
     SEQUENTIAL_ESTIMATE,
     SPEEDUP,
 )
+from slipstick_measure.growth import growth_of
 from slipstick_measure.measurements import (
     EFFICIENCIES,
     MeasuredPoint,
@@ -45,7 +50,10 @@ ARROW = "->"
 OVERLAP = 1.02
 """Parts may add up to this much of the whole, for clocks differ."""
 
-USEFUL, WAITING = "busy", "waiting"
+USEFUL, WAITING, EXTRA, ON_ONE = "busy", "waiting", "extra work", "waits on one processor"
+_WITHOUT_TIME = ("throughput", "speedup")
+"""Metrics of runs that state no time: the account is of one unit of work."""
+
 ROUNDING = 0.01
 """How much more than the time an account may book before it is refused, for clocks differ and
 digits are cut.
@@ -145,6 +153,7 @@ class Measured:
     notes : on unusual data, by file and line
     title, source : as the files state them
     statistic : by which repetitions were reduced to one value
+    rate : unit of throughputs as their file writes it, and its size in base units
     """
 
     answers: tuple[Answer, ...]
@@ -152,6 +161,7 @@ class Measured:
     title: str = ""
     source: str = ""
     statistic: str = "median"
+    rate: tuple[str, float] | None = None
 
 
 def measured(
@@ -186,6 +196,7 @@ def measured(
     notes = [*runs.notes, *notes, *unknown_metrics(runs.records), *regions.notes]
     account = _Account(runs, points, regions, runs.timer or 0.0 if timer is None else timer, notes)
     answers = tuple(map(account.answer, points))
+    check_waits(runs, points, answers)
     if len({point.p for point in points}) == 1:
         run = runs.records[0]
         count = f"{run.p} {'processor' if run.p == 1 else 'processors'}"
@@ -193,7 +204,50 @@ def measured(
             f"all runs have {count}; how the program scales cannot be told from one number of them"
         )
         notes.append(run.problem(why, ""))
-    return Measured(answers, tuple(dict.fromkeys(notes)), runs.title, runs.source, statistic)
+    return Measured(
+        answers, tuple(dict.fromkeys(notes)), runs.title, runs.source, statistic, runs.rate
+    )
+
+
+DRIFT = 0.2
+"""Where N T_N - W_N is further than this from the measured time on one processor, the waits may
+have another meaning.
+"""
+
+
+def check_waits(
+    runs: Measurements, points: Sequence[MeasuredPoint], answers: Sequence[Answer]
+) -> None:
+    """Refuse waits that add up to the measured time on one processor only if they are means of one
+    processor each, and nothing says which they are.
+
+    Raises
+    ------
+    SpecError : they may be means
+    """
+    if runs.mean_waits is not None:
+        return
+    told: list[tuple[float, float, Measurement]] = []
+    for point, answer in zip(points, answers, strict=True):
+        one, time = answer.find("one_processor_time"), answer.find("time")
+        summed = [found for cause in point.regions("wait") if (found := point.find("wait", cause))]
+        if not (one and time and summed and point.p > 1) or point.regions("busy"):
+            continue
+        waits = sum(each.value for each in summed)
+        as_sum = point.p * time - waits
+        as_mean = point.p * (time - waits)
+        told.append((as_sum / one - 1, as_mean / one - 1, summed[0].run))
+    if not told or max(abs(drift) for drift, _, _ in told) <= DRIFT:
+        return
+    if max(abs(drift) for _, drift, _ in told) > DRIFT:
+        return
+    run = max(told, key=lambda each: abs(each[0]))[2]
+    why = (
+        f"is {run.text or f'{run.value:g} s'} at p = {run.p} the mean of a processor? Then the runs"
+        f" agree with that on one processor; as a sum over all {run.p} they do not. Say --waits"
+        " mean, or --waits sum"
+    )
+    raise SpecError([run.problem(why, run.region or "wait")])
 
 
 @dataclass
@@ -206,75 +260,128 @@ class _Account:
     timer: float
     notes: list[Problem] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        found = {at: self._time(point) for at, point in enumerate(self.points)}
+        times = {at: time for at, time in found.items() if time is not None}
+        self.growth = growth_of(self.runs, self.points, times)
+
     def answer(self, point: MeasuredPoint) -> Answer:
         """Return the account of one point, and the values that follow from it."""
-        time, notes = self._time(point), tuple[str, ...]()
+        time = self._time(point)
         shares = self._shares(point) if time is None else None
         given: dict[str, float | str] = (
             {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
         )
+
+        def answer(**found: Any) -> Answer:
+            return Answer("measured", "account", point=given, **found)
+
         if time is None:
             if shares is None:
-                return Answer(
-                    "measured",
-                    "account",
-                    failed="there is no elapsed time at this point",
-                    point=given,
-                )
+                return answer(failed="there is no elapsed time at this point")
             ratios = _values(point.p, 1.0, shares)
             del ratios["latency"]
-            notes = ("no elapsed time here, so ratios only",)
-            return Answer(
-                "measured", "account", values=ratios, useful=(USEFUL,), point=given, notes=notes
-            )
+            notes: tuple[str, ...] = ("no elapsed time here, so ratios only",)
+            return answer(values=ratios, useful=(USEFUL,), notes=notes)
         elapsed = time.value
-        if time.run.metric == "throughput":
-            notes = ("time: of one operation of all processors, 1 / throughput",)
         if elapsed <= 0:
             why = (
                 "the elapsed time is 0 at this point, so nothing is a share of it; give the time"
                 " with more digits"
             )
-            return Answer("measured", "account", failed=why, point=given)
-        by_each = (
-            book(point, elapsed)
-            for book in (self._waits, self._busy, self._efficiencies, self._regions)
-        )
-        account = next(filter(None, by_each), {})
-        values = {"time": Value(elapsed, "s")}
-        if len(time.values) > 1:
-            values["time"] = Value(elapsed, "s", min(time.values), max(time.values))
-            notes += (
-                f"time: {len(time.values)} repetitions; low and high are the least and the largest",
-            )
+            return answer(failed=why)
+        measured_here, notes = self._measured_here(time)
+        account, own = self._booked(point, elapsed)
+        values = dict(measured_here)
         if account:
             values |= _values(point.p, elapsed, account)
-        values |= self._ratios(point, elapsed, account)
-        speedup = values.get("measured_speedup") or values.get("speedup")
-        if speedup and speedup.value is not None:
+            if own and {EXTRA, ON_ONE} & account.keys():
+                working = _working(account)
+                values["concurrency"] = Value(
+                    SPEEDUP.equation(processors=point.p, efficiency=working / elapsed), "1"
+                )
+        values |= self._ratios(point, elapsed, account, own)
+        if not own and self.growth.reference(point, self.points).p > 1:
+            values.pop("speedup", None)
+        if time.run.metric in _WITHOUT_TIME:
+            values.pop("latency", None)
+        speedup = values.get("speedup")
+        if speedup and speedup.value is not None and own | (self._single(point) is not None):
             self.notes += superlinear(time.run, speedup.value)
-        return Answer(
-            "measured",
-            "account",
-            values=values,
-            account=account,
-            useful=(USEFUL,),
-            point=given,
-            notes=notes,
-        )
+        return answer(values=values, account=account, useful=(USEFUL,), notes=notes)
+
+    def _measured_here(self, time: Reduced) -> tuple[dict[str, Value], tuple[str, ...]]:
+        """Return the measured value, with the least and the largest of its repetitions."""
+        metric = time.run.metric
+        if metric == "speedup":
+            return {}, ()
+        name = "throughput" if metric == "throughput" else "time"
+        values = [1 / each for each in time.values] if metric == "throughput" else time.values
+        value = 1 / time.value if metric == "throughput" else time.value
+        if len(values) == 1:
+            return {name: Value(value, time.run.unit)}, ()
+        note = (f"{name}: {len(values)} repetitions; low and high are the least and the largest",)
+        return {name: Value(value, time.run.unit, min(values), max(values))}, note
+
+    def _booked(self, point: MeasuredPoint, elapsed: float) -> tuple[dict[str, float], bool]:
+        """Return the account of a point, and whether it is one that needs no other run.
+
+        Such an account holds what is useful at this point. Where the time on one processor is
+        known, what is useful beyond the useful part of that is extra work: more of it, or the same
+        done more slowly. What is waited on one processor is part of the time that others are held
+        against, so it is taken off again.
+        """
+        account = self._own(point, elapsed)
+        if not account:
+            return self._regions(point, elapsed), False
+        one = self._one_processor(point)
+        if one is None or (point.p == 1 and len(self._group(point)) == 1):
+            return account, True
+        useful_of_one = one
+        single = self._single(point)
+        if self.runs.one_processor is None and single is not None:
+            useful_of_one = self._own(single, one).get(USEFUL, one)
+        share = 1 if self.growth.weak else point.p
+        working = account[USEFUL] + account.pop(EXTRA, 0.0)
+        beside = {
+            EXTRA: working - useful_of_one / share,
+            ON_ONE: -(one - useful_of_one) / share,
+        }
+        lost = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
+        lost |= {cause: part for cause, part in beside.items() if abs(part) > 1e-12 * elapsed}
+        return {USEFUL: elapsed - sum(lost.values()), **lost}, True
+
+    def _own(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
+        """Return the account that a point has by itself; nothing where it has none."""
+        for book in (self._waits, self._busy, self._efficiencies):
+            if account := book(point, elapsed):
+                return account
+        return {}
+
+    def _group(self, point: MeasuredPoint) -> list[MeasuredPoint]:
+        """Return the runs that a run is compared with."""
+        own = self.growth.group(point)
+        return [each for each in self.points if self.growth.group(each) == own]
 
     def _single(self, point: MeasuredPoint) -> MeasuredPoint | None:
-        """Return the run on one processor with the same size."""
-        return next((each for each in self.points if each.p == 1 and each.n == point.n), None)
+        """Return the run on one processor with the same size, in weak scaling the same work a
+        processor.
+        """
+        reference = self.growth.reference(point, self.points)
+        return reference if reference.p == 1 else None
 
     def _time(self, point: MeasuredPoint) -> Reduced | None:
-        """Return the elapsed time of the whole; where only a throughput was measured, that of one
-        operation of all processors.
+        """Return the elapsed time of the whole; where only a throughput or a speed-up was measured,
+        that of one unit of work.
         """
-        found, rate = point.find("time", self.regions.whole), point.find("throughput")
-        if found is not None or rate is None or min(rate.values) <= 0:
+        found = point.find("time", self.regions.whole) or point.find("cycle")
+        if found is not None:
             return found
-        return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
+        for metric in _WITHOUT_TIME:
+            rate = point.find(metric)
+            if rate is not None and min(rate.values) > 0:
+                return Reduced(1 / rate.value, tuple(1 / each for each in rate.values), rate.run)
+        return None
 
     def _one_processor(self, point: MeasuredPoint) -> float | None:
         """Return the elapsed time on one processor, the one without timing if there is one."""
@@ -375,7 +482,7 @@ class _Account:
             )
             self.notes.append(point.first("computation_scalability").problem(why))
         scaled = min(scalability, 1.0)
-        booked = {USEFUL: parallel * scaled, "computation": parallel * (1 - scaled)}
+        booked = {USEFUL: parallel * scaled, EXTRA: parallel * (1 - scaled)}
         if communication is None:
             booked["not-parallel"] = 1 - parallel
         else:
@@ -396,23 +503,24 @@ class _Account:
         return {name: share for name, share in booked.items() if share or name == USEFUL}
 
     def _regions(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
-        """Beside the run on one processor: each region loses what it takes beyond its N-th part
-        of that run.
+        """Beside the reference: each region loses what it takes beyond what it would without
+        loss.
         """
-        one, single = self._one_processor(point), self._single(point)
-        if one is None:
+        reference = self.growth.reference(point, self.points)
+        first = self._time(reference)
+        one = self._one_processor(point)
+        if first is None or (one is None and len(self._group(point)) == 1):
             return {}
-        useful = one / point.p
+        if one is not None:
+            useful = one if self.growth.weak else one / point.p
+        else:
+            useful = self.growth.ideal_time(reference, first.value, point.p)
         lost: dict[str, float] = {}
         for region in self.regions.parts:
-            here, there = (
-                point.find("time", region),
-                single.find("time", region) if single else None,
-            )
-            if here and there:
-                lost[region.rpartition(ARROW)[2].strip() or region] = (
-                    here.value - there.value / point.p
-                )
+            own, before = point.find("time", region), reference.find("time", region)
+            if own and before:
+                ideal = self.growth.ideal_time(reference, before.value, point.p)
+                lost[region.rpartition(ARROW)[2].strip() or region] = own.value - ideal
         rest = elapsed - useful - sum(lost.values())
         return {USEFUL: useful, **lost, "other" if lost else "lost": rest}
 
@@ -432,33 +540,37 @@ class _Account:
         return account
 
     def _ratios(
-        self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float]
+        self, point: MeasuredPoint, elapsed: float, account: Mapping[str, float], own: bool
     ) -> dict[str, Value]:
-        """Compute further values: the run on one processor, measured and estimated, and the POP
-        efficiencies.
+        """Compute further values: the run on one processor, measured and estimated, the speed-up
+        over the smallest run, and the POP efficiencies.
         """
         found: dict[str, float] = {}
         one, independent = self._one_processor(point), bool(point.regions("wait"))
         values: dict[str, Value] = {}
-        if account and independent:
-            waits = point.p * (elapsed - account[USEFUL])
+        if account and independent and not self.growth.weak:
+            waits = point.p * (elapsed - _working(account))
             estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
             values["one_processor_estimate"] = Value(estimate, "s")
             if one is not None:
                 values["one_processor_time"] = Value(one, "s")
                 found["one_processor_drift"] = estimate / one - 1
-        if one is not None and independent:
-            found["measured_speedup"] = one / elapsed
-        smallest = min((each for each in self.points if each.n == point.n), key=lambda each: each.p)
-        first = self._time(smallest)
-        if not account and first is not None and smallest is not point:
-            found["relative_speedup"] = first.value / elapsed
+        reference = self.growth.reference(point, self.points)
+        first = self._time(reference)
+        if first is not None and reference.p > 1 and reference is not point and first.value > 0:
+            ideal = self.growth.ideal_time(reference, first.value, point.p)
+            found["relative_speedup"] = ideal / elapsed * point.p / reference.p
         busy = [each.value for each in point.each("busy")]
         if busy and max(busy) > 0:
             mean, most = sum(busy) / point.p, max(busy)
             found |= {"parallel_efficiency": mean / elapsed, "load_balance": mean / most}
             found["communication_efficiency"] = most / elapsed
         return values | {name: Value(value, "1") for name, value in found.items()}
+
+
+def _working(account: Mapping[str, float]) -> float:
+    """Return the time at work in an account, whether that is useful beside one processor or not."""
+    return sum(account.get(cause, 0.0) for cause in (USEFUL, EXTRA, ON_ONE))
 
 
 def _values(p: int, elapsed: float, account: Mapping[str, float]) -> dict[str, Value]:

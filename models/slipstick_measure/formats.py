@@ -45,6 +45,7 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         raise UnknownNameError("format", format, known)
     if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:
         found = read_trace(path, trace, hints.unit).measurements()
+        found = replace(found, weak=hints.weak)
         if hints.size is None:
             return found
         return replace(found, records=tuple(replace(run, n=hints.size) for run in found.records))
@@ -56,7 +57,21 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         reading.refuse(
             1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}"
         )
-    return FORMATS[name].read(reading)
+    return _as_told(FORMATS[name].read(reading), reading.hints)
+
+
+def _as_told(found: Measurements, hints: Hints) -> Measurements:
+    """Take the measurements as the hints say: what grew, and whether waits are of one processor."""
+    weak = found.weak if hints.weak is None else hints.weak
+    if not hints.mean_waits:
+        return replace(found, weak=weak, mean_waits=hints.mean_waits)
+    records = [
+        replace(run, value=run.value * run.p)
+        if run.metric in ("wait", "busy") and run.processor is None
+        else run
+        for run in found.records
+    ]
+    return replace(found, records=tuple(records), weak=weak, mean_waits=True)
 
 
 def _recognized(reading: Reading) -> str | None:
@@ -92,17 +107,23 @@ def read_all(
         raise SpecError(problems)
     if len(found) == 1:
         return found[0]
-    return Measurements(
+    rates = {each.rate for each in found if each.rate is not None}
+    if len({size for _, size in rates}) > 1:
+        words = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
+        why = f"the files have throughputs in {words}; give them in one"
+        raise SpecError([found[-1].records[0].problem(why)])
+    joined = Measurements(
         tuple(run for each in found for run in each.records),
         tuple(note for each in found for note in each.notes),
         next((each.timer for each in found if each.timer is not None), None),
         tuple(dict.fromkeys(cause for each in found for cause in each.excess)),
         next((each.one_processor for each in found if each.one_processor is not None), None),
-        *(
-            next((text for each in found if (text := getattr(each, name))), "")
-            for name in ("title", "source")
-        ),
+        title=next((each.title for each in found if each.title), ""),
+        source=next((each.source for each in found if each.source), ""),
     )
+    weak = next((each.weak for each in found if each.weak is not None), None)
+    mean = next((each.mean_waits for each in found if each.mean_waits is not None), None)
+    return replace(joined, rate=next(iter(rates), None), weak=weak, mean_waits=mean)
 
 
 def table_called(reference: str) -> str:

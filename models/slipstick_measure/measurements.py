@@ -52,7 +52,8 @@ METRICS: Mapping[str, Metric] = {
     "cycle": Metric(
         TIME, "time of a cycle in which every processor does a work of its own", ("cycle_time",)
     ),
-    "throughput": Metric(RATE, "cycles of all processors in a second"),
+    "throughput": Metric(RATE, "work of all processors in a second"),
+    "speedup": Metric(COUNT, "time of the smallest run / time, as the file states it"),
     **EFFICIENCIES,
 }
 """The known metrics; others are kept, with a note that the account does not use them."""
@@ -112,6 +113,9 @@ class Measurements:
     excess : causes of which only what exceeds the run on one processor is lost
     one_processor : elapsed time on one processor without any timing [s], where the file states one
     title, source : as the file states them
+    rate : unit of throughputs as the file writes it, and its size in base units
+    weak : the work grows with the processors, or does not; None where the file does not say
+    mean_waits : waits were means of one processor each, and not sums; None where nothing says
     """
 
     records: tuple[Measurement, ...]
@@ -121,6 +125,9 @@ class Measurements:
     one_processor: float | None = None
     title: str = ""
     source: str = ""
+    rate: tuple[str, float] | None = None
+    weak: bool | None = None
+    mean_waits: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,8 @@ class Hints:
     time : elapsed time, likewise [s]
     unit : of times in a file without units
     columns : the file's own name of a column, by ours
+    weak : the work grows with the processors, or does not; told by the file if None
+    mean_waits : waits are means of one processor each, not sums
     """
 
     processors: int | None = None
@@ -141,6 +150,8 @@ class Hints:
     time: float | None = None
     unit: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    weak: bool | None = None
+    mean_waits: bool | None = None
 
 
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {

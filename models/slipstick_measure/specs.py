@@ -134,6 +134,12 @@ class MeasuredSpec(QuestionSpec):
     time: Annotated[Given, Quantity(TIME, least=None, above=0.0)] | None = Field(
         None, description="elapsed time of the run, likewise"
     )
+    scaling: Literal["strong", "weak"] | None = Field(
+        None, description="what grows: processors alone, or the work with them; told by the file"
+    )
+    waits: Literal["sum", "mean"] | None = Field(
+        None, description="waits in a table: summed over processors, or the mean of one processor"
+    )
 
 
 class TraceSpec(QuestionSpec):

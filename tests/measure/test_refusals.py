@@ -64,9 +64,9 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         ["x.csv:2:1: time: 2 s has a unit of its own, beside ms; keep one of the two"],
     ),
     "unknown unit": (
-        f"{HEAD}1,,,time,sec,2,\n",
+        f"{HEAD}1,,,time,eon,2,\n",
         Hints(),
-        ["x.csv:2:1: unit: 'sec': there is no unit 'sec'; write 's'"],
+        ["x.csv:2:1: unit: 'eon': there is no unit 'eon'"],
     ),
     "other dimension": (
         f"{HEAD}1,,,time,GB,2,\n1,,,events,s,2,\n",
@@ -104,9 +104,14 @@ WRONG: dict[str, tuple[str, Hints, list[str]]] = {
         ["x.csv:2:1: processor: there is no processor 3 among 2"],
     ),
     "two columns for one": (
-        "p,ranks,time [s]\n2,3,1\n",
+        "ranks,threads,time [s]\n2,3,1\n4,2,1\n8,4,1\n",
         Hints(),
-        ["x.csv:1:1: ranks: is column p, and so is p; keep one"],
+        [
+            (
+                "x.csv:1:1: threads: which column counts the processors, ranks or threads? say"
+                " --column p=NAME"
+            )
+        ],
     ),
     "no processors at all": (
         "time [s],n\n2,3\n",

@@ -79,6 +79,16 @@ _DATA_OPTIONS = (
         "--region", metavar="NAME", help="Part of the program to account for. [the whole]"
     ),
     click.option(
+        "--scaling",
+        type=click.Choice(["strong", "weak"]),
+        help="What grows: the processors alone, or the work with them. [told from the file]",
+    ),
+    click.option(
+        "--waits",
+        type=click.Choice(["sum", "mean"]),
+        help="Waits in a table: summed over processors, or the mean of one. [told from the file]",
+    ),
+    click.option(
         "--timer",
         metavar="T",
         help="Cost of the timer at each event, contained in the waits: '15 us'.",
@@ -126,7 +136,8 @@ def measured(
         )
     else:
         click.echo(
-            measured_text(found.answers, found.title, found.source, found.statistic), nl=False
+            measured_text(found.answers, found.title, found.source, found.statistic, found.rate),
+            nl=False,
         )
         click.echo(notes_text(found.notes), nl=False, err=True)
     return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
@@ -140,6 +151,8 @@ def read_data(
     processors: str | None,
     times: str | None,
     size: str | None,
+    scaling: str | None = None,
+    waits: str | None = None,
 ) -> Measurements:
     """Read files of measurements as the options say.
 
@@ -154,8 +167,10 @@ def read_data(
     mapped = dict(_mapping(each) for each in columns)
     counts = [_whole(word) for word in _broadcast("--processors", processors, count)]
     seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
+    weak = None if scaling is None else scaling == "weak"
+    mean = None if waits is None else waits == "mean"
     told = [
-        Hints(p, _quantity("--size", size, "COUNT"), time, unit, mapped)
+        Hints(p, _quantity("--size", size, "COUNT"), time, unit, mapped, weak, mean)
         for p, time in zip(counts, seconds, strict=True)
     ]
     return read_all([runs_called(str(each)) or each for each in files], told, format_)
@@ -170,7 +185,10 @@ def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
 
 def _mapping(text: str) -> tuple[str, str]:
     ours, equals, theirs = text.partition("=")
-    known = ("p", "n", "region", "metric", "unit", "value", "repetition", "processor")
+    from slipstick_measure.measurements import METRICS
+    from slipstick_measure.readers.reading import COLUMNS
+
+    known = (*COLUMNS, *METRICS)
     if not (equals and theirs and ours.strip() in known):
         refuse(
             "--column",

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from slipstick.errors import ModelError, NoAnswerError, Problem
 from slipstick.late import Array, NDArray, np
 from slipstick_measure.account import regions_of, superlinear
+from slipstick_measure.growth import work_grows
 from slipstick_measure.measurements import (
     Measurement,
     Measurements,
@@ -113,7 +114,8 @@ def observations_of(
     >>> observations_of(Measurements(tuple(table))).timings().time.tolist()
     [2.0, 2.0, 2.0]
     """
-    whole = regions_of(reduce_repetitions(runs)[0], region).whole
+    points = reduce_repetitions(runs)[0]
+    whole = regions_of(points, region).whole
     kinds: dict[str, list[Measurement]] = {}
     for run in runs.records:
         if (
@@ -140,6 +142,8 @@ def observations_of(
         )
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
+    if metric == "time" and work_grows(runs, points):
+        return Observations("cycle", [replace(run, n=None) for run in observed])
     return Observations(metric, observed)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from slipstick.answer import Answer
@@ -30,6 +30,7 @@ class MeasuredResult(QuestionResult):
     title: ClassVar[str] = "Measured runs"
     leading_columns: ClassVar[bool] = True
     measured: Mapping[str, Sequence[Answer]]
+    rates: Mapping[str, tuple[str, float] | None] = field(default_factory=dict, repr=False)
 
     def sentences(self) -> list[str]:
         """Return where most is lost."""
@@ -45,7 +46,8 @@ class MeasuredResult(QuestionResult):
     def parts(self) -> Iterator[ResultTable]:
         """Yield a row for each number of processors, question by question."""
         for name, answers in self.measured.items():
-            yield replace(measured_table(f"measured/{name}", answers), title=f"### {escape(name)}")
+            table = measured_table(f"measured/{name}", answers, (), self.rates.get(name))
+            yield replace(table, title=f"### {escape(name)}")
 
     def answers(self) -> list[Answer]:
         """Return none: they stand under `measured` by their question."""
@@ -72,13 +74,21 @@ def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     for name, each in asked.items():
         place = ("measured", name)
         timer = each.timer.value if each.timer else None
-        hints = Hints(processors=each.processors, time=each.time.value if each.time else None)
+        hints = Hints(
+            processors=each.processors,
+            time=each.time.value if each.time else None,
+            weak=None if each.scaling is None else each.scaling == "weak",
+            mean_waits=None if each.waits is None else each.waits == "mean",
+        )
         runs = runs_of(each.data, (*place, "data"), study, hints)
         try:
             found[name] = measured(runs, each.statistic, each.region, timer)
         except UnknownNameError as error:
             raise study.refusal((*place, "region"), str(error)) from None
-    result = MeasuredResult({name: each.answers for name, each in found.items()})
+    result = MeasuredResult(
+        {name: each.answers for name, each in found.items()},
+        {name: each.rate for name, each in found.items()},
+    )
     return Question(
         lambda answers: result,
         answer_names={name: each.units for name, each in result.named_answers().items()},

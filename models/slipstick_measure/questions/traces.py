@@ -240,7 +240,7 @@ _IN_SECONDS = ("time", "latency", "one_processor_estimate", "one_processor_time"
 _UNITS = dict.fromkeys(_IN_SECONDS, "s") | dict.fromkeys(
     [
         "one_processor_drift",
-        "measured_speedup",
+        "relative_speedup",
         "speedup",
         "efficiency",
         "parallel_efficiency",

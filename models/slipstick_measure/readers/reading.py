@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from slipstick.errors import Problem, SpecError, UnitError, short
-from slipstick.expression.nodes import COUNT, TIME, Dimension
+from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
 from slipstick.schema.text import file_text, shown_name
-from slipstick.units import scale
+from slipstick.units import UNITS, scale
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements
+from slipstick_measure.readers.names import RateUnit, rate_unit, time_unit
 
 MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
 MOST_PROCESSORS = 100_000_000
@@ -59,6 +60,7 @@ class Reading:
     runs: list[Measurement] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
+    rate: RateUnit | None = None
     _scales: dict[str, tuple[Fraction, Dimension] | str] = field(default_factory=dict)
     _told: set[tuple[str, str | None]] = field(default_factory=set)
 
@@ -107,7 +109,8 @@ class Reading:
             raise SpecError(self.problems)
         if not self.runs:
             self.refuse(1, "", "there is no measurement in it; write at least one value")
-        return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)))
+        rate = (self.rate.written, float(self.rate.factor)) if self.rate else None
+        return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)), rate=rate)
 
     def number(self, line: int, what: str, text: str) -> float | None:
         """Read a plain decimal number; None, and a problem, if it is not one."""
@@ -205,6 +208,9 @@ class Reading:
         if unit is None and wanted in (None, COUNT):
             return Fraction(1), COUNT
         written = unit if unit is not None else self.hints.unit
+        if wanted == RATE:
+            return self._rate(line, metric, written)
+        written = None if written is None else time_of_unit(written)[0]
         if written is None:
             found: tuple[Fraction, Dimension] | str = (
                 "there is no unit; write one, as in 'time [s]', or give --unit s"
@@ -226,6 +232,26 @@ class Reading:
             self.wrong(line, metric if written is None else "unit", found)
         self._told.add((about, written))
         return None
+
+    def _rate(
+        self, line: int, metric: str, written: str | None
+    ) -> tuple[Fraction, Dimension] | None:
+        """Return the factor of a rate to work in a second; a figure of merit without a unit is
+        taken as it is.
+        """
+        rate = RateUnit("", Fraction(1), "1") if written is None else rate_unit(written)
+        if rate is None and (written or "").strip() in ("1", ""):
+            rate = RateUnit("", Fraction(1), "1")
+        if rate is None or (self.rate and self.rate.unit != rate.unit):
+            why = f"{short(written or '')} does not fit: {metric} is work in a time, such as GB/s"
+            if rate is not None and self.rate is not None:
+                why = f"{short(rate.written)} does not fit {self.rate.written} before"
+            if ("unit", written) not in self._told:
+                self.wrong(line, "unit", why)
+            self._told.add(("unit", written))
+            return None
+        self.rate = self.rate or rate
+        return rate.factor, Dimension.of(rate.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +300,19 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
             f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?",
         )
     return reading
+
+
+def time_of_unit(text: str) -> tuple[str, bool]:
+    """Return our spelling of a unit of time, and whether it is one; a time of one step, iteration
+    or call is a time.
+
+    >>> time_of_unit("ms/step"), time_of_unit("sec"), time_of_unit("s per iteration"), time_of_unit("GB")
+    (('ms', True), ('s', True), ('s', True), ('GB', False))
+    """
+    head = re.split(r"/| per ", text.strip(), maxsplit=1)[0]
+    unit = time_unit(head)
+    is_time = unit in UNITS and UNITS[unit][1] == TIME
+    return (unit, True) if is_time else (text.strip(), False)
 
 
 def delimiter_of(line: str) -> str:

@@ -1,307 +1,358 @@
-"""Tidy tables: one value on a line, or one run on a line with a column for each metric."""
+"""Tables of runs as people write them: one value on a line, or one run on a line with a column for
+each metric.
+
+`grid` finds the cells, `columns` says what each column holds, and `cells` reads the values. What
+was understood is a note, with the option that says otherwise.
+"""
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 
-from slipstick.errors import did_you_mean
+from slipstick.errors import SpecError, did_you_mean, short
 from slipstick_measure.measurements import METRICS, Measurements
+from slipstick_measure.readers import names
+from slipstick_measure.readers.cells import (
+    bare_cell,
+    comma_of,
+    is_missing,
+    product,
+    seconds,
+    split_value,
+    whole_number,
+)
+from slipstick_measure.readers.columns import Roles, TableColumn, looks_like_runs, roles_of
+from slipstick_measure.readers.grid import CellGrid, grid_of
 from slipstick_measure.readers.reading import (
     COLUMNS,
-    NUMBER,
     Coordinates,
     FileFormat,
     Reading,
-    delimiter_of,
     metric_name,
-    split_unit,
+    time_of_unit,
 )
 
-_WITH_UNIT = re.compile(r"(?P<number>[-+.0-9][-+.,0-9eE]*)\s*(?P<unit>[^\W\d_]+)")
-
-_A_SECOND = re.compile(r"([a-z][a-z_ ]*?) ?(?:/ ?s|per second)")
-_GUESSED, _MEANT = ("nodes", "hosts"), {"p": "p, the processors", "n": "n, the size"}
-_COUNTED = re.compile(
-    r"(?:#|(?:number|num|no|nr|n|total|mpi|omp|openmp)[ _](?:of[ _])?)[ _]*(?P<name>[a-z]\w*)"
-)
-_TIMED = re.compile(
-    r"(?P<name>[a-z_ ]+?)[ _](?:in[ _])?(?P<unit>ns|us|ms|s|secs?|seconds?|min|minutes?|h|hours?)"
-)
-_LONG_UNITS = {"se": "s", "mi": "min", "ho": "h"}
-_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
+_MEANINGS = {"p": "p", "n": "n", "throughput": "throughput", "time": "time", "speedup": "speedup"}
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The first line: where our columns stand, and which columns hold values of a metric.
-
-    Parameters
-    ----------
-    place : index of each of our columns
-    values : by index, the metric (None: see column metric) and the unit in the header
-    names : of all columns, as written
-    units : the units that each metric had so far
-    """
-
-    place: Mapping[str, int]
-    values: Mapping[int, tuple[str | None, str | None]]
-    names: Sequence[str]
-    units: dict[str, list[str]] = field(default_factory=dict)
+def _columns(grid: CellGrid) -> list[TableColumn]:
+    """Make the columns of a table; cells of rows of another length are not judged."""
+    width = len(grid.heading)
+    rows = [cells for _, cells in grid.rows if len(cells) == width]
+    comma = comma_of(cell for cells in rows for cell in cells)
+    texts = [[_with_points(cell, comma) for cell in cells] for cells in rows]
+    return [
+        TableColumn.of(at, text, [cells[at] for cells in texts])
+        for at, text in enumerate(grid.heading)
+    ]
 
 
-class TableHeading(NamedTuple):
-    """A table as text: the line of its heading, the heading, and what parts its cells; blanks
-    are one space.
-    """
-
-    line: int
-    heading: str
-    delimiter: str
-
-
-def _table(reading: Reading) -> TableHeading:
-    """Find the heading: the first line, or the comment before it where the first line has
-    numbers alone.
-    """
-    line, text = reading.content[0]
-    delimiter = delimiter_of(text)
-    if delimiter not in text and len(text.split()) > 1:
-        delimiter = " "
-    cells = text.split() if delimiter == " " else text.split(delimiter)
-    if line > 1 and all(NUMBER.fullmatch(cell.strip()) for cell in cells):
-        above = re.sub(r"^\s*#\s?", "", reading.lines[line - 2])
-        line, text = line - 1, above if reading.lines[line - 2].lstrip().startswith("#") else ""
-    # In a table of blanks a unit belongs to the name before it.
-    return TableHeading(
-        line, re.sub(r"\s+(?=[\[(])", "", text).strip() if delimiter == " " else text, delimiter
-    )
-
-
-def _cells(table: TableHeading) -> list[str]:
-    return table.heading.split() if table.delimiter == " " else table.heading.split(table.delimiter)
+def _with_points(cell: str, comma: str) -> str:
+    return cell if comma == "," else cell.replace(",", comma)
 
 
 def _is_tidy(reading: Reading) -> bool:
-    """Return whether the first line names columns, one of them the processors."""
-    if not reading.content:
+    """Return whether the heading names columns, one of them the processors or a value."""
+    try:
+        grid = grid_of(replace(reading, problems=[], notes=[]))
+    except SpecError:
+        return True  # of quotes that do not end, which reading says
+    if not grid.heading:
         return False
-    table = _table(reading)
-    names = [column_name(cell)[0] for cell in _cells(table)]
-    mapped = {ours: theirs.casefold() for ours, theirs in reading.hints.columns.items()}
-    known = {"p", *COLUMNS["p"], mapped.get("p", "p")}
-    values = {
-        "value",
-        "metric",
-        *METRICS,
-        *(other for each in METRICS.values() for other in each.others),
-    }
-    if table.delimiter == " " and {len(line.split()) for _, line in reading.content[1:50]} != {
-        len(names)
-    }:
+    if grid.delimiter == " " and {len(cells) for _, cells in grid.rows[:50]} != {len(grid.heading)}:
         return False  # prose
-    return bool(known & set(names)) or (
-        len(names) > 1 and bool(values & {metric_name(name) for name in names})
-    )
-
-
-def column_name(cell: str) -> tuple[str, str | None]:
-    """Take the unit off the name of a column, and what says that it counts.
-
-    >>> column_name("Number of cores"), column_name("#procs"), column_name("Wall_time_ms"), column_name("seconds")
-    (('cores', None), ('procs', None), ('wall_time', 'ms'), ('time', 's'))
-    """
-    name, unit = split_unit(cell)
-    known = {other for ours in ("p", "n") for other in COLUMNS[ours]}
-    name = joined if (joined := name.replace(" ", "_")) in known else name
-    if (counted := _COUNTED.fullmatch(name)) and counted["name"] in known and name not in known:
-        return counted["name"], unit
-    timed = _TIMED.fullmatch(f"time_{name}" if name.startswith("second") else name)
-    if timed and unit is None and metric_name(timed["name"]) in METRICS:
-        return timed["name"], _LONG_UNITS.get(timed["unit"][:2], timed["unit"])
-    return name, unit
+    columns = _columns(grid)
+    wanted = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
+    named = {word for each in columns for word in (each.text.casefold(), each.words)}
+    return looks_like_runs(columns) or bool(wanted & named)
 
 
 def _read_tidy(reading: Reading) -> Measurements:
-    """Read a table with a header line.
+    """Read a table with a heading.
 
     Columns are ``p, n, region, metric, unit, value, repetition``, in any order, of which only p and
     a value are needed. The value stands in column ``value``, with its metric and unit in columns of
     those names; or each metric has a column of its own, with the unit in its name: ``time [s]``.
-    `Hints.columns` tells other names. Values go by ``,``, ``;``, tab or ``|``, whichever the header
-    has, else by blanks. Where they do not go by commas, ``1,5`` is one and a half, unless all such
-    numbers might be thousands.
+    `Hints.columns` tells other names. Where cells are not parted by commas, ``1,5`` is one and a
+    half, unless all such numbers might be thousands.
     """
-    table = _table(reading)
-    start = table.line
-    # Comments and empty lines stay empty, so that the reader's line numbers are those of the file.
-    rest = reading.lines[start:]
-    kept = [
-        table.heading,
-        *(
-            "" if line.lstrip().startswith("#") or not line.strip() else line.strip(" ")
-            for line in rest
-        ),
-    ]
-    blank = table.delimiter == " "
-    texts = (f"{line}\n" for line in kept)
-    rows = csv.reader(texts, delimiter=table.delimiter, skipinitialspace=blank, strict=True)
-    commas = _decimal_commas(reading, table)
-    header: Header | None = None
-    line = start
-    try:
-        for cells in rows:
-            line = start - 1 + rows.line_num
-            if cells and header is None:
-                header = _header(reading, line, cells)
-            elif cells and header is not None:
-                _read_row(
-                    reading,
-                    line,
-                    header,
-                    [each.replace(",", ".") for each in cells] if commas else cells,
-                )
-    except csv.Error as error:
-        reading.refuse(line + 1, "", f"this is no line of a table: {error}; check the quotes")
-    return reading.finished()
+    grid = grid_of(reading)
+    columns = _columns(grid)
+    if reading.hints.columns:
+        _check_told(reading, grid, columns)
+    unit = reading.hints.unit
+    told_rate = unit is not None and names.rate_unit(unit) is not None
+    roles = roles_of(columns, reading.hints.columns, told_rate)
+    _refuse_roles(reading, grid, columns, roles)
+    comma = comma_of(cell for _, cells in grid.rows for cell in cells)
+    if comma != ",":
+        at, cell = next((line, cell) for line, cells in grid.rows for cell in cells if "," in cell)
+        meant = "with a decimal comma" if comma == "." else "with commas between thousands"
+        reading.odd(at, cell, f"is read {meant}, and so are all numbers of the file")
+    _note_understood(reading, grid, columns, roles)
+    table = _TableReading(reading, columns, roles)
+    for line, cells in grid.rows:
+        table.read_row(line, [_with_points(cell, comma) for cell in cells])
+    table.note_rest()
+    return replace(reading.finished(), weak=roles.weak)
 
 
-def _decimal_commas(reading: Reading, table: TableHeading) -> bool:
-    """Return whether commas stand for decimal points; noted."""
-    if table.delimiter == ",":
-        return False
-    cells = [
-        (at, cell.strip()) for at, line in reading.content for cell in line.split(table.delimiter)
-    ]
-    found = [(at, cell) for at, cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
-    thousands = all(re.fullmatch(r"[-+]?[1-9][0-9]{0,2},[0-9]{3}", cell) for _, cell in found)
-    if thousands or any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for _, cell in cells):
-        return False
-    reading.odd(*found[0], "is read with a decimal comma, and so are all numbers of the file")
-    return True
-
-
-def _header(reading: Reading, line: int, cells: Sequence[str]) -> Header:
-    place: dict[str, int] = {}
-    values: dict[int, tuple[str | None, str | None]] = {}
-    mapped = {theirs.strip().casefold(): ours for ours, theirs in reading.hints.columns.items()}
-    known = {name: ours for ours, others in COLUMNS.items() for name in (ours, *others)} | mapped
-    for index, cell in enumerate(cells):
-        name, unit = column_name(cell)
-        if (events := _A_SECOND.fullmatch(name)) and name not in mapped:
-            reading.odd(
-                line,
-                cell.strip(),
-                f"is taken as throughput, {events[1]} of all processors in a second",
-            )
-            name, unit = "throughput", unit or "1/s"
-        elif (name in _GUESSED or name != split_unit(cell)[0]) and name not in mapped:
-            meant = known.get(name, "") or f"{metric_name(name)} in {unit}"
-            reading.odd(line, cell.strip(), f"is taken as {_MEANT.get(meant, meant)}")
-        if name == "throughput" and unit and (events := _A_SECOND.fullmatch(unit)):
-            unit = "1/s"  # of whatever is counted
-        ours = mapped.get(cell.strip().casefold()) or known.get(name)
-        if ours is not None and ours in COLUMNS and ours != "value":
-            if ours in place:
-                reading.wrong(
-                    line,
-                    cell.strip(),
-                    f"is column {ours}, and so is {cells[place[ours]].strip()}; keep one",
-                )
-            place.setdefault(ours, index)
-        elif ours == "value":
-            values[index] = (None, unit)
-        elif ours in METRICS or metric_name(name) in METRICS:
-            values[index] = (ours or metric_name(name), unit)
-        else:
-            words = did_you_mean(name, [*COLUMNS, *METRICS]) if name else ""
-            reading.odd(
-                line,
-                cell.strip(),
-                f"this column is left out{words if 'did you mean' in words else ''}",
-            )
-    names = [cell.strip() for cell in cells]
+def _check_told(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:
+    headings = [each.text for each in columns]
+    known = {word for each in columns for word in (each.text.casefold(), each.words)}
     for ours, theirs in reading.hints.columns.items():
-        if theirs.strip().casefold() not in {name.casefold() for name in names}:
+        if theirs.strip().casefold() not in known:
             reading.wrong(
-                line, "", f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, names)}"
+                grid.line,
+                "",
+                f"there is no column {theirs!r} to be {ours}{did_you_mean(theirs, headings)}",
             )
-    if "p" not in place and reading.hints.processors is None:
+
+
+def _refuse_roles(
+    reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
+) -> None:
+    """Refuse a table whose columns do not say what they hold."""
+    for heading, why in roles.refusals:
+        reading.wrong(grid.line, heading, why)
+    if "p" not in roles.place and reading.hints.processors is None:
         reading.wrong(
-            line, "", "there is no column p, the processors; name it with --column p=NAME"
+            grid.line, "", "there is no column p, the processors; name it with --column p=NAME"
         )
-    if not values:
-        wanted = "'value', or one such as 'time [s]'"
+    metrics = [metric for metric, _ in roles.values.values()]
+    if not metrics and not roles.refusals:
         reading.wrong(
-            line, "", f"there is no column with values: {wanted}; name one with --column value=NAME"
+            grid.line,
+            "",
+            "there is no column with values: 'value', or one such as 'time [s]'; name one with"
+            " --column value=NAME, time=NAME or throughput=NAME",
         )
-    if "metric" in place and [metric for metric, _ in values.values()] not in ([], [None]):
+    if "metric" in roles.place and metrics not in ([], [None]):
         reading.wrong(
-            line,
+            grid.line,
             "metric",
             "values stand in column value if there is a column metric; keep one of the two",
         )
+    unit = reading.hints.unit
+    if (value := roles.guessed.get("throughput")) and unit and time_of_unit(unit)[1]:
+        first, last = value.cells[0], value.cells[-1]
+        reading.wrong(
+            grid.line,
+            value.text,
+            f"goes from {first} to {last} as p grows, as a throughput does, and --unit {unit} is of"
+            f" a time; say --column throughput={shlex.quote(value.text)} without --unit, or"
+            f" --column time={shlex.quote(value.text)}",
+        )
     if reading.problems:
         reading.finished()
-    return Header(place, values, names)
 
 
-def _read_row(reading: Reading, line: int, header: Header, cells: Sequence[str]) -> None:
-    if len(cells) != len(header.names):
-        counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
-        reading.wrong(
-            line,
-            "",
-            f"{counts}, where the header promises {len(header.names)}; check the delimiter",
-        )
+def _note_understood(
+    reading: Reading, grid: CellGrid, columns: Sequence[TableColumn], roles: Roles
+) -> None:
+    """Note how each column is understood, where its heading is not our own word for it."""
+    held = {
+        **{ours: columns[roles.place[ours]] for ours in COLUMNS if ours in roles.place},
+        **{
+            _MEANINGS.get(metric, metric) if not region else f"time of {region}": columns[at]
+            for at, (metric, region) in sorted(roles.values.items())
+            if metric is not None
+        },
+    }
+    near = [
+        each
+        for each in roles.left_out
+        if each.casefold() not in {column.text.casefold() for column in columns if column.kind}
+        and "did you mean" in did_you_mean(names.plain_words(each), [*COLUMNS, *METRICS])
+    ]
+    for text in near:
+        words = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
+        reading.odd(grid.line, text, f"this column is left out{words}")
+    left_out = [each for each in roles.left_out if each not in near]
+    plain = all(_is_ours(ours, column) for ours, column in held.items())
+    if plain and not left_out and not roles.guessed and roles.weak is None:
         return
-    cell = {name: cells[index].strip() for name, index in header.place.items()}
-    p = reading.processors(line, "p", cell["p"]) if "p" in cell else reading.hints.processors
-    n = reading.size(line, "n", cell["n"]) if cell.get("n") else reading.hints.size
-    repetition, own = (
-        reading.whole(line, name, cell[name]) if cell.get(name) else None
-        for name in ("repetition", "processor")
-    )
-    if p is None or (cell.get("repetition") and repetition is None):
-        return
-    if own is not None and not 0 <= own <= p:
-        reading.wrong(line, "processor", f"there is no processor {own} among {p}")
-        return
-    if cell.get("processor") and own is None:
-        return
-    where = Coordinates(p, n, cell.get("region", ""), repetition, own)
-    unit = cell.get("unit")
-    for index, (column, in_header) in header.values.items():
-        if column is not None and not cells[index].strip():
-            continue  # a metric that was not measured in this run
-        name = column or cell.get("metric") or "time"
-        if unit and unit not in (before := header.units.setdefault(metric_name(name), [unit])):
-            reading.odd(
-                line, name, f"is in {unit} here and in {before[0]} before; each is taken as it says"
-            )
-            before.append(unit)
-        reading.add(
-            line, where, name, *_value(reading, line, name, cells[index], unit or in_header)
-        )
+    parts = [", ".join(f"{ours} = {column.text}" for ours, column in held.items())]
+    if left_out:
+        parts.append(f"left out: {', '.join(left_out)}")
+    if each := [columns[at].text for at in sorted(roles.of_one)]:
+        parts.append(f"{', '.join(each)}: of one processor each, taken p times")
+    otherwise = _otherwise(reading, columns, roles)
+    reading.odd(grid.line, "columns", f"read as {'; '.join(parts)}{otherwise}")
+    if grid.outside:
+        count = len(grid.outside)
+        lines = f"{count} lines outside the table" if count > 1 else "a line outside the table"
+        reading.odd(grid.outside[0], "", f"{lines} {'are' if count > 1 else 'is'} left out")
 
 
-def _value(
-    reading: Reading, line: int, name: str, text: str, unit: str | None
-) -> tuple[str, str | None]:
-    """Part a value such as ``100 s`` from the unit in its cell, which is to be the only one, or
-    the same.
+def _is_ours(ours: str, column: TableColumn) -> bool:
+    """Return whether a heading is our own word for what its column holds, or another that the
+    documentation names.
     """
-    match = _WITH_UNIT.fullmatch(text.strip())
-    if match is None:
-        return text, unit
-    if unit is not None and unit != match["unit"]:
-        reading.wrong(
-            line, name, f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two"
+    bare = re.split(r"[\[(]", column.text)[0].strip(" #").casefold()
+    return (
+        bare in (ours, *COLUMNS.get(ours, ()))
+        or metric_name(bare) == ours
+        or ours.startswith("time of ")
+    )
+
+
+def _otherwise(reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> str:
+    """Return the command that reads the columns in another way, where one was chosen."""
+    options: list[str] = []
+    if value := roles.guessed.get("throughput"):
+        options.append(f"--column time={shlex.quote(value.text)} --unit s")
+    elif value := roles.guessed.get("time"):
+        options.append(f"--column throughput={shlex.quote(value.text)}")
+    if "p" in roles.guessed:
+        options.append("--column p=NAME")
+    file = shlex.quote(reading.file)
+    if options:
+        return f"; to say otherwise: slipstick measured {file} {' '.join(options)}"
+    return "; to say otherwise: --column OURS=NAME"
+
+
+class _TableReading:
+    """The rows of a table while they are read."""
+
+    def __init__(self, reading: Reading, columns: Sequence[TableColumn], roles: Roles) -> None:
+        self.reading, self.columns, self.roles = reading, columns, roles
+        self.units: dict[str, list[str]] = {}
+        self.missing: list[tuple[int, str]] = []
+        self.spread: list[int] = []
+        self.short_clock: list[tuple[int, str]] = []
+
+    def read_row(self, line: int, cells: Sequence[str]) -> None:
+        """Read a row: its place, then the value of each column that holds one."""
+        reading, width = self.reading, len(self.columns)
+        cells = _without_empty_ends(cells, width)
+        if len(cells) != width:
+            counts = f"{len(cells)} {'value' if len(cells) == 1 else 'values'}"
+            reading.wrong(
+                line, "", f"{counts}, where the header promises {width}; check the delimiter"
+            )
+            return
+        where = self._where(line, cells)
+        if where is None:
+            return
+        place = self.roles.place
+        unit = bare_cell(cells[place["unit"]]) if "unit" in place else None
+        named = cells[place["metric"]].strip() if "metric" in place else ""
+        for index, (column, region) in sorted(self.roles.values.items()):
+            text = cells[index]
+            if is_missing(text) and (column is not None or text.strip()):
+                if text.strip():
+                    self.missing.append((line, text.strip()))
+                continue
+            name = column or named or "time"
+            self._note_units(line, name, unit)
+            at = where._replace(region=region) if region else where
+            in_header = unit or self.columns[index].unit
+            if index in self.roles.of_one:
+                text = _times(text, where.p)
+            self._add(line, at, name, text, in_header, self.columns[index])
+
+    def _where(self, line: int, cells: Sequence[str]) -> Coordinates | None:
+        """Read the coordinates of a row; None, and a problem, where one is wrong."""
+        reading, place = self.reading, self.roles.place
+        cell = {name: bare_cell(cells[index]) for name, index in place.items()}
+        p = (
+            reading.processors(line, "p", product(whole_number(cell["p"])))
+            if "p" in cell
+            else reading.hints.processors
         )
-    return match["number"], unit or match["unit"]
+        n = reading.size(line, "n", product(cell["n"])) if cell.get("n") else reading.hints.size
+        if n is not None and p is not None and place.get("n") in self.roles.of_one:
+            n *= p
+        repetition, own = (
+            reading.whole(line, name, cell[name]) if cell.get(name) else None
+            for name in ("repetition", "processor")
+        )
+        if p is None or (cell.get("repetition") and repetition is None):
+            return None
+        if own is not None and not 0 <= own <= p:
+            reading.wrong(line, "processor", f"there is no processor {own} among {p}")
+            return None
+        if cell.get("processor") and own is None:
+            return None
+        return Coordinates(p, n, cell.get("region", ""), repetition, own)
+
+    def _note_units(self, line: int, name: str, unit: str | None) -> None:
+        known = self.units.setdefault(metric_name(name), [unit]) if unit else []
+        if unit and unit not in known:
+            self.reading.odd(
+                line, name, f"is in {unit} here and in {known[0]} before; each is taken as it says"
+            )
+            known.append(unit)
+
+    def _add(
+        self,
+        line: int,
+        where: Coordinates,
+        name: str,
+        text: str,
+        unit: str | None,
+        column: TableColumn,
+    ) -> None:
+        """Add a value, whose cell may have a unit of its own, which is to be the only one, or the
+        same.
+        """
+        reading = self.reading
+        clock = seconds(text)
+        if clock is not None and METRICS.get(metric_name(name), METRICS["time"]) in _TIMED:
+            if text.count(":") == 1:
+                self.short_clock.append((line, text.strip()))
+            reading.add(line, where, name, repr(float(clock)), "s")
+            return
+        number, own, spread = split_value(text)
+        self.spread += [line] if spread else []
+        if own is not None and unit is not None and _unit(own) != _unit(unit):
+            reading.wrong(
+                line,
+                name,
+                f"{text.strip()} has a unit of its own, beside {unit}; keep one of the two",
+            )
+        if name == "throughput" and unit is None and own is None and column.rate is not None:
+            unit = column.text
+        reading.add(line, where, name, number, own or unit)
+
+    def note_rest(self) -> None:
+        """Note what was left out of the cells, and what could be read in two ways."""
+        reading = self.reading
+        if self.missing:
+            line, text = self.missing[0]
+            others = f", and {len(self.missing) - 1} more" if len(self.missing) > 1 else ""
+            reading.odd(line, "", f"{short(text)} is no value; the run is left out{others}")
+        if self.spread:
+            reading.odd(self.spread[0], "", "what stands beside a value as its spread is left out")
+        if self.short_clock:
+            line, text = self.short_clock[0]
+            reading.odd(line, "time", f"{text} is read as minutes and seconds")
+
+
+_TIMED = [metric for metric in METRICS.values() if str(metric.dimension) == "s"]
+
+
+def _unit(text: str) -> str:
+    return time_of_unit(text)[0]
+
+
+def _times(text: str, count: int) -> str:
+    """Return a value of one processor as that of all of them, with its unit."""
+    number, unit, _ = split_value(text)
+    try:
+        return f"{float(number) * count!r} {unit or ''}".strip()
+    except ValueError:
+        return text  # which the reading refuses
+
+
+def _without_empty_ends(cells: Sequence[str], width: int) -> Sequence[str]:
+    """Leave out empty cells beyond the heading, as delimiters at the ends of lines make."""
+    extra = cells[width:]
+    return cells[:width] if extra and not any(cell.strip() for cell in extra) else cells
 
 
 FORMATS = (FileFormat("csv", _is_tidy, _read_tidy),)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import Problem
 from slipstick.report.formatting import (
     NOTHING,
     Ends,
-    as_number,
     as_percent,
     ascii_only,
     bracketed,
@@ -35,13 +35,15 @@ _LITTLE = 0.05
 """Processors; a cause that loses no more than this anywhere is named, not shown."""
 
 _NOTHING = 1e-9
+_ALL_DIGITS, _DIGITS = 15, 6
 _MOST_CAUSES, _MOST_COLUMNS, _LONGEST_CAUSE = 12, 7, 32
 _STATISTICS = {"median": "median", "mean": "mean", "min": "least"}
 
 _TITLES = {
     "time": "time",
+    "throughput": "throughput",
     "speedup": "speed-up",
-    "measured_speedup": "T_1 / T_N",
+    "concurrency": "at work",
     "relative_speedup": "speed-up over the smallest",
     "efficiency": "efficiency",
     "latency": "latency",
@@ -55,7 +57,12 @@ _TITLES = {
 _PARTS = ("efficiency", "load_balance", "communication_efficiency", "one_processor_drift")
 
 
-def measured_table(name: str, answers: Sequence[Answer], hidden: Sequence[str] = ()) -> ResultTable:
+def measured_table(
+    name: str,
+    answers: Sequence[Answer],
+    hidden: Sequence[str] = (),
+    rate: tuple[str, float] | None = None,
+) -> ResultTable:
     """Lay out measured runs: a row for each number of processors, a column for each value.
 
     Parameters
@@ -63,12 +70,13 @@ def measured_table(name: str, answers: Sequence[Answer], hidden: Sequence[str] =
     name : of the rows in results.csv
     answers : one for each size and number of processors
     hidden : beginnings of values that are not shown
+    rate : unit of throughputs as their file writes it, and its size in base units
     """
+    extra = any(f"{LOST}extra work]" in answer.values for answer in answers)
+    hidden = tuple(hidden) if extra else (*hidden, "concurrency")
     columns = [
         ResultColumn("case", [None] * len(answers), on_page=False),
-        ResultColumn(
-            "p", [each.point["p"] for each in answers], "1", written=as_number, place=True
-        ),
+        ResultColumn("p", [each.point["p"] for each in answers], "1", written=_size, place=True),
         ResultColumn(
             "n", [each.point.get("n") for each in answers], "1", written=_size, place=True
         ),
@@ -78,14 +86,18 @@ def measured_table(name: str, answers: Sequence[Answer], hidden: Sequence[str] =
     }.items():
         cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
         lost = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
+        title, written = _TITLES.get(value, lost), as_percent if value in _PARTS else _written
+        if value == "throughput" and rate:
+            title = f"throughput [{rate[0]}]" if rate[0] else title
+            written = partial(_in_unit, rate[1])
         columns.append(
             ResultColumn.of(
                 value,
                 [each.values.get(value) for each in answers],
                 unit,
-                title=_TITLES.get(value, lost),
-                written=as_percent if value in _PARTS else _written,
-                on_page=(value in _TITLES or bool(cause)) and not value.startswith(tuple(hidden)),
+                title=title,
+                written=written,
+                on_page=(value in _TITLES or bool(cause)) and not value.startswith(hidden),
             )
         )
     failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
@@ -93,7 +105,13 @@ def measured_table(name: str, answers: Sequence[Answer], hidden: Sequence[str] =
 
 
 def _size(value: float | None, unit: str, ends: Ends) -> str:
-    return NOTHING if value is None else plain(value)
+    return NOTHING if value is None else plain(value, _ALL_DIGITS)
+
+
+def _in_unit(size: float, value: float | None, unit: str, ends: Ends) -> str:
+    """Write a throughput as a number of the unit that its file has, with all digits that matter."""
+    numbers = (NOTHING if each is None else plain(each / size, _DIGITS) for each in (value, *ends))
+    return bracketed(*numbers)
 
 
 def _written(value: float | None, unit: str, ends: Ends) -> str:
@@ -101,7 +119,11 @@ def _written(value: float | None, unit: str, ends: Ends) -> str:
 
 
 def measured_text(
-    answers: Sequence[Answer], title: str = "", source: str = "", statistic: str = "median"
+    answers: Sequence[Answer],
+    title: str = "",
+    source: str = "",
+    statistic: str = "median",
+    rate: tuple[str, float] | None = None,
 ) -> str:
     """Write what measured runs say: times and speed-up, processors lost by cause, and the check of
     assumptions.
@@ -111,6 +133,7 @@ def measured_text(
     answers : one for each size and number of processors
     title, source : what the data say of themselves
     statistic : how repetitions became one value
+    rate : as for `measured_table`
     """
     head = [wrapped(title)] if title else []
     head += [wrapped(f"source: {source}", INDENT)] if source else []
@@ -122,7 +145,7 @@ def measured_text(
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     parts = [
         "\n".join(head),
-        _times(answers, statistic),
+        _times(answers, statistic, rate),
         _lost(answers),
         wrapped(most_lost(answers)),
         _checked(answers),
@@ -137,7 +160,7 @@ def notes_text(notes: Iterable[Problem]) -> str:
     return "".join(f"note: {note}\n" for note in notes)
 
 
-def _times(answers: Sequence[Answer], statistic: str) -> str:
+def _times(answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | None) -> str:
     """Write times and what follows from them; the least and the largest of repetitions stand in
     brackets.
     """
@@ -149,7 +172,7 @@ def _times(answers: Sequence[Answer], statistic: str) -> str:
         f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the"
         " least and the largest\n\n"
     )
-    table = measured_table("", solved, (LOST, "one_processor"))
+    table = measured_table("", solved, (LOST, "one_processor"), rate)
     head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
     kept = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
     cells = [[row[at] for at in kept] for row in rows]
@@ -174,23 +197,34 @@ def _lost(answers: Sequence[Answer]) -> str:
         return ""
     shown = [cause for cause in ranked if most[cause] > _LITTLE][:_MOST_CAUSES] or ranked[:1]
     others = [cause for cause in ranked if cause not in shown]
-    if len(told) > _MOST_COLUMNS:
-        step = (len(told) - 1) / (_MOST_COLUMNS - 1)
-        told = [told[round(index * step)] for index in range(_MOST_COLUMNS)]
+    parts = ["where the processors go"]
+    blocks = -(-len(told) // _MOST_COLUMNS)
+    width = -(-len(told) // blocks)
+    parts += [
+        _lost_block(told[first : first + width], shown, others)
+        for first in range(0, len(told), width)
+    ]
+    if others:
+        names = ", ".join(map(_cut, others[:_MOST_CAUSES]))
+        parts.append(wrapped(f"others: {names}{', ...' if len(others) > _MOST_CAUSES else ''}"))
+    return "\n\n".join(parts)
+
+
+def _lost_block(told: Sequence[Answer], shown: Sequence[str], others: Sequence[str]) -> str:
+    """Write the useful and the lost processors of some points, a column for each."""
     books = [_causes(answer) for answer in told]
-    speedups = [answer.find("speedup") for answer in told]
-    rows = [["useful", *("" if each is None else f"{each:.4g}" for each in speedups)]]
+    useful = [
+        float(answer.point["p"]) - sum(book.values())
+        for answer, book in zip(told, books, strict=True)
+    ]
+    rows = [["useful", *(f"{each:.4g}" for each in useful)]]
     rows += [[_cut(cause), *(fraction(book.get(cause)) for book in books)] for cause in shown]
     if others:
         rows.append(
             ["others", *(fraction(sum(book.get(cause, 0.0) for cause in others)) for book in books)]
         )
     head = ["processors", *(f"p = {_place(answer)}" for answer in told)]
-    parts = ["where the processors go", plain_table(head, rows, range(1, len(head)))]
-    if others:
-        names = ", ".join(map(_cut, others[:_MOST_CAUSES]))
-        parts.append(wrapped(f"others: {names}{', ...' if len(others) > _MOST_CAUSES else ''}"))
-    return "\n\n".join(parts)
+    return plain_table(head, rows, range(1, len(head)))
 
 
 def _cut(name: str) -> str:
@@ -253,10 +287,9 @@ def _checked(answers: Sequence[Answer]) -> str:
         )
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
-    one, sentence = (
-        amount(told[0].values["one_processor_time"]),
-        f"Within {percent(abs(worst), 2)}: {words}.",
-    )
+    one = amount(told[0].values["one_processor_time"])
+    beside = "Within" if abs(worst) <= 0.05 else "The account misses it by up to"
+    sentence = f"{beside} {percent(abs(worst), 2)}: {words}."
     return f"the assumptions: T_1 = {one} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 
@@ -266,8 +299,9 @@ def _causes(answer: Answer) -> dict[str, float]:
 
 
 def _place(answer: Answer) -> str:
-    words = f"{answer.point['p']:g}"
-    return f"{words}, n = {plain(float(answer.point['n']))}" if "n" in answer.point else words
+    words = plain(float(answer.point["p"]), _ALL_DIGITS)
+    size = plain(float(answer.point["n"]), _ALL_DIGITS) if "n" in answer.point else ""
+    return f"{words}, n = {size}" if size else words
 
 
 def amount(value: Value | None) -> str:

@@ -16,7 +16,10 @@ def test_it_prints_the_account_and_says_what_is_odd_aside(
     assert main(["measured", str(sample("wide.csv"))]) == 0
     said = capsys.readouterr()
     assert "where the processors go" in said.out
-    assert said.err == f"note: {sample('wide.csv')}:2:1: note: this column is left out\n"
+    assert said.err == (
+        f"note: {sample('wide.csv')}:2:1: columns: read as p = ranks, time = time [ms], wait = wait"
+        " (s); left out: note; to say otherwise: --column OURS=NAME\n"
+    )
 
 
 def test_json_is_one_document_with_answers_and_notes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,7 +29,7 @@ def test_json_is_one_document_with_answers_and_notes(capsys: pytest.CaptureFixtu
     assert said.err == ""
     assert [answer["point"]["p"] for answer in document["answers"]] == [1, 2, 4]
     assert document["answers"][2]["values"]["one_processor_estimate"]["value"] == pytest.approx(8.3)
-    assert [(note["line"], note["path"]) for note in document["notes"]] == [(2, "note")]
+    assert [(note["line"], note["path"]) for note in document["notes"]] == [(2, "columns")]
     assert document["problems"] == []
 
 

@@ -41,7 +41,7 @@ def test_every_text_fits_a_terminal_and_ends_with_a_line() -> None:
 def test_what_is_not_known_is_not_shown() -> None:
     text = measured_text(measured(table(run(2, "time", 9.0), run(4, "time", 5.0))).answers)
     assert "speed-up over the smallest" in text
-    assert "where the processors go" not in text
+    assert "speed-up  " not in text
     assert "the assumptions" not in text
     lost = measured_text(measured(table(run(1, "time", 9.0), run(4, "time", 5.0))).answers)
     assert "With p = 4, 2.2 processors are lost; the data do not say to what." in lost
@@ -55,7 +55,7 @@ def test_many_points_and_causes_are_chosen_from() -> None:
         for at in range(15)
     ]
     text = measured_text(measured(table(*records)).answers)
-    assert "others: cause-" in text
+    assert "others: " in text
     assert "p = 1 " in text
     assert "p = 29" in text
     assert max(map(len, text.splitlines())) <= WIDTH

@@ -1,0 +1,143 @@
+"""What grew from run to run: the processors alone (strong scaling), or the work with them (weak
+scaling), and so what a run is compared with.
+
+One definition for every reader. The reference of a run is that with the fewest processors among
+those of the same size or, in weak scaling, of the same work a processor. With the time T_r of the
+reference on r processors, a run on p is ideal if it takes ``T_r r / p`` (strong) or ``T_r`` (weak);
+its efficiency is the ideal time over its own, and its speed-up p times that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+from slipstick.errors import SpecError
+from slipstick_measure.measurements import MeasuredPoint, Measurements, Reduced
+
+FLAT, FEWEST = 0.8, 4.0
+"""A time that stays above this part of the first, while the processors grow by this factor, may be
+that of weak scaling: as strong scaling its efficiency is below 31 %.
+"""
+
+EXPONENTS = (1.0, 2.0, 3.0)
+"""Powers of a size that may be the work: cells, or the edge of a square or a cube."""
+
+_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How the work grows.
+
+    Parameters
+    ----------
+    weak : the work grows with the processors
+    exponent : of the size in the work; where sizes grow with the processors
+    """
+
+    weak: bool = False
+    exponent: float = 1.0
+
+    def group(self, point: MeasuredPoint) -> float | None:
+        """Return what the runs have in common that a run is compared with: the size, or the work
+        a processor.
+        """
+        if not self.weak or point.n is None:
+            return point.n
+        return round(log(point.n**self.exponent / point.p), 1)
+
+    def reference(self, point: MeasuredPoint, points: Sequence[MeasuredPoint]) -> MeasuredPoint:
+        """Return the run that a run is compared with, which may be itself."""
+        own = self.group(point)
+        return min((each for each in points if self.group(each) == own), key=lambda each: each.p)
+
+    def ideal_time(self, reference: MeasuredPoint, time: float, p: int) -> float:
+        """Return the time [s] on p processors without loss, from that of the reference."""
+        return time if self.weak else time * reference.p / p
+
+
+def growth_of(
+    runs: Measurements, points: Sequence[MeasuredPoint], times: Mapping[int, Reduced]
+) -> Growth:
+    """Tell what grew: as the file or the user says, else by the sizes; strong scaling is assumed
+    where the times fall.
+
+    Parameters
+    ----------
+    runs : the measurements
+    points : all that was measured
+    times : the elapsed time of each point, by its index; points without one have none
+
+    Raises
+    ------
+    SpecError : the time stays while the processors grow, and nothing says whether the work grew
+    """
+    timed = [at for at in times if times[at].value > 0]
+    exponent = _exponent([points[at] for at in timed])
+    if runs.weak is not None:
+        return Growth(runs.weak, exponent or 1.0)
+    cycle = any(times[at].run.metric == "cycle" for at in timed)
+    if cycle or exponent is not None:
+        return Growth(weak=True, exponent=exponent or 1.0)
+    if timed and times[timed[0]].run.metric in ("throughput", "speedup"):
+        return Growth()
+    _ask(points, times, timed)
+    return Growth()
+
+
+def _exponent(points: Sequence[MeasuredPoint]) -> float | None:
+    """Return the power of the size that grows as the processors do, where each number of them has
+    one size of its own; None where there is none.
+    """
+    pairs = sorted({(each.p, each.n) for each in points if each.n is not None})
+    if len(pairs) < 2 or len(pairs) != len({p for p, _ in pairs}) or len(pairs) != len(points):
+        return None
+    if len({n for _, n in pairs}) < len(pairs):
+        return None
+    (p, n), *others = pairs
+    for exponent in EXPONENTS:
+        ratios = [(m / n) ** exponent / (q / p) for q, m in others if n and m]
+        if all(abs(ratio - 1) < _TOLERANCE for ratio in ratios):
+            return exponent
+    return None
+
+
+def _ask(
+    points: Sequence[MeasuredPoint], times: Mapping[int, Reduced], timed: Sequence[int]
+) -> None:
+    """Refuse runs whose time stays while the processors grow, unless waits say why."""
+    without_size = [at for at in timed if points[at].n is None]
+    if not without_size:
+        return
+    first = min(without_size, key=lambda at: points[at].p)
+    last = max(without_size, key=lambda at: points[at].p)
+    factor = points[last].p / points[first].p
+    if factor < FEWEST or times[last].value < FLAT * times[first].value:
+        return
+    if _says_where(points[first], points[last]):
+        return
+    why = (
+        f"the time goes from {times[first].value:.4g} s at p = {points[first].p} to"
+        f" {times[last].value:.4g} s at p = {points[last].p}; did the work grow with the"
+        " processors? Say --scaling weak if it did, --scaling strong if it stayed"
+    )
+    raise SpecError([times[last].run.problem(why, "time")])
+
+
+def _says_where(first: MeasuredPoint, last: MeasuredPoint) -> bool:
+    """Return whether waits, or useful times that do not grow with the processors, explain a time
+    that stays.
+    """
+    if last.regions("wait") and not last.regions("busy"):
+        return True
+    if last.find("parallel_efficiency") or last.find("load_balance"):
+        return True
+    before, after = first.total("busy"), last.total("busy")
+    return before is not None and after is not None and after < before * last.p / first.p * 0.7
+
+
+def work_grows(runs: Measurements, points: Sequence[MeasuredPoint]) -> bool:
+    """Return whether the runs are told, or seen by their sizes, to be those of weak scaling."""
+    return _exponent(points) is not None if runs.weak is None else runs.weak

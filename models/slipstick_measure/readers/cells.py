@@ -1,0 +1,151 @@
+"""The values of tables as people write them: numbers with a unit or a spread beside them, clock
+times, sizes as products.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from math import isfinite, prod
+
+from slipstick_measure.readers.names import MISSING, time_unit
+
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?"
+NUMBER = re.compile(_NUMBER)
+_SPREAD = re.compile(
+    rf"({_NUMBER})\s*(?:±|\+/?-|\+\\-)\s*{_NUMBER}\s*(.*)|({_NUMBER})\s*\([^)]*\)\s*(.*)"
+)
+_WITH_UNIT = re.compile(rf"({_NUMBER})\s*([^\W\d_%]+(?:\s*/\s*[^\W\d_]+)*|%)")
+_CLOCK = re.compile(
+    r"(?:(?P<days>\d+)(?:-| days?,? ))?(?P<fields>\d+(?::\d{1,2}){1,2})(?P<rest>\.\d*)?"
+)
+_PARTS = re.compile(
+    r"(\d+(?:\.\d*)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s|''|\"|″|'|′)\s*"
+)
+_IN_PARTS = {"'": "min", "′": "min", "''": "s", '"': "s", "″": "s"}
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_LEADING = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
+_PRODUCT = re.compile(rf"{_NUMBER}(?:\s*[x×*]\s*{_NUMBER})+")
+_POWER = re.compile(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
+_PREFIXED = re.compile(rf"({_NUMBER})\s*([kKMGT]i?)")
+
+
+def is_missing(text: str) -> bool:
+    """Return whether a cell says that nothing was measured."""
+    return text.strip().casefold() in MISSING
+
+
+def bare_cell(text: str) -> str:
+    """Return a cell without the marks of emphasis, footnotes and approximation around it."""
+    return re.sub(r"^[\s*_`~≈]+|[\s*_`†‡]+$", "", text)
+
+
+def seconds(text: str) -> Fraction | None:
+    """Read a time written as on a clock or in parts [s]; None where it is not.
+
+    Two fields are minutes and seconds, as batch systems and ``time`` write them.
+
+    >>> seconds("02:10:05"), seconds("1-02:00:00"), seconds("2'42\\""), seconds("11m39s"), seconds("3:20.5")
+    (Fraction(7805, 1), Fraction(93600, 1), Fraction(162, 1), Fraction(699, 1), Fraction(401, 2))
+    >>> seconds("12.5"), seconds("3:75")
+    (None, None)
+    """
+    bare = text.strip()
+    if clock := _CLOCK.fullmatch(bare):
+        fields = [int(field) for field in clock["fields"].split(":")]
+        if any(field > 59 for field in fields[1:]):
+            return None
+        if len(fields) == 2 and clock["days"]:
+            fields = [*fields, 0]  # days-hours:minutes
+        whole: int = sum(field * 60**at for at, field in enumerate(reversed(fields)))
+        return Fraction(clock["rest"].rstrip(".") or 0 if clock["rest"] else 0) + (
+            whole + 86_400 * int(clock["days"] or 0)
+        )
+    parts = _PARTS.findall(bare)
+    if len(parts) < 2 or _PARTS.sub("", bare):
+        return None
+    sizes = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
+    units = [sizes[_IN_PARTS.get(unit) or time_unit(unit)] for _, unit in parts]
+    if units != sorted(set(units), reverse=True):
+        return None
+    return sum(
+        (
+            Fraction(number.rstrip(".")) * unit
+            for (number, _), unit in zip(parts, units, strict=True)
+        ),
+        Fraction(0),
+    )
+
+
+def split_value(text: str) -> tuple[str, str | None, bool]:
+    """Part a cell into a number, its unit and whether a spread stood beside it.
+
+    >>> split_value("117.2 sec"), split_value("12.3 ± 0.4 s"), split_value("3.5 GB/s"), split_value("8")
+    (('117.2', 'sec', False), ('12.3', 's', True), ('3.5', 'GB/s', False), ('8', None, False))
+    """
+    bare = bare_cell(text)
+    spread = _SPREAD.fullmatch(bare)
+    if spread:
+        number, rest = (spread[1], spread[2]) if spread[1] else (spread[3], spread[4])
+        return number, rest.strip() or None, True
+    match = _WITH_UNIT.fullmatch(bare)
+    return (match[1], match[2], False) if match else (bare, None, False)
+
+
+def whole_number(text: str) -> str:
+    """Return a count without the noun behind it.
+
+    >>> whole_number("8 GPUs"), whole_number("64"), whole_number("x")
+    ('8', '64', 'x')
+    """
+    number, noun, _ = split_value(text)
+    return number if noun is None or noun.isalpha() else text
+
+
+def product(text: str) -> str:
+    """Return a size that is written as a product, a power or with a prefix as one number.
+
+    >>> product("512^3"), product("1024 x 1024"), product("64k"), product("1e6"), product("big")
+    ('134217728', '1048576', '64000', '1e6', 'big')
+    """
+    bare = bare_cell(text)
+    if power := _POWER.fullmatch(bare):
+        return str(int(power[1]) ** int(power[2]))
+    if _PRODUCT.fullmatch(bare):
+        value = prod(float(each) for each in re.findall(_NUMBER, bare))
+        return f"{value:.0f}" if isfinite(value) and value == int(value) else repr(value)
+    if prefixed := _PREFIXED.fullmatch(bare):
+        base = 2**10 if prefixed[2].endswith("i") else 10**3
+        power_of = "KMGT".index(prefixed[2][0].upper()) + 1
+        return repr(float(prefixed[1]) * base**power_of).removesuffix(".0")
+    return whole_number(bare)
+
+
+def number_in(text: str) -> float | None:
+    """Return the number of a cell, to judge a column by; None where it has none."""
+    clock = seconds(text)
+    if clock is not None:
+        return float(clock)
+    bare = product(split_value(text)[0])
+    return float(bare) if NUMBER.fullmatch(bare) and isfinite(float(bare)) else None
+
+
+def comma_of(cells: Iterable[str]) -> str:
+    """Tell what commas in numbers stand for: ``.`` where they are decimal, nothing where they part
+    thousands, and ``,`` where that cannot be told or there are none.
+
+    >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
+    ('.', '', ',', ',')
+    """
+    every = [match[0] for cell in cells if (match := _LEADING.match(bare_cell(cell)))]
+    with_commas = [cell for cell in every if "," in cell]
+    if not with_commas:
+        return ","
+    if all(_THOUSANDS.fullmatch(cell) for cell in with_commas):
+        sure = any("." in cell or cell.count(",") > 1 for cell in with_commas)
+        return "" if sure else ","
+    points = any(re.fullmatch(r"[-+]?[0-9]*\.[0-9]+", cell) for cell in every)
+    decimal = all(_DECIMAL_COMMA.fullmatch(cell) for cell in with_commas)
+    return "." if decimal and not points else ","

@@ -1,0 +1,434 @@
+"""What the columns of a table of runs hold, told by their headings and their values.
+
+A heading that is a word of `names` says it; where two columns claim one place, or a heading says
+nothing, the values decide: what grows with the processors is a rate, what falls is a time. What
+neither tells is refused, with the option that says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from slipstick_measure.measurements import METRICS
+from slipstick_measure.readers import names
+from slipstick_measure.readers.cells import is_missing, number_in
+from slipstick_measure.readers.reading import COLUMNS, metric_name, time_of_unit
+
+SAME = 1e-2
+"""Relative difference within which columns are taken for multiples of one another."""
+
+
+@dataclass
+class TableColumn:
+    """A column: its number, its heading as written, the words and the unit in it, its cells, and
+    the kind of what it holds.
+    """
+
+    index: int
+    text: str
+    words: str
+    unit: str | None
+    cells: Sequence[str]
+    kind: str = ""
+
+    @classmethod
+    def of(cls, index: int, text: str, cells: Sequence[str]) -> TableColumn:
+        """Make a column, and name what its heading says that it holds."""
+        words, unit = names.heading(text)
+        column = cls(index, text.strip(), words, unit, cells)
+        column.kind = column.kind_by_name()
+        return column
+
+    @cached_property
+    def numbers(self) -> list[float | None]:
+        """The numbers of the cells; None where there is none."""
+        return [None if is_missing(cell) else number_in(cell) for cell in self.cells]
+
+    @property
+    def known(self) -> list[float]:
+        """The numbers that are there."""
+        return [number for number in self.numbers if number is not None]
+
+    @property
+    def is_numeric(self) -> bool:
+        """Return whether all cells that hold anything hold a number."""
+        return bool(self.known) and len(self.known) == sum(
+            not is_missing(cell) for cell in self.cells
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        """Return whether it holds one number only."""
+        return len(set(self.known)) < 2
+
+    @property
+    def rate(self) -> names.RateUnit | None:
+        """The unit of a rate, in the brackets of the heading or the heading itself."""
+        return names.rate_unit(self.unit if self.unit else self.text)
+
+    @property
+    def has_time_unit(self) -> bool:
+        """Return whether its unit is one of time."""
+        return self.unit is not None and time_of_unit(self.unit)[1]
+
+    @property
+    def is_of_one(self) -> bool:
+        """Return whether each value is that of one processor."""
+        head, _, tail = self.words.rpartition(" per ")
+        return (bool(head) and tail in names.PROCESSORS) or bool(self.rate and self.rate.of_one)
+
+    def kind_by_name(self) -> str:
+        """Return the kind of its values, as the heading says it; nothing if it says nothing."""
+        word, metric = self.words, metric_name(self.words)
+        if word in ("n", "p"):
+            return word
+        if self.rate is not None and word not in names.DERIVED:
+            return "ideal" if word.partition(" ")[0] in names.IDEALS else "rate"
+        for kind, words in _KINDS.items():
+            if word in words:
+                return kind
+        if metric in METRICS and metric not in ("time", "throughput"):
+            return metric
+        for ours in ("region", "metric", "unit"):
+            if word in (ours, *COLUMNS[ours]):
+                return ours
+        head, _, tail = word.rpartition(" per ")
+        if head and tail in names.PROCESSORS:
+            return {"n": "n of one", "rate": "rate"}.get(TableColumn.of(0, head, []).kind, "")
+        if self.has_time_unit or word.endswith(" time"):
+            return "part"
+        return ""
+
+
+_KINDS: Mapping[str, Sequence[str]] = {
+    "spread": names.SPREADS,
+    "time": names.TIMES,
+    "rate": names.RATES,
+    "speedup": names.SPEEDUPS,
+    "efficiency": names.DERIVED,
+    "ideal": names.IDEALS,
+    "measured": names.MEASURED,
+    "repetition": names.REPETITIONS,
+    "p": names.PROCESSORS,
+    "load": names.LOADS,
+    "n": names.SIZES,
+    "n of one": names.SIZES_OF_ONE,
+}
+
+
+@dataclass
+class Roles:
+    """Which column holds what.
+
+    Attributes
+    ----------
+    place : index of each of our columns: p, n, region, metric, unit, repetition, processor
+    values : by index, the metric and the region of it; no metric where a column names it
+    of_one : columns whose values are those of one processor each
+    guessed : by role, the column that was taken by a guess
+    left_out : headings of columns that are not read
+    refusals : what is wrong, with the heading that it is about
+    weak : the work grows with the processors, as the columns say; None where they do not say
+    """
+
+    place: dict[str, int] = field(default_factory=dict)
+    values: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+    of_one: set[int] = field(default_factory=set)
+    guessed: dict[str, TableColumn] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    refusals: list[tuple[str, str]] = field(default_factory=list)
+    weak: bool | None = None
+
+
+def looks_like_runs(columns: Sequence[TableColumn]) -> bool:
+    """Return whether headings name processors, or a metric beside something else."""
+    kinds = {column.kind for column in columns}
+    if "p" in kinds or {"load", "rate"} <= kinds:
+        return True
+    return len(columns) > 1 and bool(
+        kinds & {"time", "rate", "speedup", "value", "metric", *METRICS}
+    )
+
+
+def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_told: bool) -> Roles:
+    """Tell what each column holds.
+
+    Parameters
+    ----------
+    columns : with their cells
+    mapped : our name of a column, and the heading that the user says it has
+    rate_told : the unit told beside the file is that of a rate
+    """
+    roles = Roles()
+    free = _take_told(roles, list(columns), mapped)
+    free = _take_places(roles, free)
+    _take_values(roles, free, columns, rate_told)
+    taken = {*roles.place.values(), *roles.values}
+    roles.left_out = [each.text for each in columns if each.index not in taken and each.text]
+    roles.of_one |= {
+        each.index for each in columns if each.index in roles.values and each.is_of_one
+    }
+    return roles
+
+
+def _take_told(
+    roles: Roles, columns: list[TableColumn], mapped: Mapping[str, str]
+) -> list[TableColumn]:
+    free = list(columns)
+    for ours, theirs in mapped.items():
+        wanted = theirs.strip().casefold()
+        column = next(
+            (
+                each
+                for each in columns
+                if wanted in (each.text.casefold(), each.words, names.plain_words(each.text))
+            ),
+            None,
+        )
+        if column is None:
+            continue  # named by the reader, which knows all headings
+        if ours == "value":
+            column.kind = "measured" if column.kind in ("", "ideal") else column.kind
+            if column.kind not in ("time", "rate", "measured", "speedup"):
+                column.kind = "measured"
+            free = [each for each in free if each is column or each.kind not in _VALUES]
+        elif ours in METRICS or ours == "speedup":
+            roles.values[column.index] = (ours, "")
+            free = [each for each in free if each is not column and each.kind not in _VALUES | {""}]
+        else:
+            roles.place[ours] = column.index
+            free = [each for each in free if each is not column]
+    return free
+
+
+_VALUES = {"time", "rate", "speedup", "measured", "part", "ideal", "efficiency", "spread"}
+
+
+def _take_places(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
+    """Find processors, size, repetition and the columns of a table with one value on a line."""
+    for ours in ("region", "metric", "unit", "repetition"):
+        found = [each for each in free if each.kind == ours]
+        if found and ours not in roles.place:
+            roles.place[ours] = found[0].index
+            free = [each for each in free if each is not found[0]]
+    free = _take_processors(roles, free)
+    if "n" not in roles.place:
+        sizes = [each for each in free if each.kind in ("n", "n of one")]
+        varied = [each for each in sizes if not each.is_constant] or sizes[:1]
+        exact = [each for each in varied if each.words in ("n", "size", "problem size")]
+        chosen = exact[:1] or varied
+        if len(chosen) > 1 and _multiples(chosen):
+            chosen = chosen[:1]
+        if len(chosen) > 1:
+            listed = " or ".join(each.text for each in chosen)
+            roles.refusals.append(
+                (chosen[1].text, f"which column is the size, {listed}? say --column n=NAME")
+            )
+        elif chosen:
+            roles.place["n"] = chosen[0].index
+            if chosen[0].kind == "n of one":
+                roles.of_one.add(chosen[0].index)
+                roles.weak = True if chosen[0].is_constant else roles.weak
+        free = [each for each in free if each not in sizes]
+    return free
+
+
+def _take_processors(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
+    counted = [each for each in free if each.kind == "p"]
+    if "p" not in roles.place:
+        chosen = _processors(roles, counted, free)
+        if chosen is not None:
+            roles.place["p"] = chosen.index
+            counted = [each for each in counted if each is not chosen]
+            free = [each for each in free if each is not chosen]
+    own = [each for each in counted if each.words in ("processor", *COLUMNS["processor"])]
+    if own and "p" in roles.place and "processor" not in roles.place:
+        roles.place["processor"] = own[0].index
+    return [each for each in free if each not in counted]
+
+
+def _processors(
+    roles: Roles, counted: Sequence[TableColumn], free: Sequence[TableColumn]
+) -> TableColumn | None:
+    """Choose the column of the processors; of several that are multiples of one another, the one
+    with the largest numbers.
+    """
+    if exact := next((each for each in counted if each.words == "p"), None):
+        return exact
+    several = [each for each in counted if each.words not in ("processor", *COLUMNS["processor"])]
+    several = several or list(counted)
+    varied = [each for each in several if not each.is_constant] or several[:1]
+    if len(varied) > 1:
+        largest = max(varied, key=lambda each: sum(each.known))
+        if not _multiples(varied) and not _is_product(largest, varied):
+            listed = " or ".join(each.text for each in varied)
+            why = f"which column counts the processors, {listed}? say --column p=NAME"
+            roles.refusals.append((varied[1].text, why))
+        varied = [largest]
+        roles.guessed["p"] = largest
+    if varied:
+        return varied[0]
+    loads = [each for each in free if each.kind == "load"]
+    size = [each for each in free if each.words == "n" and _counts(each)]
+    found = next(iter(loads or (size if len(size) == 1 else [])), None)
+    if found is None and free and not free[0].kind and _counts(free[0]):
+        found = free[0]
+    if found is not None:
+        roles.guessed["p"] = found
+    return found
+
+
+def _counts(column: TableColumn) -> bool:
+    """Return whether its numbers may be those of processors: whole, from 1, rising."""
+    rising = all(before <= after for before, after in pairwise(column.known))
+    return (
+        column.is_numeric
+        and not column.is_constant
+        and rising
+        and all(number == int(number) and number >= 1 for number in column.known)
+    )
+
+
+def _multiples(columns: Sequence[TableColumn]) -> bool:
+    """Return whether columns are multiples of the first, each by one factor."""
+    first = columns[0]
+    for other in columns[1:]:
+        ratios = [b / a for a, b in zip(first.numbers, other.numbers, strict=True) if a and b]
+        if not ratios or max(ratios) > (1 + SAME) * min(ratios):
+            return False
+    return True
+
+
+def _is_product(largest: TableColumn, columns: Sequence[TableColumn]) -> bool:
+    others = [each for each in columns if each is not largest]
+    for row, total in enumerate(largest.numbers):
+        product = 1.0
+        for each in others:
+            product *= each.numbers[row] or 0.0
+        if total != product:
+            return False
+    return True
+
+
+_WHOLE_TIMES = ("total", "total time", "elapsed", "elapsed time", "wall", "wall time", "walltime")
+_MIDDLE = ("median", "mean", "avg", "average")
+
+
+def _take_values(
+    roles: Roles, free: Sequence[TableColumn], columns: Sequence[TableColumn], rate_told: bool
+) -> None:
+    """Find the columns of values: times and their parts, else a rate, else a speed-up, else a
+    value whose course tells what it is.
+    """
+    for each in free:
+        if each.kind in METRICS and each.kind not in ("time", "throughput", "speedup"):
+            roles.values[each.index] = (each.kind, "")
+        elif each.words == "value" and {"metric", "unit"} & roles.place.keys():
+            roles.values[each.index] = (None, "")
+        elif each.words == "value" and each.has_time_unit:
+            roles.values[each.index] = ("time", "")
+    if any(
+        metric in (None, "time", "throughput", "speedup") for metric, _ in roles.values.values()
+    ):
+        return
+    times = [each for each in free if each.kind == "time" and not (each.rate or rate_told)]
+    parts = [each for each in free if each.kind == "part" and each.is_numeric]
+    rates = [each for each in free if each.kind == "rate" or (rate_told and each.kind == "time")]
+    if times or parts:
+        _take_times(roles, times, parts)
+        if len(rates) == 1 and roles.weak is None:
+            roles.weak = _work_grows(roles, columns, rates[0])
+    elif rates:
+        _take_rate(roles, rates)
+    elif speedups := [each for each in free if each.kind == "speedup" and each.is_numeric]:
+        roles.values[speedups[0].index] = ("speedup", "")
+    else:
+        _take_by_course(roles, free, columns, rate_told)
+
+
+def _take_times(roles: Roles, times: Sequence[TableColumn], parts: Sequence[TableColumn]) -> None:
+    every = list(times) or list(parts)
+    if len(every) > 1 and times:
+        whole = [each for each in every if each.words in _WHOLE_TIMES]
+        middle = [each for each in every if set(each.words.split()) & set(_MIDDLE)]
+        plain = [each for each in every if each.words == "time"]
+        every = whole[:1] or plain[:1] or middle[:1] or every
+    if len(every) > 1:
+        listed = " or ".join(each.text for each in every)
+        why = f"which column is the elapsed time, {listed}? say --column time=NAME"
+        roles.refusals.append((every[1].text, why))
+        return
+    roles.values[every[0].index] = ("time", "")
+    inside = [each for each in parts if each is not every[0]]
+    roles.values |= {each.index: ("time", each.text.partition("[")[0].strip()) for each in inside}
+    if every[0].kind == "part":
+        roles.guessed["time"] = every[0]
+
+
+def _take_rate(roles: Roles, rates: Sequence[TableColumn]) -> None:
+    varied = [each for each in rates if not each.is_constant] or list(rates[:1])
+    if len(varied) > 1 and not _multiples(varied):
+        listed = " or ".join(each.text for each in varied)
+        why = f"which column is the throughput, {listed}? say --column throughput=NAME"
+        roles.refusals.append((varied[1].text, why))
+        return
+    roles.values[varied[0].index] = ("throughput", "")
+
+
+def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn) -> bool | None:
+    """Tell from time and rate together whether the work, their product, grows with the
+    processors.
+    """
+    by_index = {each.index: each for each in columns}
+    if "p" not in roles.place:
+        return None
+    time = next(by_index[at] for at, value in roles.values.items() if value == ("time", ""))
+    rows = zip(by_index[roles.place["p"]].numbers, time.numbers, rate.numbers, strict=True)
+    work = [(p, t * x * (p if rate.is_of_one else 1)) for p, t, x in rows if p and t and x]
+    if len({p for p, _ in work}) < 2:
+        return None
+    of_one = [each / p for p, each in work]
+    whole = [each for _, each in work]
+    if max(of_one) < 1.1 * min(of_one):
+        return True
+    return False if max(whole) < 1.1 * min(whole) else None
+
+
+def _take_by_course(
+    roles: Roles, free: Sequence[TableColumn], columns: Sequence[TableColumn], rate_told: bool
+) -> None:
+    """Take a column whose heading does not say what it is by the course of its values."""
+    open_ = [each for each in free if each.kind == "measured" and each.is_numeric]
+    open_ = open_ or [each for each in free if not each.kind and each.is_numeric]
+    if len(open_) != 1 or "p" not in roles.place:
+        return
+    value, p = open_[0], columns[roles.place["p"]]
+    course = _course(p.numbers, value.numbers)
+    if rate_told or course > 0:
+        roles.values[value.index] = ("throughput", "")
+        roles.guessed["throughput"] = value
+    elif course < 0:
+        roles.values[value.index] = ("time", "")
+        roles.guessed["time"] = value
+    else:
+        roles.refusals.append(
+            (
+                value.text,
+                "is it a time or a throughput? say --column time=NAME or --column throughput=NAME",
+            )
+        )
+
+
+def _course(p: Sequence[float | None], values: Sequence[float | None]) -> int:
+    """Return 1 where values rise with the processors, -1 where they fall, 0 where neither."""
+    points = sorted(
+        (a, b) for a, b in zip(p, values, strict=True) if a is not None and b is not None
+    )
+    steps = [after[1] - before[1] for before, after in pairwise(points) if after[0] > before[0]]
+    rising, falling = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
+    if points and 0.9 * points[0][1] < points[-1][1] < 1.1 * points[0][1]:
+        return 0
+    return 1 if rising > 2 * falling else -1 if falling > 2 * rising else 0

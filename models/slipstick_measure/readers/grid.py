@@ -1,0 +1,138 @@
+"""Tables in text: the lines that belong to one, and their cells, whatever parts them.
+
+Cells are parted by ``,``, ``;``, tab or ``|``, as in Markdown and in boxes of lines, else by blanks.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from slipstick_measure.readers.cells import NUMBER, bare_cell
+from slipstick_measure.readers.reading import Reading
+
+_BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
+_RULE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
+_DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
+_WIDE = re.compile(r"\s{2,}|\t+")
+
+
+class CellGrid(NamedTuple):
+    """A table: the line and the cells of its heading, those of its rows, and what parts cells;
+    blanks are one space.
+    """
+
+    line: int
+    heading: Sequence[str]
+    rows: Sequence[tuple[int, Sequence[str]]]
+    delimiter: str
+    outside: Sequence[int]
+
+
+def grid_of(reading: Reading) -> CellGrid:
+    """Find the table of a file: its heading is the first line, or the comment before it where the
+    first line has numbers alone.
+
+    Of a text with a table in Markdown the first one is taken; `outside` are the lines that are no
+    part of it.
+
+    Raises
+    ------
+    SpecError : quotes that do not end
+    """
+    lines = [
+        (at, text.translate(_BARS)) for at, text in enumerate(reading.lines, 1) if text.strip()
+    ]
+    drawn = _drawn_table(lines)
+    used = [(at, text) for at, text in lines if not drawn or at in drawn]
+    plain = [(at, text) for at, text in used if not _is_rule(text)]
+    content = [(at, text) for at, text in plain if not text.lstrip().startswith("#")]
+    if drawn and plain and plain[0][1].lstrip().startswith("#"):
+        content = [plain[0], *content]
+    if not content:
+        return CellGrid(1, [], [], ",", [])
+    first, text = content[0]
+    delimiter = _delimiter(text)
+    cells = text.split() if delimiter == " " else text.split(delimiter)
+    above = reading.lines[first - 2].lstrip() if first > 1 else ""
+    if above.startswith("#") and all(NUMBER.fullmatch(bare_cell(cell)) for cell in cells):
+        content = [(first - 1, re.sub(r"^\s*#\s?", "", above)), *content]
+    rows = _rows(reading, content, delimiter)
+    outside = [at for at, _ in lines if drawn and at not in drawn]
+    if not rows:
+        return CellGrid(first, [], [], delimiter, outside)
+    (line, heading), *others = rows
+    return CellGrid(line, heading, others, delimiter, outside)
+
+
+def _is_rule(text: str) -> bool:
+    return _RULE.fullmatch(text) is not None and _DRAWN.search(text) is not None
+
+
+def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
+    """Return the numbers of the lines of the first table with bars and a rule; none without one."""
+    texts = dict(lines)
+    rule = next(
+        (
+            at
+            for at, text in lines
+            if _is_rule(text) and any("|" in texts.get(at + step, "") for step in (-1, 1))
+        ),
+        None,
+    )
+    if rule is None:
+        return set()
+    found = {rule}
+    for step in (-1, 1):
+        at = rule + step
+        while "|" in texts.get(at, "") or _is_rule(texts.get(at, "x")):
+            found.add(at)
+            at += step
+    return found
+
+
+def _delimiter(line: str) -> str:
+    found = max(",;\t|", key=line.count)
+    return found if found in line or len(line.split()) < 2 else " "
+
+
+def _rows(
+    reading: Reading, content: Sequence[tuple[int, str]], delimiter: str
+) -> list[tuple[int, list[str]]]:
+    if delimiter == " ":
+        return _blank_rows(content)
+    bars = delimiter == "|"
+    texts = [
+        text.strip().removeprefix("|").removesuffix("|") if bars else text for _, text in content
+    ]
+    # Lines that a quoted cell spans are one row; the reader counts the lines that it took.
+    reader = csv.reader(
+        (f"{text.strip(' ')}\n" for text in texts), delimiter=delimiter, strict=True
+    )
+    found: list[tuple[int, list[str]]] = []
+    taken = 0
+    try:
+        for cells in reader:
+            if cells:
+                found.append((content[reader.line_num - 1][0], [cell.strip() for cell in cells]))
+            taken = reader.line_num
+    except csv.Error as error:
+        line = content[min(taken, len(content) - 1)][0]
+        reading.refuse(line, "", f"this is no line of a table: {error}; check the quotes")
+    return found
+
+
+def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
+    """Part cells by two blanks or more where that makes as many cells in all lines, else by any.
+
+    A unit belongs to the name before it.
+    """
+    (line, first), *others = content
+    heading = re.sub(r"\s+(?=[\[(])", "", first).strip()
+    for pattern in (_WIDE, re.compile(r"\s+")):
+        rows = [(at, pattern.split(text.strip())) for at, text in [(line, heading), *others]]
+        if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
+            return rows
+    return rows

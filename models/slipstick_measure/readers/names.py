@@ -1,0 +1,365 @@
+"""The words of tables: how people head the columns of their runs, and how they write units, times
+and missing values. Grown from the tables of papers, issue threads, batch systems and load tests.
+
+Why this shape: words are data. A reader that meets a new heading needs a word here and no code.
+A heading is compared in the form that `plain_words` gives it: lower case, words parted by single
+blanks, without marks and without the words that only count (`COUNTING`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+PROCESSORS: tuple[str, ...] = (
+    *("p", "np", "pe", "pes", "processors", "processor", "processes", "process", "procs", "proc"),
+    *("ranks", "rank", "tasks", "task", "images", "pus", "cpus", "cpu", "cores", "core"),
+    *("threads", "thread", "workers", "worker", "gpus", "gpu", "gcds", "tpus", "chips"),
+    *("accelerators", "devices", "sockets", "nodes", "node", "hosts", "host", "machines"),
+    *("servers", "instances", "executors", "replicas", "pods", "vms", "alloccpus", "allocnodes"),
+    *("req cpus", "reqcpus", "cpu cores", "parallelism", "degree of parallelism"),
+)
+"""What is counted as processors, in lower case."""
+
+LOADS: tuple[str, ...] = (
+    *("users", "clients", "connections", "concurrency", "vus", "virtual users", "sessions"),
+    *("load", "concurrent users", "concurrent clients", "in flight", "requesters", "terminals"),
+)
+"""What offers work at once; where nothing else is counted, it takes the place of processors."""
+
+SIZES: tuple[str, ...] = (
+    *("n", "size", "problem size", "grid", "grid size", "mesh", "mesh size", "cells", "zones"),
+    *("elements", "unknowns", "dofs", "dof", "degrees of freedom", "atoms", "particles", "points"),
+    *("grid points", "matrix size", "matrix order", "order", "global size", "global grid"),
+    *("vertices", "rows", "nx", "resolution", "batch", "batch size", "global batch size"),
+)
+"""What says how large a problem is."""
+
+SIZES_OF_ONE: tuple[str, ...] = ("local size", "local grid", "local batch size", "micro batch")
+"""Sizes of the part of one processor."""
+
+REPETITIONS: tuple[str, ...] = ("repetition", "rep", "run", "trial", "iteration", "sample", "seed")
+
+TIMES: tuple[str, ...] = (
+    *("time", "elapsed", "elapsed time", "runtime", "run time", "wall", "walltime", "wall time"),
+    *("wallclock", "wall clock", "wallclock time", "wall clock time", "total time", "total"),
+    *("execution time", "exec time", "duration", "time to solution", "tts", "real", "makespan"),
+    *("t", "tp", "t p", "seconds", "second", "secs", "sec", "time taken", "timing", "s"),
+    *("solve time", "solution time", "solver time", "compute time", "loop time", "job time"),
+    *("time per step", "step time", "time per iteration", "iteration time", "time per timestep"),
+    *("avg time", "average time", "mean time", "median time", "time mean", "time avg"),
+    *("time median", "training time", "epoch time", "time per epoch"),
+)
+"""What heads an elapsed time."""
+
+RATES: tuple[str, ...] = (
+    *("throughput", "rate", "performance", "perf", "fom", "figure of merit", "bandwidth", "bw"),
+    *("flops", "flop s", "gflops", "mflops", "tflops", "pflops", "gflop", "tflop", "rmax"),
+    *("mlups", "glups", "mlup s", "glup s", "teps", "gteps", "mteps", "gups", "sypd", "iops"),
+    *("ops", "tps", "qps", "rps", "ips", "fps", "mips", "hpl score", "hpcg score", "algbw"),
+    *("busbw", "processing rate", "simulation rate", "simulation speed", "work rate", "score"),
+    *("transactions per second", "requests per second", "operations per second"),
+)
+"""What heads a rate: work in a time."""
+
+SPEEDUPS: tuple[str, ...] = (
+    *("speedup", "speed up", "relative speedup", "measured speedup", "actual speedup"),
+    *("parallel speedup", "observed speedup", "relative speed", "scaling", "scaling factor"),
+)
+"""What heads a speed-up."""
+
+DERIVED: tuple[str, ...] = (
+    *("efficiency", "parallel efficiency", "scaling efficiency", "strong scaling efficiency"),
+    *("weak scaling efficiency", "eff", "pe", "scalability", "cost", "karp flatt", "core hours"),
+    *("node hours", "cpu hours", "gpu hours", "speedup per core", "percent of ideal"),
+)
+"""What is computed of times, so that it says nothing new."""
+
+IDEALS: tuple[str, ...] = (
+    *("ideal", "ideal time", "ideal speedup", "linear", "linear speedup", "theoretical"),
+    *("perfect", "expected", "optimal", "target", "predicted", "prediction", "model", "peak"),
+)
+"""What was not measured."""
+
+SPREADS: tuple[str, ...] = (
+    *("min", "max", "minimum", "maximum", "std", "stddev", "std dev", "stdev", "sd", "sigma"),
+    *("variance", "error", "err", "stderr", "cv", "iqr", "ci", "low", "high", "p95", "p99"),
+    *("standard deviation", "min time", "max time", "time min", "time max", "time std"),
+)
+"""What is said about the scatter of repetitions."""
+
+MEASURED: tuple[str, ...] = ("actual", "measured", "value", "result", "observed", "our", "y")
+"""What heads a value and does not say of which kind it is; its course says that."""
+
+OUTLOOK: tuple[str, ...] = ("per", "each")
+"""Words before the processors of a value that is one processor's."""
+
+COUNTING = frozenset(
+    (
+        "number",
+        "num",
+        "no",
+        "nr",
+        "count",
+        "of",
+        "total",
+        "the",
+        "mpi",
+        "omp",
+        "openmp",
+        "amount",
+        "used",
+        "physical",
+        "parallel",
+        "logical",
+        "cuda",
+        "compute",
+        "parameter",
+        "#",
+    )
+)
+"""Words that say that something is counted, or of what kind it is, beside the noun."""
+
+MISSING = frozenset(
+    (
+        "",
+        "-",
+        "--",
+        "---",
+        "n/a",
+        "na",
+        "none",
+        "null",
+        "oom",
+        "out of memory",
+        "timeout",
+        "timed out",
+        "failed",
+        "dnf",
+        "...",
+        "skipped",
+        "not run",
+        "crash",
+    )
+)
+"""What stands where nothing was measured."""
+
+SPELLINGS: Mapping[str, str] = {
+    **dict.fromkeys(("sec", "secs", "second", "seconds", "s.", "sec."), "s"),
+    **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis"), "ms"),
+    **dict.fromkeys(("usec", "usecs", "microsecond", "microseconds", "micros", "mus"), "us"),
+    **dict.fromkeys(("nsec", "nsecs", "nanosecond", "nanoseconds", "nanos"), "ns"),
+    **dict.fromkeys(("mins", "minute", "minutes", "m"), "min"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("d", "days"), "day"),
+}
+"""Units of time as people write them, and ours."""
+
+_SECONDS: Mapping[str, Fraction] = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+    "day": Fraction(86_400),
+    "year": Fraction(31_557_600),
+}
+_PREFIX: Mapping[str, int] = {
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "P": 10**15,
+    "E": 10**18,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+}
+_WORK_IN_A_TIME = re.compile(
+    r"(?P<work>[^/]+?)?\s*(?:/\s*(?P<time>[a-zµ]+)|\bper\s+(?P<word>[a-z]+))"
+    r"(?P<each>\s*(?:/\s*|\bper\s+|-)(?P<one>[a-z]+))?",
+    re.IGNORECASE,
+)
+_FLOPS = re.compile(
+    r"(?P<prefix>[kMGTPE]?)(?P<work>flops|lups|ips|teps|ups)(?:/s)?"
+    r"(?:\s*(?:/\s*|\bper\s+)(?P<one>[a-z]+))?",
+    re.IGNORECASE,
+)
+_IN_ONE_WORD: Mapping[str, str] = {
+    "tps": "transactions/s",
+    "qps": "queries/s",
+    "rps": "requests/s",
+    "iops": "operations/s",
+    "ops": "operations/s",
+    "fps": "frames/s",
+    "bps": "bit/s",
+    "hz": "1/s",
+    "sypd": "years/day",
+    "gbps": "Gbit/s",
+    "mbps": "Mbit/s",
+    "kbps": "kbit/s",
+    "ns/d": "ns/day",
+}
+_BYTES = {"b": Fraction(1), "byte": Fraction(1), "bytes": Fraction(1)}
+_BITS = {"bit": Fraction(1, 8), "bits": Fraction(1, 8)}
+
+
+class RateUnit(NamedTuple):
+    """A unit of a rate: as written, its factor to work in a second, the base unit of that, and
+    whether it is the rate of one processor.
+    """
+
+    written: str
+    factor: Fraction
+    unit: str
+    of_one: bool = False
+
+
+def time_unit(text: str) -> str:
+    """Return our spelling of a unit of time; other texts as they are.
+
+    >>> time_unit("sec"), time_unit("Minutes"), time_unit("ms"), time_unit("GB")
+    ('s', 'min', 'ms', 'GB')
+    """
+    bare = text.strip().replace("µ", "u").replace("μ", "u")
+    return SPELLINGS.get(bare.casefold(), bare)
+
+
+def rate_unit(text: str) -> RateUnit | None:
+    """Read the unit of a rate; None if it is none.
+
+    Bytes keep their unit; of everything else a number is counted. A prefix of a unit of simulated
+    time, as in ns/day, belongs to what is counted.
+
+    >>> rate_unit("GB/s"), rate_unit("tokens/s/GPU")
+    (RateUnit(written='GB/s', factor=Fraction(1000000000, 1), unit='B/s', of_one=False), RateUnit(written='tokens/s/GPU', factor=Fraction(1, 1), unit='1/s', of_one=True))
+    >>> rate_unit("ns/day").factor, rate_unit("GFLOP/s").factor, rate_unit("s"), rate_unit("s/step")
+    (Fraction(1, 86400), Fraction(1000000000, 1), None, None)
+    """
+    bare = _IN_ONE_WORD.get(text.strip().casefold(), text.strip())
+    if flops := _FLOPS.fullmatch(bare):
+        return RateUnit(
+            text.strip(), Fraction(_prefix(flops["prefix"])), "1/s", _is_processor(flops["one"])
+        )
+    found = _WORK_IN_A_TIME.fullmatch(bare)
+    if found is None:
+        return None
+    seconds = _SECONDS.get(time_unit(found["time"] or found["word"]))
+    work = (found["work"] or "1").strip()
+    if seconds is None or (time_unit(work) in _SECONDS and time_unit(work) != "ns"):
+        return None
+    if found["one"] and not _is_processor(found["one"]):
+        return None
+    factor, unit = _work(work)
+    return RateUnit(text.strip(), factor / seconds, unit, bool(found["one"]))
+
+
+def _is_processor(word: str | None) -> bool:
+    return word is not None and word.casefold() in PROCESSORS
+
+
+def _prefix(letters: str) -> int:
+    return _PREFIX.get(letters) or _PREFIX.get(letters.upper(), 1)
+
+
+def _work(work: str) -> tuple[Fraction, str]:
+    """Return the factor and the base unit of what is counted."""
+    if time_unit(work) in _SECONDS:  # simulated nanoseconds, years
+        return Fraction(1), "1/s"
+    for prefix in sorted(_PREFIX, key=len, reverse=True):
+        rest = work.removeprefix(prefix) if work.startswith(prefix) else work
+        if prefix and rest == work:
+            continue
+        if rest in ("B", "b") and prefix:
+            return _PREFIX[prefix] * (Fraction(1) if rest == "B" else Fraction(1, 8)), "B/s"
+        size = {**_BYTES, **_BITS}.get(rest.casefold())
+        if size is not None:
+            return _PREFIX[prefix] * size, "B/s"
+        if prefix and rest.casefold() in _COUNTED_WORK:
+            return Fraction(_PREFIX[prefix]), "1/s"
+    return Fraction(1), "1/s"
+
+
+_COUNTED_WORK = frozenset(
+    (
+        "flop",
+        "flops",
+        "op",
+        "ops",
+        "lup",
+        "lups",
+        "tok",
+        "tokens",
+        "token",
+        "cells",
+        "zones",
+        "updates",
+        "req",
+        "reqs",
+        "requests",
+        "samples",
+        "edges",
+        "pairs",
+        "msg",
+        "messages",
+    )
+)
+
+_UNIT = re.compile(r"(?P<name>.*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
+_MARKS = re.compile(r"[*_`~.:\-]+")
+_GLUED = re.compile(
+    r"(?:n|nr|no|num|#|number)_?(?P<noun>"
+    + "|".join(sorted((word for word in (*PROCESSORS, *LOADS) if len(word) > 2), key=len)[::-1])
+    + r")"
+)
+_CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
+_FUNCTIONS = {"t": "time", "s": "speedup", "e": "efficiency"}
+_TAIL = re.compile(r"(?P<name>.+?)[ ,]+(?:in )?(?P<unit>[a-zµ%]+(?: ?/ ?[a-z]+)*)", re.IGNORECASE)
+
+
+def plain_words(text: str) -> str:
+    """Return a heading in the form in which words are compared.
+
+    >>> plain_words("**No. of Cores**"), plain_words("num_procs"), plain_words("#ranks"), plain_words("nGPUs"), plain_words("MPI Ranks")
+    ('cores', 'procs', 'ranks', 'gpus', 'ranks')
+    """
+    lower = text.strip().casefold().replace("n°", "no ").replace("№", "no ")
+    if glued := _GLUED.fullmatch(re.sub(r"[*`\s]", "", lower)):
+        return glued["noun"]
+    words = _MARKS.sub(" ", lower.replace("#", " # ")).split()
+    kept = [word for word in words if word not in COUNTING]
+    return " ".join(kept or words)
+
+
+def heading(cell: str) -> tuple[str, str | None]:
+    """Part a heading into its words and its unit, in brackets or at the end.
+
+    >>> heading("Time [ms]"), heading("wall_time_ms"), heading("Throughput (req/s)"), heading("time, s"), heading("No. cores")
+    (('time', 'ms'), ('wall time', 'ms'), ('throughput', 'req/s'), ('time', 's'), ('cores', None))
+    >>> heading("T(p)"), heading("seconds"), heading("ms/step"), heading("Elapsed (hh:mm:ss)")
+    (('time', None), ('time', 'seconds'), ('time', 'ms'), ('elapsed', None))
+    """
+    bare = re.sub(r"^[*_`\s]+|[*_`\s]+$", "", cell)
+    if match := _UNIT.fullmatch(bare):
+        unit, words = match["unit"].strip(), plain_words(match["name"])
+        if unit.casefold() in ("p", "n", "np"):
+            return _FUNCTIONS.get(words, words), None
+        return words, None if _CLOCK.fullmatch(unit.casefold()) else unit
+    name = plain_words(bare)
+    if _CLOCK.fullmatch(bare.casefold()) and ":" in bare:
+        return "time", None
+    head = re.split(r"/| per ", bare, maxsplit=1)[0]
+    if time_unit(head) in _SECONDS and (len(head) > 2 or head != bare):
+        return "time", head
+    tail = _TAIL.fullmatch(re.sub(r"[*`_]", " ", bare).strip())
+    if tail is None or tail["unit"] in ("m", "d") or name in (*TIMES, *RATES):
+        return name, None
+    if time_unit(tail["unit"]) not in _SECONDS and rate_unit(tail["unit"]) is None:
+        return name, None
+    return plain_words(tail["name"].removesuffix(" in")) or name, tail["unit"]

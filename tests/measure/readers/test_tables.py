@@ -1,0 +1,324 @@
+"""Tables of runs as people write them: each is read as its author means it, or refused with the
+option that says which.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slipstick.errors import SpecError
+from slipstick_measure.account import measured
+from slipstick_measure.formats import read
+from slipstick_measure.measurements import Hints
+from slipstick_measure.readers.cells import seconds
+from slipstick_measure.readers.names import heading, rate_unit
+from tests.measure.data import at, refused
+
+READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
+    "figure of merit beside its ideal": (
+        "No. cores, Actual, Ideal\n8,9.1e+04,9.1e+04\n16,1.7e+05,1.82e+05\n64,5.2e+05,7.3e+05\n",
+        "throughput",
+        [(8, 9.1e4), (16, 1.7e5), (64, 5.2e5)],
+    ),
+    "markdown in a text": (
+        (
+            "# Results\n\nWe ran it twice.\n\n| GPUs | tokens/s |\n|-----:|:--------|\n| 1 | 3,150.5 |\n"
+            "| 8 | 22,400.0 |\n\nSo it scales.\n"
+        ),
+        "throughput",
+        [(1, 3150.5), (8, 22400)],
+    ),
+    "boxes": (
+        (
+            "┌───────┬──────────┐\n│ ranks │ time (s) │\n├───────┼──────────┤\n│ 1     │ 40.5     │\n"
+            "│ 4     │ 11.25    │\n└───────┴──────────┘\n"
+        ),
+        "time",
+        [(1, 40.5), (4, 11.25)],
+    ),
+    "plus and minus signs as a box": (
+        (
+            "+------+--------+\n| np   | wall   |\n+======+========+\n| 2    | 2m42s  |\n| 4    | 1m30s  |\n"
+            "+------+--------+\n"
+        ),
+        "time",
+        [(2, 162), (4, 90)],
+    ),
+    "blanks inside names": (
+        "No. of nodes   Wall time (sec)\n1              930.5\n2              480.25\n",
+        "time",
+        [(1, 930.5), (2, 480.25)],
+    ),
+    "decimal commas": (
+        "Kerne;Zeit;time [s]\n1;a;10,5\n2;b;5,75\n",
+        "time",
+        [(1, 10.5), (2, 5.75)],
+    ),
+    "batch system": (
+        "JobID,NNodes,Elapsed\n11,1,1-02:00:00\n12,2,13:30:00\n13,4,07:05:10\n",
+        "time",
+        [(1, 93600), (2, 48600), (4, 25510)],
+    ),
+    "units in cells": (
+        "ncores | runtime\n1 | 117.2 sec\n8 | 16.9 sec\n",
+        "time",
+        [(1, 117.2), (8, 16.9)],
+    ),
+    "spreads": ("cores,time [s]\n1,10.0 ± 0.2\n2,5.2 +/- 0.1\n", "time", [(1, 10), (2, 5.2)]),
+    "bandwidth by threads": (
+        "OMP threads,Triad (GB/s)\n1,12.5\n4,44.0\n16,90.25\n",
+        "throughput",
+        [(1, 12.5e9), (4, 44e9), (16, 90.25e9)],
+    ),
+    "simulated time a day": (
+        "GPUs,Performance [ns/day]\n1,86.4\n4,259.2\n",
+        "throughput",
+        [(1, 86.4 / 86400), (4, 259.2 / 86400)],
+    ),
+    "a rate of one processor": (
+        "nodes,GFLOPS/node\n1,500\n4,450\n",
+        "throughput",
+        [(1, 500e9), (4, 1800e9)],
+    ),
+    "only speed-up": ("p,speedup\n1,1\n2,1.9\n8,6.4\n", "speedup", [(1, 1), (2, 1.9), (8, 6.4)]),
+    "nodes beside cores": (
+        "nodes,cores,time [s]\n1,48,100\n2,96,52\n4,192,28\n",
+        "time",
+        [(48, 100), (96, 52), (192, 28)],
+    ),
+    "a constant beside": (
+        "ranks,threads,time [s]\n1,4,100\n2,4,55\n",
+        "time",
+        [(1, 100), (2, 55)],
+    ),
+    "missing runs": (
+        "gpus,time [s]\n1,OOM\n2,80\n4,41\n8,n/a\n",
+        "time",
+        [(2, 80), (4, 41)],
+    ),
+    "time of a step": ("NCPUS,ms/step\n1,840\n8,120\n", "time", [(1, 0.84), (8, 0.12)]),
+    "N is the processors where nothing else is": (
+        "N,time [s]\n1,100\n2,52\n4,30\n",
+        "time",
+        [(1, 100), (2, 52), (4, 30)],
+    ),
+    "users and transactions": (
+        "clients,tps\n1,900\n8,5200\n",
+        "throughput",
+        [(1, 900), (8, 5200)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_table_is_read_as_its_author_means_it(name: str, tmp_path: Path) -> None:
+    text, metric, values = READ[name]
+    (tmp_path / "x.md").write_text(text)
+    runs = read(tmp_path / "x.md").records
+    assert {run.metric for run in runs} == {metric}
+    assert [run.p for run in runs] == [p for p, _ in values]
+    assert [run.value for run in runs] == pytest.approx([value for _, value in values])
+
+
+REFUSED: dict[str, tuple[str, Hints, str]] = {
+    "two counts that are no multiples": (
+        "nodes,threads,time [s]\n1,8,100\n2,4,60\n4,16,30\n",
+        Hints(),
+        "which column counts the processors, nodes or threads? say --column p=NAME",
+    ),
+    "several rates": (
+        "threads,Copy (GB/s),Triad (GB/s)\n1,10,12\n4,30,44\n",
+        Hints(),
+        "which column is the throughput, Copy (GB/s) or Triad (GB/s)? say --column throughput=NAME",
+    ),
+    "a value that neither rises nor falls": (
+        "cores,Actual\n1,5.0\n2,5.1\n4,5.0\n",
+        Hints(),
+        "is it a time or a throughput? say --column time=NAME or --column throughput=NAME",
+    ),
+    "a rising value that is told to be a time": (
+        "cores,Actual\n1,5e4\n2,9e4\n4,1.7e5\n",
+        Hints(columns={"value": "Actual"}, unit="s"),
+        (
+            "goes from 5e4 to 1.7e5 as p grows, as a throughput does, and --unit s is of a time; say"
+            " --column throughput=Actual without --unit, or --column time=Actual"
+        ),
+    ),
+    "a time that stays": (
+        "ranks,time [s]\n1,1.46\n4,1.5\n32,1.74\n",
+        Hints(),
+        (
+            "the time goes from 1.46 s at p = 1 to 1.74 s at p = 32; did the work grow with the"
+            " processors? Say --scaling weak if it did, --scaling strong if it stayed"
+        ),
+    ),
+    "waits that are means": (
+        "p,time [s],wait [s]\n1,480,0\n64,18.65,10.1\n",
+        Hints(),
+        (
+            "is 10.1 s at p = 64 the mean of a processor? Then the runs agree with that on one"
+            " processor; as a sum over all 64 they do not. Say --waits mean, or --waits sum"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_can_be_read_in_two_ways_is_asked(name: str, tmp_path: Path) -> None:
+    text, hints, words = REFUSED[name]
+    assert any(words in each for each in refused(tmp_path, text, hints=hints))
+
+
+def test_what_was_understood_is_a_note_with_the_command_that_says_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(READ["figure of merit beside its ideal"][0])
+    (note,) = read(tmp_path / "x.csv").notes
+    assert note.message == (
+        "read as p = No. cores, throughput = Actual; left out: Ideal; to say otherwise: slipstick"
+        f" measured {tmp_path}/x.csv --column time=Actual --unit s"
+    )
+
+
+def test_the_column_that_is_told_is_the_one_that_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("threads,Copy (GB/s),Triad (GB/s)\n1,10,12\n4,30,44\n")
+    runs = read(path, Hints(columns={"throughput": "Triad (GB/s)"})).records
+    assert [run.value for run in runs] == [12e9, 44e9]
+    path.write_text("cores,T [s],U\n1,5.0,3\n2,2.6,4\n")
+    assert [run.value for run in read(path, Hints(columns={"time": "U"}, unit="ms")).records] == [
+        0.003,
+        0.004,
+    ]
+
+
+WEAK = {
+    "told": ("ranks,time [s]\n1,1.464\n8,1.503\n32,1.744\n", Hints(weak=True)),
+    "sizes that grow": ("ranks,time [s],n\n1,1.464,512\n8,1.503,4096\n32,1.744,16384\n", Hints()),
+    "edges of a cube": ("ranks,time [s],n\n1,1.464,100\n8,1.503,200\n27,1.744,300\n", Hints()),
+    "a size of each": (
+        "ranks,time [s],local size\n1,1.464,99\n8,1.503,99\n32,1.744,99\n",
+        Hints(),
+    ),
+    "time beside a rate": (
+        "ranks,time [s],cells/s\n1,1.464,1000\n8,1.503,7792.4\n32,1.744,26862.4\n",
+        Hints(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_work_that_grows_with_the_processors_keeps_its_time(name: str, tmp_path: Path) -> None:
+    """1.464 s on one rank and 1.744 s on the most are 84 %, not 2.6 %."""
+    text, hints = WEAK[name]
+    (tmp_path / "x.csv").write_text(text)
+    found = measured(read(tmp_path / "x.csv", hints))
+    last = found.answers[-1]
+    p = float(last.point["p"])
+    assert last["efficiency"] == pytest.approx(1.464 / 1.744)
+    assert last["speedup"] == pytest.approx(p * 1.464 / 1.744)
+    assert last["processors_lost[lost]"] == pytest.approx(p * (1 - 1.464 / 1.744))
+
+
+def test_sizes_that_stay_are_strong_scaling_and_are_not_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("p,time [s],n\n1,1.0,512\n16,1.2,512\n")
+    assert at(measured(read(tmp_path / "x.csv")), 16)["speedup"] == pytest.approx(1 / 1.2)
+
+
+def test_waits_that_are_means_of_a_processor_are_taken_as_told(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("p,time [s],wait [s]\n1,480,0\n64,18.65,10.1\n")
+    answer = at(measured(read(tmp_path / "x.csv", Hints(mean_waits=True))), 64)
+    assert answer["speedup"] == pytest.approx(480 / 18.65)
+    assert answer["processors_lost[waiting]"] == pytest.approx(64 * 10.1 / 18.65)
+    summed = at(measured(read(tmp_path / "x.csv", Hints(mean_waits=False))), 64)
+    assert summed["speedup"] == pytest.approx(answer["speedup"])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("02:10:05", 7805),
+        ("1-02:00:00", 93600),
+        ("2-03", None),
+        ("1-02:30", 95400),
+        ("2'42\"", 162),
+        ("2′42″", 162),
+        ("11m39s", 699),
+        ("1h 2m 3.5s", 3723.5),
+        ("3 days 01:00:00", 262800),
+        ("12:30", 750),
+        ("0:59.25", 59.25),
+        ("1:75", None),
+        ("5s 3m", None),
+        ("12.5", None),
+    ],
+)
+def test_times_as_clocks_write_them(text: str, value: float | None) -> None:
+    found = seconds(text)
+    assert (None if found is None else float(found)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "factor", "unit"),
+    [
+        ("GB/s", 1e9, "B/s"),
+        ("MiB/s", 2**20, "B/s"),
+        ("Gbit/s", 1e9 / 8, "B/s"),
+        ("Gbps", 1e9 / 8, "B/s"),
+        ("GFLOPS", 1e9, "1/s"),
+        ("TFLOP/s", 1e12, "1/s"),
+        ("MLUP/s", 1e6, "1/s"),
+        ("req/min", 1 / 60, "1/s"),
+        ("tokens per second", 1, "1/s"),
+        ("requests/s", 1, "1/s"),
+        ("steps/day", 1 / 86400, "1/s"),
+    ],
+)
+def test_units_of_work_are_rates(text: str, factor: float, unit: str) -> None:
+    found = rate_unit(text)
+    assert found is not None
+    assert float(found.factor) == pytest.approx(factor)
+    assert found.unit == unit
+
+
+@pytest.mark.parametrize("text", ["s", "s/step", "m/s2/x", "cells", "GB", "1/x"])
+def test_other_units_are_none(text: str) -> None:
+    assert rate_unit(text) is None
+
+
+def test_headings_of_many_kinds_are_processors() -> None:
+    words = {"No. cores", "ncores", "np", "NCPUS", "gpus", "MPI ranks", "tasks", "#procs", "Nodes"}
+    from slipstick_measure.readers.columns import TableColumn
+
+    assert {TableColumn.of(0, word, []).kind for word in words} == {"p"}
+    assert heading("**Wall time (sec)**") == ("wall time", "sec")
+
+
+def test_a_table_over_several_blocks_shows_every_point(tmp_path: Path) -> None:
+    from slipstick_measure.report.measured import measured_text
+
+    rows = "\n".join(f"{p},{100 / p + p},16384" for p in range(1, 10))
+    (tmp_path / "x.csv").write_text(f"p,time [s],n\n{rows}\n")
+    text = measured_text(measured(read(tmp_path / "x.csv")).answers)
+    assert all(f"p = {p}, n = 16384" in text for p in range(1, 10))
+
+
+def test_throughputs_are_shown_in_their_own_unit(tmp_path: Path) -> None:
+    from slipstick_measure.report.measured import measured_text
+
+    (tmp_path / "x.csv").write_text("threads,Triad (GB/s)\n1,12.5\n16,90.25\n")
+    found = measured(read(tmp_path / "x.csv"))
+    text = measured_text(found.answers, rate=found.rate)
+    assert "throughput [GB/s]" in text
+    assert "90.25" in text
+    assert at(found, 16)["throughput"] == pytest.approx(90.25e9)
+    assert at(found, 16)["speedup"] == pytest.approx(90.25 / 12.5)
+
+
+def test_files_with_rates_of_several_kinds_are_not_added_up(tmp_path: Path) -> None:
+    from slipstick_measure.formats import read_all
+
+    for name, unit in (("a.csv", "GB/s"), ("b.csv", "ns/day")):
+        (tmp_path / name).write_text(f"threads,x [{unit}]\n1,12.5\n16,90.25\n")
+    with pytest.raises(SpecError, match="the files have throughputs in GB/s and ns/day"):
+        read_all([tmp_path / "a.csv", tmp_path / "b.csv"], [Hints(), Hints()])
