@@ -143,6 +143,8 @@ class Hints:
     columns : the file's own name of a column, by ours
     weak : the work grows with the processors, or does not; told by the file if None
     mean_waits : waits are means of one processor each, not sums
+    leave_out : losses of an import that are allowed, by name
+    settings : values of variables of a model, as text by name
     """
 
     processors: int | None = None
@@ -152,6 +154,8 @@ class Hints:
     columns: Mapping[str, str] = field(default_factory=dict)
     weak: bool | None = None
     mean_waits: bool | None = None
+    leave_out: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from slipstick.cli.console import DONE, json_option, model_limit_option, print_json
+from slipstick.cli.console import DONE, json_option, model_limit_option, print_json, refuse
+from slipstick.errors import short
 
 
 @click.command("import")
@@ -47,6 +48,20 @@ from slipstick.cli.console import DONE, json_option, model_limit_option, print_j
     help="Processors or threads, where the file does not say.",
 )
 @click.option("--unit", metavar="UNIT", help="Unit of times in models of other tools. [s]")
+@click.option(
+    "--leave-out",
+    "leave_out",
+    metavar="LOSS",
+    multiple=True,
+    help="What the spec may leave out although it changes the answer; repeat for several.",
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="NAME=NUMBER",
+    multiple=True,
+    help="Value of a variable of a model; repeat for several.",
+)
 @model_limit_option
 @json_option
 def import_(
@@ -57,6 +72,8 @@ def import_(
     extends: str | None,
     processors: int | None,
     unit: str | None,
+    leave_out: Sequence[str],
+    settings: Sequence[str],
     as_json: bool,
 ) -> int:
     """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a
@@ -78,7 +95,9 @@ def import_(
     from slipstick_measure.measurements import Hints
 
     check_new(out)
-    spec = import_spec(files, Hints(processors, unit=unit), format_, placement, extends)
+    losses = tuple(dict.fromkeys(name for text in leave_out for name in text.split(",")))
+    hints = Hints(processors, unit=unit, leave_out=losses, settings=_values(settings))
+    spec = import_spec(files, hints, format_, placement, extends)
     spec.write(out)
     if as_json:
         told = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
@@ -87,3 +106,14 @@ def import_(
         table = TextTable(spec.head, spec.rows, range(4)) if spec.rows else ""
         click.echo(terminal_blocks([table, spec.words, f"The {spec.kind} is in {out}."]), nl=False)
     return DONE
+
+
+def _values(settings: Sequence[str]) -> dict[str, str]:
+    """Read NAME=NUMBER pairs; refuse what is none."""
+    values: dict[str, str] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            refuse("--set", f"{short(text)} is not NAME=NUMBER")
+        values[name.strip().removeprefix("$")] = value.strip()
+    return values

@@ -12,11 +12,14 @@ from slipstick.extensions import Registry
 from slipstick.vocabulary import PLACEMENTS
 from slipstick_measure.imports.counters import counters_spec
 from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.imports.jmva import jmva_spec
 from slipstick_measure.imports.jsim import jsim_spec
-from slipstick_measure.imports.layered import lqn_spec
+from slipstick_measure.imports.layered import layered_spec
+from slipstick_measure.imports.layered.text import is_text
+from slipstick_measure.imports.losses import check_left_out
 from slipstick_measure.imports.memory import hpcg_spec, mlc_spec, stream_spec
 from slipstick_measure.imports.network import network_spec
-from slipstick_measure.imports.queueing import jmva_spec, pdq_spec
+from slipstick_measure.imports.pdq import pdq_spec
 from slipstick_measure.measurements import Hints
 from slipstick_measure.readers import messages, perf
 from slipstick_measure.readers.reading import Reading, open_file
@@ -47,7 +50,10 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
         "jmva": ImportFormat(
             _has(r"<(listation|ldstation)\b"), lambda reading, base: jmva_spec(reading)
         ),
-        "lqn": ImportFormat(_has(r"<lqn-model\b"), lambda reading, base: lqn_spec(reading)),
+        "lqn": ImportFormat(
+            lambda reading: "<lqn-model" in reading.text or is_text(reading),
+            lambda reading, base: layered_spec(reading),
+        ),
         "pdq": ImportFormat(
             _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("),
             lambda reading, base: pdq_spec(reading),
@@ -98,6 +104,7 @@ def import_spec(
                 1, "", f"one file of {name} makes a spec; import the others by themselves"
             )
     (reading, name), *_ = found
+    check_left_out(reading.hints.leave_out, name if name in IMPORTS else None)
     if name in IMPORTS:
         return IMPORTS[name].make(reading, base)
     if placement is not None and placement not in PLACEMENTS:

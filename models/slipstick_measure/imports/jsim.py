@@ -17,8 +17,9 @@ from itertools import product
 from typing import Any
 
 from slipstick.errors import short
+from slipstick_measure.imports.elements import XmlElement
 from slipstick_measure.imports.imported import ImportedSpec, quantity
-from slipstick_measure.imports.queueing import ToolModel, XmlElement
+from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.reading import Reading
 
 Place = tuple[str, str]

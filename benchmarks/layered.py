@@ -1,0 +1,195 @@
+"""Import and solve the layered regression models of LQNS, beside the throughputs that its simulator
+printed.
+
+The printed values are `../shared/validation/layered-regression.csv`; the models are the LQNX files
+of the public repository layeredqueuing/V5, whose folder is given: ``python benchmarks/layered.py
+FOLDER``, where FOLDER holds ``models/regression``. A model that is refused is imported again with
+the losses left out that its refusal names. The exit status is 1 if an answer beyond 10 % names no
+loss, or an answer that is off is called exact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from slipstick.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[1]
+PRINTED = ROOT.parent / "shared" / "validation" / "layered-regression.csv"
+WITHIN = (0.02, 0.05, 0.10)
+EXACT = 0.02
+"""Error at which an answer that is called exact is off, beyond the interval that is printed."""
+SHORT = """<?xml version="1.0"?>
+<lqn-model name="short"><processor name="p" scheduling="fcfs">
+<task name="user" scheduling="ref" multiplicity="2"><entry name="u" type="PH1PH2">
+<entry-phase-activities><activity name="u1" phase="1" host-demand-mean="1"/>
+</entry-phase-activities></entry></task></processor></lqn-model>"""
+
+
+@dataclass
+class Row:
+    """One reference task: printed and answered."""
+
+    model: str
+    task: str
+    printed: float
+    half_width: float
+    answered: float | None = None
+    method: str = ""
+    exact: bool = False
+    left_out: str = ""
+    refused: str = ""
+
+    @property
+    def error(self) -> float:
+        """Relative error of the answer."""
+        return (self.answered or 0.0) / self.printed - 1
+
+    @property
+    def band(self) -> str:
+        """How near the answer is, in words."""
+        if self.answered is None:
+            return "refused"
+        near = next((each for each in WITHIN if abs(self.error) <= each), None)
+        return f"within {near:.0%}" if near else "beyond, loss named" if self.left_out else "beyond"
+
+
+def command(*words: str) -> tuple[int, str, str]:
+    """Run slipstick in this process; return its status, output and notes."""
+    output, notes = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(notes):
+        status = main(list(words))
+    return status, output.getvalue(), notes.getvalue()
+
+
+def solved(path: Path, out: Path) -> tuple[dict[str, object] | None, str, str]:
+    """Import a model, with the losses left out that it is refused for, and solve it.
+
+    Returns
+    -------
+    the answer, or None; the losses left out; why it has no answer
+    """
+    losses: Sequence[str] = ()
+    status, _, said = command("import", str(path), "-o", str(out))
+    if status:
+        losses = sorted(set(re.findall(r"--leave-out ([a-z-]+)", said)))
+        if not losses:
+            return None, "", said.strip().splitlines()[0][-200:]
+        leave = [word for loss in losses for word in ("--leave-out", loss)]
+        status, _, said = command("import", str(path), "-o", str(out), *leave)
+        if status:
+            return None, "", said.strip().splitlines()[0][-200:]
+    status, printed, said = command("solve", str(out), "--json")
+    if status:
+        return None, ", ".join(losses), (said or printed).strip()[-200:]
+    return json.loads(printed)["answers"][0], ", ".join(losses), ""
+
+
+def rows(folder: Path, printed: Sequence[Row]) -> Iterator[Row]:
+    """Solve each model once, and give its reference tasks their answers."""
+    models = list(dict.fromkeys(row.model for row in printed))
+    with tempfile.TemporaryDirectory() as work:
+        for model in models:
+            out = Path(work) / f"{model}.yaml"
+            answer, _, refused = solved(folder / f"{model}.lqnx", out)
+            for row in (each for each in printed if each.model == model):
+                row.refused = refused
+                if answer is not None:
+                    _take(row, answer)
+                print(row.model, row.task, row.band, file=sys.stderr, flush=True)
+                yield row
+
+
+def _take(row: Row, answer: dict[str, object]) -> None:
+    """Read the throughput of a reference task off an answer; of copies, that of the first."""
+    values = answer["values"]
+    assert isinstance(values, dict)
+    name = row.task.replace("-", "_")
+    names = (f"throughput[{name}]", f"throughput[{name}_1]", "throughput")
+    found = next((values[each]["value"] for each in names if each in values), None)
+    row.answered = found
+    row.method, row.exact = str(answer["method"]), bool(answer["exact"])
+    losses = answer["left_out"]
+    assert isinstance(losses, dict)
+    row.left_out = ", ".join(losses)
+
+
+def table(found: Sequence[Row]) -> str:
+    """Write a line for each reference task."""
+    lines = [
+        [
+            row.model,
+            row.task,
+            row.printed,
+            "-" if row.answered is None else f"{row.answered:.6g}",
+            "-" if row.answered is None else f"{row.error:+.1%}",
+            row.method,
+            "yes" if row.exact else "no",
+            row.left_out or row.refused[:90],
+        ]
+        for row in found
+    ]
+    head = ["model", "task", "printed /s", "answered", "error", "method", "exact", "left out, or why refused"]  # fmt: skip
+    return tabulate(lines, headers=head)
+
+
+def verdicts(found: Sequence[Row]) -> Counter[str]:
+    """Count the models by the worst band of their reference tasks."""
+    order = [*(f"within {each:.0%}" for each in WITHIN), "beyond, loss named", "beyond", "refused"]
+    worst: dict[str, str] = {}
+    for row in found:
+        known = worst.setdefault(row.model, row.band)
+        worst[row.model] = max(known, row.band, key=order.index)
+    return Counter({band: list(worst.values()).count(band) for band in order})
+
+
+def run() -> int:
+    """Solve the models and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, help="that holds models/regression")
+    parser.add_argument("--printed", type=Path, default=PRINTED, help="the printed values")
+    parser.add_argument("--only", default="", help="models whose names hold this")
+    parser.add_argument("--short", action="store_true", help="one made-up model")
+    options = parser.parse_args()
+    if options.short:
+        with tempfile.TemporaryDirectory() as work:
+            (Path(work) / "short.lqnx").write_text(SHORT)
+            printed = [Row("short", "user", 1.0, 0.0)]
+            found = list(rows(Path(work), printed))
+    else:
+        if options.folder is None:
+            parser.error("name the folder of layeredqueuing/V5")
+        with options.printed.open() as file:
+            printed = [
+                Row(each["model"], each["reference_task"], float(each["throughput_per_s"]), float(each["half_width_95"] or 0))
+                for each in csv.DictReader(file)
+                if options.only in each["model"]
+            ]  # fmt: skip
+        found = list(rows(options.folder / "models" / "regression", printed))
+    print(table(found))
+    counts = verdicts(found)
+    print(f"\nmodels: {', '.join(f'{band}: {count}' for band, count in counts.items())}")
+    false = [
+        row for row in found
+        if row.exact and abs(row.error) > max(EXACT, 2 * row.half_width / row.printed)
+    ]  # fmt: skip
+    silent = [row for row in found if row.band == "beyond"]
+    print(f"called exact and off: {len(false)}; beyond 10 % without a loss: {len(silent)}")
+    return 1 if false or silent else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,84 @@
+"""XML of other tools, read by expat without document types, so without entities; every element keeps
+its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+
+from slipstick_measure.readers.reading import Reading
+
+MOST_DEPTH = 60
+"""Elements inside one another; models have some ten."""
+
+
+@dataclass
+class XmlElement:
+    """An element with its line."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+    children: list[XmlElement] = field(default_factory=list)
+
+    def every(self, *tags: str) -> Iterator[XmlElement]:
+        """Yield the elements inside, at any depth, in order."""
+        for child in self.children:
+            if child.tag in tags:
+                yield child
+            yield from child.every(*tags)
+
+    def get(self, name: str) -> str:
+        """Return an attribute; nothing where it is not there."""
+        return self.attributes.get(name, "").strip()
+
+
+def parsed(reading: Reading) -> XmlElement:
+    """Read XML into an element that holds the outermost one.
+
+    Raises
+    ------
+    SpecError : no XML, or one with a document type or entities, at its line
+    """
+    root = XmlElement("", {}, 1)
+    stack, parser = [root], expat.ParserCreate()
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        if len(stack) > MOST_DEPTH:
+            reading.refuse(
+                parser.CurrentLineNumber,
+                "",
+                f"more than {MOST_DEPTH} elements inside one another",
+            )
+        stack.append(XmlElement(tag, attributes, parser.CurrentLineNumber))
+        stack[-2].children.append(stack[-1])
+
+    def text(data: str) -> None:
+        stack[-1].text += data
+
+    def refuse(*_: object) -> NoReturn:
+        reading.refuse(
+            parser.CurrentLineNumber,
+            "",
+            "a document type or an entity does not stand in a model; take it out",
+        )
+
+    parser.StartElementHandler, parser.CharacterDataHandler = begin, text
+    parser.EndElementHandler = lambda tag: stack.pop()
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    parser.buffer_text = True
+    try:
+        parser.Parse(re.sub(r"^\s*<\?xml[^>]*\?>", "", reading.text), True)
+    except expat.ExpatError as error:
+        reading.refuse(
+            error.lineno,
+            "",
+            f"this is no XML: {expat.ErrorString(error.code)}; is the file cut off?",
+        )
+
+    return root

@@ -1,0 +1,249 @@
+"""The activities of a task, told by what comes after what, as a nesting of sequences, choices,
+forks and loops, with the places of replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeAlias
+
+from slipstick.errors import short
+from slipstick_measure.imports.layered.model import (
+    Amount,
+    LayeredEntry,
+    LayeredNetwork,
+    Precedence,
+    Task,
+    Work,
+)
+
+MOST_DEPTH = 60
+MOST_NODES = 5000
+
+
+@dataclass(frozen=True)
+class Do:
+    """A phase or an activity."""
+
+    work: Work
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The place from which on the caller goes on."""
+
+
+@dataclass(frozen=True)
+class Both:
+    """Branches side by side, of which `quorum` are waited for; 0 means all."""
+
+    branches: tuple[Sequence, ...]
+    quorum: int = 0
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several branches, by their probabilities."""
+
+    options: tuple[tuple[Amount, Sequence], ...]
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Bodies that are executed geometric numbers of times, with their means."""
+
+    bodies: tuple[tuple[Amount, Sequence], ...]
+
+
+Step: TypeAlias = Do | Reply | Both | Either | Rounds
+Sequence: TypeAlias = tuple[Step, ...]
+
+
+def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
+    """Return what a thread does for a request to an entry, with the place of the reply.
+
+    Raises
+    ------
+    SpecError : activities that are no nesting
+    """
+    if entry.phases:
+        steps: list[Step] = []
+        for phase in sorted(entry.phases):
+            if phase > 1 and Reply() not in steps:
+                steps.append(Reply())
+            work = entry.phases[phase]
+            steps += [] if work.idle else [Do(work)]
+        return tuple(steps)
+    if not entry.start:
+        return ()
+    return _Graph(network, network.task_of(entry.name), entry.name).sequence(entry.start)
+
+
+def inside(step: Step) -> Iterator[Step]:
+    """Yield a step and those in it."""
+    yield step
+    for part in _parts(step):
+        for each in part:
+            yield from inside(each)
+
+
+def _parts(step: Step) -> tuple[Sequence, ...]:
+    if isinstance(step, Both):
+        return step.branches
+    if isinstance(step, Either):
+        return tuple(body for _, body in step.options)
+    if isinstance(step, Rounds):
+        return tuple(body for _, body in step.bodies)
+    return ()
+
+
+def shape(steps: Sequence) -> str:
+    """Return what steps do, without their names."""
+    words: list[str] = []
+    for step in steps:
+        if isinstance(step, Do):
+            work = step.work
+            calls = [(call.target, call.count, call.waits) for call in work.calls]
+            words.append(repr((work.demand, work.scv, work.think, work.whole_calls, calls)))
+        else:
+            numbers = [
+                amount for amount, _ in getattr(step, "options", getattr(step, "bodies", ()))
+            ]
+            words.append(f"{type(step).__name__}{numbers}{[shape(part) for part in _parts(step)]}")
+    return ";".join(words)
+
+
+@dataclass
+class _Path:
+    """Steps from an activity on, and where they stop: at a join, which some activities reached."""
+
+    steps: list[Step]
+    join: Precedence | None = None
+    reached: set[str] = field(default_factory=set)
+
+
+class _Graph:
+    """The activities of one task, as a request to one entry passes through them."""
+
+    def __init__(self, network: LayeredNetwork, task: Task, entry: str) -> None:
+        self._network, self._task, self._entry = network, task, entry
+        self._after = {
+            name: each for each in task.precedences if each.after for name in each.before
+        }
+        self._nodes = 0
+
+    def sequence(self, start: str) -> Sequence:
+        """Return the steps from the first activity on."""
+        path = self._from(start, 0)
+        if path.join is not None:
+            self._refuse(path.join.line)
+        return tuple(path.steps)
+
+    def _refuse(self, line: int, why: str = "") -> NoReturn:
+        name = short(self._task.name)
+        why = why or "are no nesting of sequences, choices, forks and loops"
+        self._network.refuse(line, "activities", f"the activities of {name} {why}")
+
+    def _from(self, name: str, depth: int) -> _Path:
+        """Return the steps from an activity on."""
+        path = _Path([])
+        while name:
+            self._nodes += 1
+            if name not in self._task.activities:
+                self._refuse(self._task.line, f"name {short(name)}, which is not there")
+            if depth > MOST_DEPTH or self._nodes > MOST_NODES:
+                self._refuse(self._task.line, "are nested too deep, or go round in a circle")
+            work = self._task.activities[name]
+            path.steps += [] if work.idle else [Do(work)]
+            if self._entry in self._task.replies.get(name, ()):
+                if Reply() in path.steps:
+                    self._refuse(work.line, f"reply to {short(self._entry)} twice in a row")
+                path.steps.append(Reply())
+            after = self._after.get(name)
+            if after is None:
+                return path
+            if after.join or len(after.before) > 1:
+                path.join, path.reached = after, {name}
+                return path
+            name = self._past(after, path, depth)
+        return path
+
+    def _past(self, after: Precedence, path: _Path, depth: int) -> str:
+        """Add what follows a precedence; return the activity after it, or nothing at an end."""
+        if after.fork == "loop":
+            bodies = [(count, self._whole(name, depth, after.line)) for name, count in after.after]
+            path.steps.append(Rounds(tuple(body for body in bodies if body[1])))
+            return after.end
+        if not after.fork:
+            return after.after[0][0]
+        branches = [self._from(name, depth + 1) for name, _ in after.after]
+        join = self._common(branches, after)
+        if after.fork == "and":
+            path.steps.append(self._both(branches, join))
+        else:
+            return self._either(after, branches, join, path, depth)
+        return self._onward(join, branches, path)
+
+    def _whole(self, name: str, depth: int, line: int) -> Sequence:
+        """Return steps that end by themselves."""
+        path = self._from(name, depth + 1)
+        if path.join is not None:
+            self._refuse(line)
+        return tuple(path.steps)
+
+    def _common(self, branches: list[_Path], after: Precedence) -> Precedence | None:
+        """Return the join at which branches meet; refuse several, and one of another kind."""
+        joins = [path.join for path in branches if path.join is not None]
+        if any(join is not joins[0] for join in joins):
+            self._refuse(after.line)
+        if joins and joins[0].join != after.fork:
+            self._refuse(joins[0].line)
+        return joins[0] if joins else None
+
+    def _both(self, branches: list[_Path], join: Precedence | None) -> Both:
+        quorum = join.quorum if join else 0
+        return Both(tuple(tuple(path.steps) for path in branches), quorum)
+
+    def _either(
+        self,
+        after: Precedence,
+        branches: list[_Path],
+        join: Precedence | None,
+        path: _Path,
+        depth: int,
+    ) -> str:
+        """Add a choice; what comes after its join belongs to the branches that reach it."""
+        total = sum(share.value for _, share in after.after)
+        if abs(total - 1) > 1e-6:
+            why = f"have probabilities that add up to {total:g}, not to 1"
+            self._refuse(after.line, why)
+        ended = [branch for branch in branches if branch.join is None]
+        if join is not None and ended:
+            follow = self._from(join.after[0][0], depth + 1) if not join.fork else None
+            if follow is None or follow.join is not None:
+                self._refuse(after.line)
+            for branch in branches:
+                branch.steps += follow.steps if branch.join is not None else []
+            join = None
+        options = tuple(
+            (share, tuple(branch.steps))
+            for (_, share), branch in zip(after.after, branches, strict=True)
+        )
+        path.steps.append(Either(options))
+        return self._onward(join, branches, path)
+
+    def _onward(self, join: Precedence | None, branches: list[_Path], path: _Path) -> str:
+        """Return the activity after the join, if all that it waits for have reached it."""
+        if join is None:
+            return ""
+        reached = set().union(*(branch.reached for branch in branches))
+        if reached != set(join.before):
+            path.join, path.reached = join, reached
+            return ""
+        if join.fork:
+            # The fork after the join is that of one activity that takes no time.
+            return self._past(
+                Precedence(join.line, [], join.after, "", join.fork, 0, join.end), path, 0
+            )
+        return join.after[0][0]

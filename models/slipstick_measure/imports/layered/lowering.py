@@ -1,0 +1,793 @@
+"""Layered queueing networks written as activities.
+
+Each reference task becomes processors that repeat a cycle. A request is written out where it is
+made: while its steps are executed, a thread of the server is held. What the server does after its
+reply, and requests without reply, are the work of further groups of processors, which counters of
+units wake: `signal` at the caller, `wait` at the group. Threads that are given back by another
+group than took them are units of a counter as well, in the order of arrival. Arrivals from outside
+come from one processor that thinks for exponential times and signals.
+
+A demand is cut into slices before, between and after calls; their number is geometric, unless a
+phase calls deterministically. A geometric number is a sum of independent powers of two, so each
+binary digit is a choice: exact to 1e-9 of its distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+from slipstick.errors import short
+from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.imports.layered.graph import (
+    Both,
+    Do,
+    Either,
+    Reply,
+    Sequence,
+    Step,
+    inside,
+    program,
+    shape,
+)
+from slipstick_measure.imports.layered.model import (
+    Amount,
+    Call,
+    LayeredEntry,
+    LayeredNetwork,
+    Processor,
+    Task,
+    Work,
+    unlimited,
+)
+from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.names import SpecNames, exact_number
+
+MOST_ITEMS = 6000
+"""Steps of all cycles: an entry is written out at every place that calls it."""
+
+MOST_DEPTH = 60
+MOST_AT_ONCE = 500
+"""Processors of a group that executes requests without reply, or what an unlimited server does
+after its replies: so many are executed at the same time at most.
+"""
+
+MOST_ORDERED = 3
+"""Branches of a fork up to which every order is written out; of more, each is the first as often."""
+
+LEAST_CHANCE = 1e-9
+"""Chance of a geometric number beyond its written digits."""
+
+THINK = "think"
+ARRIVALS = "arrivals"
+SECOND = "second"
+"""The parameter that is one unit of time of the file, where a formula needs it."""
+
+_DISCIPLINES = {"ps": "ps", "rand": "random", "cfs": "ps"}
+_PRIORITIES = ("hol", "pp", "pri", "ps-hol", "ps-pp")
+
+Items = list[dict[str, Any]]
+
+
+@dataclass
+class Lowering:
+    """A network while it is written as an activity.
+
+    Attributes
+    ----------
+    network, names, ledger : what is read, its names in the spec, and its losses
+    resources, groups, parameters : of the spec
+    geometric : whether numbers of calls are written as geometric
+    """
+
+    network: LayeredNetwork
+    names: SpecNames
+    ledger: Ledger
+    geometric: bool = True
+    resources: dict[str, Any] = field(default_factory=dict)
+    groups: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    _calls: dict[str, Items] = field(default_factory=dict)
+    _programs: dict[str, Sequence] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+    _demands: dict[int, str] = field(default_factory=dict)
+    _sizes: dict[int, tuple[int, object]] = field(default_factory=dict)
+    _workers: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def spec(self, title: str) -> ImportedSpec:
+        """Return the activity.
+
+        Raises
+        ------
+        SpecError : calls in a circle, no callers, a cycle without time, or too many steps
+        """
+        self._declare_losses()
+        for name, (value, line) in self.network.parameters.items():
+            where = f"{self.network.reading.name}:{line}"
+            self.parameters[name] = {"value": exact_number(value), "source": where}
+        references = [each for each in self.network.tasks.values() if each.is_reference]
+        for task in references:
+            for name in task.entries:
+                self._reference(task, self.network.entries[name])
+        arrivals = [each for each in self.network.entries.values() if each.arrivals.value]
+        if not references and not arrivals:
+            why = "there is no reference task that calls others, and no entry with open arrivals"
+            self.network.refuse(1, "", why)
+        alone = not references and len(arrivals) == 1
+        document: dict[str, Any]
+        if alone and not self._splits(arrivals[0]):
+            document = self._open_stream(arrivals[0])
+        else:
+            for entry in arrivals:
+                self._source(entry)
+            document = {}
+        if not document or self._workers:
+            document = self._grouped(document)
+        self._check(document)
+        return ImportedSpec("activity", title, self.network.reading.file, self._laid_out(document))
+
+    def _grouped(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return the groups; one closed group that nothing else serves is a population."""
+        if document:  # an open stream whose requests wake others: arrivals as a group
+            self.groups.clear()
+            self._source(next(e for e in self.network.entries.values() if e.arrivals.value))
+        groups = {**self.groups, **self._workers}
+        if len(groups) == 1:
+            ((_, group),) = groups.items()
+            return {
+                "population": {"processors": group["processors"]},
+                "cycle": group["cycle"],
+            }
+        return {"groups": groups}
+
+    def _laid_out(self, document: dict[str, Any]) -> dict[str, Any]:
+        parts = {"parameters": self.parameters} if self.parameters else {}
+        components = sorted(_components(document) - {THINK, ARRIVALS})
+        return {
+            "source": f"model {self.network.reading.name}",
+            **parts,
+            **({"useful": components} if components else {}),
+            "resources": self.resources,
+            **document,
+        }
+
+    def _check(self, document: dict[str, Any]) -> None:
+        cycles = [document["cycle"]] if "cycle" in document else []
+        cycles += [group["cycle"] for group in document.get("groups", {}).values()]
+        if not any(map(_takes_time, cycles)):
+            self.network.refuse(1, "", "a cycle without any time has no throughput")
+
+    # Losses of the whole file -------------------------------------------------------------------
+
+    def _declare_losses(self) -> None:
+        """Declare what no activity says, at the element that says it."""
+        for processor in self.network.processors.values():
+            tasks = [t for t in self.network.tasks.values() if t.processor == processor.name]
+            if processor.kind in _PRIORITIES and len({each.priority for each in tasks}) > 1:
+                self.ledger.declare("priorities", processor.line, processor.name)
+            if processor.kind == "cfs":
+                self._declare_shares(processor, tasks)
+        for task in self.network.tasks.values():
+            ranks = {self.network.entries[name].priority for name in task.entries}
+            if task.kind in ("hol", "pri", "pp") and len(ranks) > 1:
+                self.ledger.declare("priorities", task.line, task.name)
+            if task.kind == "poll" and len(task.entries) > 1:
+                self.ledger.declare("polling", task.line, task.name)
+            if task.kind in ("burst", "uniform"):
+                self.ledger.declare("bursts", task.line, task.name)
+            if task.queue_length:
+                self.ledger.declare("queue-length", task.line, task.name)
+            if task.kind == "rwlock":
+                self.ledger.declare("lock-order", task.line, task.name)
+        for name, line in self.network.delays:
+            self.ledger.declare("communication-delays", line, name)
+
+    def _declare_shares(self, processor: Processor, tasks: list[Task]) -> None:
+        grouped = {task.group for task in tasks}
+        capped = all(
+            group in self.network.shares and self.network.shares[group].capped for group in grouped
+        )
+        if not capped and len(grouped) > 1:
+            self.ledger.declare("shares", processor.line, processor.name)
+
+    # Populations --------------------------------------------------------------------------------
+
+    def _reference(self, task: Task, entry: LayeredEntry) -> None:
+        """Add the group of a reference task: it thinks, and goes through its entry without holding
+        a thread.
+        """
+        cycle: Items = []
+        if task.think.value or task.think.formula:
+            cycle.append(self._delay("think", task.name, task.line, task.think))
+        self._open.append(entry.name)
+        steps = tuple(step for step in self._program(entry) if not isinstance(step, Reply))
+        cycle += self._items(steps, task)
+        self._open.pop()
+        for step in self._program(entry):
+            for each in inside(step):
+                if isinstance(each, Both) and each.quorum:
+                    why = "waits for some of its branches; only a server may do that"
+                    self.network.refuse(task.line, "activities", f"{short(task.name)} {why}")
+        if not cycle:
+            return
+        if unlimited(task.threads):
+            why = f"{short(task.name)} has unlimited customers; give it a multiplicity"
+            self.network.refuse(task.line, "task", why)
+        processors = task.threads.formula or round(task.threads.value)
+        self.groups[self._word(task.name)] = {"processors": processors, "cycle": cycle}
+
+    def _open_stream(self, entry: LayeredEntry) -> dict[str, Any]:
+        rate = self._rate(entry)
+        cycle = self._call(entry.name)
+        return {"population": {"arrivals": rate}, "cycle": cycle} if cycle else {"cycle": []}
+
+    def _rate(self, entry: LayeredEntry) -> Any:
+        if entry.arrivals.formula:
+            return f"({entry.arrivals.formula}) / {self._second()}"
+        rate = entry.arrivals.value / self.names.second
+        where = f"{self.network.reading.name}:{entry.line}"
+        return {"value": f"{exact_number(rate)} /s", "source": where}
+
+    def _source(self, entry: LayeredEntry) -> None:
+        """Add the group that sends requests from outside: one processor with exponential gaps."""
+        counter = self._requests(entry)
+        gap = self._quantity(
+            f"{entry.name} gap",
+            entry.line,
+            Amount(
+                1 / entry.arrivals.value,
+                f"1 / ({entry.arrivals.formula})" if entry.arrivals.formula else "",
+            ),
+        )
+        step = {"name": self.names.name(f"{entry.name} gap"), "delay": gap, "scv": 1}
+        self.groups[self._word(f"arrivals_{entry.name}")] = {
+            "processors": 1,
+            "cycle": [{**step, "component": ARRIVALS}, {"signal": counter}],
+        }
+
+    def _requests(self, entry: LayeredEntry) -> str:
+        """Return the counter of requests without reply to an entry, and add the group that
+        executes them.
+        """
+        counter = self._counter(f"requests {entry.name}")
+        name = self._word(f"requests_{entry.name}")
+        if name not in self._workers:
+            self._workers[name] = {"processors": MOST_AT_ONCE, "cycle": []}
+            self._workers[name]["cycle"] = [{"wait": counter}, *self._served(entry)]
+        return counter
+
+    # Calls --------------------------------------------------------------------------------------
+
+    def _program(self, entry: LayeredEntry) -> Sequence:
+        if entry.name not in self._programs:
+            self._programs[entry.name] = program(self.network, entry)
+        return self._programs[entry.name]
+
+    def _splits(self, entry: LayeredEntry) -> bool:
+        """Return whether a thread goes on after the reply of an entry."""
+        steps = self._program(entry)
+        if any(isinstance(each, Both) and each.quorum for step in steps for each in inside(step)):
+            return True
+        if Reply() in steps:
+            return steps[-1] != Reply()
+        return any(Reply() in inside(step) for step in steps)
+
+    def _counted(self, task: Task) -> bool:
+        """Return whether threads of a task are units of a counter: one may be given back by
+        another group than took it.
+        """
+        return any(self._splits(self.network.entries[name]) for name in task.entries)
+
+    def _call(self, name: str) -> Items:
+        """Return the items of a call up to the reply; the same list for every call."""
+        if name in self._calls:
+            return self._calls[name]
+        entry = self.network.entries[name]
+        if name in self._open or len(self._open) > MOST_DEPTH:
+            way = ", ".join(each[:60] for each in self._open[:5])
+            why = f"{short(name)} calls itself, by way of {way}"
+            self.network.refuse(entry.line, "entry", why)
+        self._open.append(name)
+        task = self.network.task_of(name)
+        items = self._operation(entry, task) if entry.kind else self._threaded(entry, task)
+        items = [*items, *self._forwards(entry)]
+        self._open.pop()
+        self._calls[name] = items
+        return items
+
+    def _threaded(self, entry: LayeredEntry, task: Task) -> Items:
+        """Return the items of an entry up to its reply, with a thread."""
+        steps = self._program(entry)
+        if not self._counted(task):
+            return self._held(task, self._items(_plain(steps), task))
+        take, give = self._units(task)
+        return take + self._cut(entry, task, steps, give)
+
+    def _held(self, task: Task, items: Items) -> Items:
+        if not items or unlimited(task.threads):
+            return items
+        name = self.names.name(f"{task.name} threads")
+        self.resources[name] = {"permits": self._whole(task.threads, task.line)}
+        return [{"hold": name, "body": items}]
+
+    def _units(self, task: Task) -> tuple[Items, Items]:
+        """Return the items that take and give back a thread which is a unit of a counter."""
+        if unlimited(task.threads):
+            return [], []
+        counter = self._counter(f"free {task.name}", self._whole(task.threads, task.line))
+        return [{"wait": counter}], [{"signal": counter}]
+
+    def _served(self, entry: LayeredEntry) -> Items:
+        """Return all that a thread does for a request that no caller waits for."""
+        task = self.network.task_of(entry.name)
+        if entry.name in self._open:
+            return self._call(entry.name)  # refuses the circle
+        self._open.append(entry.name)
+        if entry.kind:
+            items = self._operation(entry, task)
+        elif self._counted(task):
+            take, give = self._units(task)
+            items = take + self._finished(entry, task, _plain(self._program(entry)), give)
+        else:
+            items = self._held(task, self._items(_plain(self._program(entry)), task))
+        items = [*items, *self._forwards(entry)]
+        self._open.pop()
+        return items
+
+    def _forwards(self, entry: LayeredEntry) -> Items:
+        """Return the items of what a request is forwarded to: one entry, or none."""
+        options = [
+            {"p": self._share(share), "do": self._call(target)}
+            for target, share, _ in entry.forwards
+        ]
+        total = sum(share.value for _, share, _ in entry.forwards)
+        if not any(each["do"] for each in options):
+            return []
+        if len(options) == 1 and total == 1:
+            return list(options[0]["do"])
+        left: Items = [{"p": 1 - total, "do": []}] if total < 1 else []
+        return [{"choose": _remainder([*options, *left])}]
+
+    def _operation(self, entry: LayeredEntry, task: Task) -> Items:
+        """Return the items of an operation on a semaphore or a lock of readers and writers."""
+        body = self._items(_plain(self._program(entry)), task)
+        whole = self._whole(task.threads, task.line) if not unlimited(task.threads) else 1
+        if task.kind == "semaphore" or entry.kind in ("wait", "signal"):
+            tokens = whole if task.tokens is None else task.tokens
+            counter = self._counter(f"tokens {task.name}", tokens)
+            wait = entry.kind == "wait"
+            return [{"wait": counter}, *body] if wait else [*body, {"signal": counter}]
+        gate = self._counter(f"gate {task.name}", 1)
+        places = self._counter(f"places {task.name}", whole)
+        each, way = (whole if "write" in entry.kind else 1), entry.kind.partition("-")[2]
+        if way == "unlock":
+            return [*body, _repeated(each, [{"signal": places}])]
+        taken = _repeated(each, [{"wait": places}])
+        return [{"wait": gate}, taken, {"signal": gate}, *body]
+
+    # Entries whose threads go on after the reply -------------------------------------------------
+
+    def _cut(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
+        """Return the items up to the reply, which wake a group that does the rest and gives the
+        thread back with `finish`.
+        """
+        items: Items = []
+        for place, step in enumerate(steps):
+            rest = steps[place + 1 :]
+            if isinstance(step, Reply):
+                after = self._finished(entry, task, _plain(rest), finish)
+                return items + self._woken(entry, task, after, finish)
+            replies = any(isinstance(each, Reply) for each in inside(step))
+            if isinstance(step, Both) and step.quorum:
+                begun, waits = self._quorum(step, task)
+                return items + begun + self._cut(entry, task, rest, [*waits, *finish])
+            if isinstance(step, Either) and replies:
+                options = [
+                    {"p": self._share(p), "do": self._cut(entry, task, (*body, *rest), finish)}
+                    for p, body in step.options
+                ]
+                return [*items, {"choose": _remainder(options)}]
+            if replies:
+                return items + self._by_server(entry, task, (step, *rest), finish)
+            items += self._items((step,), task)
+        return items + finish
+
+    def _finished(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
+        """Return the items of steps without a reply, and what gives the thread back."""
+        items: Items = []
+        for step in steps:
+            if isinstance(step, Both) and step.quorum:
+                begun, waits = self._quorum(step, task)
+                items, finish = items + begun, [*waits, *finish]
+            else:
+                items += self._items((step,), task)
+        return items + finish
+
+    def _woken(self, entry: LayeredEntry, task: Task, after: Items, finish: Items) -> Items:
+        """Wake the group that does what comes after a reply; nothing to do needs no group."""
+        if after == finish:
+            return finish
+        counter, name = self._numbered(f"after {entry.name}", after)
+        if name not in self._workers:
+            self._workers[name] = self._group(task, [{"wait": counter}, *after])
+        return [{"signal": counter}]
+
+    def _by_server(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
+        """Let the server execute steps that reply from within a branch, and wait for the reply."""
+        counter, name = self._numbered(f"begin {entry.name}", steps)
+        answer = self._counter(counter.partition(".")[2].replace("begin", "reply", 1))
+        if name not in self._workers:
+            self._workers[name] = self._group(task, [])
+            replied = self._items(steps, task, [{"signal": answer}])
+            self._workers[name]["cycle"] = [{"wait": counter}, *replied, *finish]
+        return [{"signal": counter}, {"wait": answer}]
+
+    def _quorum(self, both: Both, task: Task) -> tuple[Items, Items]:
+        """Return the items that begin branches and wait for some of them, and those that wait for
+        the others.
+        """
+        done, items = "", Items()
+        for branch in both.branches:
+            counter, name = self._numbered(f"branch {task.name}", branch)
+            done = done or self._counter(counter.partition(".")[2].replace("branch", "done", 1))
+            if name not in self._workers:
+                cycle = [{"wait": counter}, *self._items(branch, task), {"signal": done}]
+                self._workers[name] = self._group(task, cycle)
+            items.append({"signal": counter})
+        late = len(both.branches) - both.quorum
+        waits = [{"wait": done}]
+        return items + waits * both.quorum, waits * late
+
+    def _group(self, task: Task, cycle: Items) -> dict[str, Any]:
+        threads = MOST_AT_ONCE if unlimited(task.threads) else self._whole(task.threads, task.line)
+        return {"processors": threads, "cycle": cycle}
+
+    def _numbered(self, name: str, what: object) -> tuple[str, str]:
+        """Return a counter and a group of a name, numbered for another content."""
+        number, chosen = 1, name
+        known = self.__dict__.setdefault("_contents", {})
+        while known.setdefault(chosen, what) != what:
+            number += 1
+            chosen = f"{name} {number}"
+        return self._counter(chosen), self._word(chosen)
+
+    # Steps --------------------------------------------------------------------------------------
+
+    def _items(self, steps: Sequence, task: Task, reply: Items | None = None) -> Items:
+        """Return the items of steps; `reply` stands where they reply."""
+        items: Items = []
+        for step in steps:
+            items += self._step(step, task, reply or [])
+        return items
+
+    def _step(self, step: Step, task: Task, reply: Items) -> Items:
+        if isinstance(step, Do):
+            return self._work(step.work, task)
+        if isinstance(step, Reply):
+            return list(reply)
+        if isinstance(step, Both):
+            if step.quorum:
+                why = "waits for some of its branches inside a branch or a loop, which is not read"
+                self.network.refuse(task.line, "activities", f"{short(task.name)} {why}")
+            return self._fork(step, task, reply)
+        if isinstance(step, Either):
+            options = [
+                {"p": self._share(p), "do": self._items(body, task, reply)}
+                for p, body in step.options
+            ]
+            return [{"choose": _remainder(options)}] if any(o["do"] for o in options) else []
+        bodies = [(count, self._items(body, task, reply)) for count, body in step.bodies]
+        if reply and any(Reply() in inside(each) for each in (step,)):
+            why = "replies from within a loop, which is not read"
+            self.network.refuse(task.line, "activities", f"{short(task.name)} {why}")
+        return self._rounds([(count, body) for count, body in bodies if body])
+
+    def _fork(self, both: Both, task: Task, reply: Items) -> Items:
+        """Return a fork; where branches that are not alike queue for one processor, each order in
+        which they may begin is as probable.
+        """
+        branches = [
+            (branch, items)
+            for branch in both.branches
+            if (items := self._items(branch, task, reply))
+        ]
+        if not branches:
+            return []
+        processor = self.network.processors[task.processor]
+        alike = len({shape(branch) for branch, _ in branches}) == 1
+        free = processor.kind in ("ps", "cfs") or processor.servers.value >= len(branches)
+        bodies = [items for _, items in branches]
+        if alike or free:
+            return [{"fork": bodies}]
+        turns = permutations(bodies) if len(bodies) <= MOST_ORDERED else _rotations(bodies)
+        orders = [{"fork": list(order)} for order in turns]
+        options = [{"p": 1 / len(orders), "do": [order]} for order in orders]
+        return [{"choose": _remainder(options)}]
+
+    def _work(self, work: Work, task: Task) -> Items:
+        """Return the items of a phase or an activity: slices of its demand, and calls between."""
+        items: Items = []
+        if work.think.value or work.think.formula:
+            items.append(self._delay(f"{work.name} think", THINK, work.line, work.think))
+        called = [(call, self._request(call)) for call in work.calls]
+        if work.whole_calls:
+            slices = Amount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
+            slice_ = self._slice(work, task, slices)
+            for call, body in called:
+                items += self._whole_times(call.count, [*slice_, *body])
+            return items + slice_
+        slices = Amount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
+        slice_ = self._slice(work, task, slices)
+        bodies = [(call.count, [*slice_, *body]) for call, body in called]
+        return items + self._rounds([each for each in bodies if each[1]]) + slice_
+
+    def _request(self, call: Call) -> Items:
+        if call.waits:
+            return self._call(call.target)
+        return [{"signal": self._requests(self.network.entries[call.target])}]
+
+    def _whole_times(self, count: Amount, body: Items) -> Items:
+        """Return a body that is executed a whole number of times, and perhaps once more."""
+        if not body:
+            return []
+        if count.value == 1 and not count.formula:
+            return body
+        return self._sized([{"repeat": count.formula or count.value, "body": body}])
+
+    def _rounds(self, bodies: list[tuple[Amount, Items]]) -> Items:
+        """Return bodies that are executed geometric times: each round is one of them, by its
+        share.
+
+        With the mean y, p = y / (1 + y) is the chance of one more round. The binary digits of a
+        geometric number are independent, and digit k is 1 with probability
+        1 / (1 + (1 + 1 / y)^(2^k)).
+        """
+        if not bodies:
+            return []
+        total, formula = _sum([count for count, _ in bodies])
+        if total <= 0:
+            return []
+        body = bodies[0][1]
+        if len(bodies) > 1:
+            share = [f"({count.formula or exact_number(count.value)})" for count, _ in bodies]
+            every = f"({formula})" if formula else f"{exact_number(total)}"
+            options = [
+                {"p": f"{part} / {every}" if formula else count.value / total, "do": each}
+                for part, (count, each) in zip(share, bodies, strict=True)
+            ]
+            body = [{"choose": _remainder(options)}]
+        if not self.geometric:
+            return self._whole_times(Amount(total, formula), body)
+        digits: Items = []
+        for power, chance in enumerate(_digit_chances(total, formula)):
+            times = [{"repeat": 2**power, "body": body}] if power else body
+            digits.append({"choose": [{"p": chance, "do": times}, {"p": _left(chance), "do": []}]})
+        return self._sized(digits)
+
+    def _sized(self, items: Items) -> Items:
+        """Refuse more steps than are read."""
+        if self._size(items) > MOST_ITEMS:
+            raise TooManyStepsError
+        return items
+
+    def _size(self, items: Items) -> int:
+        """Count the steps of items as they are written; shared lists are counted once each time."""
+        known = self._sizes.get(id(items))
+        if known is None:
+            inner = [each for item in items for each in _bodies(item)]
+            known = (len(items) + sum(map(self._size, inner)), items)
+            self._sizes[id(items)] = known
+        return known[0]
+
+    def _slice(self, work: Work, task: Task, slices: Amount) -> Items:
+        """Return one slice of the demand of a phase or an activity; nothing where it has none."""
+        if not work.demand.value and not work.demand.formula:
+            return []
+        processor = self.network.processors[task.processor]
+        demand = self._demand(work, task)
+        parts = [f"/ {processor.speed.formula}"] if processor.speed.formula else []
+        speed = processor.speed.value * self._share_of(task)
+        if not processor.speed.formula and speed != 1:
+            parts.append(f"/ {exact_number(speed)}")
+        if slices.value != 1 or slices.formula:
+            count = f"({slices.formula})" if slices.formula else exact_number(slices.value)
+            parts.append(f"/ {count}")
+        station = self._station(processor, task)
+        time = " ".join([demand, *parts])
+        what = {"service": station, "time": time} if station else {"delay": time}
+        labels = {"scv": work.scv, "component": self.names.name(task.name)}
+        return [{"name": self.names.name(self._own_name(work, task)), **what, **labels}]
+
+    def _share_of(self, task: Task) -> float:
+        """Return the part of a processor's speed that a capped group has."""
+        share = self.network.shares.get(task.group)
+        return share.share if share is not None and share.capped else 1.0
+
+    def _own_name(self, work: Work, task: Task) -> str:
+        """Return a name that no work of another task has."""
+        if not hasattr(self, "_owners"):
+            owners: dict[str, set[str]] = {}
+            for each in self.network.tasks.values():
+                for other in self.network.works(each):
+                    owners.setdefault(self.names.name(other.name), set()).add(each.name)
+            self._owners = owners
+        shared = len(self._owners[self.names.name(work.name)]) > 1
+        return f"{task.name} {work.name}" if shared else work.name
+
+    def _demand(self, work: Work, task: Task) -> str:
+        """Return the parameter of a demand."""
+        if id(work) not in self._demands:
+            name = self._word(self._own_name(work, task))
+            name = name if name not in (*self.parameters, SECOND) else f"{name}_demand"
+            self._demands[id(work)] = name
+            self.parameters[name] = self._quantity(work.name, work.line, work.demand)
+        return self._demands[id(work)]
+
+    def _quantity(self, name: str, line: int, amount: Amount) -> Any:
+        """Return a time as a quantity, or as a formula in the parameters of the file."""
+        if amount.formula:
+            return f"({amount.formula}) * {self._second()}"
+        return self.names.time(line, amount.value)
+
+    def _delay(self, name: str, component: str, line: int, amount: Amount) -> dict[str, Any]:
+        label = self.names.name(f"{component} {name}" if name == THINK else name)
+        time = self._quantity(name, line, amount)
+        return {"name": label, "delay": time, "scv": 1, "component": THINK}
+
+    def _second(self) -> str:
+        if SECOND not in self.parameters:
+            unit = self.names.time(1, 1.0)
+            self.parameters = {SECOND: unit, **self.parameters}
+        return SECOND
+
+    def _share(self, share: Amount) -> Any:
+        return share.formula or share.value
+
+    # Names --------------------------------------------------------------------------------------
+
+    def _station(self, processor: Processor, task: Task) -> str:
+        """Return the station of a processor; nothing where it is a delay."""
+        if unlimited(processor.servers):
+            return ""
+        share = self.network.shares.get(task.group)
+        capped = share is not None and share.capped
+        name = self.names.name(f"{processor.name} {task.group}" if capped else processor.name)
+        servers = self._whole(processor.servers, processor.line)
+        discipline = _DISCIPLINES.get(processor.kind, "fcfs")
+        if processor.kind in ("ps-hol", "ps-pp"):
+            discipline = "ps"
+        self.resources[name] = {"servers": servers, "discipline": discipline}
+        return name
+
+    def _whole(self, amount: Amount, line: int) -> int:
+        if amount.value != int(amount.value):
+            why = f"{amount.value:g} is no whole number of servers or threads"
+            self.network.refuse(line, "multiplicity", why)
+        return int(amount.value)
+
+    def _counter(self, name: str, units: int = 0) -> str:
+        """Return a counter of units by its name, which begins with that number."""
+        word = self._word(name)
+        semaphores = self.resources.setdefault("requests", {"semaphores": {}})["semaphores"]
+        semaphores.setdefault(word, units)
+        return f"requests.{word}"
+
+    def _word(self, name: str) -> str:
+        return self.names.name(name).replace("-", "_")
+
+
+ONE_CALL = Amount(1.0)
+
+
+class TooManyStepsError(Exception):
+    """Written out at each call, there are too many steps."""
+
+
+def lowered(
+    network: LayeredNetwork, names: Callable[[], SpecNames], ledger: Ledger, title: str
+) -> ImportedSpec:
+    """Write a network as an activity; with whole numbers of calls where geometric ones take too
+    many steps.
+
+    Raises
+    ------
+    SpecError : what has no counterpart, and networks with too many steps
+    """
+    try:
+        return Lowering(network, names(), ledger).spec(title)
+    except TooManyStepsError:
+        fresh = Ledger(ledger.format, ledger.reading)
+        fresh.declare("geometric-calls", 1)
+        ledger.places = fresh.places
+    try:
+        return Lowering(network, names(), ledger, geometric=False).spec(title)
+    except TooManyStepsError:
+        why = f"written out at each call, there are more than {MOST_ITEMS:,} steps; solve a part"
+        network.refuse(1, "", why)
+
+
+def _digit_chances(mean: float, formula: str) -> Iterator[Any]:
+    """Yield the chances of the binary digits of a geometric number, each a number or a formula.
+
+    The last digit has the mean that the digits beyond it would have, so that the mean is exact.
+    """
+    left, ratio = mean, 1 + 1 / mean
+    least = LEAST_CHANCE**2 if formula else LEAST_CHANCE
+    for power in range(60):
+        last = ratio**2 > 1 / least
+        chance = 1 / (1 + ratio)
+        if formula:
+            yield f"1 / (1 + (1 + 1 / ({formula})) ** {2**power})"
+        else:
+            yield min(left / 2**power, 1.0) if last else chance
+        if last:
+            return
+        left -= 2**power * chance
+        ratio **= 2
+
+
+def _rotations(bodies: list[Items]) -> Iterator[list[Items]]:
+    for first in range(len(bodies)):
+        yield bodies[first:] + bodies[:first]
+
+
+def _plain(steps: Sequence) -> Sequence:
+    """Return steps without the places of replies."""
+    kept: list[Step] = []
+    for step in steps:
+        if isinstance(step, Both):
+            branches = tuple(_plain(each) for each in step.branches)
+            kept.append(Both(branches, step.quorum))
+        elif isinstance(step, Either):
+            kept.append(Either(tuple((p, _plain(body)) for p, body in step.options)))
+        elif not isinstance(step, Reply):
+            kept.append(step)
+    return tuple(kept)
+
+
+def _sum(amounts: list[Amount]) -> tuple[float, str]:
+    """Return the sum of amounts, and its formula where one has any."""
+    total = sum(each.value for each in amounts)
+    if not any(each.formula for each in amounts):
+        return total, ""
+    return total, " + ".join(each.formula or exact_number(each.value) for each in amounts)
+
+
+def _left(chance: Any) -> Any:
+    return f"1 - {chance}" if isinstance(chance, str) else 1 - chance
+
+
+def _remainder(options: Items) -> Items:
+    """Let the last probability be what the others leave, to the last digit."""
+    *first, last = options
+    if all(isinstance(each["p"], float) for each in options):
+        return [*first, {**last, "p": 1 - sum(each["p"] for each in first)}]
+    rest = " - ".join(f"({each['p']})" for each in first)
+    return [*first, {**last, "p": f"1 - {rest}"}]
+
+
+def _repeated(count: int, body: Items) -> dict[str, Any]:
+    return {"repeat": count, "body": body} if count > 1 else body[0]
+
+
+def _bodies(item: Mapping[str, Any]) -> list[Items]:
+    """List the lists of items inside an item."""
+    bodies: list[Items] = [item["body"]] if "body" in item else []
+    bodies += item.get("fork", [])
+    return bodies + [each["do"] for each in item.get("choose", [])]
+
+
+def _components(tree: Any) -> set[str]:
+    """Return the components that steps are booked to."""
+    if isinstance(tree, list):
+        return set().union(*map(_components, tree)) if tree else set()
+    if not isinstance(tree, dict):
+        return set()
+    own = {tree["component"]} if "component" in tree else set()
+    return own.union(*(_components(each) for each in tree.values()))
+
+
+def _takes_time(items: Items) -> bool:
+    return any("component" in item or any(map(_takes_time, _bodies(item))) for item in items)

@@ -1,0 +1,268 @@
+"""The data of a layered queueing network, as its two file formats tell it.
+
+Source: lqn.xsd, version 5; the LQN input language of LQNS; Franks et al., IEEE TSE 35(2), 2009,
+148-161 (what the elements mean).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple, NoReturn
+
+from slipstick.errors import short
+from slipstick_measure.readers.reading import Reading
+
+MOST_PHASES = 3
+SEMAPHORE_KINDS = ("wait", "signal")
+LOCK_KINDS = ("read-lock", "read-unlock", "write-lock", "write-unlock")
+REFERENCE, BURSTS = "ref", "burst"
+PROCESSOR_KINDS = ("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs")
+TASK_KINDS = (
+    *("ref", "fcfs", "inf", "hol", "pri", "pp", "poll", "semaphore", "rwlock", "burst", "uniform"),
+    "rand",
+)
+
+
+class Amount(NamedTuple):
+    """A number of a model, and its formula in the parameters of the file; empty for a plain
+    number.
+    """
+
+    value: float
+    formula: str = ""
+
+
+ZERO, ONE = Amount(0.0), Amount(1.0)
+
+
+@dataclass
+class Call:
+    """Requests to an entry: how many in a phase, and whether the caller waits for replies."""
+
+    target: str
+    count: Amount
+    line: int
+    waits: bool = True
+
+
+@dataclass
+class Work:
+    """A phase of an entry, or an activity of a task."""
+
+    name: str
+    line: int
+    demand: Amount = ZERO
+    scv: float = 1.0
+    think: Amount = ZERO
+    whole_calls: bool = False
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it takes no time and makes no calls."""
+        amounts = (self.demand, self.think, *(call.count for call in self.calls))
+        return not any(each.value or each.formula for each in amounts)
+
+
+@dataclass
+class Precedence:
+    """Activities that end before others begin.
+
+    Attributes
+    ----------
+    before, after : activities, with the probability or the count of each where they have one
+    join, fork : "", "and", "or"; a fork may be a "loop", too
+    quorum : how many of an and-join are waited for; 0 means all
+    end : the activity after a loop; empty where there is none
+    """
+
+    line: int
+    before: list[str]
+    after: list[tuple[str, Amount]]
+    join: str = ""
+    fork: str = ""
+    quorum: int = 0
+    end: str = ""
+
+
+@dataclass
+class LayeredEntry:
+    """A service of a task: by phases, or by activities from `start` on."""
+
+    name: str
+    line: int
+    phases: dict[int, Work] = field(default_factory=dict)
+    start: str = ""
+    arrivals: Amount = ZERO
+    priority: int = 0
+    forwards: list[tuple[str, Amount, int]] = field(default_factory=list)
+    kind: str = ""
+
+
+@dataclass
+class Processor:
+    """Servers that tasks run on."""
+
+    name: str
+    line: int
+    kind: str = "fcfs"
+    servers: Amount = ONE
+    speed: Amount = ONE
+    replicas: int = 1
+
+
+@dataclass
+class Task:
+    """Threads that serve entries; of a reference task, customers."""
+
+    name: str
+    line: int
+    processor: str
+    kind: str = "fcfs"
+    threads: Amount = ONE
+    think: Amount = ZERO
+    priority: int = 0
+    replicas: int = 1
+    queue_length: int = 0
+    tokens: int | None = None
+    group: str = ""
+    entries: list[str] = field(default_factory=list)
+    activities: dict[str, Work] = field(default_factory=dict)
+    precedences: list[Precedence] = field(default_factory=list)
+    replies: dict[str, list[str]] = field(default_factory=dict)
+    fan_in: dict[str, int] = field(default_factory=dict)
+    fan_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether its threads are customers that call others."""
+        return self.kind in (REFERENCE, BURSTS, "uniform")
+
+
+@dataclass
+class Share:
+    """A group of tasks with a share of a processor, which it cannot exceed if it is capped."""
+
+    name: str
+    line: int
+    processor: str
+    share: float
+    capped: bool = False
+
+
+@dataclass
+class LayeredNetwork:
+    """A layered queueing network.
+
+    Attributes
+    ----------
+    parameters : the variables of the file that have one value
+    """
+
+    reading: Reading
+    processors: dict[str, Processor] = field(default_factory=dict)
+    tasks: dict[str, Task] = field(default_factory=dict)
+    entries: dict[str, LayeredEntry] = field(default_factory=dict)
+    shares: dict[str, Share] = field(default_factory=dict)
+    owner: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, tuple[float, int]] = field(default_factory=dict)
+    delays: list[tuple[str, int]] = field(default_factory=list)
+
+    def refuse(self, line: int, what: str, why: str) -> NoReturn:
+        """Refuse the file at a line; raises SpecError."""
+        self.reading.refuse(line, what, why)
+
+    def add(
+        self, kind: str, element: Processor | Task | LayeredEntry | Share, task: str = ""
+    ) -> None:
+        """Add an element; refuse a second one of its name."""
+        tables: dict[str, dict[str, object]] = {
+            "processor": self.processors,  # type: ignore[dict-item]
+            "task": self.tasks,  # type: ignore[dict-item]
+            "entry": self.entries,  # type: ignore[dict-item]
+            "group": self.shares,  # type: ignore[dict-item]
+        }
+        table = tables[kind]
+        if element.name in table:
+            first = getattr(table[element.name], "line", 0)
+            why = f"{short(element.name)} is defined twice, first at line {first}; rename one"
+            self.refuse(element.line, kind, why)
+        table[element.name] = element
+        if kind == "entry":
+            self.owner[element.name] = task
+            self.tasks[task].entries.append(element.name)
+
+    def task_of(self, entry: str) -> Task:
+        """Return the task of an entry."""
+        return self.tasks[self.owner[entry]]
+
+    def works(self, task: Task) -> Iterator[Work]:
+        """Yield the phases and activities of a task."""
+        for name in task.entries:
+            yield from self.entries[name].phases.values()
+        yield from task.activities.values()
+
+    def check(self) -> None:
+        """Refuse names that lead nowhere, probabilities over 1, and calls of customers.
+
+        Raises
+        ------
+        SpecError : everything that is wrong
+        """
+        wrong = self.reading.wrong
+        for task in self.tasks.values():
+            if task.processor not in self.processors:
+                wrong(task.line, "task", f"there is no processor {short(task.processor)}")
+            for work in self.works(task):
+                for call in work.calls:
+                    self._check_target(call.target, call.line)
+            if not task.entries:
+                wrong(task.line, "task", f"{short(task.name)} has no entry; add one")
+        for entry in self.entries.values():
+            for target, _, line in entry.forwards:
+                self._check_target(target, line)
+            total = sum(share.value for _, share, _ in entry.forwards)
+            if total > 1 + 1e-9:
+                why = f"probabilities of {short(entry.name)} add up to {total:g}, over 1"
+                wrong(entry.line, "forwarding", why)
+            task = self.task_of(entry.name)
+            if task.is_reference and entry.arrivals.value:
+                why = f"{short(task.name)} is a reference task and has open arrivals; take one out"
+                wrong(entry.line, "entry", why)
+            self._check_replies(entry, task)
+            operations = {"semaphore": SEMAPHORE_KINDS, "rwlock": LOCK_KINDS}.get(task.kind, ("",))
+            if entry.kind not in operations:
+                kinds = " or ".join(operations) if operations != ("",) else "a service"
+                why = (
+                    f"{short(entry.name)} of the {task.kind} task {short(task.name)} is no {kinds}"
+                )
+                wrong(entry.line, "entry", why)
+        if self.reading.problems:
+            self.reading.finished()
+
+    def _check_target(self, target: str, line: int) -> None:
+        if target not in self.entries:
+            self.reading.wrong(line, "call", f"there is no entry {short(target)}")
+        elif self.task_of(target).is_reference:
+            name = short(self.task_of(target).name)
+            why = f"{name} is a reference task, which nothing can call; make it a server"
+            self.reading.wrong(line, "call", why)
+
+    def _check_replies(self, entry: LayeredEntry, task: Task) -> None:
+        """Refuse an entry that replies twice in a row, and a reply to what is no entry of the
+        task.
+        """
+        for name, replied in task.replies.items():
+            if name not in task.activities:
+                self.reading.wrong(task.line, "reply", f"there is no activity {short(name)}")
+            for each in replied:
+                if each not in task.entries:
+                    why = f"{short(each)} is no entry of {short(task.name)}"
+                    self.reading.wrong(task.line, "reply", why)
+
+
+def unlimited(amount: Amount) -> bool:
+    """Return whether there are as many as are asked for."""
+    return amount.value == inf

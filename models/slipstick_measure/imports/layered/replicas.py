@@ -1,0 +1,133 @@
+"""Copies of processors and tasks, written out one by one.
+
+A task of r copies stands on the copies of its processor in equal parts. A copy of a caller requests
+as many copies of a server as its fan-out says, each as often as one would be, so that copies of
+callers times fan-out are copies of servers times fan-in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slipstick.errors import short
+from slipstick_measure.imports.layered.model import (
+    Call,
+    LayeredEntry,
+    LayeredNetwork,
+    Processor,
+    Task,
+    Work,
+)
+
+MOST_COPIES = 1000
+
+
+def written_out(network: LayeredNetwork) -> LayeredNetwork:
+    """Return a network without copies; the network itself where it has none.
+
+    Raises
+    ------
+    SpecError : copies that do not fit
+    """
+    elements: list[Processor | Task] = [*network.processors.values(), *network.tasks.values()]
+    if all(each.replicas == 1 for each in elements):
+        return network
+    for each in elements:
+        if not 1 <= each.replicas <= MOST_COPIES:
+            why = f"{short(each.name)} needs 1 to {MOST_COPIES} copies; got {each.replicas}"
+            network.refuse(each.line, "replication", why)
+    return _Copies(network).made
+
+
+class _Copies:
+    """Writes the copies of a network out."""
+
+    def __init__(self, network: LayeredNetwork) -> None:
+        self._old = network
+        self.made = LayeredNetwork(
+            network.reading,
+            shares=network.shares,
+            parameters=network.parameters,
+            delays=network.delays,
+        )
+        for processor in network.processors.values():
+            for index in range(processor.replicas):
+                name = copy_name(processor.name, index, processor.replicas)
+                self.made.processors[name] = replace(processor, name=name, replicas=1)
+        for task in network.tasks.values():
+            for index in range(task.replicas):
+                self._task(task, index)
+
+    def _task(self, task: Task, index: int) -> None:
+        processor = self._old.processors[task.processor]
+        parts, rest = divmod(task.replicas, processor.replicas)
+        if rest:
+            why = (
+                f"{task.replicas} copies of {short(task.name)} cannot share"
+                f" {processor.replicas} copies of {short(processor.name)} in equal parts"
+            )
+            self._old.refuse(task.line, "replication", why)
+        name = copy_name(task.name, index, task.replicas)
+        self.made.tasks[name] = replace(
+            task,
+            name=name,
+            processor=copy_name(processor.name, index // parts, processor.replicas),
+            replicas=1,
+            entries=[copy_name(each, index, task.replicas) for each in task.entries],
+            activities={
+                key: self._work(each, task, index) for key, each in task.activities.items()
+            },
+            replies={
+                key: [copy_name(each, index, task.replicas) for each in replied]
+                for key, replied in task.replies.items()
+            },
+        )
+        for each in task.entries:
+            entry = self._entry(self._old.entries[each], task, index)
+            self.made.entries[entry.name] = entry
+            self.made.owner[entry.name] = name
+
+    def _entry(self, entry: LayeredEntry, task: Task, index: int) -> LayeredEntry:
+        forwards = [
+            (target, share, line)
+            for aim, share, line in entry.forwards
+            for target in self._targets(aim, task, index, line)[:1]
+        ]
+        return replace(
+            entry,
+            name=copy_name(entry.name, index, task.replicas),
+            phases={key: self._work(each, task, index) for key, each in entry.phases.items()},
+            forwards=forwards,
+        )
+
+    def _work(self, work: Work, task: Task, index: int) -> Work:
+        calls = [
+            Call(target, call.count, call.line, call.waits)
+            for call in work.calls
+            for target in self._targets(call.target, task, index, call.line)
+        ]
+        return replace(work, name=copy_name(work.name, index, task.replicas), calls=calls)
+
+    def _targets(self, entry: str, caller: Task, index: int, line: int) -> list[str]:
+        """Return the copies of an entry that a copy of a caller requests."""
+        server = self._old.task_of(entry)
+        fan_out = caller.fan_out.get(server.name, 1)
+        fan_in = server.fan_in.get(caller.name, 1)
+        if caller.replicas * fan_out != server.replicas * fan_in:
+            why = (
+                f"{caller.replicas} copies of {short(caller.name)} with fan-out {fan_out} do not"
+                f" fit {server.replicas} copies of {short(server.name)} with fan-in {fan_in};"
+                " their products are equal"
+            )
+            self._old.refuse(line, "replication", why)
+        copies = ((index * fan_out + each) % server.replicas for each in range(fan_out))
+        return [copy_name(entry, each, server.replicas) for each in copies]
+
+
+def copy_name(name: str, index: int, copies: int) -> str:
+    """Return the name of a copy; an only one keeps its name.
+
+    >>> copy_name("disk", 1, 2), copy_name("disk", 0, 1)
+    ('disk_2', 'disk')
+    """
+    return name if copies == 1 else f"{name}_{index + 1}"

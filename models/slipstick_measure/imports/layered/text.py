@@ -1,0 +1,457 @@
+"""Layered queueing networks from the text form of LQNS (`.lqn`, `.xlqn`, `.in`).
+
+Source: the LQN input language of LQNS 5, sections G (general), P (processors), U (groups), T
+(tasks), E (entries), A (activities), R (results) and C (convergence), with variables before them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import inf
+from typing import NamedTuple, NoReturn
+
+from slipstick.errors import short
+from slipstick_measure.imports.layered.model import (
+    Amount,
+    Call,
+    LayeredEntry,
+    LayeredNetwork,
+    Precedence,
+    Processor,
+    Share,
+    Task,
+    Work,
+)
+from slipstick_measure.imports.layered.variables import Variables
+from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.readers.reading import Reading
+
+HEAD = r'(?m)^\s*(?:G\s*"|P\s+\d+\s*(?:#.*)?$)'
+"""By which a text of LQNS is told: its general section, or the head of its processors."""
+
+MOST_TOKENS = 500_000
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|\#[^\n]*)|(?P<text>"(?:\\.|[^"\\])*")|(?P<end>-1(?![\d.]))|(?P<arrow>->)
+    |(?P<number>(?:\d+\.\d*|\.\d+|\d+)(?:[eEdD][-+]?\d+)?)|(?P<name>[A-Za-z_]\w*)
+    |(?P<variable>\$\w+)|(?P<infinity>@infinity)|(?P<observed>%[a-z]+\d?)|(?P<sign>\*\*|[!<>=]=|&&|\|\||.)""",
+    re.VERBOSE,
+)
+_PROCESSORS = {
+    "f": "fcfs", "i": "inf", "r": "rand", "h": "hol", "p": "pp", "c": "cfs", "s": "ps",
+}  # fmt: skip
+_TASKS = {
+    "b": "burst", "r": "ref", "i": "inf", "f": "fcfs", "n": "fcfs", "h": "hol", "P": "poll",
+    "p": "pri", "W": "rwlock", "S": "semaphore", "u": "uniform",
+}  # fmt: skip
+_ENTRY_KINDS = {
+    "P": "wait", "V": "signal", "R": "read-lock", "U": "read-unlock", "W": "write-lock",
+    "X": "write-unlock",
+}  # fmt: skip
+
+
+class TextToken(NamedTuple):
+    """A word of the file with its place."""
+
+    kind: str
+    text: str
+    line: int
+    start: int
+
+
+def is_text(reading: Reading) -> bool:
+    """Return whether a file is a layered network in the text form."""
+    return (
+        re.search(HEAD, reading.text) is not None
+        and re.search(r"(?m)^\s*T\s+\d+", reading.text) is not None
+    )
+
+
+def read_text(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variables]:
+    """Read a layered queueing network.
+
+    Raises
+    ------
+    SpecError : what is no such text, at its line
+    """
+    reader = _TextReader(reading, ledger)
+    reader.file()
+    reader.network.check()
+    return reader.network, reader.variables
+
+
+class _TextReader:
+    """Reads the tokens of one file, section by section."""
+
+    def __init__(self, reading: Reading, ledger: Ledger) -> None:
+        self.reading, self.ledger = reading, ledger
+        self.network, self.variables = LayeredNetwork(reading), Variables(reading)
+        self.tokens = self._tokens()
+        self.at = 0
+
+    def _tokens(self) -> list[TextToken]:
+        tokens: list[TextToken] = []
+        line, last = 1, 0
+        for found in _TOKEN.finditer(self.reading.text):
+            line += self.reading.text.count("\n", last, found.start())
+            last = found.start()
+            kind = str(found.lastgroup)
+            if kind != "space":
+                tokens.append(TextToken(kind, found[0], line, found.start()))
+            if len(tokens) > MOST_TOKENS:
+                self.reading.refuse(line, "", f"more than {MOST_TOKENS:,} words; solve a part")
+        return [*tokens, TextToken("eof", "the end of the file", line, len(self.reading.text))]
+
+    @property
+    def next(self) -> TextToken:
+        """The word to be read."""
+        return self.tokens[self.at]
+
+    def refuse(self, wanted: str) -> NoReturn:
+        """Refuse the word to be read."""
+        cut = "; is the file cut off?" if self.next.kind == "eof" else ""
+        self.reading.refuse(
+            self.next.line, "", f"here stands {short(self.next.text)}, where {wanted} is due{cut}"
+        )
+
+    def take(self, wanted: str, *kinds: str) -> TextToken:
+        """Read a word of some kinds."""
+        if self.next.kind not in kinds:
+            self.refuse(wanted)
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def sign(self, *texts: str) -> bool:
+        """Read one of some signs or letters, if it is there."""
+        found = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
+        self.at += found
+        return found
+
+    def name(self, what: str) -> TextToken:
+        """Read a name; one may be a number."""
+        return self.take(f"the name of {what}", "name", "number")
+
+    def amount(self, what: str, least: float | None = 0.0) -> Amount:
+        """Read a number, a variable, or a formula in braces."""
+        token = self.next
+        if token.kind == "sign" and token.text == "{":
+            first = self.at + 1
+            while self.next.text != "}":
+                if self.next.kind == "eof":
+                    self.refuse("}")
+                self.at += 1
+            text = self.reading.text[self.tokens[first].start : self.next.start]
+            self.at += 1
+        else:
+            text = self.take(what, "number", "variable", "infinity", "name").text
+            text = re.sub(r"[dD]", "e", text) if token.kind == "number" else text
+        return self.variables.amount(text, token.line, what, least)
+
+    def whole(self, what: str) -> int:
+        """Read a whole number."""
+        token, amount = self.next, self.amount(what)
+        if amount.value != int(amount.value if amount.value < inf else 0):
+            self.reading.refuse(token.line, what, f"{token.text} is no whole number")
+        return int(amount.value)
+
+    def observed(self) -> None:
+        """Pass over what the file asks to be printed."""
+        while self.next.kind == "observed":
+            self.at += 1
+            if self.next.kind == "number":
+                self.at += 1
+            while self.next.kind == "variable":
+                self.at += 1
+
+    def file(self) -> None:
+        """Read variables, then each section."""
+        self._assignments()
+        sections: dict[str, Callable[[], None]] = {
+            "G": self._general,
+            "P": lambda: self._section({"p": self._processor, "d": self._delay}),
+            "U": lambda: self._section({"g": self._share}),
+            "T": lambda: self._section({"t": self._task, "I": self._fan, "O": self._fan}),
+            "E": lambda: self._section(dict.fromkeys("aAcfFHMpRPsUVWXyzZ", self._entry)),
+            "A": self._activities,
+            "R": self._skipped,
+            "C": self._convergence,
+        }
+        while self.next.kind != "eof":
+            letter = self.take("a section: G, P, U, T, E, A, R or C", "name")
+            if letter.text not in sections:
+                self.at -= 1
+                self.refuse("a section: G, P, U, T, E, A, R or C")
+            sections[letter.text]()
+
+    def _assignments(self) -> None:
+        """Read `$name = formula`, each up to the next one or to the first section."""
+        while self.next.kind == "variable":
+            variable = self.take("a variable", "variable")
+            if not self.sign("="):
+                self.refuse("=")
+            first = self.at
+            while self.next.kind != "eof" and not self._ends_assignment():
+                self.at += 1
+            text = self.reading.text[self.tokens[first].start : self.next.start]
+            text = re.sub(r"#[^\n]*", "", text).strip().rstrip(";")
+            if variable.text.startswith(("$solver", "$spex_", "$convergence", "$iteration")):
+                continue
+            self.variables.assign(variable.text, text.strip('"'), variable.line)
+
+    def _ends_assignment(self) -> bool:
+        following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else self.next
+        if self.next.kind == "variable":
+            return following.text == "="
+        section = self.next.kind == "name" and self.next.text in ("G", "P")
+        return section and following.kind in ("text", "number")
+
+    def _general(self) -> None:
+        """Pass over the settings of the solver."""
+        self.take("a comment in quotes", "text")
+        while self.next.kind not in ("end", "eof"):
+            self.at += 1
+        self.take("-1", "end")
+        self.observed()
+
+    def _section(self, rows: dict[str, Callable[[str], None]]) -> None:
+        """Read the rows of a section, which begin with a letter, up to -1."""
+        if self.next.kind == "number":
+            self.at += 1
+        while self.next.kind != "end":
+            letter = self.take(f"{' or '.join(rows)}, or -1 at the end of the section", "name")
+            if letter.text not in rows:
+                self.at -= 1
+                self.refuse(f"{' or '.join(rows)}, or -1 at the end of the section")
+            rows[letter.text](letter.text)
+            self.observed()
+        self.at += 1
+
+    def _processor(self, letter: str) -> None:
+        token = self.name("a processor")
+        kind = self.take("the scheduling of the processor", "name")
+        if kind.text not in _PROCESSORS:
+            self.at -= 1
+            self.refuse(f"a scheduling of {token.text}, one of {', '.join(_PROCESSORS)},")
+        made = Processor(token.text, token.line, _PROCESSORS[kind.text])
+        if kind.text in "cs" and self.next.kind in ("number", "variable"):
+            self.amount("a quantum")
+            self.ledger.declare("quantum", token.line)
+        while self.next.kind == "name" and self.next.text in ("i", "m", "r", "R"):
+            option = self.take("an option", "name").text
+            if option == "i":
+                made.servers = Amount(inf)
+            elif option == "m":
+                made.servers = self.amount("the number of servers", 1.0)
+            elif option == "r":
+                made.replicas = self.whole("the number of copies")
+            else:
+                made.speed = self.amount("the speed", 1e-12)
+        self.network.add("processor", made)
+
+    def _delay(self, letter: str) -> None:
+        pair = [self.name("a processor") for _ in range(2)]
+        if self.amount("a delay").value:
+            self.network.delays.append((" to ".join(each.text for each in pair), pair[0].line))
+
+    def _share(self, letter: str) -> None:
+        token, share = self.name("a group"), self.amount("a share")
+        capped = self.sign("c")
+        processor = self.name("a processor").text
+        self.network.add("group", Share(token.text, token.line, processor, share.value, capped))
+
+    def _task(self, letter: str) -> None:
+        token = self.name("a task")
+        kind = self.take("the scheduling of the task", "name")
+        if kind.text not in _TASKS:
+            self.at -= 1
+            self.refuse(f"a scheduling of {token.text}, one of {', '.join(_TASKS)},")
+        entries: list[TextToken] = []
+        while self.next.kind != "end":
+            entries.append(self.name("an entry, or -1 after the last one"))
+        self.at += 1
+        processor = self.name("a processor").text
+        made = Task(token.text, token.line, processor, _TASKS[kind.text])
+        self.network.add("task", made)
+        for each in entries:
+            self.network.add("entry", LayeredEntry(each.text, each.line), made.name)
+        while True:
+            if self.next.kind in ("number", "variable"):
+                made.priority = self.whole("a priority")
+            elif self.next.kind == "name" and self.next.text in ("T", "g", "i", "m", "q", "r", "z"):
+                self._task_option(made, self.take("an option", "name").text)
+            else:
+                break
+
+    def _task_option(self, task: Task, option: str) -> None:
+        if option == "T":
+            task.tokens = self.whole("the tokens at the start")
+        elif option == "g":
+            task.group = self.name("a group").text
+        elif option == "i":
+            task.threads = Amount(inf)
+        elif option == "m":
+            task.threads = self.amount("the number of threads", 1.0)
+        elif option == "q":
+            task.queue_length = self.whole("the length of the queue")
+        elif option == "r":
+            task.replicas = self.whole("the number of copies")
+        else:
+            task.think = self.amount("a think time")
+
+    def _fan(self, letter: str) -> None:
+        tasks = [self.name("a task") for _ in range(2)]
+        count = self.whole("a number of copies")
+        for each in tasks:
+            if each.text not in self.network.tasks:
+                self.reading.refuse(each.line, letter, f"there is no task {short(each.text)}")
+        first, second = (each.text for each in tasks)
+        if letter == "I":
+            self.network.tasks[second].fan_in[first] = count
+        else:
+            self.network.tasks[first].fan_out[second] = count
+
+    def _entry(self, letter: str) -> None:
+        token = self.name("an entry")
+        entry = self.network.entries.get(token.text)
+        if entry is None:
+            self.reading.refuse(token.line, letter, f"there is no entry {short(token.text)}")
+        if letter in _ENTRY_KINDS:
+            entry.kind = _ENTRY_KINDS[letter]
+        elif letter == "a":
+            entry.arrivals = self.amount("a rate of arrivals")
+        elif letter == "A":
+            entry.start = self.name("an activity").text
+        elif letter == "p":
+            entry.priority = self.whole("a priority")
+        elif letter == "H":
+            self._histogram()
+        elif letter == "F":
+            aim = self.name("an entry")
+            entry.forwards.append((aim.text, self.amount("a probability"), aim.line))
+            self.take("-1", "end")
+        else:
+            target = self.name("an entry").text if letter in "yz" else ""
+            for phase, amount in enumerate(self._phases(), 1):
+                work = entry.phases.setdefault(phase, Work(f"{entry.name}_{phase}", token.line))
+                self._set(work, letter, target, amount, token.line)
+
+    def _phases(self) -> list[Amount]:
+        """Read the amounts of up to three phases, and -1."""
+        amounts: list[Amount] = []
+        while self.next.kind != "end":
+            if len(amounts) == 3:
+                self.refuse("-1 after the third phase")
+            amounts.append(self.amount("an amount of a phase"))
+        self.at += 1
+        return amounts
+
+    def _histogram(self) -> None:
+        while self.next.kind in ("number", "infinity") or self.next.text == ":":
+            self.at += 1
+
+    def _set(self, work: Work, letter: str, target: str, amount: Amount, line: int) -> None:
+        """Give a phase or an activity what a row says of it."""
+        if letter == "s":
+            work.demand = amount
+        elif letter == "c":
+            work.scv = amount.value
+        elif letter == "f":
+            work.whole_calls = amount.value == 1
+        elif letter == "Z":
+            work.think = amount
+        elif letter in "yz" and (amount.value or amount.formula):
+            work.calls.append(Call(target, amount, line, letter == "y"))
+
+    def _activities(self) -> None:
+        """Read the activities of a task, and after a colon what comes after what."""
+        token = self.name("a task")
+        task = self.network.tasks.get(token.text)
+        if task is None:
+            self.reading.refuse(token.line, "A", f"there is no task {short(token.text)}")
+        while self.next.kind == "name" and self.next.text in tuple("scfHMyzZ"):
+            letter = self.take("a row", "name")
+            activity = self.name("an activity")
+            work = task.activities.setdefault(activity.text, Work(activity.text, activity.line))
+            if letter.text == "H":
+                self._histogram()
+                continue
+            target = self.name("an entry").text if letter.text in "yz" else ""
+            self._set(work, letter.text, target, self.amount("an amount"), letter.line)
+            self.observed()
+        if self.sign(":"):
+            self._connections(task)
+        self.take("-1 at the end of the activities", "end")
+
+    def _connections(self, task: Task) -> None:
+        while self.next.kind != "end":
+            line = self.next.line
+            before, join, quorum = self._joined(task)
+            after, fork = list[tuple[str, Amount]](), ""
+            end = ""
+            if self.sign("->"):
+                after, fork, end = self._forked(task)
+            task.precedences.append(Precedence(line, before, after, join, fork, quorum, end))
+            if not self.sign(";") and self.next.kind != "end":
+                self.refuse("; or -1")
+
+    def _activity(self, task: Task) -> str:
+        token = self.name("an activity")
+        if token.text not in task.activities:
+            why = f"{short(task.name)} has no activity {short(token.text)}"
+            self.reading.refuse(token.line, "A", why)
+        return token.text
+
+    def _joined(self, task: Task) -> tuple[list[str], str, int]:
+        """Read activities that end before others begin, each perhaps with replies."""
+        names, join, quorum = list[str](), "", 0
+        while True:
+            names.append(self._activity(task))
+            while self.sign("["):
+                replies = task.replies.setdefault(names[-1], [])
+                replies.append(self.name("an entry").text)
+                while self.sign(","):
+                    replies.append(self.name("an entry").text)
+                if not self.sign("]"):
+                    self.refuse("]")
+            if self.sign("("):
+                quorum = self.whole("a quorum")
+                if not self.sign(")"):
+                    self.refuse(")")
+            if self.sign("&"):
+                join = "and"
+            elif self.sign("+"):
+                join = "or"
+            else:
+                return names, join, quorum
+
+    def _forked(self, task: Task) -> tuple[list[tuple[str, Amount]], str, str]:
+        """Read activities that begin, each perhaps with a probability or a count."""
+        after, fork = list[tuple[str, Amount]](), ""
+        while True:
+            number = Amount(1.0)
+            if self.sign("("):
+                number = self.amount("a probability")
+                fork = "or"
+                if not self.sign(")"):
+                    self.refuse(")")
+            elif self.next.kind in ("number", "variable") and self.tokens[self.at + 1].text == "*":
+                number = self.amount("a count")
+                self.at += 1
+                fork = "loop"
+            elif fork == "loop":
+                return after, fork, self._activity(task)
+            after.append((self._activity(task), number))
+            if self.sign("&"):
+                fork = "and"
+            elif not self.sign("+", ","):
+                return after, fork, ""
+
+    def _skipped(self) -> None:
+        """Pass over the results that the file asks for."""
+        while self.next.kind not in ("end", "eof"):
+            self.at += 1
+        self.take("-1", "end")
+
+    def _convergence(self) -> None:
+        why = "a model that changes its own parameters until they settle (section C) has no spec"
+        self.reading.refuse(self.next.line, "C", f"{why}; solve it there, and import the result")

@@ -1,0 +1,138 @@
+"""Variables of model files: assignments of numbers and formulas, ranges of values, and values that
+are set beside the file.
+
+Formulas are read by the reader of formulas of specs, so that text is never executed; a variable
+becomes a parameter of the spec under its own name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import inf, isfinite
+
+from slipstick.errors import FormulaError, ModelError, did_you_mean, short
+from slipstick.expression.formula import read_expression
+from slipstick.expression.nodes import Expr, Number, Parameter, parameters
+from slipstick.expression.tape import Tape
+from slipstick_measure.imports.layered.model import Amount
+from slipstick_measure.readers.reading import NUMBER, Reading
+
+INFINITE = ("inf", "infinite", "infinity", "@infinity", "*")
+MOST_VALUES = 1000
+"""Values of a range."""
+_RANGE = re.compile(r"\[(.*)\]", re.DOTALL)
+
+
+@dataclass
+class Variables:
+    """The variables of one file.
+
+    Attributes
+    ----------
+    reading : the file, whose hints hold values that are set beside it
+    formulas : of each variable with a value, in parameters of a spec; a number for a plain one
+    values, lines : of each variable
+    ranges : the values of a variable that has several; the first of them holds
+    """
+
+    reading: Reading
+    formulas: dict[str, str] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    ranges: dict[str, list[float]] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def assign(self, written: str, text: str, line: int) -> None:
+        """Give a variable its value: a number, a formula in earlier ones, or a list or a range of
+        numbers.
+        """
+        name = parameter_name(written)
+        self.lines[name] = line
+        if name in self.reading.hints.settings:
+            text = self.reading.hints.settings[name]
+        if inside := _RANGE.fullmatch(text.strip()):
+            self.ranges[name] = values = self._listed(inside[1], written, line)
+            text = repr(values[0])
+        amount = self.amount(text, line, written)
+        self.values[name] = amount.value
+        self.formulas[name] = amount.formula or repr(amount.value)
+
+    def _listed(self, text: str, written: str, line: int) -> list[float]:
+        """Read a list of numbers, or first : last, step."""
+        first, colon, rest = text.partition(":")
+        if colon:
+            last, _, step = rest.partition(",")
+            low, high, by = (
+                self.amount(each, line, written).value for each in (first, last, step or "1")
+            )
+            count = int((high - low) / by + 1.5e-9) + 1 if by > 0 and high >= low else 0
+            values = [low + by * index for index in range(min(count, MOST_VALUES + 1))]
+        else:
+            values = [self.amount(each, line, written).value for each in text.split(",")]
+        if not 0 < len(values) <= MOST_VALUES:
+            why = f"{short(written)} needs 1 to {MOST_VALUES} values; got {short(text)}"
+            self.reading.refuse(line, "parameter", why)
+        return values
+
+    def amount(self, text: str, line: int, what: str, least: float | None = None) -> Amount:
+        """Read a number, a variable, or a formula; refuse what is none, and less than `least`."""
+        bare = text.strip().removeprefix("{").removesuffix("}").strip()
+        if bare.casefold() in INFINITE:
+            return Amount(inf)
+        if NUMBER.fullmatch(bare) and isfinite(float(bare)):
+            amount = Amount(float(bare))
+        elif not re.search(r"[$()*/+]|[A-Za-z_]{2}", bare):
+            self.reading.number(line, what, bare)
+            self.reading.finished()
+        else:
+            amount = self._computed(bare, line, what)
+        if least is not None and amount.value < least:
+            why = f"{short(bare)} is no number of at least {least:g}"
+            self.reading.refuse(line, what, why)
+        return amount
+
+    def _computed(self, text: str, line: int, what: str) -> Amount:
+        """Compute a formula in variables."""
+        formula = re.sub(r"\$([A-Za-z0-9_]+)", lambda found: parameter_name(found[0]), text)
+        for written in re.findall(r"\$[A-Za-z0-9_]+", text):
+            self._known(written, line)
+        known: dict[str, Expr] = {
+            name: Parameter(name, value=value) for name, value in self.values.items()
+        }
+        try:
+            expression = read_expression(formula, known)
+            # As parameters are written in a spec, whole numbers and signs included.
+            (value,) = Tape([expression]).run({})
+            number = float(value[0] if getattr(value, "ndim", 0) else value)
+        except (FormulaError, ModelError, ValueError, ArithmeticError) as error:
+            self.reading.refuse(line, what, f"{short(text)} cannot be computed: {error}")
+        if not isfinite(number):
+            self.reading.refuse(line, what, f"{short(text)} is {number}, no finite number")
+        plain = isinstance(expression, Number) or not parameters(expression)
+        self.used |= {each.name for each in parameters(expression)}
+        return Amount(number, "" if plain else formula)
+
+    def _known(self, written: str, line: int) -> None:
+        """Take the value of a variable that is set beside the file; refuse one without a value."""
+        name = parameter_name(written)
+        if name in self.values:
+            return
+        if name in self.reading.hints.settings:
+            self.values[name] = self.amount(self.reading.hints.settings[name], line, written).value
+            self.formulas[name] = repr(self.values[name])
+            self.lines[name] = line
+            return
+        near = did_you_mean(name, list(self.values)) if self.values else ""
+        why = f"{short(written)} has no value in the file; give it one with --set {name}=NUMBER"
+        self.reading.refuse(line, "parameter", f"{why}{near}")
+
+
+def parameter_name(written: str) -> str:
+    """Return the name of a variable as a parameter of a spec.
+
+    >>> parameter_name("$n_users"), parameter_name("$0")
+    ('n_users', 'v_0')
+    """
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", written.removeprefix("$"))
+    return plain if plain[:1].isalpha() else f"v_{plain.lstrip('_') or 'x'}"

@@ -1,0 +1,250 @@
+"""Layered queueing networks from LQNX, the XML form of LQNS.
+
+Source: lqn.xsd, version 5.
+"""
+
+from __future__ import annotations
+
+import re
+from math import inf
+
+from slipstick.errors import short
+from slipstick_measure.imports.elements import XmlElement, parsed
+from slipstick_measure.imports.layered.model import (
+    LOCK_KINDS,
+    MOST_PHASES,
+    ONE,
+    SEMAPHORE_KINDS,
+    TASK_KINDS,
+    ZERO,
+    Amount,
+    Call,
+    LayeredEntry,
+    LayeredNetwork,
+    Precedence,
+    Processor,
+    Share,
+    Task,
+    Work,
+)
+from slipstick_measure.imports.layered.variables import INFINITE, Variables
+from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.readers.reading import Reading
+
+_PROCESSOR_KINDS = (*("fcfs", "ps", "inf", "rand", "hol", "pp", "pri", "cfs", "ps-hol", "ps-pp"),)
+_ASSIGNED = re.compile(
+    r"(\$\w+)\s*=\s*((?:\[[^\]]*\])|(?:\"[^\"]*\")|[^\n;$]*(?:\$\w+(?!\s*=)[^\n;$]*)*)"
+)
+"""Of a number, a formula or a list to a variable, in a part for LQX or SPEX."""
+
+
+def read_xml(reading: Reading, ledger: Ledger) -> tuple[LayeredNetwork, Variables]:
+    """Read a layered queueing network.
+
+    Raises
+    ------
+    SpecError : no such XML, or what has no meaning, at its line
+    """
+    reader = _XmlReader(reading, ledger)
+    reader.file()
+    reader.network.check()
+    return reader.network, reader.variables
+
+
+class _XmlReader:
+    """Reads one file of XML."""
+
+    def __init__(self, reading: Reading, ledger: Ledger) -> None:
+        self.reading, self.ledger = reading, ledger
+        self.root = parsed(reading)
+        self.network, self.variables = LayeredNetwork(reading), Variables(reading)
+
+    def file(self) -> None:
+        """Read variables, processors, groups, tasks and entries."""
+        for part in self.root.every("lqx", "spex-parameters", "spex-parameter"):
+            self._assignments(part)
+        for processor in self.root.every("processor"):
+            self._processor(processor)
+        for group in self.root.every("group"):
+            if group.get("share"):
+                self._share(group)
+
+    def amount(
+        self, element: XmlElement, key: str, default: Amount, least: float | None = 0.0
+    ) -> Amount:
+        """Read an amount of an element."""
+        text = element.get(key)
+        if not text:
+            return default
+        return self.variables.amount(text, element.line, f"{element.tag} {key}", least)
+
+    def whole(self, element: XmlElement, key: str, default: int, most: int = 10**6) -> int:
+        """Read a whole number of an element."""
+        amount = self.amount(element, key, Amount(float(default)))
+        if amount.value > most or amount.value != int(amount.value):
+            why = f"{short(element.get(key))} is no whole number up to {most}"
+            self.reading.refuse(element.line, f"{element.tag} {key}", why)
+        return int(amount.value)
+
+    def _assignments(self, part: XmlElement) -> None:
+        """Take the assignments that stand before a program's first loop; the program is not run."""
+        text = re.sub(r"(?s)/\*.*?\*/", "", part.text)
+        text = re.sub(r"(?m)(#|//).*$", "", text)
+        straight = re.split(r"\b(?:foreach|for|while|if)\b", text, maxsplit=1)[0]
+        for found in _ASSIGNED.finditer(straight):
+            line = part.line + text.count("\n", 0, found.start())
+            formula = re.sub(r"(?<![\w$.\"])([A-Za-z_]\w*)(?!\w*\s*\()", r"$\1", found[2].strip())
+            self.variables.assign(found[1], formula.strip('"'), line)
+
+    def _processor(self, element: XmlElement) -> None:
+        name, kind = element.get("name"), element.get("scheduling") or "fcfs"
+        if kind not in _PROCESSOR_KINDS:
+            known = ", ".join(_PROCESSOR_KINDS)
+            why = f"there is no scheduling {short(kind)}; there are {known}"
+            self.reading.refuse(element.line, "processor", why)
+        quantum = element.get("quantum")
+        if quantum and quantum.casefold() not in INFINITE:
+            self.variables.amount(quantum, element.line, "processor quantum", 0.0)
+        made = Processor(
+            name,
+            element.line,
+            kind,
+            self._many(element, kind),
+            self.amount(element, "speed-factor", ONE, 1e-12),
+            self.whole(element, "replication", 1),
+        )
+        self.network.add("processor", made)
+        for task in element.every("task"):
+            self._task(task, name)
+
+    def _many(self, element: XmlElement, kind: str) -> Amount:
+        """Return servers or threads."""
+        if kind == "inf":
+            return Amount(inf)
+        return self.amount(element, "multiplicity", ONE, 1.0)
+
+    def _share(self, element: XmlElement) -> None:
+        processor = next(
+            each.get("name") for each in self.root.every("processor") if element in each.children
+        )
+        capped = element.get("cap").casefold() in ("1", "true", "yes")
+        share = self.amount(element, "share", ONE).value
+        made = Share(element.get("name"), element.line, processor, share, capped)
+        self.network.add("group", made)
+        for task in element.every("task"):
+            self.network.tasks[task.get("name")].group = made.name
+
+    def _task(self, element: XmlElement, processor: str) -> None:
+        kind = element.get("scheduling") or "fcfs"
+        if kind not in TASK_KINDS:
+            why = f"there is no scheduling {short(kind)}; there are {', '.join(TASK_KINDS)}"
+            self.reading.refuse(element.line, "task", why)
+        task = Task(
+            element.get("name"),
+            element.line,
+            processor,
+            kind,
+            self._many(element, kind),
+            self.amount(element, "think-time", ZERO),
+            self.whole(element, "priority", 0),
+            self.whole(element, "replication", 1),
+            self.whole(element, "queue-length", 0),
+            self.whole(element, "initially", 0) if element.get("initially") else None,
+        )
+        self.network.add("task", task)
+        for each in element.every("fan-in"):
+            task.fan_in[each.get("source")] = self.whole(each, "value", 1)
+        for each in element.every("fan-out"):
+            task.fan_out[each.get("dest")] = self.whole(each, "value", 1)
+        for each in element.every("service"):
+            self.reading.refuse(each.line, "service", "a task with services is not read")
+        for each in element.children:
+            if each.tag == "entry":
+                self._entry(each, task)
+            elif each.tag == "task-activities":
+                self._graph(each, task)
+
+    def _entry(self, element: XmlElement, task: Task) -> None:
+        kind, lock = element.get("semaphore"), element.get("rwlock")
+        for told, known in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
+            if told and told.replace("r-", "read-").replace("w-", "write-") not in known:
+                why = f"{short(told)} is not one of {', '.join(known)}"
+                self.reading.refuse(element.line, "entry", why)
+        lock = lock.replace("r-", "read-", 1) if lock.startswith("r-") else lock
+        lock = lock.replace("w-", "write-", 1) if lock.startswith("w-") else lock
+        entry = LayeredEntry(
+            element.get("name"),
+            element.line,
+            arrivals=self.amount(element, "open-arrival-rate", ZERO),
+            priority=self.whole(element, "priority", 0),
+            kind=kind or lock,
+        )
+        self.network.add("entry", entry, task.name)
+        for each in element.every("forwarding"):
+            share = self.amount(each, "prob", ONE)
+            entry.forwards.append((each.get("dest"), share, each.line))
+        for part in element.every("entry-phase-activities"):
+            for each in part.children:
+                if each.tag == "activity":
+                    phase = self.whole(each, "phase", 1, MOST_PHASES)
+                    if phase < 1 or phase in entry.phases:
+                        why = f"{short(entry.name)} has phases 1 to {MOST_PHASES}, each once"
+                        self.reading.refuse(each.line, "activity", why)
+                    entry.phases[phase] = self._work(each)
+
+    def _work(self, element: XmlElement) -> Work:
+        work = Work(
+            element.get("name") or "step",
+            element.line,
+            self.amount(element, "host-demand-mean", ZERO),
+            self.amount(element, "host-demand-cvsq", ONE).value,
+            self.amount(element, "think-time", ZERO),
+            element.get("call-order").upper() == "DETERMINISTIC",
+        )
+        for each in element.every("synch-call", "asynch-call"):
+            count = self.amount(each, "calls-mean", ONE)
+            if count.value or count.formula:
+                waits = each.tag == "synch-call"
+                work.calls.append(Call(each.get("dest"), count, each.line, waits))
+        return work
+
+    def _graph(self, element: XmlElement, task: Task) -> None:
+        """Read the activities of a task, what comes after what, and which of them reply."""
+        for each in element.children:
+            if each.tag == "activity":
+                name = each.get("name")
+                if name in task.activities:
+                    why = f"{short(name)} is defined twice; rename one"
+                    self.reading.refuse(each.line, "activity", why)
+                task.activities[name] = self._work(each)
+                if bound := each.get("bound-to-entry"):
+                    self._bind(bound, name, each, task)
+            elif each.tag == "precedence":
+                self._precedence(each, task)
+            elif each.tag == "reply-entry":
+                for reply in each.every("reply-activity"):
+                    task.replies.setdefault(reply.get("name"), []).append(each.get("name"))
+
+    def _bind(self, entry: str, activity: str, element: XmlElement, task: Task) -> None:
+        if entry not in task.entries:
+            why = f"{short(entry)} is no entry of {short(task.name)}"
+            self.reading.refuse(element.line, "activity", why)
+        if self.network.entries[entry].start:
+            why = f"{short(entry)} begins with two activities; take one binding out"
+            self.reading.refuse(element.line, "activity", why)
+        self.network.entries[entry].start = activity
+
+    def _precedence(self, element: XmlElement, task: Task) -> None:
+        befores = [each for each in element.children if each.tag.startswith("pre")]
+        afters = [each for each in element.children if each.tag.startswith("post")]
+        before = [each.get("name") for part in befores for each in part.every("activity")]
+        after: list[tuple[str, Amount]] = []
+        for each in (each for part in afters for each in part.every("activity")):
+            key = "count" if afters[0].tag == "post-LOOP" else "prob"
+            after.append((each.get("name"), self.amount(each, key, ONE)))
+        join = befores[0].tag.partition("-")[2].lower() if befores else ""
+        fork = afters[0].tag.partition("-")[2].lower() if afters else ""
+        quorum = self.whole(befores[0], "quorum", 0) if befores else 0
+        end = afters[0].get("end") if afters else ""
+        made = Precedence(element.line, before, after, join, fork, quorum, end)
+        task.precedences.append(made)

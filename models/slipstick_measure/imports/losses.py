@@ -1,0 +1,158 @@
+"""What importers leave out or change, as data: one registry for each format, and one function by
+which importers declare a loss.
+
+A loss that is *equal* is another word for the same, and silent. One that changes *shares* only is
+noted. One that changes the *answer* is refused with its name, unless it is left out by name; then
+the spec carries it, and every answer repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from slipstick.errors import Problem, SpecError, UnknownNameError
+from slipstick.vocabulary import LEFT_OUT
+from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.readers.reading import Reading
+
+EQUAL, SHARES, ANSWER = "equal", "shares", "answer"
+MOST_PLACES = 5
+"""Lines that a loss names."""
+
+
+class Loss(NamedTuple):
+    """A kind of loss.
+
+    Parameters
+    ----------
+    kind : EQUAL, SHARES or ANSWER
+    change : what the import does in its place
+    """
+
+    kind: str
+    change: str
+
+
+LOSSES: Mapping[str, Mapping[str, Loss]] = {
+    "lqn": {
+        "priorities": Loss(ANSWER, "requests are served in the order of arrival"),
+        "shares": Loss(ANSWER, "the groups of a processor share it equally"),
+        "polling": Loss(ANSWER, "requests of all entries are served in the order of arrival"),
+        "geometric-calls": Loss(
+            ANSWER, "calls are made a whole number of times or once more, not geometric times"
+        ),
+        "queue-length": Loss(ANSWER, "no request is lost at a full queue"),
+        "communication-delays": Loss(ANSWER, "requests between processors take no time"),
+        "lock-order": Loss(
+            ANSWER, "readers and writers pass a lock in the order of arrival, none goes first"
+        ),
+        "bursts": Loss(ANSWER, "a source of bursts is taken as customers with exponential times"),
+        "solver-settings": Loss(EQUAL, "settings and results of the solver"),
+        "quantum": Loss(EQUAL, "processor sharing has no quantum"),
+    },
+    "jsim": {
+        "moments": Loss(SHARES, "a time has the mean and variance of its distribution"),
+        "regions": Loss(ANSWER, "the customers in a region are not limited"),
+        "weights": Loss(ANSWER, "the classes share a server equally"),
+        "arrival-variance": Loss(ANSWER, "arrivals are Poisson"),
+        "turns": Loss(ANSWER, "customers leave at random, with equal probabilities"),
+        "full-queues": Loss(ANSWER, "the capacity of a queue is not limited"),
+        "simulation-settings": Loss(EQUAL, "measures, seeds and pictures of the simulation"),
+    },
+    "jmva": {
+        "priorities": Loss(ANSWER, "classes share the stations without ranks"),
+        "idle-stations": Loss(EQUAL, "stations where no class takes time"),
+        "solutions": Loss(EQUAL, "solutions and settings of the algorithm"),
+        "reference-stations": Loss(
+            ANSWER, "throughput counts cycles of one visit, where visits are 1"
+        ),
+    },
+    "pdq": {
+        "discipline": Loss(
+            SHARES, "queues of several classes share the server, which has PDQ's means"
+        ),
+        "branches": Loss(EQUAL, "names of numbers are taken as assigned"),
+    },
+}
+"""By format and name."""
+
+
+def loss_names(format: str | None = None) -> list[str]:
+    """List the names of losses that an import may leave out, of one format or of all."""
+    formats = LOSSES.values() if format is None else [LOSSES.get(format, {})]
+    return sorted(
+        {name for losses in formats for name, each in losses.items() if each.kind == ANSWER}
+    )
+
+
+def check_left_out(names: Collection[str], format: str | None) -> None:
+    """Refuse a name to leave out that no loss has; raises UnknownNameError."""
+    known = loss_names(format)
+    for name in names:
+        if name not in known:
+            where = f"loss of an import from {format}" if format else "loss of an import"
+            raise UnknownNameError(where, name, known)
+
+
+@dataclass
+class Ledger:
+    """The losses of one file while it is read.
+
+    Parameters
+    ----------
+    format : a key of `LOSSES`
+    reading : the file, whose hints name the losses to leave out
+    """
+
+    format: str
+    reading: Reading
+    places: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+
+    def declare(self, name: str, line: int, detail: str = "") -> None:
+        """Declare a loss at a line of the file.
+
+        Parameters
+        ----------
+        name : in the registry of the format
+        line : where it stands
+        detail : what it concerns, such as the name of a task
+        """
+        loss = LOSSES[self.format][name]
+        if loss.kind == EQUAL:
+            return
+        self.places.setdefault(name, {}).setdefault(detail, []).append(line)
+
+    def close(self, spec: ImportedSpec) -> ImportedSpec:
+        """Write the losses into the spec; refuse those that change the answer, unless they are to
+        be left out.
+
+        Raises
+        ------
+        SpecError : a problem for each loss, which names it and the way out
+        """
+        for name, places in self.places.items():
+            change, line = self._change(name, places), min(map(min, places.values()))
+            if LOSSES[self.format][name].kind == SHARES:
+                spec.say(f"noted: {change}")
+            elif name in self.reading.hints.leave_out:
+                spec.document.setdefault(LEFT_OUT, {})[name] = change
+            else:
+                why = f"cannot be kept: {change}; import with --leave-out {name}"
+                self.reading.problems.append(Problem(self.reading.file, line, 1, name, why))
+        if self.reading.problems:
+            raise SpecError(self.reading.problems)
+        if LEFT_OUT in spec.document:
+            spec.say(f"left out: {', '.join(spec.document[LEFT_OUT])}; no answer is exact")
+        return spec
+
+    def _change(self, name: str, places: Mapping[str, list[int]]) -> str:
+        """Return what a loss changes, and where it stands."""
+        shown = [
+            f"{detail} (line {min(lines)})" if detail else f"line {min(lines)}"
+            for detail, lines in list(places.items())[:MOST_PLACES]
+        ]
+        more = len(places) - len(shown)
+        rest = [f"{more} more"] if more > 0 else []
+        return f"{LOSSES[self.format][name].change}: {', '.join([*shown, *rest])}"

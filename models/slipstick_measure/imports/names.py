@@ -1,0 +1,64 @@
+"""Names, times and numbers of a tool's model, as specs have them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from slipstick.errors import UnitError, short
+from slipstick.expression.nodes import TIME
+from slipstick.units import scale
+from slipstick_measure.imports.imported import quantity
+from slipstick_measure.readers.reading import Reading
+
+
+class SpecNames:
+    """The names of a model as specs write them, and its unit of time."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.names: dict[str, str] = {}
+        self._taken: set[str] = set()
+        unit = reading.hints.unit or "s"
+        try:
+            factor, dimension = scale(unit)
+        except UnitError as error:
+            reading.refuse(1, "--unit", str(error))
+        if dimension != TIME:
+            reading.refuse(1, "--unit", f"{short(unit)} is no unit of time")
+        self.second, self.unit = float(factor), unit
+
+    def name(self, written: str, line: int = 1, what: str = "name") -> str:
+        """Return a name as specs write it, the same for the same; refuse one without letters and
+        digits.
+        """
+        if written in self.names:
+            return self.names[written]
+        plain = re.sub(r"([^A-Za-z0-9_]|-)+", "-", written).strip("-")
+        if not plain:
+            self.reading.refuse(line, what, f"{what} needs a name of letters and digits")
+        plain = plain if plain[0].isalpha() else f"n-{plain.lstrip('_')}"
+        chosen, number = plain[:60], 1
+        while chosen in self._taken:
+            number += 1
+            chosen = f"{plain[:56]}-{number}"
+        self._taken.add(chosen)
+        self.names[written] = chosen
+        return chosen
+
+    def time(self, line: int, value: float, what: str = "") -> dict[str, Any]:
+        """Return a time with its place; the tools have no units."""
+        assumed = self.reading.hints.unit is None
+        words = f"{self.reading.name}:{line}{what}, in {self.unit}"
+        told = quantity(value * self.second, "s", words, assumed)
+        return {**told, "value": f"{exact_number(value * self.second)} s"}
+
+
+def exact_number(value: float) -> str:
+    """Write a number with all of its digits, without those of rounding.
+
+    >>> exact_number(3 / 19), exact_number(0.07 * 1e-3), exact_number(2.0)
+    ('0.15789473684210525', '7e-05', '2')
+    """
+    short_text = f"{value:.15g}"
+    return short_text if abs(float(short_text) - value) <= abs(value) * 1.2e-16 else repr(value)

@@ -1,0 +1,74 @@
+"""What importers of models of other tools share: elements, names, times and rates as specs have
+them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slipstick.errors import SpecError, short
+from slipstick_measure.imports.elements import XmlElement, parsed
+from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.imports.names import SpecNames, exact_number
+from slipstick_measure.readers.reading import Reading
+
+
+class ToolModel:
+    """A model of a tool while it is read, with names as specs have them."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.root = XmlElement("", {}, 1)
+        self.spec_names = SpecNames(reading)
+        self.second = self.spec_names.second
+
+    def parse(self) -> None:
+        """Read XML into the root."""
+        self.root = parsed(self.reading)
+
+    def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
+        """Read a number of at least so much; refuse what is none."""
+        value = self.reading.number(element.line, element.tag, text)
+        if value is None:
+            raise SpecError(self.reading.problems)
+        if value < least:
+            self.reading.refuse(
+                element.line,
+                element.tag,
+                f"{short(text.strip())} is no number of at least {least:g}",
+            )
+        return value
+
+    def time(self, element: XmlElement, value: float) -> dict[str, Any]:
+        """Return a time with its place; the tools have no units."""
+        return self.spec_names.time(element.line, value)
+
+    def rate(self, element: XmlElement, value: float) -> dict[str, Any]:
+        """Return a rate with its place."""
+        where = f"{self.reading.name}:{element.line}"
+        return {"value": f"{exact_number(value / self.second)} /s", "source": where}
+
+    def name(self, element: XmlElement, key: str = "name") -> str:
+        """Return a name as specs write it, the same for the same; refuse an element without one."""
+        what = f"an element {element.tag}"
+        return self.spec_names.name(element.get(key), element.line, what)
+
+    def spec(
+        self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object
+    ) -> ImportedSpec:
+        """Return the spec, of classes or of `more`, its chains and routes; refuse a model without
+        classes or stations.
+        """
+        if not (classes or more) or not stations:
+            self.reading.refuse(1, "", "there is no class of customers, or no station, in it")
+        customers = {"classes": classes} if classes else {}
+        told = {"source": f"model {self.reading.name}", **customers, "stations": stations, **more}
+        found = ImportedSpec("queueing-network", title, self.reading.file, told)
+        if self.reading.hints.unit is None:
+            found.say(
+                "times are taken as seconds, for the model has no unit; say another with --unit"
+            )
+        for written, name in self.spec_names.names.items():
+            if written != name:
+                found.say(f"{short(written)} is called {name}")
+        return found
