@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,6 +63,12 @@ from slipstick.errors import short
     multiple=True,
     help="Value of a variable of a model; repeat for several.",
 )
+@click.option(
+    "--study",
+    metavar="STUDY",
+    type=click.Path(path_type=Path),
+    help="Study to write as well, over the ranges of values that a model holds.",
+)
 @model_limit_option
 @json_option
 def import_(
@@ -74,6 +81,7 @@ def import_(
     unit: str | None,
     leave_out: Sequence[str],
     settings: Sequence[str],
+    study: Path | None,
     as_json: bool,
 ) -> int:
     """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a
@@ -95,10 +103,15 @@ def import_(
     from slipstick_measure.measurements import Hints
 
     check_new(out)
+    if study is not None:
+        check_new(study)
     losses = tuple(dict.fromkeys(name for text in leave_out for name in text.split(",")))
     hints = Hints(processors, unit=unit, leave_out=losses, settings=_values(settings))
     spec = import_spec(files, hints, format_, placement, extends)
+    whole = None if study is None else spec.study(os.path.relpath(out, study.parent))
     spec.write(out)
+    if whole is not None and study is not None:
+        whole.write(study)
     if as_json:
         told = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
         print_json({**told, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]})

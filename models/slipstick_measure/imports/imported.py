@@ -15,6 +15,9 @@ from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Table, read_text
 from slipstick.study.check import check_file
 
+SpecAxes = dict[str, list[Any]]
+"""Values by path of a spec, which vary together."""
+
 
 @dataclass
 class ImportedSpec:
@@ -27,6 +30,7 @@ class ImportedSpec:
     words : what a reader should know: residuals, limits found, what was left out
     head, rows : the table; none where nothing was fitted
     made : how it was made of the file
+    axes : ranges of values that the file holds, for a study
     """
 
     kind: str
@@ -37,6 +41,7 @@ class ImportedSpec:
     head: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     made: str = "import from"
+    axes: list[SpecAxes] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.document = {self.kind: 1, "title": self.title, **self.document}
@@ -45,6 +50,28 @@ class ImportedSpec:
         """Say something of the spec, once."""
         if words not in self.words:
             self.words.append(words)
+
+    def study(self, model: str) -> ImportedSpec:
+        """Return a study that varies what the file varies.
+
+        Parameters
+        ----------
+        model : the file of the spec
+
+        Raises
+        ------
+        SpecError : the file has no ranges of values
+        """
+        if not self.axes:
+            why = "the file has no ranges of values; leave --study out"
+            raise SpecError([Problem("--study", 1, 1, "", why)])
+        vary = {
+            f"range_{number}": {"axes": axes, **({"combine": "zip"} if len(axes) > 1 else {})}
+            for number, axes in enumerate(self.axes, 1)
+        }
+        document = {"base": {"model": model}, "vary": vary}
+        title = f"{self.title}, over its ranges"
+        return ImportedSpec("study", title, self.file, document)
 
     def text(self) -> str:
         """Write the spec as YAML; it is checked as a file of a user would be.

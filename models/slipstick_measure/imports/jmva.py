@@ -9,9 +9,13 @@ from typing import Any
 
 from slipstick.errors import short
 from slipstick_measure.imports.elements import XmlElement
-from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.imports.imported import ImportedSpec, SpecAxes
+from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.names import exact_number
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.reading import Reading
+
+FORMAT = "jmva"
 
 
 def jmva_spec(reading: Reading) -> ImportedSpec:
@@ -24,16 +28,14 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     """
     model = ToolModel(reading)
     model.parse()
+    ledger = Ledger(FORMAT, reading)
     classes: dict[str, Any] = {}
-    left_out: list[str] = []
     for each in model.root.every("closedclass", "openclass"):
         if each.get("priority") not in ("", "0"):
-            left_out.append(f"priority {short(each.get('priority'))} (line {each.line})")
+            ledger.declare("priorities", each.line, each.get("name"))
         if each.tag == "openclass":
-            rate = model.number(each, each.get("rate")) / model.second
-            classes[model.name(each)] = {
-                "arrivals": quantity(rate, "/s", f"{reading.name}:{each.line}")
-            }
+            rate = model.number(each, each.get("rate"))
+            classes[model.name(each)] = {"arrivals": model.rate(each, rate)}
         else:
             classes[model.name(each)] = {
                 "population": round(model.number(each, each.get("population")))
@@ -70,28 +72,99 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
                     f"{model.name(each)} has other rates for each class, or times of 0; rates are"
                     " of a station",
                 )
-            station["rates"] = [round(rate, 9) for rate in rates[0]]
-        if not service:
-            left_out.append(f"{model.name(each)}, where no class takes time (line {each.line})")
+            station["rates"] = rates[0]
         stations[model.name(each)] = station
-    left_out += [
-        f"{each.tag} (line {each.line})"
-        for each in model.root.every("whatIf", "solutions", "algParams")
-    ]
-    spec = model.spec(
-        f"JMVA model {reading.name}",
-        classes,
-        {name: each for name, each in stations.items() if each["service"]},
-    )
-    spec.say("the discipline is taken as ps, which has the product form that JMVA computes")
-    if references := [each for each in model.root.every("Class") if each.get("refStation")]:
-        spec.say(
-            f"left out: reference stations of {len(references)} classes; a cycle is one visit where"
-            " visits are 1"
-        )
-    if left_out:
-        spec.say(f"left out: {', '.join(left_out[:9])}")
-    return spec
+    _set_references(model, stations)
+    told = {name: each for name, each in stations.items() if each["service"]}
+    spec = model.spec(f"JMVA model {reading.name}", classes, told)
+    spec.axes = _axes(model, classes, told)
+    return ledger.close(spec)
+
+
+def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
+    """Count visits by those to the reference station of a class, as throughput is counted there."""
+    for each in model.root.every("Class"):
+        home = each.get("refStation")
+        if not home or not each.get("name"):
+            continue
+        station, name = model.name(XmlElement("", {"name": home}, each.line)), model.name(each)
+        visits = stations.get(station, {}).get("visits", {}).get(name)
+        if visits and visits != 1:
+            for other in stations.values():
+                if name in other.get("visits", {}):
+                    other["visits"][name] /= visits
+
+
+def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -> list[SpecAxes]:
+    """Return the what-if ranges of a model, each as paths of the spec with their values.
+
+    Raises
+    ------
+    SpecError : a range that no study has
+    """
+    axes: list[SpecAxes] = []
+    for each in model.root.every("whatIf"):
+        values = [
+            model.number(each, text) for text in each.get("values").split(";") if text.strip()
+        ]
+        if not values:
+            model.reading.refuse(each.line, "whatIf", "there is no value in the range")
+        kind = each.get("type").casefold()
+        name = model.name(each, "className") if each.get("className") else ""
+        station = model.name(each, "stationName") if each.get("stationName") else ""
+        names = [name] if name else list(classes)
+        where = stations.get(station, {})
+        if kind.startswith("number of customers"):
+            axes.append(_scaled(names, classes, "population", values, "classes.{}.population"))
+        elif kind.startswith("arrival"):
+            rates = _scaled(names, classes, "arrivals", values, "classes.{}.arrivals")
+            axes.append({path: [f"{value} /s" for value in rate] for path, rate in rates.items()})
+        elif kind.startswith("service demand") and where:
+            axes.append(_demands(model, where, station, names, values))
+        elif kind.startswith("number of servers") and where:
+            axes.append({f"stations.{station}.servers": [round(value) for value in values]})
+        else:
+            why = f"{short(each.get('type'))} of {short(station or name)} is no axis of a study"
+            model.reading.refuse(
+                each.line, "whatIf", f"{why}; take the range out, and vary it there"
+            )
+    return axes
+
+
+def _scaled(
+    names: list[str], classes: dict[str, Any], key: str, values: list[float], path: str
+) -> SpecAxes:
+    """Return one range for each class; several are multiples of their own values."""
+    found: SpecAxes = {}
+    for name in names:
+        own = classes.get(name, {}).get(key)
+        if own is None:
+            continue
+        number = float(own["value"].split()[0]) if isinstance(own, dict) else float(own)
+        numbers = values if len(names) == 1 else [number * value for value in values]
+        whole = key == "population"
+        found[path.format(name)] = [round(each) if whole else each for each in numbers]
+    return found
+
+
+def _demands(
+    model: ToolModel, station: dict[str, Any], name: str, classes: list[str], values: list[float]
+) -> SpecAxes:
+    """Return the service times that give a station the demands of a range; of several classes
+    multiples.
+    """
+    found: SpecAxes = {}
+    for each in classes:
+        service = station["service"].get(each)
+        if service is None:
+            continue
+        visits = station.get("visits", {}).get(each, 1.0)
+        own = float(service["value"].split()[0])
+        times = [
+            value * model.second / visits if len(classes) == 1 else own * value for value in values
+        ]
+        found[f"stations.{name}.service.{each}"] = [f"{exact_number(time)} s" for time in times]
+    return found
 
 
 def _by_class(

@@ -3,7 +3,7 @@
 Classes become chains with routes. Nodes where nothing takes time (sources, routers, loggers,
 switches of classes) are passed through: a route leads from one service to the next with the
 probability of all ways between. What a network does not have is refused where it changes which
-customer is served when, and left out by name otherwise.
+customer is served when, and what changes an answer is a loss by name; see `losses`.
 
 Format: SIMmodeldefinition.xsd of JMT, and models that JMT wrote.
 """
@@ -18,10 +18,12 @@ from typing import Any
 
 from slipstick.errors import short
 from slipstick_measure.imports.elements import XmlElement
-from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.reading import Reading
 
+FORMAT = "jsim"
 Place = tuple[str, str]
 """A class at a node, as the model calls them."""
 
@@ -81,10 +83,14 @@ class _Jsim:
     model: ToolModel
     classes: dict[str, XmlElement] = field(default_factory=dict)
     nodes: dict[str, XmlElement] = field(default_factory=dict)
-    left_out: dict[str, int] = field(default_factory=dict)
+    uneven: dict[Place, int] = field(default_factory=dict)
+    regions: dict[str, XmlElement] = field(default_factory=dict)
     times: dict[Place, tuple[float, float]] = field(default_factory=dict)
     ways: dict[Place, list[tuple[Place, float]]] = field(default_factory=dict)
     made_of: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(FORMAT, self.model.reading)
 
     def refuse(self, element: XmlElement, why: str) -> None:
         self.model.reading.refuse(element.line, element.tag, why)
@@ -123,10 +129,11 @@ class _Jsim:
                 return self.model.number(value, value.text.strip(), least)
         return None
 
-    def moments(self, told: XmlElement, whose: str) -> tuple[float, float] | None:
-        """Return mean and scv of a time; None where a class has none, a mean of 0 where it takes
-        no time.
+    def moments(self, told: XmlElement, place: Place) -> tuple[float, float] | None:
+        """Return mean and scv of a time of a class at a node; None where it has none, a mean of 0
+        where it takes no time.
         """
+        whose = f"{place[0]} at {place[1]}"
         paths = [
             each.get("classPath").rpartition(".")[2] for each in (told, *told.every("subParameter"))
         ]
@@ -153,7 +160,7 @@ class _Jsim:
                 f"the {kind} of {whose} needs {', '.join(names)} that give a mean and a variance",
             )
         if kind in _TWO_MOMENTS:
-            self.left_out[f"all but mean and variance of the {kind} times of {whose}"] = told.line
+            self.uneven[place] = told.line
         return mean, scv
 
     def read(self) -> None:
@@ -179,11 +186,11 @@ class _Jsim:
                     self.refuse(
                         section,
                         f"{short(node)} is a {section.get('className')}, which a network does not"
-                        " have",
+                        " have; an activity has forks, semaphores and permits: write one by hand",
                     )
             server = self.section(node, *_SERVERS)
             for name, told in self.by_class(server, "ServiceStrategy").items():
-                if (time := self.moments(told, f"{name} at {node}")) is not None and time[0] > 0:
+                if (time := self.moments(told, (name, node))) is not None and time[0] > 0:
                     self.times[name, node] = time
         targets: dict[str, list[str]] = {}
         for each in inside.every("connection"):
@@ -195,7 +202,11 @@ class _Jsim:
             for name in self.classes:
                 self.ways[name, node] = list(self._ways(name, node, targets.get(node, [])))
         for each in inside.every("blockingRegion"):
-            self.left_out[f"the region {short(each.get('name'))} and its limits"] = each.line
+            nodes = [node.get("nodeName") for node in each.every("regionNode")]
+            if len(nodes) == 1 and nodes[0] in self.nodes and nodes[0] not in self.regions:
+                self.regions[nodes[0]] = each
+            else:
+                self.ledger.declare("regions", each.line, each.get("name"))
 
     def _ways(self, name: str, node: str, targets: list[str]) -> Iterator[tuple[Place, float]]:
         """Yield where a class goes from a node, as another class if it switches there."""
@@ -221,7 +232,7 @@ class _Jsim:
                         )
                     shares[last] = shares.get(last, 0.0) + share
         elif router and kind == "RoundRobinStrategy" and len(there) > 1:
-            self.left_out[f"that {name} leave {node} in turn, not at random"] = router.line
+            self.ledger.declare("turns", router.line, f"{name} from {node}")
         elif router and kind not in ("RandomStrategy", "RoundRobinStrategy") and len(there) > 1:
             self.refuse(
                 router,
@@ -369,16 +380,12 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     spec = jsim.model.spec(
         f"JSIM model {reading.name}", {}, _stations(jsim, reached), chains=chains, routing=routing
     )
-    spec.say(
-        "a cycle of a closed class begins at its reference station, whose time is part of the"
-        " response time"
-    )
-    if jsim.left_out:
-        listed = ", ".join(
-            f"{what} (line {line})" for what, line in list(jsim.left_out.items())[:12]
+    if any("population" in each for each in chains.values()):
+        spec.say(
+            "a cycle of a closed class begins at its reference station, whose time is part of the"
+            " response time"
         )
-        spec.say(f"left out: {listed}")
-    return spec
+    return jsim.ledger.close(spec)
 
 
 def _named(jsim: _Jsim, place: Place) -> list[str]:
@@ -453,7 +460,6 @@ def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
     )
     if told is None:
         return None
-    second, where = jsim.model.second, f"{jsim.model.reading.name}:{told.line}"
     if any(each.get("classPath").endswith(".MMPP2") for each in told.every("subParameter")):
         quiet, burst, begins, ends = (
             jsim.number(told, each) for each in ("lambda0", "lambda1", "sigma0", "sigma1")
@@ -465,16 +471,16 @@ def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
         assert begins
         assert ends
         return {
-            "arrivals": quantity((quiet or 0.0) / second, "/s", where),
-            "burst_arrivals": quantity((burst or 0.0) / second, "/s", where),
+            "arrivals": jsim.model.rate(told, quiet or 0.0),
+            "burst_arrivals": jsim.model.rate(told, burst or 0.0),
             "quiet_time": jsim.model.time(told, 1 / begins),
             "burst_time": jsim.model.time(told, 1 / ends),
         }
-    if (time := jsim.moments(told, f"{name} at {home}")) is None or not time[0]:
+    if (time := jsim.moments(told, (name, home))) is None or not time[0]:
         return None
     if time[1] != 1:
-        jsim.left_out[f"that {name} arrive with an scv of {time[1]:.4g}, not of 1"] = told.line
-    return {"arrivals": quantity(1 / time[0] / second, "/s", where)}
+        jsim.ledger.declare("arrival-variance", told.line, f"{name} with an scv of {time[1]:.4g}")
+    return {"arrivals": jsim.model.rate(told, 1 / time[0])}
 
 
 def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
@@ -518,9 +524,14 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
             for told in jsim.by_class(server, "serviceWeights").values()
             for each in told.every("value")
         }
-        if kind == "ps" and len(weights) > 1:
-            jsim.left_out[f"the weights of the classes at {node}"] = server.line
+        if kind == "ps" and len(weights) > 1 and len(visitors) > 1:
+            jsim.ledger.declare("weights", server.line, node)
+        if kind not in ("ps", "is", "lcfs-pr"):  # elsewhere means depend on means alone
+            for name in visitors:
+                if (name, node) in jsim.uneven:
+                    jsim.ledger.declare("moments", jsim.uneven[name, node], f"{name} at {node}")
         station |= _capacity(jsim, node, queue, visitors) if kind != "is" else {}
+        station |= _region(jsim, node, kind, visitors, station)
         stations[jsim.model.name(element)] = station
     return stations
 
@@ -558,9 +569,45 @@ def _capacity(
     } or {"drop"}
     rule = next(iter(rules))
     if len(rules) > 1 or rule not in _BLOCKING:
-        jsim.left_out[
-            f"the capacity of {node}, whose full queue has the rule {', '.join(sorted(rules))[:80]}"
-        ] = queue.line if queue else 1
+        detail = f"{node}, by the rule {', '.join(sorted(rules))[:80]}"
+        jsim.ledger.declare("full-queues", queue.line if queue else 1, detail)
         return {}
     blocking = {} if rule == "drop" else {"blocking": _BLOCKING[rule]}
     return {"capacity": round(size), **blocking}
+
+
+def _region(
+    jsim: _Jsim, node: str, kind: str, visitors: list[str], station: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the capacity that a region around one station is: of all of its customers, or of the
+    only class, where customers that find it full are lost.
+
+    A region whose customers wait outside changes nothing at a queue in the order of arrival, if it
+    holds as many as there are servers.
+    """
+    region = jsim.regions.get(node)
+    if region is None:
+        return {}
+    limits = [
+        (each, jsim.model.number(each, each.get(key), -1.0))
+        for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
+        for each in region.every(tag)
+    ]
+    limits = [(each, most) for each, most in limits if most >= 0]
+    drops = {
+        each.get("jobClass"): each.get("dropThisClass").casefold() == "true"
+        for each in region.every("dropRules")
+    }
+    lost = {drops.get(name, False) for name in visitors}
+    weighted = any(each.get("weight") not in ("", "1") for each in region.every("classWeight"))
+    if not limits:
+        return {}
+    single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)
+    most = min(limit for _, limit in limits)
+    if single and not weighted and most >= 1:
+        if lost == {True} and "capacity" not in station:
+            return {"capacity": round(most)}
+        if lost == {False} and kind == "fcfs" and most >= station.get("servers", 1):
+            return {}
+    jsim.ledger.declare("regions", region.line, region.get("name"))
+    return {}

@@ -40,6 +40,12 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "priorities": Loss(ANSWER, "requests are served in the order of arrival"),
         "shares": Loss(ANSWER, "the groups of a processor share it equally"),
         "polling": Loss(ANSWER, "requests of all entries are served in the order of arrival"),
+        "mixed-replies": Loss(
+            ANSWER, "of several callers the first that waits goes on with a reply from a branch"
+        ),
+        "quorum-threads": Loss(
+            ANSWER, "branches of one thread may stand for those of another thread of the task"
+        ),
         "geometric-calls": Loss(
             ANSWER, "calls are made a whole number of times or once more, not geometric times"
         ),
@@ -53,7 +59,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         "quantum": Loss(EQUAL, "processor sharing has no quantum"),
     },
     "jsim": {
-        "moments": Loss(SHARES, "a time has the mean and variance of its distribution"),
+        "moments": Loss(ANSWER, "a time has the mean and variance of its distribution, no more"),
         "regions": Loss(ANSWER, "the customers in a region are not limited"),
         "weights": Loss(ANSWER, "the classes share a server equally"),
         "arrival-variance": Loss(ANSWER, "arrivals are Poisson"),
@@ -63,11 +69,7 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
     },
     "jmva": {
         "priorities": Loss(ANSWER, "classes share the stations without ranks"),
-        "idle-stations": Loss(EQUAL, "stations where no class takes time"),
         "solutions": Loss(EQUAL, "solutions and settings of the algorithm"),
-        "reference-stations": Loss(
-            ANSWER, "throughput counts cycles of one visit, where visits are 1"
-        ),
     },
     "pdq": {
         "discipline": Loss(

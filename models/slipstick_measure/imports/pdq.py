@@ -1,25 +1,26 @@
 """Queueing networks from programs that call PDQ.
 
-Format: the functions of Pretty Damn Quick, versions 6 and 7.
+Format: the functions of Pretty Damn Quick, versions 6 and 7, in R, Python, C and Perl. The program
+is read, and not run: see `program_text`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
 
-from slipstick.errors import FormulaError, ModelError, short
-from slipstick.expression.formula import read_expression
-from slipstick.expression.nodes import Expr, Number
+from slipstick.errors import short
 from slipstick_measure.imports.elements import XmlElement
-from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.imports.imported import ImportedSpec
+from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.imports.program_text import CalledFunction, ProgramText
 from slipstick_measure.imports.tool import ToolModel
 from slipstick_measure.readers.reading import Reading
 
-_PDQ_ARGUMENTS = {
+FORMAT = "pdq"
+ARGUMENTS = {
     "CreateOpen": 2,
     "CreateClosed": 4,
     "CreateNode": 3,
@@ -28,132 +29,157 @@ _PDQ_ARGUMENTS = {
     "SetVisits": 4,
 }
 """Calls that make a model, and how many arguments each has."""
-_PDQ_QUEUES = ("FCFS", "PSHR", "LCFS")
+QUEUES = {"FCFS": "fcfs", "PSHR": "ps", "LCFS": "lcfs-pr"}
+NODES = ("CEN", "MSO", "MSC")
+_TIME_UNIT = re.compile(r"SetTUnit\s*\(\s*[\"'](\w+)[\"']\s*\)")
+_UNITS = {"sec": "s", "min": "min", "hou": "h", "hrs": "h", "day": "day", "mil": "ms", "mse": "ms"}
+"""Units of time by the first letters of what programs call them."""
+_CONSTANTS = (*QUEUES, *NODES, "MSQ", "ISRV", "DLY", "TERM", "BATCH", "TRANS")
 
 
 def pdq_spec(reading: Reading) -> ImportedSpec:
-    """Read the calls of PDQ in a program, in any language, with what is assigned to a name once and
-    for all.
+    """Read the calls of PDQ in a program, up to the first that solves.
+
+    A queue that one class visits keeps its discipline; one of several classes shares its server,
+    which has the means that PDQ computes.
 
     Raises
     ------
-    SpecError : what a name or a number is cannot be told, or has no counterpart
+    SpecError : a name or a number cannot be told, or has no counterpart
     """
-    model = ToolModel(reading)
-    classes: dict[str, Any] = {}
-    stations: dict[str, Any] = {}
-    for call, words in _pdq_calls(model):
-        if call.tag == "CreateOpen":
-            rate = model.number(call, words[1]) / model.second
-            classes[_pdq_name(model, call, words[0])] = {
-                "arrivals": quantity(rate, "/s", f"{reading.name}:{call.line}")
-            }
-        elif call.tag == "CreateClosed":
-            made: dict[str, Any] = {"population": round(model.number(call, words[2]))}
-            if think := model.number(call, words[3]):
-                made["think_time"] = model.time(call, think)
-            classes[_pdq_name(model, call, words[0])] = made
-        elif call.tag.endswith("Node"):
-            servers, name, kind, queue = words if len(words) == 4 else ["1", *words]
-            delays = queue == "ISRV" or kind == "DLY"
-            if not delays and (kind != "CEN" or queue not in _PDQ_QUEUES):
-                reading.refuse(
-                    call.line,
-                    call.tag,
-                    f"a network has no station {short(kind)} with {short(queue)}",
+    told = _TIME_UNIT.search(reading.text)
+    if reading.hints.unit is None and told and (unit := _UNITS.get(told[1][:3].casefold())):
+        reading.hints = replace(reading.hints, unit=unit)
+    return _Pdq(reading).spec()
+
+
+@dataclass
+class _Pdq:
+    """A program of PDQ while it is read."""
+
+    reading: Reading
+    classes: dict[str, Any] = field(default_factory=dict)
+    stations: dict[str, Any] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.model = ToolModel(self.reading)
+        self.ledger = Ledger(FORMAT, self.reading)
+        self.program = ProgramText(self.reading, "Solve")
+        self.program.known |= dict.fromkeys(_CONSTANTS)
+        for name in _CONSTANTS:
+            self.program.known[name] = name
+
+    def spec(self) -> ImportedSpec:
+        """Return the network."""
+        for call in self.program.calls():
+            name = call.name
+            if name in ARGUMENTS and not call.sure:
+                self.refuse(
+                    call,
+                    "whether it is called cannot be told; give the names of its condition with --set NAME=NUMBER",
                 )
-            queued = {"discipline": "ps", "servers": round(model.number(call, servers, 1.0))}
-            stations[_pdq_name(model, call, name)] = {"discipline": "is"} if delays else queued
+            if name in ARGUMENTS and len(call.texts) == ARGUMENTS[name]:
+                self._take(call)
+            elif name in ARGUMENTS or name.startswith("Create"):
+                count = ARGUMENTS.get(name)
+                needed = f"it has {count} arguments; here are {len(call.texts)}"
+                self.refuse(call, needed if count else "a network has nothing like it")
+        stations = {name: each for name, each in self.stations.items() if "demand" in each}
+        for name, station in stations.items():
+            if len(station["demand"]) > 1 and station["discipline"] == "fcfs":
+                station["discipline"] = "ps"
+                self.ledger.declare("discipline", self.lines[name], name)
+        title = f"PDQ model {self.reading.name}"
+        made = self.model.spec(title, self.classes, stations)
+        loops = [
+            f"{name} = {value:g}"
+            for name, (value, _, count) in self.program.loops.items()
+            if count > 1 and isinstance(value, float) and self._varies(name)
+        ]
+        if loops:
+            made.say(
+                f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
+                f" --set {loops[0].split()[0]}=NUMBER takes another"
+            )
+        return self.ledger.close(made)
+
+    def _varies(self, name: str) -> bool:
+        """Return whether a loop stood at its first pass when the model was solved."""
+        return self.program.loops[name][1] == 1 and name not in self.reading.hints.settings
+
+    def refuse(self, call: CalledFunction, why: str) -> NoReturn:
+        """Refuse a call; raises SpecError."""
+        self.reading.refuse(call.line, call.name, why)
+
+    def _name(self, call: CalledFunction, place: int) -> str:
+        value = call.given[place]
+        if not isinstance(value, str):
+            why = (
+                f"what {short(call.texts[place])} stands for cannot be told; write a name in quotes"
+            )
+            self.refuse(call, why)
+        return self.model.name(XmlElement(call.name, {"name": value}, call.line))
+
+    def _number(self, call: CalledFunction, place: int, least: float = 0.0) -> float:
+        value, text = call.given[place], call.texts[place]
+        if not isinstance(value, float) or not math.isfinite(value):
+            self.refuse(call, f"{short(text)} cannot be computed; {self._way_out(text)}")
+        if value < least:
+            self.refuse(call, f"{short(text)} is {value:g}, no number of at least {least:g}")
+        return value
+
+    def _way_out(self, text: str) -> str:
+        """Return how an unknown number can be given."""
+        plain = text.strip().lstrip("$")
+        if plain.replace("_", "a").replace(".", "a").isalnum() and plain[:1].isalpha():
+            return f"give it with --set {plain}=NUMBER"
+        return "give the names in it with --set NAME=NUMBER"
+
+    def _take(self, call: CalledFunction) -> None:
+        element = XmlElement(call.name, {}, call.line)
+        if call.name == "CreateOpen":
+            rate = self._number(call, 1)
+            self.classes[self._name(call, 0)] = {"arrivals": self.model.rate(element, rate)}
+        elif call.name == "CreateClosed":
+            made: dict[str, Any] = {"population": self._whole(call, 2)}
+            if think := self._number(call, 3):
+                made["think_time"] = self.model.time(element, think)
+            self.classes[self._name(call, 0)] = made
+        elif call.name.endswith("Node"):
+            self._node(call, 1 if call.name == "CreateMultiNode" else 0)
         else:
-            station, customer = (_pdq_name(model, call, word) for word in words[:2])
-            for word, known in ((station, stations), (customer, classes)):
-                if word not in known:
-                    reading.refuse(call.line, call.tag, f"{short(word)} is not created before")
-            parts = [model.number(call, each) for each in words[2:]]
-            stations[station].setdefault("demand", {})[customer] = model.time(
-                call, math.prod(parts)
-            )
-    spec = model.spec(
-        f"PDQ model {reading.name}",
-        classes,
-        {name: each for name, each in stations.items() if "demand" in each},
-    )
-    spec.say(
-        "the discipline of queues is taken as ps, which has the product form that PDQ computes"
-    )
-    spec.say(
-        "names of numbers are taken as assigned, in whatever branch, and quotients as of real"
-        " numbers"
-    )
-    return spec
+            self._demand(call, element)
 
+    def _whole(self, call: CalledFunction, place: int, least: float = 0.0) -> int:
+        value = self._number(call, place, least)
+        if abs(value - round(value)) > 1e-9:
+            self.refuse(call, f"{short(call.texts[place])} is {value:g}, no whole number")
+        return round(value)
 
-def _pdq_calls(model: ToolModel) -> Iterator[tuple[XmlElement, list[str]]]:
-    """Yield the calls that make a model, each with its arguments."""
-    text = re.sub(
-        r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), model.reading.text
-    )
-    text = re.sub(r"(?m)(#|//).*$", "", text)
-    known = _assigned_once(text)
-    for call in re.finditer(
-        r"\b(?:PDQ_)?((?:Create|Set)[A-Za-z]+)\s*\(((?:[^()]|\([^()]*\))*)\)", text
-    ):
-        element = XmlElement(call[1], {}, text.count("\n", 0, call.start()) + 1)
-        plain = (
-            re.sub(r"^(pdq(\.|::)|\$)", "", each.strip())
-            for each in re.split(r",(?![^()]*\))", call[2])
-        )
-        found = [(each, _computed(each, known)) for each in plain]
-        words = [repr(value.value) if isinstance(value, Number) else each for each, value in found]
-        wanted = _PDQ_ARGUMENTS.get(call[1])
-        if wanted and len(words) == wanted:
-            yield element, words
-        elif wanted or call[1].startswith("Create"):
-            asked = (
-                f"it has {wanted} arguments; here are {len(words)}"
-                if wanted
-                else "a network has nothing like it"
-            )
-            model.reading.refuse(element.line, call[1], asked)
+    def _node(self, call: CalledFunction, first: int) -> None:
+        servers = self._whole(call, 0, 1.0) if first else 1
+        name, kind, queue = self._name(call, first), call.given[first + 1], call.given[first + 2]
+        if isinstance(kind, float):  # version 6 of MSQ gives the servers as the kind of node
+            servers, kind, queue = round(kind), "CEN", "FCFS" if queue == "MSQ" else queue
+        self.lines[name] = call.line
+        if queue == "ISRV" or kind == "DLY":
+            self.stations[name] = {"discipline": "is"}
+        elif kind in NODES and queue in QUEUES:
+            discipline = QUEUES.get(str(queue), "fcfs")
+            self.stations[name] = {"discipline": discipline, "servers": servers}
+        else:
+            told = ", ".join(map(short, call.texts[first + 1 :]))
+            kinds = f"{', '.join(NODES)} or DLY, with {', '.join(QUEUES)} or ISRV"
+            self.refuse(call, f"a network has no station of {told}; nodes are {kinds}")
 
-
-_ASSIGNED = (
-    r"(?m)^[ \t]*(?:(?:const|static|float|double|int|my)[ \t]+)*\$?([A-Za-z_]\w*)["
-    r" \t]*(?:=(?!=)|<-)[ \t]*([^\n;=]+)"
-)
-"""Of a number to a name, in Python, C, Perl and R."""
-_CHANGED = r"\$?(\w+)\s*(?:[-+*/%]=|\+\+|--)|\bfor\b\W*(\w+)|\b(\w+)\[.*\]\s*="
-
-
-def _assigned_once(text: str) -> dict[str, Number]:
-    """Return the names that a program assigns one number, or one formula of such before, and does
-    not change.
-    """
-    assigned = re.findall(_ASSIGNED, text)
-    changed = {name for found in re.findall(_CHANGED, text) for name in found}
-    texts: dict[str, str] = {}
-    changed |= {name for name, formula in assigned if texts.setdefault(name, formula) != formula}
-    known: dict[str, Number] = {}
-    for name, formula in assigned:
-        if name not in changed and isinstance(
-            found := _computed(formula.replace("$", "").strip(), known), Number
-        ):
-            known[name] = found
-    return known
-
-
-def _computed(text: str, known: Mapping[str, Number]) -> Expr | None:
-    with suppress(FormulaError, ModelError, ValueError):
-        return read_expression(text, known)
-    return None
-
-
-def _pdq_name(model: ToolModel, call: XmlElement, word: str) -> str:
-    quoted = re.fullmatch(r"([\"'])(.*)\1", word)
-    if quoted is None:
-        model.reading.refuse(
-            call.line,
-            call.tag,
-            f"write a name in quotes, not {short(word)}, which is computed elsewhere",
-        )
-    return model.name(XmlElement(call.tag, {"name": quoted[2]}, call.line))
+    def _demand(self, call: CalledFunction, element: XmlElement) -> None:
+        station, customer = self._name(call, 0), self._name(call, 1)
+        for word, known in ((station, self.stations), (customer, self.classes)):
+            if word not in known:
+                self.refuse(call, f"{short(word)} is not created before")
+        parts = [self._number(call, place) for place in range(2, len(call.texts))]
+        demand = math.prod(parts)
+        if demand:
+            told = self.stations[station].setdefault("demand", {})
+            told[customer] = self.model.time(element, demand)

@@ -28,6 +28,12 @@ class ToolModel:
 
     def number(self, element: XmlElement, text: str, least: float = 0.0) -> float:
         """Read a number of at least so much; refuse what is none."""
+        name = text.strip().removeprefix("$")
+        if text.strip().startswith("$"):
+            if name not in self.reading.hints.settings:
+                why = f"{short(text.strip())} has no value here; give it with --set {name}=NUMBER"
+                self.reading.refuse(element.line, element.tag, why)
+            text = self.reading.hints.settings[name]
         value = self.reading.number(element.line, element.tag, text)
         if value is None:
             raise SpecError(self.reading.problems)

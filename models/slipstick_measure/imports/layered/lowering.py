@@ -104,9 +104,13 @@ class Lowering:
         SpecError : calls in a circle, no callers, a cycle without time, or too many steps
         """
         self._declare_losses()
-        for name, (value, line) in self.network.parameters.items():
+        for name, (formula, line) in self.network.parameters.items():
             where = f"{self.network.reading.name}:{line}"
-            self.parameters[name] = {"value": exact_number(value), "source": where}
+            try:
+                told: Any = {"value": exact_number(float(formula)), "source": where}
+            except ValueError:
+                told = formula
+            self.parameters[name] = told
         references = [each for each in self.network.tasks.values() if each.is_reference]
         for task in references:
             for name in task.entries:
@@ -200,16 +204,10 @@ class Lowering:
         """
         cycle: Items = []
         if task.think.value or task.think.formula:
-            cycle.append(self._delay("think", task.name, task.line, task.think))
+            cycle.append(self._delay(task.name, task.line, task.think))
         self._open.append(entry.name)
-        steps = tuple(step for step in self._program(entry) if not isinstance(step, Reply))
-        cycle += self._items(steps, task)
+        cycle += self._finished(entry, task, _plain(self._program(entry)), [])
         self._open.pop()
-        for step in self._program(entry):
-            for each in inside(step):
-                if isinstance(each, Both) and each.quorum:
-                    why = "waits for some of its branches; only a server may do that"
-                    self.network.refuse(task.line, "activities", f"{short(task.name)} {why}")
         if not cycle:
             return
         if unlimited(task.threads):
@@ -416,6 +414,8 @@ class Lowering:
 
     def _by_server(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
         """Let the server execute steps that reply from within a branch, and wait for the reply."""
+        if task.threads.value > 1 and len(self._callers(entry)) > 1:
+            self.ledger.declare("mixed-replies", entry.line, entry.name)
         counter, name = self._numbered(f"begin {entry.name}", steps)
         answer = self._counter(counter.partition(".")[2].replace("begin", "reply", 1))
         if name not in self._workers:
@@ -428,6 +428,8 @@ class Lowering:
         """Return the items that begin branches and wait for some of them, and those that wait for
         the others.
         """
+        if task.threads.value > 1:
+            self.ledger.declare("quorum-threads", task.line, task.name)
         done, items = "", Items()
         for branch in both.branches:
             counter, name = self._numbered(f"branch {task.name}", branch)
@@ -439,6 +441,15 @@ class Lowering:
         late = len(both.branches) - both.quorum
         waits = [{"wait": done}]
         return items + waits * both.quorum, waits * late
+
+    def _callers(self, entry: LayeredEntry) -> list[str]:
+        """List the phases and activities that call an entry and wait."""
+        return [
+            work.name
+            for task in self.network.tasks.values()
+            for work in self.network.works(task)
+            if any(call.target == entry.name and call.waits for call in work.calls)
+        ]
 
     def _group(self, task: Task, cycle: Items) -> dict[str, Any]:
         threads = MOST_AT_ONCE if unlimited(task.threads) else self._whole(task.threads, task.line)
@@ -510,7 +521,7 @@ class Lowering:
         """Return the items of a phase or an activity: slices of its demand, and calls between."""
         items: Items = []
         if work.think.value or work.think.formula:
-            items.append(self._delay(f"{work.name} think", THINK, work.line, work.think))
+            items.append(self._delay(self._own_name(work, task), work.line, work.think))
         called = [(call, self._request(call)) for call in work.calls]
         if work.whole_calls:
             slices = Amount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
@@ -561,10 +572,23 @@ class Lowering:
         if not self.geometric:
             return self._whole_times(Amount(total, formula), body)
         digits: Items = []
-        for power, chance in enumerate(_digit_chances(total, formula)):
+        chances: Iterator[Any] = _digit_chances(total)
+        if formula:
+            chances = _digit_formulas(total, self._more(formula))
+        for power, chance in enumerate(chances):
             times = [{"repeat": 2**power, "body": body}] if power else body
             digits.append({"choose": [{"p": chance, "do": times}, {"p": _left(chance), "do": []}]})
         return self._sized(digits)
+
+    def _more(self, mean: str) -> str:
+        """Return the parameter that is the chance of one more of a geometric number."""
+        formula = f"({mean}) / (1 + {mean})"
+        for name, told in self.parameters.items():
+            if told == formula:
+                return name
+        name = self._word(f"more {1 + sum(key.startswith('more_') for key in self.parameters)}")
+        self.parameters[name] = formula
+        return name
 
     def _sized(self, items: Items) -> Items:
         """Refuse more steps than are read."""
@@ -631,10 +655,13 @@ class Lowering:
             return f"({amount.formula}) * {self._second()}"
         return self.names.time(line, amount.value)
 
-    def _delay(self, name: str, component: str, line: int, amount: Amount) -> dict[str, Any]:
-        label = self.names.name(f"{component} {name}" if name == THINK else name)
-        time = self._quantity(name, line, amount)
-        return {"name": label, "delay": time, "scv": 1, "component": THINK}
+    def _delay(self, name: str, line: int, amount: Amount) -> dict[str, Any]:
+        """Return a step that thinks, whose time is a parameter."""
+        parameter = self._word(f"{name} think")
+        if parameter not in self.parameters:
+            self.parameters[parameter] = self._quantity(name, line, amount)
+        label = self.names.name(f"{name} think")
+        return {"name": label, "delay": parameter, "scv": 1, "component": THINK}
 
     def _second(self) -> str:
         if SECOND not in self.parameters:
@@ -708,24 +735,30 @@ def lowered(
         network.refuse(1, "", why)
 
 
-def _digit_chances(mean: float, formula: str) -> Iterator[Any]:
-    """Yield the chances of the binary digits of a geometric number, each a number or a formula.
+def _digit_chances(mean: float) -> Iterator[float]:
+    """Yield the chances of the binary digits of a geometric number.
 
     The last digit has the mean that the digits beyond it would have, so that the mean is exact.
     """
     left, ratio = mean, 1 + 1 / mean
-    least = LEAST_CHANCE**2 if formula else LEAST_CHANCE
     for power in range(60):
-        last = ratio**2 > 1 / least
-        chance = 1 / (1 + ratio)
-        if formula:
-            yield f"1 / (1 + (1 + 1 / ({formula})) ** {2**power})"
-        else:
-            yield min(left / 2**power, 1.0) if last else chance
-        if last:
+        if ratio**2 > 1 / LEAST_CHANCE:
+            yield min(left / 2**power, 1.0)
             return
+        chance = 1 / (1 + ratio)
+        yield chance
         left -= 2**power * chance
         ratio **= 2
+
+
+def _digit_formulas(mean: float, more: str) -> Iterator[str]:
+    """Yield the chances as formulas in the chance of one more; enough digits for means up to 20
+    and four times the value of now.
+    """
+    count = max(8, sum(1 for _ in _digit_chances(4 * mean)))
+    for power in range(count):
+        raised = f"{more} ** {2**power}" if power <= 6 else f"pow({more}, {2**power})"
+        yield f"{raised} / (1 + {raised})"
 
 
 def _rotations(bodies: list[Items]) -> Iterator[list[Items]]:

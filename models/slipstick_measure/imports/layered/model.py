@@ -158,7 +158,7 @@ class LayeredNetwork:
 
     Attributes
     ----------
-    parameters : the variables of the file that have one value
+    parameters : the variables of the file, each a number or a formula in earlier ones, with lines
     """
 
     reading: Reading
@@ -167,7 +167,7 @@ class LayeredNetwork:
     entries: dict[str, LayeredEntry] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
     owner: dict[str, str] = field(default_factory=dict)
-    parameters: dict[str, tuple[float, int]] = field(default_factory=dict)
+    parameters: dict[str, tuple[str, int]] = field(default_factory=dict)
     delays: list[tuple[str, int]] = field(default_factory=list)
 
     def refuse(self, line: int, what: str, why: str) -> NoReturn:

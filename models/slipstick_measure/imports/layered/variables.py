@@ -50,6 +50,7 @@ class Variables:
         name = parameter_name(written)
         self.lines[name] = line
         if name in self.reading.hints.settings:
+            # As text, so that what a range varies stays a parameter.
             text = self.reading.hints.settings[name]
         if inside := _RANGE.fullmatch(text.strip()):
             self.ranges[name] = values = self._listed(inside[1], written, line)

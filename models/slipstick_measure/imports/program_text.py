@@ -1,0 +1,517 @@
+"""Programs in R, Python, C or Perl, read as far as they make a model: assignments of numbers and
+names, loops over ranges, and calls of named functions. Nothing is executed: what is not known stays
+unknown, and whoever needs it refuses it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from slipstick_measure.readers.reading import Reading
+
+MOST_STATEMENTS = 200_000
+"""Statements that are gone through, those of loops each time."""
+MOST_DEPTH = 60
+
+Known = float | str | list[Any] | None
+"""A number, a text, a list, or what is not known."""
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[lLfF]?"
+    r"|(?P<text>[fr]?\"(?:\\.|[^\"\\])*\"|[fr]?'(?:\\.|[^'\\])*')"
+    r"|(?P<name>[$@]?[A-Za-z_](?:[\w]|\.(?=[A-Za-z_])|::)*)"
+    r"|(?P<sign>\*\*|<=|>=|==|!=|&&|\|\||<-|.))"
+)
+_FOR = re.compile(
+    r"(?:for|foreach)\s*\(?\s*(?:my\s+)?\$?(?P<name>\w+)\s+in\s+(?P<of>.+?)\s*\)?\s*:?\s*$"
+    r"|foreach\s+(?:my\s+)?\$(?P<each>\w+)\s*\(\s*(?P<list>.+?)\s*\)\s*$"
+    r"|for\s*\(\s*(?:int\s+|my\s+)?\$?(?P<counter>\w+)\s*=\s*(?P<first>[^;]+);"
+    r"\s*\$?\w+\s*(?P<until><=?)\s*(?P<last>[^;]+);[^;]*\)\s*$",
+    re.DOTALL,
+)
+_APPLY = re.compile(
+    r"[sl]apply\s*\((?P<of>.+?),\s*function\s*\(\s*(?P<name>\w+)\s*\)\s*$", re.DOTALL
+)
+_CONDITION = re.compile(
+    r"(?P<word>if|while|elif|else\s+if)\s*\(?(?P<of>.+?)\)?\s*:?\s*$", re.DOTALL
+)
+_ASSIGNED = re.compile(
+    r"(?:(?:const|static|float|double|int|long|char|my|our|var)\s+)*\*?[$@]?(?P<name>[A-Za-z_][\w.]*)"
+    r"\s*(?:\[(?P<at>[^\]]+)\]|\[\s*\])?\s*(?P<how><<-|<-|[-+*/]?=(?!=))\s*(?P<of>.+)$",
+    re.DOTALL,
+)
+_SEVERAL = re.compile(r"(?P<names>\w+(?:\s*,\s*\w+)+)\s*=(?!=)\s*(?P<of>.+)$", re.DOTALL)
+_RESULT = re.compile(
+    r"^(?:(?:const|static|int|double)\s+)*[$]?[\w.]+\s*(?:<-|=)\s*(?=(?:PDQ_|pdq(?:::|\.))?(?:Create|Set|Init|Solve))"
+)
+_CALLED = re.compile(
+    r"(?:PDQ_|pdq(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]+)\s*\((?P<given>.*)\)\s*$", re.DOTALL
+)
+
+
+class CalledFunction(NamedTuple):
+    """A call with what is known of its arguments, and their texts."""
+
+    name: str
+    given: list[Known]
+    texts: list[str]
+    line: int
+    sure: bool = True
+
+
+@dataclass
+class _Statement:
+    text: str
+    line: int
+    block: list[_Statement] = field(default_factory=list)
+
+
+@dataclass
+class ProgramText:
+    """A program while it is gone through.
+
+    Parameters
+    ----------
+    reading : its file, whose hints hold values that are set beside it
+    stops : the function that ends the model
+    """
+
+    reading: Reading
+    stops: str
+    known: dict[str, Known] = field(default_factory=dict)
+    loops: dict[str, tuple[Known, int, int]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    _count: int = 0
+    _stopped: bool = False
+
+    def __post_init__(self) -> None:
+        self.known["__name__"] = "__main__"
+        for name, text in self.reading.hints.settings.items():
+            self.known[name] = self.value(text)
+
+    def calls(self) -> Iterator[CalledFunction]:
+        """Yield the calls in the order in which the program makes them, up to the one that ends
+        the model.
+        """
+        yield from self._gone_through(_statements(self.reading.text), 0)
+
+    def value(self, text: str) -> Known:
+        """Return what is known of an expression."""
+        try:
+            return _Expression(text, self.known).whole()
+        except (ValueError, ArithmeticError, IndexError, TypeError, KeyError, RecursionError):
+            return None
+
+    def _gone_through(self, block: list[_Statement], depth: int) -> Iterator[CalledFunction]:
+        taken: Known = 0.0
+        for statement in block:
+            self._count += 1
+            if self._stopped or self._count > MOST_STATEMENTS or depth > MOST_DEPTH:
+                return
+            if re.match(r"[)\s]*(?:else|elif|elsif)\b", statement.text):
+                if taken == 1.0:
+                    continue
+                taken = yield from self._branch(statement, depth, taken)
+            elif re.match(r"if\b", statement.text.strip()):
+                taken = yield from self._branch(statement, depth, 0.0)
+            elif statement.block:
+                yield from self._block(statement, depth)
+            else:
+                yield from self._plain(statement)
+
+    def _branch(
+        self, statement: _Statement, depth: int, before: Known
+    ) -> Generator[CalledFunction, None, Known]:
+        """Go through a branch that is taken, or may be; return whether one was taken."""
+        found = _CONDITION.search(statement.text.strip())
+        truth = self.value(found["of"]) if found else 1.0
+        truth = None if before is None and truth != 0.0 else truth
+        if truth == 0.0:
+            return before
+        body = statement.block
+        if not body and found is None:
+            return before
+        if truth is not None:
+            yield from self._gone_through(body, depth + 1)
+            return 1.0
+        known = dict(self.known)
+        for call in self._gone_through(body, depth + 1):
+            yield call._replace(sure=False)
+        changed = {name for name in self.known if self.known[name] != known.get(name)}
+        self.known |= dict.fromkeys(changed)
+        return None
+
+    def _block(self, statement: _Statement, depth: int) -> Iterator[CalledFunction]:
+        """Go through a loop, or a branch that is taken."""
+        header = statement.text.strip()
+        name, values = self._loop(header)
+        if name:
+            values = [self.known[name]] if name in self.reading.hints.settings else values
+            for place, value in enumerate(values, 1):
+                self.known[name] = value
+                self.loops[name] = value, place, len(values)
+                yield from self._gone_through(statement.block, depth + 1)
+            return
+        found = _CONDITION.match(header)
+        if found is None or found["word"] != "while":
+            yield from self._gone_through(statement.block, depth + 1)
+        else:
+            while not self._stopped and self._count <= MOST_STATEMENTS:
+                truth = self.value(found["of"])
+                if truth == 0.0:
+                    return
+                yield from self._gone_through(statement.block, depth + 1)
+                if truth is None:
+                    return
+
+    def _loop(self, header: str) -> tuple[str, list[Known]]:
+        """Return the variable of a loop and its values; no name for what is no loop."""
+        found = _FOR.match(header) or _APPLY.search(header)
+        if found is None:
+            return "", []
+        told = found.groupdict()
+        if told.get("counter"):
+            first, last = self.value(told["first"]), self.value(told["last"])
+            if not isinstance(first, float) or not isinstance(last, float):
+                return told["counter"], [None]
+            end = last + (1 if told["until"] == "<=" else 0)
+            count = int(min(max(end - first, 0), MOST_STATEMENTS))
+            return told["counter"], [first + index for index in range(count)]
+        name = told.get("name") or told.get("each") or ""
+        values = self.value(told.get("of") or told.get("list") or "")
+        return name, values if isinstance(values, list) else [values]
+
+    def _plain(self, statement: _Statement) -> Iterator[CalledFunction]:
+        """Take an assignment, or yield a call."""
+        text = statement.text.strip()
+        if several := _SEVERAL.match(text):
+            values = _parted(several["of"])
+            names = [name.strip() for name in several["names"].split(",")]
+            for name, part in zip(names, values, strict=False):
+                if len(names) == len(values) and name not in self.reading.hints.settings:
+                    self.known[name] = self.value(part)
+            return
+        if found := _CALLED.match(_RESULT.sub("", text)):
+            texts = _parted(found["given"])
+            yield CalledFunction(
+                found["name"], [self.value(each) for each in texts], texts, statement.line
+            )
+            self._stopped |= found["name"] == self.stops
+        elif found := _ASSIGNED.match(text):
+            self._assign(found, statement.line)
+
+    def _assign(self, found: re.Match[str], line: int) -> None:
+        name = found["name"]
+        if name in self.reading.hints.settings:
+            return
+        text = found["of"]
+        if found["how"][0] in "-+*/":
+            text = f"{name} {found['how'][0]} ({text})"
+        value = self.value(text)
+        self.lines.setdefault(name, line)
+        if not found["at"]:
+            self.known[name] = value
+            return
+        place, items = self.value(found["at"]), self.known.get(name)
+        if isinstance(place, float) and 0 <= place < 10_000:
+            items = items if isinstance(items, list) else []
+            at = int(place) - (1 if "<" in found["how"] else 0)
+            items += [None] * max(0, at + 1 - len(items))
+            items[at] = value
+            self.known[name] = items
+
+
+def _statements(text: str) -> list[_Statement]:
+    """Part a program into statements with their blocks, by braces or by what is indented."""
+    bare = re.sub(r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), text)
+    python = re.search(r"(?m)^\s*(?:for|while|if|def)\b[^\n{]*:\s*(?:#.*)?$", bare) is not None
+    scanner = _Scanner(_with_braces(bare) if python else bare)
+    return scanner.block(0)
+
+
+def _with_braces(text: str) -> str:
+    """Return Python with braces around its blocks, line by line."""
+    lines: list[str] = []
+    depths = [0]
+    for line in text.split("\n"):
+        bare = line.strip()
+        if bare and not bare.startswith("#"):
+            depth = len(line) - len(line.lstrip())
+            closed = ""
+            while depth < depths[-1]:
+                depths.pop()
+                closed += "}"
+            if depth > depths[-1]:
+                depths.append(depth)
+                lines[-1] = re.sub(r":\s*(#.*)?$", " {", lines[-1])
+            line = f"{closed} {line}" if closed else line
+        lines.append(line)
+    return "\n".join(lines) + "}" * (len(depths) - 1)
+
+
+class _Scanner:
+    """Parts text into statements: at line ends and semicolons outside of brackets."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.line = text, 0, 1
+
+    def block(self, depth: int) -> list[_Statement]:
+        """Read statements up to the closing brace."""
+        statements: list[_Statement] = []
+        begun, line, open_ = self.at, self.line, 0
+        while self.at < len(self.text):
+            sign = self.text[self.at]
+            if sign in "\"'":
+                self._quoted(sign)
+                continue
+            if sign == "#" or self.text.startswith("//", self.at):
+                cut = self.text.find("\n", self.at)
+                end = len(self.text) if cut < 0 else cut
+                self.text = self.text[: self.at] + self.text[end:]
+                continue
+            open_ += (sign in "([") - (sign in ")]")
+            ends = open_ <= 0 and sign in "\n;"
+            if ends or sign in "{}":
+                part = self.text[begun : self.at].strip()
+                self.at += 1
+                self.line += sign == "\n"
+                if sign == "{" and depth < MOST_DEPTH:
+                    statements.append(
+                        _Statement(part, line, self.block(depth + 1) or [_Statement("", line)])
+                    )
+                    open_ = 0
+                elif part.strip(")"):
+                    statements.append(_Statement(part, line))
+                if sign == "}":
+                    return statements
+                begun, line = self.at, self.line
+                continue
+            self.line += sign == "\n"
+            if not self.text[begun : self.at].strip():
+                line = self.line
+            self.at += 1
+        if part := self.text[begun:].strip():
+            statements.append(_Statement(part, line))
+        return statements
+
+    def _quoted(self, sign: str) -> None:
+        self.at += 1
+        while self.at < len(self.text) and self.text[self.at] not in (sign, "\n"):
+            self.at += 2 if self.text[self.at] == "\\" else 1
+        self.at += self.at < len(self.text) and self.text[self.at] == sign
+
+
+def _parted(text: str) -> list[str]:
+    """Part arguments at the commas outside of brackets and quotes."""
+    parts, depth, begun, quote = list[str](), 0, 0, ""
+    for at, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        elif sign == "," and not depth:
+            parts.append(text[begun:at].strip())
+            begun = at + 1
+    last = text[begun:].strip()
+    return [*parts, last] if last or parts else []
+
+
+class _Expression:
+    """Arithmetic, texts and lists in known names; raises ValueError for anything else."""
+
+    def __init__(self, text: str, known: Mapping[str, Known]) -> None:
+        self._known = known
+        self._tokens = [
+            (str(found.lastgroup), found[0].strip())
+            for found in _TOKEN.finditer(text.strip())
+            if found[0].strip()
+        ]
+        self._at = 0
+        self._depth = 0
+
+    def whole(self) -> Known:
+        """Return the value of the whole text."""
+        value = self._level(0)
+        if self._at < len(self._tokens):
+            raise ValueError("more than an expression")
+        return value
+
+    def _sign(self, *signs: str) -> str:
+        if self._at < len(self._tokens) and self._tokens[self._at][1] in signs:
+            self._at += 1
+            return self._tokens[self._at - 1][1]
+        return ""
+
+    _LEVELS = (("==", "!=", "<", ">", "<=", ">="), ("+", "-"), ("*", "/", "%"), (":",))
+
+    def _level(self, level: int) -> Known:
+        self._depth += 1
+        if self._depth > 300:
+            raise ValueError("nested too deep")
+        if level == len(self._LEVELS):
+            value = self._power()
+        else:
+            value = self._level(level + 1)
+            while sign := self._sign(*self._LEVELS[level]):
+                value = _operated(sign, value, self._level(level + 1))
+        self._depth -= 1
+        return value
+
+    def _power(self) -> Known:
+        if sign := self._sign("-", "+"):
+            value = self._power()
+            return -_number(value) if sign == "-" else value
+        value = self._atom()
+        if self._sign("^", "**"):
+            return float(_number(value) ** _number(self._power()))
+        return value
+
+    def _atom(self) -> Known:
+        if self._at >= len(self._tokens):
+            raise ValueError("an expression ends early")
+        kind, text = self._tokens[self._at]
+        self._at += 1
+        if kind == "number":
+            return float(text)
+        if kind == "text":
+            return self._text(text)
+        if text in ("(", "["):
+            inside = self._listed(")" if text == "(" else "]")
+            return inside[0] if text == "(" and len(inside) == 1 else inside
+        if kind != "name":
+            raise ValueError(f"{text} is no value")
+        if self._sign("("):
+            return _computed(text, *self._arguments())
+        value = self._known[re.sub(r"^[$@]*(?:pdq(?:\.|::))?", "", text)]
+        while self._sign("["):
+            base = 0 if self._sign("[") else 1
+            index = self._listed("]")[0]
+            value = value[int(_number(index)) - base] if isinstance(value, list) else None
+        return value
+
+    def _text(self, text: str) -> str:
+        plain = text.lstrip("fr")[1:-1]
+        if not text.startswith("f"):
+            return plain
+        return re.sub(r"\{(\w+)\}", lambda found: _written(self._known[found[1]]), plain)
+
+    def _listed(self, end: str) -> list[Any]:
+        values: list[Any] = []
+        while not self._sign(end):
+            values.append(self._level(0))
+            if not self._sign(",") and self._tokens[self._at][1] != end:
+                raise ValueError("a list is not closed")
+        return values
+
+    def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        values, named = list[Any](), dict[str, Any]()
+        while not self._sign(")"):
+            ahead = self._tokens[self._at + 1][1] if self._at + 1 < len(self._tokens) else ""
+            if self._tokens[self._at][0] == "name" and ahead == "=":
+                name = self._tokens[self._at][1]
+                self._at += 2
+                named[name] = self._level(0)
+            else:
+                values.append(self._level(0))
+            if not self._sign(",") and self._tokens[self._at][1] != ")":
+                raise ValueError("arguments are not closed")
+        return values, named
+
+
+def _number(value: Known) -> float:
+    if not isinstance(value, float):
+        raise ValueError("no number")  # noqa: TRY004  # caught with the other faults of a text
+    return value
+
+
+def _written(value: Known) -> str:
+    if isinstance(value, str):
+        return value
+    number = _number(value)
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def _operated(sign: str, left: Known, right: Known) -> Known:
+    """Return the value of an operation; joining texts and formatting are those of Python."""
+    if sign == "%" and isinstance(left, str):
+        return _formatted([left, *(right if isinstance(right, list) else [right])])
+    if sign == "+" and isinstance(left, str) and isinstance(right, str):
+        return left + right
+    if sign in ("==", "!=") and isinstance(left, str) and isinstance(right, str):
+        return float((left == right) == (sign == "=="))
+    first, second = _number(left), _number(right)
+    if sign == ":":
+        return [first + index for index in range(min(int(second - first) + 1, MOST_STATEMENTS))]
+    operations: dict[str, Callable[[float, float], float]] = {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+        "/": lambda a, b: a / b, "%": math.fmod, "==": lambda a, b: a == b,
+        "!=": lambda a, b: a != b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
+        "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
+    }  # fmt: skip
+    return float(operations[sign](first, second))
+
+
+def _formatted(values: Sequence[Any]) -> str:
+    pattern, *rest = values
+    parts = iter(rest)
+
+    def part(found: re.Match[str]) -> str:
+        value = next(parts)
+        if found[1] in "di":
+            return str(int(_number(value)))
+        return _written(value) if found[1] == "s" else f"{_number(value):g}"
+
+    return re.sub(r"%[-\d.]*([disfg])", part, str(pattern))
+
+
+def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
+    """Return the value of a function of R, Python, C or Perl."""
+    name = name.rpartition("::")[2]
+    if name in ("paste", "paste0"):
+        between = "" if name == "paste0" else str(named.get("sep", " "))
+        return between.join(map(_written, values))
+    if name in ("sprintf", "format"):
+        return _formatted(values)
+    if name in ("c", "list"):
+        return values
+    if name in ("seq", "seq_len", "range"):
+        return _sequence(name, [_number(each) for each in (*values, *named.values())])
+    if name in ("length", "len"):
+        return float(len(values[0]))
+    if name == "rep":
+        return [values[0]] * min(int(_number(values[1])), MOST_STATEMENTS)
+    if name in ("str", "as.character"):
+        return _written(values[0])
+    if name in ("ceiling", "ceil", "math.ceil"):
+        return float(math.ceil(_number(values[0])))
+    if name in ("floor", "math.floor", "int", "as.integer"):
+        return float(math.floor(_number(values[0])))
+    if name in ("float", "double", "as.double", "as.numeric", "round"):
+        value = _number(values[0])
+        return float(round(value)) if name == "round" else value
+    if name in ("max", "min"):
+        numbers = [_number(each) for each in values]
+        return max(numbers) if name == "max" else min(numbers)
+    if name in ("sqrt", "exp", "log"):
+        return float(getattr(math, name)(_number(values[0])))
+    raise ValueError(f"{name} is not known")
+
+
+def _sequence(name: str, numbers: list[float]) -> list[Any]:
+    if len(numbers) == 1:
+        first, last, step = (
+            (0.0, numbers[0] - 1, 1.0) if name == "range" else (1.0, numbers[0], 1.0)
+        )
+    else:
+        first, last, step = (*numbers, 1.0)[:3]
+        last -= step if name == "range" else 0.0
+    count = math.floor((last - first) / step + 1e-9) + 1
+    return [first + step * index for index in range(min(max(count, 0), MOST_STATEMENTS))]
