@@ -1,6 +1,6 @@
 """Programs in R, Python, C or Perl, read as far as they make a model: assignments of numbers and
 names, loops over ranges, and calls of named functions. Nothing is executed: what is not known stays
-unknown, and whoever needs it refuses it.
+unknown, and is refused where a model needs it.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ _RESULT = re.compile(
 _CALLED = re.compile(
     r"(?:PDQ_|pdq(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]+)\s*\((?P<given>.*)\)\s*$", re.DOTALL
 )
+
+
+class NotKnownError(ValueError):
+    """An expression that is not known."""
 
 
 class CalledFunction(NamedTuple):
@@ -325,7 +329,7 @@ def _parted(text: str) -> list[str]:
 
 
 class _Expression:
-    """Arithmetic, texts and lists in known names; raises ValueError for anything else."""
+    """Arithmetic, texts and lists in known names; raises NotKnownError for anything else."""
 
     def __init__(self, text: str, known: Mapping[str, Known]) -> None:
         self._known = known
@@ -341,7 +345,7 @@ class _Expression:
         """Return the value of the whole text."""
         value = self._level(0)
         if self._at < len(self._tokens):
-            raise ValueError("more than an expression")
+            raise NotKnownError
         return value
 
     def _sign(self, *signs: str) -> str:
@@ -355,7 +359,7 @@ class _Expression:
     def _level(self, level: int) -> Known:
         self._depth += 1
         if self._depth > 300:
-            raise ValueError("nested too deep")
+            raise NotKnownError
         if level == len(self._LEVELS):
             value = self._power()
         else:
@@ -376,7 +380,7 @@ class _Expression:
 
     def _atom(self) -> Known:
         if self._at >= len(self._tokens):
-            raise ValueError("an expression ends early")
+            raise NotKnownError
         kind, text = self._tokens[self._at]
         self._at += 1
         if kind == "number":
@@ -387,7 +391,7 @@ class _Expression:
             inside = self._listed(")" if text == "(" else "]")
             return inside[0] if text == "(" and len(inside) == 1 else inside
         if kind != "name":
-            raise ValueError(f"{text} is no value")
+            raise NotKnownError
         if self._sign("("):
             return _computed(text, *self._arguments())
         value = self._known[re.sub(r"^[$@]*(?:pdq(?:\.|::))?", "", text)]
@@ -408,7 +412,7 @@ class _Expression:
         while not self._sign(end):
             values.append(self._level(0))
             if not self._sign(",") and self._tokens[self._at][1] != end:
-                raise ValueError("a list is not closed")
+                raise NotKnownError
         return values
 
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
@@ -422,13 +426,13 @@ class _Expression:
             else:
                 values.append(self._level(0))
             if not self._sign(",") and self._tokens[self._at][1] != ")":
-                raise ValueError("arguments are not closed")
+                raise NotKnownError
         return values, named
 
 
 def _number(value: Known) -> float:
     if not isinstance(value, float):
-        raise ValueError("no number")  # noqa: TRY004  # caught with the other faults of a text
+        raise NotKnownError
     return value
 
 
@@ -502,7 +506,7 @@ def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
         return max(numbers) if name == "max" else min(numbers)
     if name in ("sqrt", "exp", "log"):
         return float(getattr(math, name)(_number(values[0])))
-    raise ValueError(f"{name} is not known")
+    raise NotKnownError
 
 
 def _sequence(name: str, numbers: list[float]) -> list[Any]:

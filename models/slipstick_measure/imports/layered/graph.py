@@ -10,9 +10,9 @@ from typing import NoReturn, TypeAlias
 
 from slipstick.errors import short
 from slipstick_measure.imports.layered.model import (
-    Amount,
     LayeredEntry,
     LayeredNetwork,
+    ModelAmount,
     Precedence,
     Task,
     Work,
@@ -46,14 +46,14 @@ class Both:
 class Either:
     """One of several branches, by their probabilities."""
 
-    options: tuple[tuple[Amount, Sequence], ...]
+    options: tuple[tuple[ModelAmount, Sequence], ...]
 
 
 @dataclass(frozen=True)
 class Rounds:
     """Bodies that are executed geometric numbers of times, with their means."""
 
-    bodies: tuple[tuple[Amount, Sequence], ...]
+    bodies: tuple[tuple[ModelAmount, Sequence], ...]
 
 
 Step: TypeAlias = Do | Reply | Both | Either | Rounds
@@ -115,7 +115,7 @@ def shape(steps: Sequence) -> str:
 
 
 @dataclass
-class _Path:
+class _ActivityPath:
     """Steps from an activity on, and where they stop: at a join, which some activities reached."""
 
     steps: list[Step]
@@ -145,9 +145,9 @@ class _Graph:
         why = why or "are no nesting of sequences, choices, forks and loops"
         self._network.refuse(line, "activities", f"the activities of {name} {why}")
 
-    def _from(self, name: str, depth: int) -> _Path:
+    def _from(self, name: str, depth: int) -> _ActivityPath:
         """Return the steps from an activity on."""
-        path = _Path([])
+        path = _ActivityPath([])
         while name:
             self._nodes += 1
             if name not in self._task.activities:
@@ -169,7 +169,7 @@ class _Graph:
             name = self._past(after, path, depth)
         return path
 
-    def _past(self, after: Precedence, path: _Path, depth: int) -> str:
+    def _past(self, after: Precedence, path: _ActivityPath, depth: int) -> str:
         """Add what follows a precedence; return the activity after it, or nothing at an end."""
         if after.fork == "loop":
             bodies = [(count, self._whole(name, depth, after.line)) for name, count in after.after]
@@ -192,7 +192,7 @@ class _Graph:
             self._refuse(line)
         return tuple(path.steps)
 
-    def _common(self, branches: list[_Path], after: Precedence) -> Precedence | None:
+    def _common(self, branches: list[_ActivityPath], after: Precedence) -> Precedence | None:
         """Return the join at which branches meet; refuse several, and one of another kind."""
         joins = [path.join for path in branches if path.join is not None]
         if any(join is not joins[0] for join in joins):
@@ -201,16 +201,16 @@ class _Graph:
             self._refuse(joins[0].line)
         return joins[0] if joins else None
 
-    def _both(self, branches: list[_Path], join: Precedence | None) -> Both:
+    def _both(self, branches: list[_ActivityPath], join: Precedence | None) -> Both:
         quorum = join.quorum if join else 0
         return Both(tuple(tuple(path.steps) for path in branches), quorum)
 
     def _either(
         self,
         after: Precedence,
-        branches: list[_Path],
+        branches: list[_ActivityPath],
         join: Precedence | None,
-        path: _Path,
+        path: _ActivityPath,
         depth: int,
     ) -> str:
         """Add a choice; what comes after its join belongs to the branches that reach it."""
@@ -233,7 +233,9 @@ class _Graph:
         path.steps.append(Either(options))
         return self._onward(join, branches, path)
 
-    def _onward(self, join: Precedence | None, branches: list[_Path], path: _Path) -> str:
+    def _onward(
+        self, join: Precedence | None, branches: list[_ActivityPath], path: _ActivityPath
+    ) -> str:
         """Return the activity after the join, if all that it waits for have reached it."""
         if join is None:
             return ""

@@ -33,10 +33,10 @@ from slipstick_measure.imports.layered.graph import (
     shape,
 )
 from slipstick_measure.imports.layered.model import (
-    Amount,
     Call,
     LayeredEntry,
     LayeredNetwork,
+    ModelAmount,
     Processor,
     Task,
     Work,
@@ -234,7 +234,7 @@ class Lowering:
         gap = self._quantity(
             f"{entry.name} gap",
             entry.line,
-            Amount(
+            ModelAmount(
                 1 / entry.arrivals.value,
                 f"1 / ({entry.arrivals.formula})" if entry.arrivals.formula else "",
             ),
@@ -524,12 +524,12 @@ class Lowering:
             items.append(self._delay(self._own_name(work, task), work.line, work.think))
         called = [(call, self._request(call)) for call in work.calls]
         if work.whole_calls:
-            slices = Amount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
+            slices = ModelAmount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
             slice_ = self._slice(work, task, slices)
             for call, body in called:
                 items += self._whole_times(call.count, [*slice_, *body])
             return items + slice_
-        slices = Amount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
+        slices = ModelAmount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
         slice_ = self._slice(work, task, slices)
         bodies = [(call.count, [*slice_, *body]) for call, body in called]
         return items + self._rounds([each for each in bodies if each[1]]) + slice_
@@ -539,7 +539,7 @@ class Lowering:
             return self._call(call.target)
         return [{"signal": self._requests(self.network.entries[call.target])}]
 
-    def _whole_times(self, count: Amount, body: Items) -> Items:
+    def _whole_times(self, count: ModelAmount, body: Items) -> Items:
         """Return a body that is executed a whole number of times, and perhaps once more."""
         if not body:
             return []
@@ -547,7 +547,7 @@ class Lowering:
             return body
         return self._sized([{"repeat": count.formula or count.value, "body": body}])
 
-    def _rounds(self, bodies: list[tuple[Amount, Items]]) -> Items:
+    def _rounds(self, bodies: list[tuple[ModelAmount, Items]]) -> Items:
         """Return bodies that are executed geometric times: each round is one of them, by its
         share.
 
@@ -570,7 +570,7 @@ class Lowering:
             ]
             body = [{"choose": _remainder(options)}]
         if not self.geometric:
-            return self._whole_times(Amount(total, formula), body)
+            return self._whole_times(ModelAmount(total, formula), body)
         digits: Items = []
         chances: Iterator[Any] = _digit_chances(total)
         if formula:
@@ -605,7 +605,7 @@ class Lowering:
             self._sizes[id(items)] = known
         return known[0]
 
-    def _slice(self, work: Work, task: Task, slices: Amount) -> Items:
+    def _slice(self, work: Work, task: Task, slices: ModelAmount) -> Items:
         """Return one slice of the demand of a phase or an activity; nothing where it has none."""
         if not work.demand.value and not work.demand.formula:
             return []
@@ -649,13 +649,13 @@ class Lowering:
             self.parameters[name] = self._quantity(work.name, work.line, work.demand)
         return self._demands[id(work)]
 
-    def _quantity(self, name: str, line: int, amount: Amount) -> Any:
+    def _quantity(self, name: str, line: int, amount: ModelAmount) -> Any:
         """Return a time as a quantity, or as a formula in the parameters of the file."""
         if amount.formula:
             return f"({amount.formula}) * {self._second()}"
         return self.names.time(line, amount.value)
 
-    def _delay(self, name: str, line: int, amount: Amount) -> dict[str, Any]:
+    def _delay(self, name: str, line: int, amount: ModelAmount) -> dict[str, Any]:
         """Return a step that thinks, whose time is a parameter."""
         parameter = self._word(f"{name} think")
         if parameter not in self.parameters:
@@ -669,7 +669,7 @@ class Lowering:
             self.parameters = {SECOND: unit, **self.parameters}
         return SECOND
 
-    def _share(self, share: Amount) -> Any:
+    def _share(self, share: ModelAmount) -> Any:
         return share.formula or share.value
 
     # Names --------------------------------------------------------------------------------------
@@ -688,7 +688,7 @@ class Lowering:
         self.resources[name] = {"servers": servers, "discipline": discipline}
         return name
 
-    def _whole(self, amount: Amount, line: int) -> int:
+    def _whole(self, amount: ModelAmount, line: int) -> int:
         if amount.value != int(amount.value):
             why = f"{amount.value:g} is no whole number of servers or threads"
             self.network.refuse(line, "multiplicity", why)
@@ -705,7 +705,7 @@ class Lowering:
         return self.names.name(name).replace("-", "_")
 
 
-ONE_CALL = Amount(1.0)
+ONE_CALL = ModelAmount(1.0)
 
 
 class TooManyStepsError(Exception):
@@ -780,7 +780,7 @@ def _plain(steps: Sequence) -> Sequence:
     return tuple(kept)
 
 
-def _sum(amounts: list[Amount]) -> tuple[float, str]:
+def _sum(amounts: list[ModelAmount]) -> tuple[float, str]:
     """Return the sum of amounts, and its formula where one has any."""
     total = sum(each.value for each in amounts)
     if not any(each.formula for each in amounts):

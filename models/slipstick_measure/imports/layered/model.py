@@ -25,7 +25,7 @@ TASK_KINDS = (
 )
 
 
-class Amount(NamedTuple):
+class ModelAmount(NamedTuple):
     """A number of a model, and its formula in the parameters of the file; empty for a plain
     number.
     """
@@ -34,7 +34,7 @@ class Amount(NamedTuple):
     formula: str = ""
 
 
-ZERO, ONE = Amount(0.0), Amount(1.0)
+ZERO, ONE = ModelAmount(0.0), ModelAmount(1.0)
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Call:
     """Requests to an entry: how many in a phase, and whether the caller waits for replies."""
 
     target: str
-    count: Amount
+    count: ModelAmount
     line: int
     waits: bool = True
 
@@ -53,9 +53,9 @@ class Work:
 
     name: str
     line: int
-    demand: Amount = ZERO
+    demand: ModelAmount = ZERO
     scv: float = 1.0
-    think: Amount = ZERO
+    think: ModelAmount = ZERO
     whole_calls: bool = False
     calls: list[Call] = field(default_factory=list)
 
@@ -80,7 +80,7 @@ class Precedence:
 
     line: int
     before: list[str]
-    after: list[tuple[str, Amount]]
+    after: list[tuple[str, ModelAmount]]
     join: str = ""
     fork: str = ""
     quorum: int = 0
@@ -95,9 +95,9 @@ class LayeredEntry:
     line: int
     phases: dict[int, Work] = field(default_factory=dict)
     start: str = ""
-    arrivals: Amount = ZERO
+    arrivals: ModelAmount = ZERO
     priority: int = 0
-    forwards: list[tuple[str, Amount, int]] = field(default_factory=list)
+    forwards: list[tuple[str, ModelAmount, int]] = field(default_factory=list)
     kind: str = ""
 
 
@@ -108,8 +108,8 @@ class Processor:
     name: str
     line: int
     kind: str = "fcfs"
-    servers: Amount = ONE
-    speed: Amount = ONE
+    servers: ModelAmount = ONE
+    speed: ModelAmount = ONE
     replicas: int = 1
 
 
@@ -121,8 +121,8 @@ class Task:
     line: int
     processor: str
     kind: str = "fcfs"
-    threads: Amount = ONE
-    think: Amount = ZERO
+    threads: ModelAmount = ONE
+    think: ModelAmount = ZERO
     priority: int = 0
     replicas: int = 1
     queue_length: int = 0
@@ -263,6 +263,6 @@ class LayeredNetwork:
                     self.reading.wrong(task.line, "reply", why)
 
 
-def unlimited(amount: Amount) -> bool:
+def unlimited(amount: ModelAmount) -> bool:
     """Return whether there are as many as are asked for."""
     return amount.value == inf

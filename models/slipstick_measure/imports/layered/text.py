@@ -13,10 +13,10 @@ from typing import NamedTuple, NoReturn
 
 from slipstick.errors import short
 from slipstick_measure.imports.layered.model import (
-    Amount,
     Call,
     LayeredEntry,
     LayeredNetwork,
+    ModelAmount,
     Precedence,
     Processor,
     Share,
@@ -131,7 +131,7 @@ class _TextReader:
         """Read a name; one may be a number."""
         return self.take(f"the name of {what}", "name", "number")
 
-    def amount(self, what: str, least: float | None = 0.0) -> Amount:
+    def amount(self, what: str, least: float | None = 0.0) -> ModelAmount:
         """Read a number, a variable, or a formula in braces."""
         token = self.next
         if token.kind == "sign" and token.text == "{":
@@ -239,7 +239,7 @@ class _TextReader:
         while self.next.kind == "name" and self.next.text in ("i", "m", "r", "R"):
             option = self.take("an option", "name").text
             if option == "i":
-                made.servers = Amount(inf)
+                made.servers = ModelAmount(inf)
             elif option == "m":
                 made.servers = self.amount("the number of servers", 1.0)
             elif option == "r":
@@ -288,7 +288,7 @@ class _TextReader:
         elif option == "g":
             task.group = self.name("a group").text
         elif option == "i":
-            task.threads = Amount(inf)
+            task.threads = ModelAmount(inf)
         elif option == "m":
             task.threads = self.amount("the number of threads", 1.0)
         elif option == "q":
@@ -335,9 +335,9 @@ class _TextReader:
                 work = entry.phases.setdefault(phase, Work(f"{entry.name}_{phase}", token.line))
                 self._set(work, letter, target, amount, token.line)
 
-    def _phases(self) -> list[Amount]:
+    def _phases(self) -> list[ModelAmount]:
         """Read the amounts of up to three phases, and -1."""
-        amounts: list[Amount] = []
+        amounts: list[ModelAmount] = []
         while self.next.kind != "end":
             if len(amounts) == 3:
                 self.refuse("-1 after the third phase")
@@ -349,7 +349,7 @@ class _TextReader:
         while self.next.kind in ("number", "infinity") or self.next.text == ":":
             self.at += 1
 
-    def _set(self, work: Work, letter: str, target: str, amount: Amount, line: int) -> None:
+    def _set(self, work: Work, letter: str, target: str, amount: ModelAmount, line: int) -> None:
         """Give a phase or an activity what a row says of it."""
         if letter == "s":
             work.demand = amount
@@ -386,7 +386,7 @@ class _TextReader:
         while self.next.kind != "end":
             line = self.next.line
             before, join, quorum = self._joined(task)
-            after, fork = list[tuple[str, Amount]](), ""
+            after, fork = list[tuple[str, ModelAmount]](), ""
             end = ""
             if self.sign("->"):
                 after, fork, end = self._forked(task)
@@ -424,11 +424,11 @@ class _TextReader:
             else:
                 return names, join, quorum
 
-    def _forked(self, task: Task) -> tuple[list[tuple[str, Amount]], str, str]:
+    def _forked(self, task: Task) -> tuple[list[tuple[str, ModelAmount]], str, str]:
         """Read activities that begin, each perhaps with a probability or a count."""
-        after, fork = list[tuple[str, Amount]](), ""
+        after, fork = list[tuple[str, ModelAmount]](), ""
         while True:
-            number = Amount(1.0)
+            number = ModelAmount(1.0)
             if self.sign("("):
                 number = self.amount("a probability")
                 fork = "or"

@@ -15,7 +15,7 @@ from slipstick.errors import FormulaError, ModelError, did_you_mean, short
 from slipstick.expression.formula import read_expression
 from slipstick.expression.nodes import Expr, Number, Parameter, parameters
 from slipstick.expression.tape import Tape
-from slipstick_measure.imports.layered.model import Amount
+from slipstick_measure.imports.layered.model import ModelAmount
 from slipstick_measure.readers.reading import NUMBER, Reading
 
 INFINITE = ("inf", "infinite", "infinity", "@infinity", "*")
@@ -76,13 +76,13 @@ class Variables:
             self.reading.refuse(line, "parameter", why)
         return values
 
-    def amount(self, text: str, line: int, what: str, least: float | None = None) -> Amount:
+    def amount(self, text: str, line: int, what: str, least: float | None = None) -> ModelAmount:
         """Read a number, a variable, or a formula; refuse what is none, and less than `least`."""
         bare = text.strip().removeprefix("{").removesuffix("}").strip()
         if bare.casefold() in INFINITE:
-            return Amount(inf)
+            return ModelAmount(inf)
         if NUMBER.fullmatch(bare) and isfinite(float(bare)):
-            amount = Amount(float(bare))
+            amount = ModelAmount(float(bare))
         elif not re.search(r"[$()*/+]|[A-Za-z_]{2}", bare):
             self.reading.number(line, what, bare)
             self.reading.finished()
@@ -93,7 +93,7 @@ class Variables:
             self.reading.refuse(line, what, why)
         return amount
 
-    def _computed(self, text: str, line: int, what: str) -> Amount:
+    def _computed(self, text: str, line: int, what: str) -> ModelAmount:
         """Compute a formula in variables."""
         formula = re.sub(r"\$([A-Za-z0-9_]+)", lambda found: parameter_name(found[0]), text)
         for written in re.findall(r"\$[A-Za-z0-9_]+", text):
@@ -112,7 +112,7 @@ class Variables:
             self.reading.refuse(line, what, f"{short(text)} is {number}, no finite number")
         plain = isinstance(expression, Number) or not parameters(expression)
         self.used |= {each.name for each in parameters(expression)}
-        return Amount(number, "" if plain else formula)
+        return ModelAmount(number, "" if plain else formula)
 
     def _known(self, written: str, line: int) -> None:
         """Take the value of a variable that is set beside the file; refuse one without a value."""

@@ -17,10 +17,10 @@ from slipstick_measure.imports.layered.model import (
     SEMAPHORE_KINDS,
     TASK_KINDS,
     ZERO,
-    Amount,
     Call,
     LayeredEntry,
     LayeredNetwork,
+    ModelAmount,
     Precedence,
     Processor,
     Share,
@@ -70,8 +70,8 @@ class _XmlReader:
                 self._share(group)
 
     def amount(
-        self, element: XmlElement, key: str, default: Amount, least: float | None = 0.0
-    ) -> Amount:
+        self, element: XmlElement, key: str, default: ModelAmount, least: float | None = 0.0
+    ) -> ModelAmount:
         """Read an amount of an element."""
         text = element.get(key)
         if not text:
@@ -80,7 +80,7 @@ class _XmlReader:
 
     def whole(self, element: XmlElement, key: str, default: int, most: int = 10**6) -> int:
         """Read a whole number of an element."""
-        amount = self.amount(element, key, Amount(float(default)))
+        amount = self.amount(element, key, ModelAmount(float(default)))
         if amount.value > most or amount.value != int(amount.value):
             why = f"{short(element.get(key))} is no whole number up to {most}"
             self.reading.refuse(element.line, f"{element.tag} {key}", why)
@@ -117,10 +117,10 @@ class _XmlReader:
         for task in element.every("task"):
             self._task(task, name)
 
-    def _many(self, element: XmlElement, kind: str) -> Amount:
+    def _many(self, element: XmlElement, kind: str) -> ModelAmount:
         """Return servers or threads."""
         if kind == "inf":
-            return Amount(inf)
+            return ModelAmount(inf)
         return self.amount(element, "multiplicity", ONE, 1.0)
 
     def _share(self, element: XmlElement) -> None:
@@ -238,7 +238,7 @@ class _XmlReader:
         befores = [each for each in element.children if each.tag.startswith("pre")]
         afters = [each for each in element.children if each.tag.startswith("post")]
         before = [each.get("name") for part in befores for each in part.every("activity")]
-        after: list[tuple[str, Amount]] = []
+        after: list[tuple[str, ModelAmount]] = []
         for each in (each for part in afters for each in part.every("activity")):
             key = "count" if afters[0].tag == "post-LOOP" else "prob"
             after.append((each.get("name"), self.amount(each, key, ONE)))
