@@ -60,7 +60,7 @@ from slipstick.model.activity import (
     service,
 )
 from slipstick.model.network import closed_class, network, open_class, station
-from slipstick.model.steps import Activity
+from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import (
     Barrier,
     Lock,
@@ -343,7 +343,14 @@ SYSTEMS = [
 ]
 
 SOLVING = [
-    bad(lambda: solve(closed_model(Strange())), "an activity cannot be a Strange"),
+    Case(
+        lambda: ByQueue().weighted,
+        NoAnswerError,
+        (
+            "how often a by-queue executes its parts depends on the state of the system, which only"
+            " markov-chain and simulation follow"
+        ),
+    ),
     bad(
         lambda: ClosedForm(closed_model(A)).times({"b": 1.0}),
         "no parameter is named b; there are a, population.processors",
@@ -566,8 +573,11 @@ WAITS = [bad(does, text) for does, text in (*WAITS_REFUSED, *POOLS_REFUSED)]
 ALL_CASES = [*WAITS, *EXPRESSION, *ABOUT_LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *NETWORK, *PROGRAM]
 
 
-class Strange(Activity):
-    """An activity that nobody knows."""
+class ByQueue(Activity):
+    """One of its parts, by the state of their queues."""
+
+    made_of, word, variation = (), "by-queue", NEVER
+    combination, use, executions = Combination.IN_TURN, NOTHING, (BY_STATE,)
 
 
 def law_that_gives(dimension: Dimension) -> Law:

@@ -11,12 +11,15 @@ import pytest
 
 import slipstick
 from slipstick.errors import ModelError
-from slipstick.model.steps import Activity
+from slipstick.model.steps import NEVER, NOTHING, Activity, Combination
 from slipstick.schema.kinds.activity import activity_data
 
 
 class Strange(Activity):
     """An activity that nobody knows."""
+
+    made_of, executions, variation = (), (), NEVER
+    combination, use = Combination.IN_TURN, NOTHING
 
 
 def test_a_name_that_is_not_there_is_said_like_any_other() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from slipstick import solve
 from slipstick.errors import NoAnswerError
 from slipstick.model.activity import choose, delay, service
 from slipstick.model.steps import (
@@ -165,3 +166,21 @@ def test_a_population_without_a_rule_is_refused_by_name() -> None:
 def test_executions_of_a_plain_step_are_visits() -> None:
     (tree,) = visit_trees([Plain(WORK) >> delay(1.0)], model(WORK))
     assert tree.visit_ratios({}) == {0: np.ones(1)}
+
+
+@dataclass(frozen=True)
+class Strange(Activity):
+    """A leaf that is no step and uses nothing."""
+
+    made_of, word, use, variation = (), "strange", NOTHING, NEVER
+    combination, executions = Combination.IN_TURN, ()
+
+
+def test_what_no_method_has_a_rule_for_is_refused_by_the_last_of_them() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model(Strange()))
+    assert str(caught.value) == (
+        "simulation has no rule for steps of the kind strange; ask for another method"
+    )
+    with pytest.raises(NoAnswerError, match="the time without contention has no rule for steps of"):
+        solve(model(Strange()), method="closed-form")

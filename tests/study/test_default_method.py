@@ -16,7 +16,8 @@ from slipstick import Simulation, closed_model, delay, hold, service, solve
 from slipstick.cli.main import main
 from slipstick.expression.nodes import parameters
 from slipstick.method.bounds import CompiledBounds
-from slipstick.method.methods import DefaultForm, default_method, form_of
+from slipstick.method.ladder import LadderForm
+from slipstick.method.methods import default_method, form_of
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.method.networks.bounds import CompiledNetworkBounds
 from slipstick.model.activity import fork
@@ -181,7 +182,7 @@ def test_mean_value_answers_where_it_promises_an_error_and_else_simulation(
 def test_points_of_two_methods_are_each_what_they_are_alone() -> None:
     model = closed_model(THINK >> ASK, processors=4)
     form = form_of(model, {})
-    assert isinstance(form, DefaultForm)
+    assert isinstance(form, LadderForm)
     sizes = np.array([4.0, 1.0, 3.0, 1.0])
     together = form.points({"population.processors": sizes})
     assert together.provenance().methods == [

@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from slipstick.errors import Problem, SpecError
-from slipstick.vocabulary import METHODS
+from slipstick.extensions import all_methods
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import LimitsSpec
@@ -108,9 +108,7 @@ def complete_methods(
 ) -> list[CompletionItem]:
     """Complete the last of several methods in a shell, which commas part."""
     done, comma, last = begun.rpartition(",")
-    known = dict.fromkeys(
-        name for names in METHODS.values() for name in names if name not in done.split(",")
-    )
+    known = dict.fromkeys(name for name in all_methods() if name not in done.split(","))
     return [CompletionItem(f"{done}{comma}{name}") for name in known if name.startswith(last)]
 
 

@@ -130,6 +130,7 @@ class Solution:
     useful : components of useful work
     stages : of each pipeline, one item's time at each serial stage [s]
     errors : the class of the error, by the number of each point for which the method promises none
+    refused : points that the method cannot solve, though another may
     remarks : what is said of a point
     gradient : the derivatives at a point
     detail : gives the solution that has the whole answer at a point, and its place there
@@ -154,12 +155,20 @@ class Solution:
     useful: tuple[str, ...] = ()
     stages: Mapping[str, Columns] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
+    refused: frozenset[int] = frozenset()
     remarks: Callable[[int], Remarks] = lambda index: Remarks()
     gradient: Callable[[int], Gradient] | None = None
     detail: Callable[[int], tuple[Solution, int]] | None = None
     unit: Callable[[str], str] = unit_of
     interrupted: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def remarks_at(self, index: int) -> Remarks:
+        """Return what is said of a point in its whole answer."""
+        solution, place = self, index
+        while solution.detail is not None:
+            solution, place = solution.detail(place)
+        return solution.remarks(place)
 
 
 SMOOTH_STEP, SIMULATED_STEP = 1e-5, 0.02
@@ -192,6 +201,12 @@ class CompiledModel:
     def estimated(self) -> bool:
         """Whether its values are estimates of a simulation, each with an interval."""
         return False
+
+    def takes(self, values: Values) -> Flags:
+        """Return at which aligned points it answers where no method is named; one flag where it is
+        the same at all of them.
+        """
+        return np.ones(1, dtype=bool)
 
     @abstractmethod
     def solution(self, values: Values) -> Solution:
@@ -495,9 +510,10 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
 
     Parameters
     ----------
-    pieces : the places of the points, and their solution; together all places from 0 on
+    pieces : the places of the points, and their solution; together all places from 0 on. A later
+        piece replaces what an earlier one says of the same place
     """
-    count, first = sum(len(rows) for rows, _ in pieces), pieces[0][1]
+    count, first = 1 + max(int(np.max(rows)) for rows, _ in pieces), pieces[0][1]
     # A solution of one point may hold for several.
     owner = {
         int(row): (each, min(index, each.count - 1))

@@ -181,6 +181,9 @@ class ClosedForm(CompiledModel):
         time = without(_not_negative(time), self._saturation.reasons(values))
         return {self.quantity: (time, by_name)}
 
+    def takes(self, values: Values) -> Flags:
+        return self.exact(values)
+
     def exact(self, values: Values) -> Flags:
         """Say at which points nothing is left out; one flag where it is the same at all of them."""
         return self._contention.left_out(values).nothing()

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import cached_property
-from typing import TypeAlias
+from functools import partial
+from typing import cast
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
-from slipstick.expression.columns import Values, only
-from slipstick.expression.nodes import Parameter, parameters
-from slipstick.late import Array, NDArray, np
+from slipstick.extensions import METHODS_ADDED, known_methods
 from slipstick.law import Law
-from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
+from slipstick.method.answers import CompiledModel
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
+from slipstick.method.ladder import (
+    APPROXIMATE_RANK,
+    EXACT_RANK,
+    SIMULATION_RANK,
+    Acceptance,
+    LadderForm,
+    Method,
+    Parameters,
+    Subject,
+)
 from slipstick.method.names import is_transient
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     ACTIVITY,
+    BEST,
     BOUNDS,
     CLOSED_FORM,
     LAW,
@@ -31,13 +40,6 @@ from slipstick.vocabulary import (
     NETWORK,
     SIMULATION,
 )
-
-Subject = Model | QueueingNetwork | Law
-"""What there is to answer for."""
-
-Parameters = Mapping[str, Parameter]
-
-Rows: TypeAlias = "NDArray[np.intp]"
 
 _FOR = {ACTIVITY: "activities and programs", LAW: "laws", NETWORK: "queueing networks"}
 _KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
@@ -50,46 +52,109 @@ SIMULATED = (
     " and give shares"
 )
 
+NOT_SIMULATED = "derivatives or thousands of points are asked for, so nothing is simulated"
+
 _DEFAULT_SIMULATION = Simulation()
 
 
-def _compiled(
-    model: Subject, parameters: Parameters, method: str, simulation: Simulation
-) -> CompiledModel:
-    """Compile a model for one of its methods, whose libraries are imported only then."""
-    if isinstance(model, Law):
-        return CompiledLaw(model, parameters)
-    if isinstance(model, QueueingNetwork):
-        return _compiled_network(model, method, simulation)
-    if method == CLOSED_FORM:
-        return ClosedForm(model)
-    if method == BOUNDS:
-        return CompiledBounds(model)
-    if method == MEAN_VALUE:
-        from slipstick.method.mean_value import MeanValue
+def _mean_value(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick.method.mean_value import MeanValue
 
-        return MeanValue(model)
-    if method == MARKOV_CHAIN:
-        from slipstick.method.activity_chain import ActivityChain
+    return MeanValue(cast(Model, model))
 
-        return ActivityChain(model)
+
+def _promises(model: Subject, smooth: bool) -> Acceptance:
+    """Accept what mean value is exact for, or promises an error of."""
+    from slipstick.method.mean_value.form import promise_holds
+
+    if smooth or promise_holds(cast(Model, model)):
+        return Acceptance(True)
+    return Acceptance(False, "mean value promises no error")
+
+
+def _chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick.method.activity_chain import ActivityChain
+
+    return ActivityChain(cast(Model, model))
+
+
+def _simulates(model: Subject, smooth: bool) -> Acceptance:
+    return Acceptance(False, NOT_SIMULATED) if smooth else Acceptance(True)
+
+
+def _simulation(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
     from slipstick.method.simulation.form import simulation_of
 
-    return simulation_of(model, simulation)
+    return simulation_of(cast(Model, model), simulation)
 
 
-def _compiled_network(model: QueueingNetwork, method: str, simulation: Simulation) -> CompiledModel:
-    if method == SIMULATION:
-        from slipstick.method.networks.simulation import simulation_of
-
-        return simulation_of(model, simulation)
-    if method == BOUNDS:
-        from slipstick.method.networks.bounds import CompiledNetworkBounds
-
-        return CompiledNetworkBounds(model)
+def _network(
+    name: str, model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
     from slipstick.method.networks.form import CompiledNetwork
 
-    return CompiledNetwork(model, method)
+    return CompiledNetwork(cast(QueueingNetwork, model), name)
+
+
+def _network_simulation(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
+    from slipstick.method.networks.simulation import simulation_of
+
+    return simulation_of(cast(QueueingNetwork, model), simulation)
+
+
+def _network_bounds(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
+    from slipstick.method.networks.bounds import CompiledNetworkBounds
+
+    return CompiledNetworkBounds(cast(QueueingNetwork, model))
+
+
+def _bounds(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    return CompiledBounds(cast(Model, model))
+
+
+def _closed_form(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    return ClosedForm(cast(Model, model))
+
+
+def _law(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    return CompiledLaw(cast(Law, model), parameters)
+
+
+_OWN = (
+    Method(CLOSED_FORM, ACTIVITY, _closed_form, EXACT_RANK, partial=True),
+    Method(MEAN_VALUE, ACTIVITY, _mean_value, APPROXIMATE_RANK, _promises),
+    Method(MARKOV_CHAIN, ACTIVITY, _chain),
+    Method(SIMULATION, ACTIVITY, _simulation, SIMULATION_RANK, _simulates, estimates=True),
+    Method(BOUNDS, ACTIVITY, _bounds),
+    Method(CLOSED_FORM, LAW, _law, EXACT_RANK),
+    Method(BEST, NETWORK, partial(_network, BEST), EXACT_RANK),
+    *(
+        Method(name, NETWORK, partial(_network, name))
+        for name in METHODS[NETWORK]
+        if name not in (BEST, SIMULATION, BOUNDS)
+    ),
+    Method(SIMULATION, NETWORK, _network_simulation, SIMULATION_RANK, _simulates, estimates=True),
+    Method(BOUNDS, NETWORK, _network_bounds),
+)
+
+
+def method_named(kind: str, name: str) -> Method:
+    """Return the method of a name for a kind of model; another package's is imported now."""
+    own = {method.name: method for method in _OWN if method.kind == kind}
+    return own[name] if name in own else METHODS_ADDED[f"{kind}/{name}"]
+
+
+def ladder(kind: str) -> list[Method]:
+    """Return the methods that answer where none is named for a kind of model, in the order in
+    which they are asked.
+    """
+    methods = [method_named(kind, name) for name in known_methods(kind)]
+    ranked = [(method.rank, method) for method in methods if method.rank is not None]
+    return [method for _, method in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def default_method(model: Subject, smooth: bool = False) -> str:
@@ -109,127 +174,8 @@ def default_method(model: Subject, smooth: bool = False) -> str:
     >>> [default_method(closed_model(delay(9.0) >> service("bus", 3.0, scv=scv), processors=4)) for scv in (0.0, 1.0)]
     ['simulation', 'mean-value']
     """
-    if not isinstance(model, Model):
-        return METHODS[_KINDS[type(model)]][0]
-    from slipstick.method.mean_value.form import promise_holds
-
-    return MEAN_VALUE if smooth or promise_holds(model) else SIMULATION
-
-
-class DefaultForm(CompiledModel):
-    """An activity compiled for the closed form where that is exact, and for another method
-    elsewhere.
-
-    Nothing can be waited for where it is exact, and no maximum of random times is taken. Elsewhere
-    one other method answers, the same for all points of a model, see `default_method`. So one sweep
-    may have two methods, and every row says which it is by; where the one takes over from the other
-    they agree, for both are exact there.
-
-    Parameters
-    ----------
-    model : the system
-    simulation : settings of a simulation
-    smooth : nothing is simulated
-
-    >>> from slipstick.model.activity import delay, service
-    >>> from slipstick.model.system import closed_model
-    >>> cycle = delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
-    >>> form = form_of(closed_model(cycle, processors=10), {})
-    >>> form.points({"population.processors": np.array([1.0, 10.0])}).provenance().methods
-    ['closed-form', 'mean-value']
-    """
-
-    def __init__(self, model: Model, simulation: Simulation, smooth: bool) -> None:
-        self.model = model
-        self.closed = ClosedForm(model)
-        self._simulation, self._smooth = simulation, smooth
-        used = (each.name for each in parameters(*model.expressions()))
-        self.parameters = tuple(dict.fromkeys([*self.closed.parameters, *used]))
-
-    @cached_property
-    def method(self) -> str:
-        """Name of the method that answers where the closed form is not exact."""
-        return default_method(self.model, self._smooth)
-
-    @cached_property
-    def _other(self) -> CompiledModel:
-        return _compiled(self.model, {}, self.method, self._simulation)
-
-    @property
-    def block(self) -> int:
-        """How many points of the other method are to be given at a time."""
-        return 1 if self.method == SIMULATION else BLOCK
-
-    @property
-    def estimated(self) -> bool:
-        """Return whether the other method gives estimates; exact values then have intervals of
-        width 0.
-        """
-        return self.method == SIMULATION
-
-    def blocks(self, values: Values, count: int) -> Iterator[Rows]:
-        """Divide aligned points by method, then into blocks that are solved together."""
-        for rows, form in self._parts(values, count):
-            yield from (rows[cut] for cut in form.blocks({}, len(rows)))
-
-    def simulated(self, values: Values, count: int) -> int:
-        """Count the points that are simulated."""
-        others = count - int(np.broadcast_to(self.closed.exact(values), (count,)).sum())
-        return others if others and self.method == SIMULATION else 0
-
-    def brief(self, values: Values) -> Solution:
-        """Solve for the time alone, each point by its method."""
-        return self._solved(values, lambda form, given: form.brief(given))
-
-    def solution(self, values: Values) -> Solution:
-        """Solve each point by its method."""
-        return self._solved(values, lambda form, given: form.solution(given))
-
-    def slopes(
-        self, values: Values, names: Sequence[str], wanted: Sequence[str]
-    ) -> dict[str, tuple[Array, dict[str, Array]]]:
-        """Return values with derivatives: of the method that answers, where it is one for all."""
-        count = max((np.size(each) for each in values.values()), default=1)
-        parts = self._parts(values, count)
-        if len(parts) > 1:
-            return super().slopes(values, names, wanted)
-        ((_, form),) = parts
-        return form.slopes(only(values, form.parameters), names, wanted)
-
-    def _parts(self, values: Values, count: int) -> list[tuple[Rows, CompiledModel]]:
-        """Divide the points into those of the closed form and the others."""
-        exact = np.broadcast_to(self.closed.exact(values), (count,))
-        parts: list[tuple[Rows, CompiledModel]] = (
-            [(np.flatnonzero(exact), self.closed)] if exact.any() else []
-        )
-        return parts if exact.all() else [*parts, (np.flatnonzero(~exact), self._other)]
-
-    def _solved(
-        self, values: Values, solve: Callable[[CompiledModel, Values], Solution]
-    ) -> Solution:
-        if not values.keys() <= set(self.parameters):
-            self.closed.tape.check_names(values)
-        count = max((np.size(each) for each in values.values()), default=1)
-        parts = self._parts(values, count)
-        if len(parts) == 1:
-            ((_, form),) = parts
-            return self._alike(solve(form, only(values, form.parameters)))
-        pieces = []
-        for rows, form in parts:
-            cut = {name: np.broadcast_to(each, (count,))[rows] for name, each in values.items()}
-            pieces.append((rows, self._alike(solve(form, only(cut, form.parameters)))))
-        return joined(pieces)
-
-    def _alike(self, found: Solution) -> Solution:
-        """Return exact values intervals of width 0 where other points are estimates."""
-        if not self.estimated or found.low:
-            return found
-        books = {"account": found.account, "technology": found.technology, "step": found.steps}
-        booked = {
-            f"{book}[{name}]": each for book, parts in books.items() for name, each in parts.items()
-        }
-        every = {**found.values, **booked}
-        return replace(found, low=every, high=every)
+    form = form_of(model, {}, smooth=smooth)
+    return form.method if isinstance(form, LadderForm) else METHODS[_KINDS[type(model)]][0]
 
 
 def left_out_of(model: Subject) -> Mapping[str, str]:
@@ -250,23 +196,70 @@ def form_of(
     ----------
     model : the system, the network, or the law
     parameters : a parameter with a value for each symbol of a law
-    method : by name; None is the default of the model, see `default_method`
+    method : by name; None is the ladder of the model: at each point the first method that takes it
     simulation : settings of a simulation: seed, precision, budget
     smooth : nothing is simulated, unless it is named
 
     Raises
     ------
     UnknownNameError : there is no such method for such a model
+    NoAnswerError : the method has no rule for a part of the model
+
+    >>> from slipstick.late import np
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> cycle = delay(9.0, name="think", scv=1.0) >> service("bus", 1.0, scv=1.0)
+    >>> form = form_of(closed_model(cycle, processors=10), {})
+    >>> form.points({"population.processors": np.array([1.0, 10.0])}).provenance().methods
+    ['closed-form', 'mean-value']
     """
-    settings = simulation or _DEFAULT_SIMULATION
-    if method is None and isinstance(model, Model):
-        form: CompiledModel = DefaultForm(model, settings, smooth)
+    settings, kind = simulation or _DEFAULT_SIMULATION, _KINDS[type(model)]
+    name = _known_method(kind, method)
+    if isinstance(model, Law) or name:
+        known = name or METHODS[LAW][0]
+        form = method_named(kind, known).compile(model, parameters, settings)
     else:
-        form = _compiled(model, parameters, _known_method(model, method), settings)
+        form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)
     if method != BOUNDS and not isinstance(model, Law):
-        form.bounds = lambda: _compiled(model, parameters, BOUNDS, settings)
+        bounds = method_named(kind, BOUNDS)
+        form.bounds = lambda: bounds.compile(model, parameters, settings)
     return form
+
+
+def default_answer(
+    model: Subject,
+    parameters: Parameters,
+    simulation: Simulation | None = None,
+    smooth: bool = False,
+) -> Answer:
+    """Answer for a model at the values of its own parameters, where no method is named.
+
+    This is the one place in which a default answer at one point is made; of many points `LadderForm`
+    makes it.
+
+    Parameters
+    ----------
+    model, parameters, simulation, smooth : as for `form_of`
+    """
+    form = form_of(model, parameters, None, simulation, smooth)
+    answer = form.points({}).answer(0)
+    if not isinstance(form, LadderForm) or not isinstance(model, Model) or answer.failed:
+        return answer
+    if answer.method == SIMULATION:
+        refused = form.refusals.get(CLOSED_FORM)
+        note = f"simulated by default: {refused}" if refused else SIMULATED
+        return replace(answer, notes=(*answer.notes, note))
+    return _with_takeovers(form.closed, answer)
+
+
+def _with_takeovers(form: CompiledModel | None, answer: Answer) -> Answer:
+    """Add the takeovers of a closed form; they are searched one by one, and a longer list of them
+    is not read.
+    """
+    if not isinstance(form, ClosedForm) or answer.failed or len(answer.limits) > _MOST_TAKEOVERS:
+        return answer
+    return replace(answer, limits=with_takeovers(form, answer.limits, {}))
 
 
 def answered(
@@ -289,14 +282,19 @@ def answered(
     ------
     UnknownNameError : there is no such method for such a model
     """
-    found = _steady(model, parameters, method, simulation, smooth)
+    answers = _steady(model, parameters, method, simulation, smooth)
     if not isinstance(model, QueueingNetwork) or not any(map(is_transient, values)):
-        return found
+        return answers
     from slipstick.method.networks.transient import with_transient
 
-    own = {path: each.value for path, each in parameters.items() if each.value is not None}
+    own = {
+        path: parameter.value
+        for path, parameter in parameters.items()
+        if parameter.value is not None
+    }
     return tuple(
-        each if each.failed else with_transient(each, model, values, own) for each in found
+        answer if answer.failed else with_transient(answer, model, values, own)
+        for answer in answers
     )
 
 
@@ -308,29 +306,23 @@ def _steady(
     smooth: bool,
 ) -> tuple[Answer, ...]:
     """Answer without transient values, which are computed on request only."""
-    if method is None and isinstance(model, Model):
-        if not ClosedForm(model).exact({}).all():
-            answer = form_of(model, parameters, None, simulation, smooth).points({}).answer(0)
-            told = (SIMULATED,) if answer.method == SIMULATION and not answer.failed else ()
-            return (replace(answer, notes=(*answer.notes, *told)),)
-        method = CLOSED_FORM
+    if method is None:
+        return (default_answer(model, parameters, simulation, smooth),)
     if method == BOUNDS and isinstance(model, QueueingNetwork):
         from slipstick.method.networks.bounds import network_bounds
 
-        return tuple(replace(each, left_out=model.left_out) for each in network_bounds(model))
+        return tuple(replace(answer, left_out=model.left_out) for answer in network_bounds(model))
     form = form_of(model, parameters, method, simulation)
-    answer = form.points({}).answer(0)
-    if isinstance(form, ClosedForm) and not answer.failed and len(answer.limits) <= _MOST_TAKEOVERS:
-        # The takeover points are searched one by one, and a longer list of them is not read.
-        answer = replace(answer, limits=with_takeovers(form, answer.limits, {}))
-    return (answer,)
+    return (_with_takeovers(form, form.points({}).answer(0)),)
 
 
-def _known_method(model: Subject, name: str | None) -> str:
-    """Return the method of that name, by default the first of its kind of model."""
-    known = METHODS[_KINDS[type(model)]]
-    if name and name not in known:
-        others = [_FOR[kind] for kind, names in METHODS.items() if name in names]
+def _known_method(kind: str, name: str | None) -> str | None:
+    """Return the method of that name; None for the ladder."""
+    if name is None or (kind, name) == (NETWORK, BEST):
+        return None
+    known = known_methods(kind)
+    if name not in known:
+        others = [_FOR[other] for other in METHODS if name in known_methods(other)]
         hint = f" for it: it is for {others[0]}; known: {', '.join(known)}" if others else ""
         raise UnknownNameError("method", str(name)[:100], known, hint)
-    return name or known[0]
+    return name

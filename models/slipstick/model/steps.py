@@ -8,7 +8,8 @@ Each kind is a class. Without a default, because a default would guess, it state
 - `combination`: how its children follow each other, and so how many can be under way at once;
 - `use`: what it does with the resource that it names: which of them it holds, takes or gives back.
 
-A class that leaves one of these out cannot be defined. Methods read these facts through the package
+Time is that of the steps inside it, and of the use of a resource; a leaf that takes time of its own
+is a `slipstick.model.activity.Step`. A class that leaves one of these out cannot be defined. Methods read these facts through the package
 `slipstick.structure`, and ask for the kind itself only where a rule is their own, such as the
 instructions of a simulation. A method without a rule for a kind raises `NoAnswerError`, so that the
 next method is asked.
@@ -24,15 +25,14 @@ TypeError: the kind of step Pause does not say its executions, variation; see sl
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import Enum
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import Any, ClassVar, Final, Self
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Number, Parameter, floor, maximum
-
-T = TypeVar("T")
 
 
 class Combination(Enum):
@@ -117,13 +117,13 @@ class ModelPart:
         new = iter(children)
         return replace(self, **{name: _with(getattr(self, name), new) for name in self.made_of})
 
-    def _collect(self, kind: type[T], collected: list[T]) -> list[T]:
+    def _collect(self, kind: type[Any], collected: list[Any]) -> list[Any]:
         for name in self.made_of:
             _add_parts(getattr(self, name), kind, collected)
         return collected
 
 
-def _add_parts(value: object, kind: type[T], collected: list[T]) -> None:
+def _add_parts(value: object, kind: type[Any], collected: list[Any]) -> None:
     if isinstance(value, kind):
         collected.append(value)
     elif isinstance(value, tuple):
@@ -176,18 +176,18 @@ class Activity(ModelPart):
         return then(self, other)
 
     @property
+    @abstractmethod
     def executions(self) -> tuple[Expr | ByState, ...]:
         """Mean number of executions of each child in one of its own, in the order of `children`;
         `BY_STATE` where it depends on the state [1].
         """
-        raise NotImplementedError  # each kind states it
 
     @property
+    @abstractmethod
     def variation(self) -> Expr:
         """A number above 0 where its own time, or the number of executions of a child, varies even
         if all times of its children are constant [1].
         """
-        raise NotImplementedError  # each kind states it
 
     @property
     def weighted(self) -> tuple[tuple[Expr, Activity], ...]:

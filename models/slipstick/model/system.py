@@ -9,6 +9,7 @@ times of a technology class.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -126,10 +127,11 @@ class ResourceKind:
             )
 
     @property
+    @abstractmethod
     def capacity(self) -> int:
         """How many processors use it at a time."""
-        raise NotImplementedError  # each kind states it
 
+    @abstractmethod
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
         """Return the time of one use without contention, beside that of the step [s].
 
@@ -139,7 +141,6 @@ class ResourceKind:
         processors : that are present at most [1]
         booked : label its parts, so that an account can be read off
         """
-        raise NotImplementedError  # each kind states it
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -158,6 +159,7 @@ class ResourceKind:
         """The units at the start of each counter that steps wait for and signal."""
         return {}
 
+    @abstractmethod
     def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
         """Return what the account books the time of its uses to, waits at stations left out.
 
@@ -166,7 +168,6 @@ class ResourceKind:
         name : of the resource
         waiting : also waits; else what takes time without contention
         """
-        raise NotImplementedError  # each kind states it
 
     def scaled(self, factors: Mapping[str, Expr]) -> Any:
         """Return the same with its times multiplied by the factors of their technology classes."""
@@ -648,21 +649,21 @@ class PopulationKind(ModelPart):
         return self.children
 
     @property
+    @abstractmethod
     def size(self) -> Expr:
         """The number of processors that answers are about [1]; of arrivals, their rate [1/s]."""
-        raise NotImplementedError  # each kind states it
 
     @property
+    @abstractmethod
     def present(self) -> Expr:
         """The number of processors that are present at most [1]."""
-        raise NotImplementedError  # each kind states it
 
     @property
+    @abstractmethod
     def variation(self) -> Expr:
         """A number above 0 where some of its processors may execute their activity more often than
         others [1].
         """
-        raise NotImplementedError  # each kind states it
 
     @property
     def groups(self) -> tuple[Group, ...]:

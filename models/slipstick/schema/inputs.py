@@ -27,6 +27,7 @@ from slipstick.errors import (
     short,
 )
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
+from slipstick.extensions import all_methods, known_methods
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
@@ -77,7 +78,7 @@ from slipstick.vocabulary import ACTIVITY, METHODS
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
-    from slipstick.method.methods import Subject
+    from slipstick.method.ladder import Subject
     from slipstick.method.names import AnswerNames
     from slipstick.program.program import ProgramData
     from slipstick.results.study import Timeline
@@ -88,7 +89,6 @@ METHOD = "method"
 SECTION = "simulation."
 
 _DEFAULT = Simulation()
-_KNOWN = tuple(dict.fromkeys(name for names in METHODS.values() for name in names))
 
 
 class SimulationSpec(Spec):
@@ -165,8 +165,8 @@ def _method(node: Node | None) -> str | None:
     if node is None:
         return None
     name = node.value if isinstance(node, Scalar) else None
-    if name not in _KNOWN:
-        words = str(UnknownNameError(METHOD, str(name)[:100], _KNOWN))
+    if name not in all_methods():
+        words = str(UnknownNameError(METHOD, str(name)[:100], all_methods()))
         raise node.mark.error(words, METHOD)
     return str(name)
 
@@ -398,7 +398,7 @@ def _file_inputs(
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
     """Refuse a method that does not answer for such a model."""
-    known = METHODS.get(inputs.kind, METHODS[ACTIVITY])
+    known = known_methods(inputs.kind if inputs.kind in METHODS else ACTIVITY)
     if inputs.options.method is not None and inputs.options.method not in known:
         hint = did_you_mean(inputs.options.method, known)
         why = f"no method {inputs.options.method!r} answers for {inputs.name}{hint}"

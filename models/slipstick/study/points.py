@@ -29,7 +29,7 @@ from slipstick.results.study import Provenance
 if TYPE_CHECKING:
     from slipstick.expression.nodes import Parameter
     from slipstick.method.answers import Answers, CompiledModel
-    from slipstick.method.methods import Subject
+    from slipstick.method.ladder import Subject
     from slipstick.sim.estimate import ReplicationResult
     from slipstick.sim.run import Replication
     from slipstick.sim.settings import Simulation

@@ -116,13 +116,14 @@ class PreparedStudy:
     @property
     def simulated(self) -> tuple[str, ...]:
         """Say of each sweep how many of its points are simulated without having been asked for."""
-        from slipstick.method.methods import SIMULATED, DefaultForm
+        from slipstick.method.ladder import LadderForm
+        from slipstick.method.methods import SIMULATED
 
         found = {
             name: sum(
                 group.form.simulated(group.values, len(group.rows))
                 for group in plan.groups
-                if isinstance(group.form, DefaultForm)
+                if isinstance(group.form, LadderForm)
             )
             for name, plan in self.plans.items()
         }

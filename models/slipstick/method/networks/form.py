@@ -26,7 +26,7 @@ from slipstick.method.answers import (
 )
 from slipstick.method.names import QUANTILES, THINK
 from slipstick.method.networks.arrays import NetworkLayout, NetworkPoints
-from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points
+from slipstick.method.networks.solvers import SolvedTogether, preferred, solved_points, unsolvable
 from slipstick.model.network import Chain, ClosedClass, OpenClass, QueueingNetwork
 from slipstick.queueing.bounds import saturation_population
 from slipstick.queueing.network import (
@@ -531,7 +531,10 @@ class CompiledNetwork(CompiledModel):
         methods, exact = np.full(count, self.method, dtype=object), np.zeros(count, dtype=bool)
         for piece in pieces:
             methods[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
+        # What no solver can solve, such as a saturated station, no simulation can either.
+        refused = frozenset(wrong.keys() - unsolvable(arrays).keys()) if wrong else frozenset()
         found = Solution(
+            refused=refused,
             model=self.model.name,
             method=self.method,
             count=count,

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
+from slipstick.extensions import all_methods, known_methods
 from slipstick.report.answer import agreement_blocks
 from slipstick.report.formatting import counted, escape, markdown_blocks
 from slipstick.results.question import QuestionResult
@@ -18,7 +19,7 @@ from slipstick.schema.kinds.study import AgreeSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.vocabulary import ACTIVITY, METHODS
+from slipstick.vocabulary import ACTIVITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def read(asked: AgreeSpec, study: StudyContext) -> Question:
     ------
     SpecError : there is no such method
     """
-    known = list(dict.fromkeys(name for names in METHODS.values() for name in names))
+    known = list(all_methods())
     problems = [
         study.problem(("agree", "methods", index), str(UnknownNameError("method", method, known)))
         for index, method in enumerate(asked.methods)
@@ -84,7 +85,7 @@ def read(asked: AgreeSpec, study: StudyContext) -> Question:
     }
     for index, method in enumerate(asked.methods):
         for case in cases.values():
-            answering = METHODS[{"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind)]
+            answering = known_methods({"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind))
             if method not in answering:
                 why = (
                     f"no method {method!r} answers for {case.case}{did_you_mean(method, answering)}"

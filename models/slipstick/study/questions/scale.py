@@ -16,7 +16,7 @@ from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
-from slipstick.method.methods import DefaultForm
+from slipstick.method.ladder import LadderForm
 from slipstick.method.scaling import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,
@@ -642,8 +642,9 @@ def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     """Take the isoefficiency in symbols, or say why there is none."""
     model, spec, form = asked.built.model, asked.spec, asked.runs.forms[0][0]
     numbers_of_processors = {asked.runs.processors: asked.count} if asked.runs.any_number else {}
-    if isinstance(form, DefaultForm) and form.closed.exact(numbers_of_processors).all():
-        form = form.closed
+    closed = form.closed if isinstance(form, LadderForm) else None
+    if closed is not None and closed.takes(numbers_of_processors).all():
+        form = closed
     if spec.efficiency is None or not spec.size:
         return None, ""
     if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | CompiledLaw):

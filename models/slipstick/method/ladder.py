@@ -1,0 +1,289 @@
+"""The ladder of methods: which method answers where none is named, for activities and networks alike.
+
+A `Method` says of a model whether it accepts it, or why not, and compiles it for many points. The
+ladder of a kind of model is its methods in the order of their ranks. At each point the first
+answers that accepts the model, can be compiled for it, and takes the point. A refusal, an exception
+of the kind "cannot" (`NoAnswerError`) and a point that a method refuses while it solves
+(`Solution.refused`) go on to the next; the last is simulation, which leaves nothing out.
+
+Other packages add methods through the entry points of the group ``slipstick.methods``, under the
+kind of model and a name, such as ``activity/quick``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Values, count_of, only
+from slipstick.expression.nodes import Parameter
+from slipstick.late import Array, NDArray, np
+from slipstick.law import Law
+from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model
+from slipstick.sim.settings import Simulation
+
+Subject = Model | QueueingNetwork | Law
+"""What a method answers for."""
+
+Parameters = Mapping[str, Parameter]
+
+Rows: TypeAlias = "NDArray[np.intp]"
+
+EXACT_RANK, APPROXIMATE_RANK, SIMULATION_RANK = 10.0, 30.0, 100.0
+"""Places on the ladder: of what is exact, of an approximation with a promised error, and of
+simulation, which is the last."""
+
+
+class Acceptance(NamedTuple):
+    """Whether a method answers for a model where none is named, and if not, why."""
+
+    yes: bool
+    why_not: str = ""
+
+
+def accepted(model: Subject, smooth: bool) -> Acceptance:
+    """Accept every model."""
+    return Acceptance(True)
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method for one kind of model.
+
+    Parameters
+    ----------
+    name : in files and on the command line
+    kind : of models: ``activity``, ``law`` or ``queueing-network``
+    compile : makes a compiled model of a model, a parameter with a value for each symbol of a law,
+        and the settings of a simulation; raises `NoAnswerError` if it has no rule for a part of the
+        model. Libraries are imported only then
+    rank : its place on the ladder, lower ones first; None for a method that answers only by name
+    accepts : whether it answers for a model where no method is named. The second argument says that
+        derivatives or thousands of points are asked for, so that nothing is simulated
+    partial : it takes some points of a model only; see `CompiledModel.takes`
+    estimates : its values are estimates, each with an interval
+    """
+
+    name: str
+    kind: str
+    compile: Callable[[Subject, Parameters, Simulation], CompiledModel]
+    rank: float | None = None
+    accepts: Callable[[Subject, bool], Acceptance] = accepted
+    partial: bool = False
+    estimates: bool = False
+
+
+class LadderForm(CompiledModel):
+    """A model compiled for the methods of its ladder; each is compiled when a point needs it.
+
+    One sweep may have several methods, and every row says which it is by. Where an exact method
+    takes over from another they agree.
+
+    Parameters
+    ----------
+    model : the system or the network
+    parameters : of a law
+    simulation : settings of a simulation
+    smooth : nothing is simulated
+    methods : the ladder, in the order of ranks
+
+    Attributes
+    ----------
+    refusals : by method that was asked and does not answer for the model, why not
+    """
+
+    def __init__(
+        self,
+        model: Model | QueueingNetwork,
+        parameters: Parameters,
+        simulation: Simulation,
+        smooth: bool,
+        methods: Sequence[Method],
+    ) -> None:
+        self.model = model
+        self._arguments = (model, parameters, simulation)
+        self._smooth, self._methods = smooth, tuple(methods)
+        self._forms: dict[str, CompiledModel | None] = {}
+        self.refusals: dict[str, str] = {}
+        forms = [form for form in map(self.form, self._methods[:1]) if form is not None]
+        used = list(model.parameters) if isinstance(model, Model) else []
+        first = forms or [self._fallback[1]]
+        self.quantity = first[0].quantity
+        self.parameters = tuple(dict.fromkeys([*first[0].parameters, *used]))
+
+    def form(self, method: Method) -> CompiledModel | None:
+        """Return the model compiled for a method; None if that does not answer for it."""
+        if method.name not in self._forms:
+            self._forms[method.name] = self._compiled(method)
+        return self._forms[method.name]
+
+    def _compiled(self, method: Method) -> CompiledModel | None:
+        acceptance = method.accepts(self.model, self._smooth)
+        if not acceptance.yes:
+            self.refusals[method.name] = acceptance.why_not
+            return None
+        try:
+            return method.compile(*self._arguments)
+        except NoAnswerError as error:
+            self.refusals[method.name] = str(error)
+            return None
+
+    @property
+    def closed(self) -> CompiledModel | None:
+        """The form of the first method, which is exact where it takes a point."""
+        return self.form(self._methods[0])
+
+    @cached_property
+    def _fallback(self) -> tuple[Method, CompiledModel]:
+        """The method that answers where those that take some points only do not."""
+        for method in self._methods:
+            if not method.partial and (form := self.form(method)) is not None:
+                return method, form
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in self.refusals.items())
+        raise NoAnswerError(f"no method answers for {self.model.name}: {reasons}")
+
+    @property
+    def method(self) -> str:
+        """Name of the method that answers where those that take some points only do not."""
+        return self._fallback[0].name
+
+    @property
+    def block(self) -> int:
+        """How many points of that method are to be given at a time."""
+        return 1 if self.estimated else BLOCK
+
+    @property
+    def estimated(self) -> bool:
+        """Whether that method gives estimates; exact values then have intervals of width 0."""
+        return self._fallback[0].estimates
+
+    def blocks(self, values: Values, count: int) -> Iterator[Rows]:
+        """Divide aligned points by method, then into blocks that are solved together."""
+        for rows, _, form in self._parts(values, count):
+            yield from (rows[cut] for cut in form.blocks({}, len(rows)))
+
+    def simulated(self, values: Values, count: int) -> int:
+        """Count the points that are simulated."""
+        parts = self._parts(values, count)
+        return sum(len(rows) for rows, method, _ in parts if method.estimates)
+
+    def brief(self, values: Values) -> Solution:
+        """Solve for the first quantity alone, each point by its method."""
+        return self._solved(values, lambda form, cut: form.brief(cut))
+
+    def solution(self, values: Values) -> Solution:
+        """Solve each point by its method."""
+        return self._solved(values, lambda form, cut: form.solution(cut))
+
+    def slopes(
+        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+    ) -> dict[str, tuple[Array, dict[str, Array]]]:
+        """Return values with derivatives: of the method that answers, where it is one for all."""
+        parts = self._parts(values, count_of(values))
+        if len(parts) > 1:
+            return super().slopes(values, names, wanted)
+        ((_, _, form),) = parts
+        return form.slopes(only(values, form.parameters), names, wanted)
+
+    def unit(self, column: str) -> str:
+        return self._fallback[1].unit(column)
+
+    def _parts(self, values: Values, count: int) -> list[tuple[Rows, Method, CompiledModel]]:
+        """Divide the points among the methods that take them."""
+        parts: list[tuple[Rows, Method, CompiledModel]] = []
+        left = np.ones(count, dtype=bool)
+        for method in self._methods:
+            if not left.any():
+                return parts
+            if (form := self.form(method)) is not None:
+                taken = left & np.broadcast_to(form.takes(values), (count,))
+                parts += [(np.flatnonzero(taken), method, form)] if taken.any() else []
+                left &= ~taken
+        if left.any():
+            assert self._fallback  # raises if there is none
+        return parts
+
+    def _solved(
+        self, values: Values, solve: Callable[[CompiledModel, Values], Solution]
+    ) -> Solution:
+        """Solve each point by the first method that takes it, and go on where that refuses it."""
+        if isinstance(self.model, Model) and not values.keys() <= set(self.parameters):
+            from slipstick.expression.tape import Tape
+
+            Tape(self.model.expressions()).check_names(values)
+        count = count_of(values)
+        pieces = []
+        for rows, method, form in self._parts(values, count):
+            pieces += self._climbed(values, count, rows, method, form, solve)
+        return pieces[0][1] if len(pieces) == 1 else joined(pieces)
+
+    def _climbed(
+        self,
+        values: Values,
+        count: int,
+        rows: Rows,
+        method: Method,
+        form: CompiledModel,
+        solve: Callable[[CompiledModel, Values], Solution],
+    ) -> list[tuple[Rows, Solution]]:
+        """Solve some points by a method, and those that it refuses by the next that accepts."""
+        whole = len(rows) == count
+        cut = {
+            name: value if whole or np.size(value) == 1 else np.asarray(value)[rows]
+            for name, value in values.items()
+        }
+        known = only(cut, form.parameters) if isinstance(self.model, Model) else cut
+        solution = self._alike(solve(form, known))
+        refused = sorted(solution.refused)
+        after = self._methods[self._methods.index(method) + 1 :] if refused else ()
+        for higher in after:
+            if (other := self.form(higher)) is not None:
+                beyond = rows[refused]
+                reasons = [solution.remarks_at(index).failed for index in refused]
+                further = self._climbed(values, count, beyond, higher, other, solve)
+                noted = [(beyond, _noted(further[0][1], reasons)), *further[1:]]
+                return [(rows, solution), *noted] if len(refused) < len(rows) else noted
+        return [(rows, solution)]
+
+    def _alike(self, solution: Solution) -> Solution:
+        """Return exact values with intervals of width 0 where other points are estimates."""
+        if not self.estimated or solution.low:
+            return solution
+        books = {
+            "account": solution.account,
+            "technology": solution.technology,
+            "step": solution.steps,
+        }
+        booked = {
+            f"{book}[{name}]": column
+            for book, columns in books.items()
+            for name, column in columns.items()
+        }
+        every = {**solution.values, **booked}
+        return replace(solution, low=every, high=every)
+
+
+def _noted(solution: Solution, reasons: Sequence[str | None]) -> Solution:
+    """Note at each point why another method was asked before; where this one has no answer
+    either, that reason stands.
+    """
+
+    def detail(index: int) -> tuple[Solution, int]:
+        inner, place = solution, index
+        while inner.detail is not None:
+            inner, place = inner.detail(place)
+        remarks, reason = inner.remarks(place), reasons[index]
+        note = f"{solution.method} answers by default: {reason}"
+        noted = (
+            replace(remarks, failed=reason)
+            if remarks.failed
+            else replace(remarks, notes=(*remarks.notes, note))
+        )
+        return replace(inner, detail=None, remarks=lambda _: noted), place
+
+    return replace(solution, detail=detail)

@@ -1,0 +1,126 @@
+"""Where no method is named, each point is answered by the first that accepts, compiles and solves
+it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Flags, Values
+from slipstick.method.answers import CompiledModel, Remarks, Solution
+from slipstick.method.ladder import Acceptance, LadderForm, Method, Parameters, Subject
+from slipstick.method.methods import default_answer, form_of, ladder
+from slipstick.model.activity import delay, service
+from slipstick.model.network import network, open_class, station
+from slipstick.model.system import Model, closed_model
+from slipstick.sim.settings import Simulation
+
+THINK, ASK = delay(9.0, name="think", scv=1.0), service("bus", 1.0, scv=1.0)
+MODEL = closed_model(THINK >> ASK, 4)
+SHORT = Simulation(seed=1, events=20_000)
+
+
+class Fixed(CompiledModel):
+    """Times that are known, of some points; others are not taken, or refused."""
+
+    parameters = ("population.processors",)
+
+    def __init__(self, name: str, taken: float, solved: float) -> None:
+        self.name, self.taken, self.solved = name, taken, solved
+
+    def takes(self, values: Values) -> Flags:
+        return np.asarray(values["population.processors"]) <= self.taken
+
+    def solution(self, values: Values) -> Solution:
+        sizes = np.asarray(values["population.processors"])
+        refused = sizes > self.solved
+        return Solution(
+            model="fixed",
+            method=self.name,
+            count=len(sizes),
+            exact=np.ones(len(sizes), dtype=bool),
+            values={"time": np.where(refused, np.nan, sizes)},
+            refused=frozenset(np.flatnonzero(refused).tolist()),
+            remarks=lambda index: Remarks(failed="too many" if refused[index] else None),
+        )
+
+
+def fixed(name: str, taken: float = np.inf, solved: float = np.inf) -> Method:
+    form = Fixed(name, taken, solved)
+    return Method(name, "activity", lambda *_: form, 1.0, partial=taken < np.inf)
+
+
+def broken(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    raise NoAnswerError("it has no rule for this")
+
+
+def on(*methods: Method) -> LadderForm:
+    return LadderForm(MODEL, {}, SHORT, False, methods)
+
+
+SIZES = {"population.processors": np.array([1.0, 2.0, 3.0, 4.0])}
+
+
+def test_each_point_is_solved_by_the_first_method_that_takes_it() -> None:
+    points = on(fixed("few", taken=2), fixed("many")).points(SIZES)
+    assert points.provenance().methods == ["few", "few", "many", "many"]
+    assert points.columns()["time"].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_refusals_of_models_go_on_to_the_next_method() -> None:
+    refusing = replace(fixed("choosy"), accepts=lambda *_: Acceptance(False, "it does not like it"))
+    form = on(refusing, Method("broken", "activity", broken, 2.0), fixed("last"))
+    assert form.points(SIZES).answer(3).method == form.method == "last"
+    assert form.refusals == {"choosy": "it does not like it", "broken": "it has no rule for this"}
+
+
+def test_refused_points_go_on_to_the_next_method_with_the_reason() -> None:
+    points = on(fixed("small", solved=3), fixed("large")).points(SIZES)
+    assert points.provenance().methods == ["small", "small", "small", "large"]
+    assert points.columns()["time"].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert points.answer(2).notes == ()
+    assert points.answer(3).notes == ("large answers by default: too many",)
+
+
+def test_the_first_reason_stands_where_no_method_solves_a_point() -> None:
+    answer = on(fixed("small", solved=3), fixed("large", solved=3)).points(SIZES).answer(3)
+    assert answer.failed == "too many"
+
+
+def test_a_ladder_without_an_answer_names_every_refusal() -> None:
+    with pytest.raises(NoAnswerError) as caught:
+        on(Method("broken", "activity", broken, 1.0))
+    assert str(caught.value) == "no method answers for model: broken: it has no rule for this"
+
+
+def test_the_ladders_end_with_simulation() -> None:
+    names = {kind: [method.name for method in ladder(kind)] for kind in ("activity", "law")}
+    assert names == {
+        "activity": ["closed-form", "mean-value", "simulation"],
+        "law": ["closed-form"],
+    }
+    assert [method.name for method in ladder("queueing-network")] == ["best", "simulation"]
+
+
+def test_a_network_that_no_solver_takes_is_simulated() -> None:
+    losing = network(
+        {"calls": open_class(0.5)},
+        {"desk": station(demand={"calls": 1.0}, capacity=30_000)},
+    )
+    answer = default_answer(losing, {}, SHORT)
+    assert answer.method == "simulation"
+    assert "simulation answers by default: " in " ".join(answer.notes)
+    smooth = form_of(losing, {}, simulation=SHORT, smooth=True).points({}).answer(0)
+    assert smooth.failed
+    assert "states" in smooth.failed
+
+
+def test_points_of_an_activity_are_divided_as_before() -> None:
+    form = form_of(MODEL, {})
+    assert isinstance(form, LadderForm)
+    assert isinstance(form.model, Model)
+    assert form.points(SIZES).provenance().methods == ["closed-form", *["mean-value"] * 3]
