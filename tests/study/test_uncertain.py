@@ -89,7 +89,7 @@ def test_a_study_carries_a_fit_into_its_cases(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "study.yaml").write_text(
-        "study: 1\nbase: {model: two.yaml, fitted: fit.yaml}\nwhat_if:\n"
+        "study: 1\nbase: {model: two.yaml, fitted: fit.yaml}\ncases:\n"
         "  known: {fitted.machine: a}\nanswer: [time]\n"
     )
     assert main(["run", "study.yaml", "--out", "found", "--json"]) == 0
