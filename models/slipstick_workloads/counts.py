@@ -94,8 +94,8 @@ class ProcessorTally:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts that are not zero as plain data."""
-        made = {name: _plain(name, getattr(self, name)) for name in _NAMES}
-        return {name: value for name, value in made.items() if value}
+        values = {name: _plain(name, getattr(self, name)) for name in _NAMES}
+        return {name: value for name, value in values.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ProcessorTally:
@@ -104,7 +104,7 @@ class ProcessorTally:
         return cls(**{name: _read(name, value) for name, value in data.items()})
 
 
-_NAMES = tuple(each.name for each in fields(ProcessorTally))
+_NAMES = tuple(tally_field.name for tally_field in fields(ProcessorTally))
 _EXCHANGES = ("faults", "collected")
 _MESSAGES = ("sent", "received")
 
@@ -147,23 +147,23 @@ class Counts(ProgramData):
 
     def total(self, name: str) -> int:
         """Add up a count over phases and processors."""
-        return sum(each.total(name) for phase in self.phases for each in phase.tallies)
+        return sum(tally.total(name) for phase in self.phases for tally in phase.tallies)
 
     def bytes_sent(self) -> int:
         """Add up the bytes of all messages [B]."""
-        return sum(each.bytes_sent() for phase in self.phases for each in phase.tallies)
+        return sum(tally.bytes_sent() for phase in self.phases for tally in phase.tallies)
 
     def faults_by_parts(self, name: str = "faults") -> dict[int, Exchange]:
         """Return for each number of parts the number of faults, and the size of their replies
         [B].
         """
-        found: dict[int, Exchange] = {}
+        exchanges_by_parts: dict[int, Exchange] = {}
         for phase in self.phases:
             for tally in phase.tallies:
-                for (parts, size), number in getattr(tally, name).items():
-                    before, carried = found.get(parts, (0, 0))
-                    found[parts] = before + number, carried + number * size
-        return dict(sorted(found.items()))
+                for (part_count, size), number in getattr(tally, name).items():
+                    before, carried = exchanges_by_parts.get(part_count, (0, 0))
+                    exchanges_by_parts[part_count] = before + number, carried + number * size
+        return dict(sorted(exchanges_by_parts.items()))
 
     def notes(self, name: str, machine: Mapping[str, Parameter]) -> Iterator[str]:
         """Yield where the machine is not that of the counts."""
@@ -180,12 +180,12 @@ class Counts(ProgramData):
 
     def without(self, *names: str) -> Counts:
         """Leave out phases by name, such as a start-up that was not measured."""
-        kept = tuple(phase for phase in self.phases if phase.name not in names)
-        return Counts(self.program, self.processors, self.page, self.unit, kept)
+        phases_kept = tuple(phase for phase in self.phases if phase.name not in names)
+        return Counts(self.program, self.processors, self.page, self.unit, phases_kept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: dictionaries, lists, text and whole numbers."""
-        phases = [_phase_data(each) for each in self.phases]
+        phases = [_phase_data(phase) for phase in self.phases]
         head = {
             "program": self.program,
             "processors": self.processors,
@@ -205,13 +205,13 @@ class Counts(ProgramData):
         """
         names = ("program", "processors", "page", "unit", "phases")
         _known("counts", data, names)
-        if lacking := [each for each in names if each not in data]:
+        if lacking := [key for key in names if key not in data]:
             raise ModelError(f"counts lack {', '.join(lacking)}")
         processors, page = _whole("processors", data["processors"]), _whole("page", data["page"])
-        phases = tuple(_phase(each, processors) for each in data["phases"])
-        made = cls(data["program"], processors, page, data["unit"], phases)
-        made._check()
-        return made
+        phases = tuple(_phase(phase_data, processors) for phase_data in data["phases"])
+        counts = cls(data["program"], processors, page, data["unit"], phases)
+        counts._check()
+        return counts
 
     def _check(self) -> None:
         """Refuse counts of which one part is missing; each request for diffs, a page or a lock
@@ -221,40 +221,42 @@ class Counts(ProgramData):
             for index, tally in enumerate(phase.tallies):
                 self._check_tally(tally, f"processor {index} in phase {phase.name!r}")
         requests = (self.faults_by_parts(name).items() for name in _EXCHANGES)
-        asked = sum(parts * number for each in requests for parts, (number, _) in each)
+        parts_asked = sum(
+            part_count * number for request in requests for part_count, (number, _) in request
+        )
         hops = sum(
             (tally.acquisitions for phase in self.phases for tally in phase.tallies), Counter[int]()
         )
-        for what, number, served in (
+        for subject, number, served in (
             (
                 "parts of faults and first misses",
-                asked + self.total("empty"),
+                parts_asked + self.total("empty"),
                 ("served_diffs", "served_pages"),
             ),
             ("acquisitions of 1 or 2 hops", hops[1] + hops[2], ("granted",)),
             ("acquisitions of 2 hops", hops[2], ("forwarded",)),
         ):
-            if number != (found := sum(map(self.total, served))):
-                told = " and ".join(served)
+            if number != (served_count := sum(map(self.total, served))):
+                sources = " and ".join(served)
                 raise ModelError(
-                    f"{number} {what}, but {found} counted in {told}; each is served by one"
+                    f"{number} {subject}, but {served_count} counted in {sources}; each is served by one"
                     " processor"
                 )
 
     def _check_tally(self, tally: ProcessorTally, where: str) -> None:
-        others = self.processors - 1
+        other_processors = self.processors - 1
         for name in _EXCHANGES:
-            for parts, _ in getattr(tally, name):
-                if not 1 <= parts <= others:
+            for part_count, _ in getattr(tally, name):
+                if not 1 <= part_count <= other_processors:
                     raise ModelError(
-                        f"{where}: {name} of {parts} parts; there are {others} other processors"
+                        f"{where}: {name} of {part_count} parts; there are {other_processors} other processors"
                         " to ask"
                     )
         for number in tally.acquisitions:
-            if number > min(2, others):
+            if number > min(2, other_processors):
                 raise ModelError(
                     f"{where}: acquisitions of {number} hops; among {self.processors} processors"
-                    f" there are at most {min(2, others)}, to the lock's manager and from there to"
+                    f" there are at most {min(2, other_processors)}, to the lock's manager and from there to"
                     " its last holder"
                 )
         replies, _ = tally.sent.get("diffs", (0, 0))
@@ -272,7 +274,7 @@ def _phase_data(phase: CountedPhase) -> dict[str, Any]:
 
 def _phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
     _known("a phase", data, ("name", "repeat", "tallies"))
-    tallies = tuple(ProcessorTally.from_dict(each) for each in data["tallies"])
+    tallies = tuple(ProcessorTally.from_dict(tally_data) for tally_data in data["tallies"])
     if len(tallies) != processors:
         raise ModelError(
             f"phase {data['name']!r} has {len(tallies)} tallies, but there are {processors}"
@@ -283,7 +285,7 @@ def _phase(data: Mapping[str, Any], processors: int) -> CountedPhase:
 
 def _plain(name: str, value: Any) -> Any:
     if name in _EXCHANGES:
-        return [[parts, size, number] for (parts, size), number in sorted(value.items())]
+        return [[part_count, size, number] for (part_count, size), number in sorted(value.items())]
     if name == "acquisitions":
         return [list(pair) for pair in sorted(value.items())]
     return (
@@ -293,10 +295,10 @@ def _plain(name: str, value: Any) -> Any:
 
 def _read(name: str, value: Any) -> Any:
     if name in _EXCHANGES:
-        found: Counter[Exchange] = Counter()
-        for parts, size, number in value:
-            found[_whole(name, parts), _whole(name, size)] += _whole(name, number)
-        return found
+        exchanges: Counter[Exchange] = Counter()
+        for part_count, size, number in value:
+            exchanges[_whole(name, part_count), _whole(name, size)] += _whole(name, number)
+        return exchanges
     if name == "acquisitions":
         return Counter({_whole(name, hops): _whole(name, number) for hops, number in value})
     if name in _MESSAGES:
@@ -313,11 +315,11 @@ def _whole(name: str, value: object) -> int:
     return value
 
 
-def _known(what: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
+def _known(subject: str, data: Mapping[str, Any], names: Iterable[str]) -> None:
     allowed = list(names)
     for name in data:
         if name not in allowed:
-            raise ModelError(f"{what} cannot hold {name!r}{did_you_mean(name, allowed)}")
+            raise ModelError(f"{subject} cannot hold {name!r}{did_you_mean(name, allowed)}")
 
 
 WholeNumber = Annotated[int, Field(ge=0)]
@@ -401,11 +403,11 @@ class CountsSpec(Described):
     phases: list[CountedPhaseSpec] = Field(description="the phases, in order", min_length=1)
 
     def check_rules(self) -> None:
-        for index, each in enumerate(self.phases):
-            if len(each.tallies) != self.processors:
+        for index, phase in enumerate(self.phases):
+            if len(phase.tallies) != self.processors:
                 why = (
                     f"give one tally for each of the {self.processors} processors; here are"
-                    f" {len(each.tallies)}"
+                    f" {len(phase.tallies)}"
                 )
                 raise broken_rule(why, "phases", index, "tallies")
         try:

@@ -162,33 +162,33 @@ def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, i
     pictures : that it draws
     """
     answers = list(results.named_answers().values())
-    useful = dict.fromkeys(name for each in answers for name in each.useful)
+    useful = dict.fromkeys(name for answer in answers for name in answer.useful)
     stacks = [spec.stack for spec in pictures if spec.kind == "bars"]
     names: list[str] = []
     # A picture of the work in a trace draws components too.
-    drawn = (
-        each.kind in ("bands", "timeline") or getattr(each, "view", "") == "work"
-        for each in pictures
+    drawn_views = (
+        picture.kind in ("bands", "timeline") or getattr(picture, "view", "") == "work"
+        for picture in pictures
     )
-    if "component" in stacks or any(drawn):
-        names += [name for each in results.cases.values() for name in each.account]
+    if "component" in stacks or any(drawn_views):
+        names += [name for answer in results.cases.values() for name in answer.account]
         names += [
             name
-            for each in answers
-            for name in sorted(each.account, key=lambda name: -each.account[name])
+            for answer in answers
+            for name in sorted(answer.account, key=lambda name: -answer.account[name])
         ]
         names += [
             timeline.component(span)
             for timeline in results.timelines.values()
             for span in timeline.spans
         ]
-        tables = [table for each in results.questions.values() for table in each.tables()]
+        tables = [table for question in results.questions.values() for table in question.tables()]
         columns = [split_name(column.name) for table in tables for column in table.columns]
         names += [inside for kind, inside in columns if kind == "account"]
         names = [name for name in useful if name in names] + names
     if "technology" in stacks:
         names += [
-            name for name in TECHNOLOGIES if any(each.technology.get(name) for each in answers)
+            name for name in TECHNOLOGIES if any(answer.technology.get(name) for answer in answers)
         ]
     order = {name: place for place, name in enumerate(dict.fromkeys(names))}
     for stack in stacks:
@@ -218,15 +218,15 @@ def draw_intervals(
     x, y, low, high : in the units of its axes; ends are not a number where there is no interval
     colour : of the bars
     """
-    drawn = np.isfinite(y) & np.isfinite(high - low) & (low < high)
-    if np.count_nonzero(drawn) > MOST_MARKERS:
-        axes.fill_between(x, low, high, where=drawn, color=colour, alpha=0.18, linewidth=0)
-    elif drawn.any():
+    has_interval = np.isfinite(y) & np.isfinite(high - low) & (low < high)
+    if np.count_nonzero(has_interval) > MOST_MARKERS:
+        axes.fill_between(x, low, high, where=has_interval, color=colour, alpha=0.18, linewidth=0)
+    elif has_interval.any():
         # An estimate may lie outside of its interval by rounding.
-        lengths = np.maximum(np.array([y - low, high - y])[:, drawn], 0.0)
+        lengths = np.maximum(np.array([y - low, high - y])[:, has_interval], 0.0)
         axes.errorbar(
-            np.asarray(x)[drawn],
-            y[drawn],
+            np.asarray(x)[has_interval],
+            y[has_interval],
             lengths,
             fmt="none",
             ecolor=colour,
@@ -245,7 +245,7 @@ def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
     """
     if method == _DOTS:
         return {"linestyle": "none"}
-    computed = [each for each in methods if each != _DOTS]
+    computed = [method for method in methods if method != _DOTS]
     return {"linestyle": _METHOD_DASHES[computed.index(method) % len(_METHOD_DASHES)], "marker": ""}
 
 
@@ -347,14 +347,14 @@ def logarithmic(along: axis.Axis, values: Array) -> None:
     )
 
     positive = np.unique(values[np.isfinite(values) & (values > 0)])
-    whole = all(_round(value) for value in positive[: _MOST_TICKS + 1])
+    are_round = all(_round(value) for value in positive[: _MOST_TICKS + 1])
     along._set_axes_scale("log")  # type: ignore[attr-defined]
     along.set_major_formatter(
         FuncFormatter(
             lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
         )
     )
-    if len(positive) <= _MOST_TICKS and whole and _apart(np.log(positive)):
+    if len(positive) <= _MOST_TICKS and are_round and _apart(np.log(positive)):
         along.set_major_locator(FixedLocator(positive.tolist()))
         along.set_minor_locator(NullLocator())
         return
@@ -417,12 +417,18 @@ _MOST_BESIDE = 10  # more bars stand in several rows, to be read at the width of
 
 def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     """Draw one stacked bar for each case, its total written above it."""
-    parts = stacks(results, spec)
+    heights_by_case = stacks(results, spec)
     unit = "s" if isinstance(spec.stack, str) else results.unit(next(iter(spec.stack.values()))[0])
-    drawn = {name for bar in parts.values() for name, part in bar.items() if part}
-    names = sorted(drawn, key=order.__getitem__) if isinstance(spec.stack, str) else spec.stack
-    fills = {name: order[name] for name in names if name in drawn}
-    table = np.array([[parts[case].get(label, 0.0) for case in spec.cases] for label in fills])
+    shown_labels = {
+        name for bar in heights_by_case.values() for name, height in bar.items() if height
+    }
+    names = (
+        sorted(shown_labels, key=order.__getitem__) if isinstance(spec.stack, str) else spec.stack
+    )
+    fills = {name: order[name] for name in names if name in shown_labels}
+    table = np.array(
+        [[heights_by_case[case].get(label, 0.0) for case in spec.cases] for label in fills]
+    )
     table = table.reshape(len(fills), len(spec.cases))
     totals = table.sum(axis=0)
     beside = _beside(spec.cases)
@@ -437,15 +443,15 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         max(4.6, 3.0 + place * beside),
         rows * (height + (0.6 * min(longest, 3.0) if tilted else 0.0)),
     )
-    what = "time" if unit == "s" else _summed(spec)
+    value_name = "time" if unit == "s" else _summed(spec)
     shown, factor = ("%", 0.01) if spec.share else _scale(totals, unit)
-    written = [
+    total_labels = [
         (
-            quantity(each, unit)
+            quantity(total, unit)
             if spec.share
-            else f"{plain(each / factor)} {shown.removeprefix('1')}".rstrip()
+            else f"{plain(total / factor)} {shown.removeprefix('1')}".rstrip()
         )
-        for each in totals.tolist()
+        for total in totals.tolist()
     ]
     heights = (
         np.divide(table, totals, out=np.zeros_like(table), where=totals > 0)
@@ -464,8 +470,10 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         cut = slice(row * beside, (row + 1) * beside)
         _stack(axes, heights[:, cut], fills)
         tops = _intervals(axes, reach[cut] / factor, heights[:, cut].sum(axis=0))
-        _totals(axes, tops, written[cut])
-        axes.set_ylabel(axis_title(f"share of the {what}" if spec.share else what, shown))
+        _totals(axes, tops, total_labels[cut])
+        axes.set_ylabel(
+            axis_title(f"share of the {value_name}" if spec.share else value_name, shown)
+        )
         axes.set_xticks(range(len(spec.cases[cut])), spec.cases[cut])
         axes.set_xlim(-0.6, beside - 0.4)
         axes.set_ylim(
@@ -496,13 +504,15 @@ def _scale(values: Array, unit: str) -> tuple[str, float]:
     """Choose the unit of an axis; minutes begin at ten, for sources give times of some minutes
     in seconds.
     """
-    known = values[np.isfinite(values)]
-    found = choose(known.tolist(), Dimension.of(unit))
-    rate = max(np.abs(known), default=0.0) if unit == "1/s" else 0.0
-    if found[0] == "min" and known.max() < 600:
+    finite_values = values[np.isfinite(values)]
+    scale_chosen = choose(finite_values.tolist(), Dimension.of(unit))
+    rate = max(np.abs(finite_values), default=0.0) if unit == "1/s" else 0.0
+    if scale_chosen[0] == "min" and finite_values.max() < 600:
         return "s", 1.0
     # else the library writes a power of ten over the axis
-    return next((each for most, each in _RATES.items() if rate >= most), found)
+    return next(
+        (unit_and_factor for most, unit_and_factor in _RATES.items() if rate >= most), scale_chosen
+    )
 
 
 def _beside(cases: Sequence[str]) -> int:
@@ -516,9 +526,9 @@ def _beside(cases: Sequence[str]) -> int:
         most
         for most in (even, *range(_MOST_BESIDE, _MOST_BESIDE // 2, -1))
         if not any(
-            cases[at].startswith(f"{each}-")
+            cases[at].startswith(f"{earlier}-")
             for at in range(most, len(cases), most)
-            for each in cases[:at]
+            for earlier in cases[:at]
         )
     )
     return next(together, even)
@@ -531,7 +541,7 @@ def _summed(spec: BarsSpec) -> str:
     names = (
         []
         if isinstance(spec.stack, str)
-        else [name for each in spec.stack.values() for name in each]
+        else [name for names in spec.stack.values() for name in names]
     )
     kinds = {split_name(name)[0] for name in names}
     if kinds <= {"speedup", "processors_lost"}:
@@ -548,18 +558,21 @@ def _named(answer: Answer, spec: BarsSpec) -> Mapping[str, Sequence[str]]:
     """Name the values that each part of a bar adds up, by label."""
     if not isinstance(spec.stack, str):
         return spec.stack
-    kind, parts = (
+    kind, stack_parts = (
         ("account", answer.account)
         if spec.stack == "component"
         else ("technology", answer.technology)
     )
-    return {label: [f"{kind}[{label}]"] for label in parts}
+    return {label: [f"{kind}[{label}]"] for label in stack_parts}
 
 
 def _parts(answer: Answer, spec: BarsSpec) -> dict[str, float]:
-    found = {label: map(answer.find, names) for label, names in _named(answer, spec).items()}
+    values_by_label = {
+        label: map(answer.find, names) for label, names in _named(answer, spec).items()
+    }
     return {
-        label: sum(each for each in values if each is not None) for label, values in found.items()
+        label: sum(value for value in values if value is not None)
+        for label, values in values_by_label.items()
     }
 
 
@@ -567,8 +580,10 @@ def _ends(answer: Answer, spec: BarsSpec) -> tuple[float, float]:
     """Return how far the interval of a bar's total reaches below and above it; that of the time,
     or of all parts together.
     """
-    whole = isinstance(spec.stack, str) and "time" in answer.values
-    names = ["time"] if whole else [name for each in _named(answer, spec).values() for name in each]
+    is_time = isinstance(spec.stack, str) and "time" in answer.values
+    names = (
+        ["time"] if is_time else [name for names in _named(answer, spec).values() for name in names]
+    )
     reach = []
     for name in names:
         value, (low, high) = answer.find(name), answer.ends(name)
@@ -693,7 +708,7 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _against(sweep, columns, spec.against) if spec.against else columns
         unit = "" if spec.relative or spec.against else sweep.units[name]
-        alone = sum(sweep.units[other] == sweep.units[name] for other in spec.y) == 1
+        alone = sum(sweep.units[column] == sweep.units[name] for column in spec.y) == 1
         alone = alone and not (not unit and len(spec.y) > 1)
         for (label, method), points in groups.items():
             if not np.isfinite(columns[0, points]).any():
@@ -709,9 +724,11 @@ def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
 
 def _short(names: Sequence[str]) -> dict[str, str]:
     """Leave out what values of one kind have in common: the account of ``account[lock]``."""
-    parts = {name: split_name(name) for name in names}
-    one_kind = len({kind for kind, _ in parts.values()}) == 1
-    return {name: inside if one_kind and inside else name for name, (_, inside) in parts.items()}
+    names_split = {name: split_name(name) for name in names}
+    one_kind = len({kind for kind, _ in names_split.values()}) == 1
+    return {
+        name: inside if one_kind and inside else name for name, (_, inside) in names_split.items()
+    }
 
 
 def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
@@ -724,19 +741,19 @@ def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
         sweep.axis(spec.series)
     for axis in sorted(sweep.axes, key=lambda axis: axis.path != spec.series):
         if axis.path == _METHOD and _METHOD not in (spec.x, spec.series):
-            methods = [str(each) for each in sweep.points[_METHOD]]
+            methods = [str(method) for method in sweep.points[_METHOD]]
         elif axis.path == spec.series or (axis.path != spec.x and len(axis.values) > 1):
             tags.append(_tags(sweep, axis, named=axis.path != spec.series))
-    drawn = set(spec.cases or sweep.cases)
-    if not spec.series or len(drawn) > 1:
+    shown_cases = set(spec.cases or sweep.cases)
+    if not spec.series or len(shown_cases) > 1:
         tags.insert(0 if not spec.series else 1, list(sweep.cases))
     groups: dict[tuple[str, str], list[int]] = {}
-    for index, each in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
-        if sweep.cases[index] not in drawn:
+    for index, tag in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
+        if sweep.cases[index] not in shown_cases:
             continue
         if spec.against and spec.against != spec.x and _is_first(sweep, spec.against, index):
             continue  # what the others are held against would be a line at 1
-        groups.setdefault((", ".join(each), methods[index]), []).append(index)
+        groups.setdefault((", ".join(tag), methods[index]), []).append(index)
     return {key: np.array(indices) for key, indices in groups.items()}
 
 
@@ -760,14 +777,16 @@ def _against(sweep: Sweep, columns: Array, path: str) -> Array:
     """Divide what is at an axis' first value, all else equal, by each value; values with both
     ends of their intervals.
     """
-    others = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
-    keys = list(zip(sweep.cases, *others, strict=True))
+    other_points = [sweep.points[axis.path] for axis in sweep.axes if axis.path != path]
+    keys = list(zip(sweep.cases, *other_points, strict=True))
     first = {
         key: columns[:, index] for index, key in enumerate(keys) if _is_first(sweep, path, index)
     }
-    found = _ratio(np.array([first.get(key, np.full(3, np.nan)) for key in keys]).T, columns)
-    found[1:, [_is_first(sweep, path, index) for index in range(len(keys))]] = 1.0  # against itself
-    return found
+    ratios = _ratio(np.array([first.get(key, np.full(3, np.nan)) for key in keys]).T, columns)
+    ratios[1:, [_is_first(sweep, path, index) for index in range(len(keys))]] = (
+        1.0  # against itself
+    )
+    return ratios
 
 
 def _is_first(sweep: Sweep, path: str, index: int) -> bool:
@@ -775,12 +794,12 @@ def _is_first(sweep: Sweep, path: str, index: int) -> bool:
 
 
 def _relative(columns: Array) -> Array:
-    known = np.flatnonzero(np.isfinite(columns[0]))
-    if not len(known) or columns[0, known[0]] == 0:
+    first_known = np.flatnonzero(np.isfinite(columns[0]))
+    if not len(first_known) or columns[0, first_known[0]] == 0:
         return np.full_like(columns, np.nan)
-    found = _ratio(columns, columns[:, known[:1]])
-    found[1:, known[0]] = 1.0  # against itself
-    return found
+    ratios = _ratio(columns, columns[:, first_known[:1]])
+    ratios[1:, first_known[0]] = 1.0  # against itself
+    return ratios
 
 
 def _ratio(above: Array, below: Array) -> Array:
@@ -788,18 +807,18 @@ def _ratio(above: Array, below: Array) -> Array:
     depend on each other.
     """
     with np.errstate(all="ignore"):
-        (value, low, high), (other, least, most) = (
-            np.where(np.isnan(each), each[:1], each) for each in (above, below)
+        (value, low, high), (divisor, least, most) = (
+            np.where(np.isnan(end), end[:1], end) for end in (above, below)
         )
         certain, unsure = (
             np.isnan(above[1]) & np.isnan(below[1]),
             np.isinf(above[1]) | np.isinf(below[1]),
         )
         ends = (
-            np.where(unsure, sign * np.inf, each)
-            for sign, each in ((-1, low / most), (1, high / least))
+            np.where(unsure, sign * np.inf, end)
+            for sign, end in ((-1, low / most), (1, high / least))
         )
-        return np.array([value / other, *(np.where(certain, np.nan, each) for each in ends)])
+        return np.array([value / divisor, *(np.where(certain, np.nan, limit) for limit in ends)])
 
 
 def _handles(labels: Sequence[str], methods: Sequence[str]) -> dict[str, Line2D]:
@@ -829,9 +848,9 @@ def _panel(
         if lines
         else np.zeros(0)
     )
-    known = values[np.isfinite(values)]
-    unit, factor = _scale(known, lines[0].unit or "1" if lines else "1")
-    log = spec.log in ("y", "both") and bool(np.any(known > 0))
+    finite_values = values[np.isfinite(values)]
+    unit, factor = _scale(finite_values, lines[0].unit or "1" if lines else "1")
+    log = spec.log in ("y", "both") and bool(np.any(finite_values > 0))
     for line in lines:
         y = np.where(line.y > 0, line.y, np.nan) if log else line.y
         index = labels.index(line.label)
@@ -853,17 +872,19 @@ def _panel(
             look["color"],
         )
     names = list(dict.fromkeys(line.value for line in lines))
-    what = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
-    words = f"{what} / first of its line" if spec.relative else what
-    words = f"{what} at first {short_path(spec.against, 30)} / {what}" if spec.against else words
+    subject = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
+    words = f"{subject} / first of its line" if spec.relative else subject
+    words = (
+        f"{subject} at first {short_path(spec.against, 30)} / {subject}" if spec.against else words
+    )
     axes.set_ylabel(axis_title(words, unit))
-    if not len(known):
+    if not len(finite_values):
         axes.text(
             0.5, 0.5, "no point has a value", transform=axes.transAxes, ha="center", va="center"
         )
     elif log:
-        logarithmic(axes.yaxis, known / factor)
-    elif 0 <= known.min() < 0.6 * known.max():
+        logarithmic(axes.yaxis, finite_values / factor)
+    elif 0 <= finite_values.min() < 0.6 * finite_values.max():
         # From nothing upwards, unless all values lie far above it and their differences would be
         # lost.
         axes.set_ylim(bottom=0)
@@ -914,10 +935,12 @@ def grid_of(sweep: Sweep, spec: MapSpec) -> Indices:
     x, y = sweep.axis(spec.x), sweep.axis(spec.y)
     places = [{value: index for index, value in enumerate(axis.values)} for axis in (x, y)]
     grid = np.full((len(y.values), len(x.values)), -1)
-    kept = np.array([case == spec.case for case in sweep.cases], dtype=bool)
+    is_shown = np.array([case == spec.case for case in sweep.cases], dtype=bool)
     for axis in _others(sweep, spec):
-        kept &= np.array([value == axis.values[0] for value in sweep.points[axis.path]], dtype=bool)
-    for index in np.flatnonzero(kept).tolist():
+        is_shown &= np.array(
+            [value == axis.values[0] for value in sweep.points[axis.path]], dtype=bool
+        )
+    for index in np.flatnonzero(is_shown).tolist():
         grid[places[1][sweep.points[y.path][index]], places[0][sweep.points[x.path][index]]] = index
     return grid
 
@@ -965,8 +988,11 @@ def _shades(axes: Axes, sweep: Sweep, spec: MapSpec, at: Indices) -> tuple[()]:
         for (row, place), value in np.ndenumerate(values / factor):
             if np.isfinite(value):
                 text, low, high = (
-                    f"{each:.3g}"
-                    for each in (value, *(ends[at[row, place]] / factor for ends in (lows, highs)))
+                    f"{number:.3g}"
+                    for number in (
+                        value,
+                        *(ends[at[row, place]] / factor for ends in (lows, highs)),
+                    )
                 )
                 interval = (
                     UNKNOWN
@@ -1023,8 +1049,13 @@ def _lettered(places: Indices, count: int) -> list[tuple[int, int]]:
     """
     cells = [np.argwhere(places == category) for category in range(count)]
     if max(places.shape) > 2 * _MOST_WRITTEN:
-        cells = [each[[np.square(each - each.mean(axis=0)).sum(axis=1).argmin()]] for each in cells]
-    return [(int(row), int(place)) for each in cells for row, place in each]
+        cells = [
+            cells_of_panel[
+                [np.square(cells_of_panel - cells_of_panel.mean(axis=0)).sum(axis=1).argmin()]
+            ]
+            for cells_of_panel in cells
+        ]
+    return [(int(row), int(place)) for cells_of_panel in cells for row, place in cells_of_panel]
 
 
 def _cells(at: Indices) -> dict[str, Any]:
@@ -1105,9 +1136,9 @@ def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
         LogLocator(subs=(1.0, 2.0, 5.0), numticks=99) if log else MaxNLocator(_MOST_CELL_TICKS)
     )
     ticks = [
-        each
-        for each in locator.tick_values(rising[0], rising[-1])
-        if rising[0] <= each <= rising[-1]
+        tick
+        for tick in locator.tick_values(rising[0], rising[-1])
+        if rising[0] <= tick <= rising[-1]
     ]
     scale = np.log if log else np.asarray
     centres = (
@@ -1116,7 +1147,7 @@ def _between_cells(axes: Axes, values: Array, side: str, title: str) -> str:
         else np.arange(len(values) - 0.5, 0.0, -1.0)
     )
     places = np.interp(scale(ticks), scale(rising), centres)
-    getattr(axes, f"set_{side}ticks")(places, [f"{each:.3g}" for each in ticks])
+    getattr(axes, f"set_{side}ticks")(places, [f"{tick:.3g}" for tick in ticks])
     return title
 
 

@@ -50,20 +50,27 @@ def first_page(text: str) -> str:
     if printed_lines(text) <= PAGE_LINES:
         return text
     head, *sections, last = text.rstrip("\n").split("\n\n## ")
-    names = [each.partition("\n")[0] for each in sections]
-    left = PAGE_LINES - printed_lines(f"{head}\n\n{last}{_elsewhere(names)}\n\n")
+    names = [section.partition("\n")[0] for section in sections]
+    lines_left = PAGE_LINES - printed_lines(f"{head}\n\n{last}{_elsewhere(names)}\n\n")
     shares = [_SHARES.get(name, 3) for name in names]
     need = [
-        printed_lines(each) / share if share else inf
-        for each, share in zip(sections, shares, strict=True)
+        printed_lines(section_share) / share if share else inf
+        for section_share, share in zip(sections, shares, strict=True)
     ]
-    shown, parts = [""] * len(sections), sum(shares)
+    shown, shares_left = [""] * len(sections), sum(shares)
     ranked = sorted(range(len(sections)), key=need.__getitem__)
     for at in (*ranked, *ranked):  # the second time, each may take what the others left
-        left += printed_lines(shown[at]) + 1 if shown[at] else 0
-        room = max(left * shares[at] // parts - 1, _LEAST_ROWS) if parts else left - 1
-        shown[at], parts = _fitted(sections[at], min(room, left - 1)), max(0, parts - shares[at])
-        left -= printed_lines(shown[at]) + 1 if shown[at] else 0
+        lines_left += printed_lines(shown[at]) + 1 if shown[at] else 0
+        room = (
+            max(lines_left * shares[at] // shares_left - 1, _LEAST_ROWS)
+            if shares_left
+            else lines_left - 1
+        )
+        shown[at], shares_left = (
+            _fitted(sections[at], min(room, lines_left - 1)),
+            max(0, shares_left - shares[at]),
+        )
+        lines_left -= printed_lines(shown[at]) + 1 if shown[at] else 0
     only = [name for name, words in zip(names, shown, strict=True) if not words]
     return "\n\n## ".join([head, *filter(None, shown), last]) + _elsewhere(only) + "\n"
 
@@ -83,12 +90,12 @@ def _fitted(section: str, room: int) -> str:
     if printed_lines(section) <= room:
         return section
     title, *blocks = section.split("\n\n")
-    part = list(
+    heading_of = list(
         accumulate(block.startswith("#") for block in blocks)
     )  # the subsection of each block
     tables = [block.startswith("|") for block in blocks]
     found = [
-        block.startswith("- ") and not (part[at] or any(tables[:at]))
+        block.startswith("- ") and not (heading_of[at] or any(tables[:at]))
         for at, block in enumerate(blocks)
     ]
     order = [
@@ -96,44 +103,47 @@ def _fitted(section: str, room: int) -> str:
         for at in range(len(blocks))
     ]
     order = [0] * len(blocks) if title == ABOUT else order
-    left, fewer = room - 3, 0  # without the heading and the last words
-    kept = [""] * len(blocks)
+    lines_left, fewer = room - 3, 0  # without the heading and the last words
+    shown_blocks = [""] * len(blocks)
     for at in sorted(range(len(blocks)), key=order.__getitem__):
         beside = [
-            kept[each]
-            for each in range(len(blocks))
-            if tables[each] and part[each] in (part[at], part[at] or part[each])
+            shown_blocks[index]
+            for index in range(len(blocks))
+            if tables[index]
+            and heading_of[index] in (heading_of[at], heading_of[at] or heading_of[index])
         ]
         if blocks[at].startswith(("#", _EVERY)) or (order[at] > 1 and beside and not any(beside)):
             continue
         share = (
-            max(left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else left
+            max(lines_left // sum(tables[at:]), _LEAST_ROOM) if tables[at] else lines_left
         )  # the next tables want some too
         above = [
-            each
-            for each in range(at)
-            if part[each] == part[at] and blocks[each].startswith("#") and not kept[each]
+            index
+            for index in range(at)
+            if heading_of[index] == heading_of[at]
+            and blocks[index].startswith("#")
+            and not shown_blocks[index]
         ]
         above += [at - 1] * (
             tables[at] and blocks[at - 1 : at] != [] and blocks[at - 1].startswith(_EVERY)
         )
-        taken = sum(printed_lines(blocks[each]) + 1 for each in above)
-        short = _decisive(blocks[at], min(left, share) - taken - 1)
+        lines_taken = sum(printed_lines(blocks[index]) + 1 for index in above)
+        short = _decisive(blocks[at], min(lines_left, share) - lines_taken - 1)
         if (
             not short and above and blocks[above[-1]].startswith(_EVERY)
         ):  # the table is worth more than that line
-            taken -= printed_lines(blocks[above.pop()]) + 1
-            short = _decisive(blocks[at], min(left, share) - taken - 1)
-        if short and (printed_lines(short) < left - taken or not printed_lines(short)):
-            for each in above:
-                kept[each] = blocks[each]
-            kept[at] = short
-            left -= taken + printed_lines(short) + 1
+            lines_taken -= printed_lines(blocks[above.pop()]) + 1
+            short = _decisive(blocks[at], min(lines_left, share) - lines_taken - 1)
+        if short and (printed_lines(short) < lines_left - lines_taken or not printed_lines(short)):
+            for index in above:
+                shown_blocks[index] = blocks[index]
+            shown_blocks[at] = short
+            lines_left -= lines_taken + printed_lines(short) + 1
             fewer += blocks[at].count("\n") - short.count("\n") + short.count("\n| ... ")
-    out = sum(table and not short for table, short in zip(tables, kept, strict=True))
+    out = sum(table and not short for table, short in zip(tables, shown_blocks, strict=True))
     more = [counted(fewer, "more line")] * bool(fewer) + [counted(out, "more table")] * bool(out)
     words = f"{' and '.join(more) or 'More'} in [{DETAILS}]({DETAILS})."
-    return "\n\n".join([title, *filter(None, kept), words]) if any(kept) else ""
+    return "\n\n".join([title, *filter(None, shown_blocks), words]) if any(shown_blocks) else ""
 
 
 def _decisive(block: str, room: int) -> str:

@@ -43,20 +43,20 @@ def statements_page(folders: Sequence[Path]) -> str:
     ------
     InputError : none of them has a file of statements
     """
-    found = [(folder, rows) for folder in folders if (rows := _rows(folder))]
-    if not found:
+    rows_by_folder = [(folder, rows) for folder in folders if (rows := _rows(folder))]
+    if not rows_by_folder:
         raise InputError(
             f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with"
             " statements"
         )
-    parts = ["# Statements of the papers, checked", prose(_READING), _counts(found)]
-    for folder, rows in found:
+    paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(rows_by_folder)]
+    for folder, rows in rows_by_folder:
         table = markdown_table(
-            ["statement", "verdict", "says", "source", "cause"], [_cells(each) for each in rows]
+            ["statement", "verdict", "says", "source", "cause"], [_cells(row) for row in rows]
         )
         title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
-        parts.append(f"## {title}\n\n{escape(summary(rows))}\n\n{table}")
-    return "\n\n".join(parts) + "\n"
+        paragraphs.append(f"## {title}\n\n{escape(summary(rows))}\n\n{table}")
+    return "\n\n".join(paragraphs) + "\n"
 
 
 _READING = (
@@ -76,10 +76,10 @@ def _rows(folder: Path) -> list[StatementRow]:
     return rows
 
 
-def _counts(found: Sequence[tuple[Path, Sequence[StatementRow]]]) -> str:
+def _counts(rows_by_folder: Sequence[tuple[Path, Sequence[StatementRow]]]) -> str:
     kinds = ("hit", "miss", "undecided", "input")
     rows = []
-    for folder, parts in found:
+    for folder, parts in rows_by_folder:
         verdicts = [*verdicts_of(parts).values()]
         rows.append(
             [
@@ -92,26 +92,32 @@ def _counts(found: Sequence[tuple[Path, Sequence[StatementRow]]]) -> str:
     return markdown_table(head, [*rows, ["all", *totals]], range(1, len(head)))
 
 
-def _cells(each: StatementRow) -> list[str]:
-    reading = f"{each.reading}: " if each.reading else ""
-    texts = [escape(text) or NOTHING for text in (reading + each.says, each.source, each.missed)]
-    return [escape(each.name), each.verdict, *texts]
+def _cells(row: StatementRow) -> list[str]:
+    reading = f"{row.reading}: " if row.reading else ""
+    texts = [escape(text) or NOTHING for text in (reading + row.says, row.source, row.missed)]
+    return [escape(row.name), row.verdict, *texts]
 
 
-def verdicts_of(parts: Sequence[StatementRow]) -> dict[str, str]:
+def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:
     """Return one verdict for each statement: a reading holds if all of its parts do, and readings
     that differ leave it open.
 
     Parts and readings that are inputs do not count beside others.
     """
-    found: dict[str, dict[str, str]] = {}
-    for each in parts:
-        readings = found.setdefault(each.part_of or each.name, {})
-        readings[each.reading] = min(
-            readings.get(each.reading, _KINDS[-1]), each.verdict, key=_KINDS.index
+    readings_by_name: dict[str, dict[str, str]] = {}
+    for row in rows:
+        readings = readings_by_name.setdefault(row.part_of or row.name, {})
+        readings[row.reading] = min(
+            readings.get(row.reading, _KINDS[-1]), row.verdict, key=_KINDS.index
         )
-    counting = {name: {*each.values()} - {"input"} or {"input"} for name, each in found.items()}
-    return {name: each.pop() if len(each) == 1 else "undecided" for name, each in counting.items()}
+    counting = {
+        name: {*verdicts.values()} - {"input"} or {"input"}
+        for name, verdicts in readings_by_name.items()
+    }
+    return {
+        name: verdict_set.pop() if len(verdict_set) == 1 else "undecided"
+        for name, verdict_set in counting.items()
+    }
 
 
 _KINDS = ("miss", "undecided", "hit", "input")
@@ -131,19 +137,19 @@ def summary(statements: Sequence[StatementRow], most: int | None = None) -> str:
     '1 statement checked: 0 hits, 1 miss (faults)'
     """
     verdicts = verdicts_of(statements)
-    misses, left, hits, given = (
-        [name for name, each in verdicts.items() if each == kind] for kind in _KINDS
+    misses, undecided, hits, inputs_given = (
+        [name for name, verdict in verdicts.items() if verdict == kind] for kind in _KINDS
     )
-    text = (
-        f"{counted(len(verdicts) - len(given), 'statement')} checked: {counted(len(hits), 'hit')}"
-    )
+    text = f"{counted(len(verdicts) - len(inputs_given), 'statement')} checked: {counted(len(hits), 'hit')}"
     text += f", {counted(len(misses), 'miss', 'misses')}" + (
         f" ({_named(misses, most)})" if misses else ""
     )
-    text += f", {len(left)} undecided ({_named(left, most)})" if left else ""
-    given = given if most is None else []
+    text += f", {len(undecided)} undecided ({_named(undecided, most)})" if undecided else ""
+    inputs_given = inputs_given if most is None else []
     return text + (
-        f"; {counted(len(given), 'input')} beside them ({', '.join(given)})" if given else ""
+        f"; {counted(len(inputs_given), 'input')} beside them ({', '.join(inputs_given)})"
+        if inputs_given
+        else ""
     )
 
 

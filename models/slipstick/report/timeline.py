@@ -109,16 +109,16 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
         )
     totals: dict[int, dict[str, float]] = {}
     reached: dict[int, float] = {}
-    for span in sorted(timeline.spans, key=lambda each: (each.start, each.end)):
+    for span in sorted(timeline.spans, key=lambda span: (span.start, span.end)):
         until, before = (
             min(span.end, timeline.phase),
             max(span.start, reached.get(span.member, 0.0)),
         )
         if until > before:
-            parts, name = totals.setdefault(span.member, {}), timeline.component(span)
-            parts[name] = parts.get(name, 0.0) + until - before
+            durations, name = totals.setdefault(span.member, {}), timeline.component(span)
+            durations[name] = durations.get(name, 0.0) + until - before
             reached[span.member] = until
-    names = dict.fromkeys(name for parts in totals.values() for name in parts)
+    names = dict.fromkeys(name for durations in totals.values() for name in durations)
     order = order or {name: place for place, name in enumerate(names)}
     last = {
         timeline.component(span)
@@ -128,11 +128,11 @@ def draw_phase(timeline: Timeline, title: str, order: Mapping[str, int] | None =
     bars: dict[str, list[Bar]] = {
         name: [] for name in sorted(names, key=lambda name: (name in last, order[name]))
     }
-    for member, parts in totals.items():
+    for member, durations in totals.items():
         at = 0.0
-        for name in (each for each in bars if each in parts):
-            bars[name].append((at, parts[name], member - _ROW / 2, _ROW))
-            at += parts[name]
+        for name in (fill_name for fill_name in bars if fill_name in durations):
+            bars[name].append((at, durations[name], member - _ROW / 2, _ROW))
+            at += durations[name]
     rows = [f"processor {member}" for member in range(max(totals, default=-1) + 1)]
     return _rows_of_bars(timeline.phase, bars, rows, title, "component", order)
 
@@ -149,7 +149,7 @@ def _rows_of_bars(
     bars: Mapping[str, list[Bar]],
     rows: list[str],
     title: str,
-    what: str,
+    subject: str,
     order: Mapping[str, int],
 ) -> Figure:
     """Draw named rows of bars (left, width, bottom, height) over time, with a fill for each
@@ -164,7 +164,7 @@ def _rows_of_bars(
     axes.set_xlim(0, max(until / factor, 1e-12))
     axes.set_xlabel(axis_title("time", unit))
     axes.grid(visible=False)
-    return titled(figure, title, what, *axes.get_legend_handles_labels())
+    return titled(figure, title, subject, *axes.get_legend_handles_labels())
 
 
 def _draw_rows(
@@ -203,10 +203,10 @@ def _draw_bars(
             f"{count:,} bars are too many for a picture, which has {_MOST_BARS:,} at most; draw"
             " fewer cycles or processors, or write a .json file for a trace viewer"
         )
-    for name, drawn in bars.items():
-        left, width, bottoms, heights = np.array(drawn, dtype=float).reshape(-1, 4).T
+    for name, spans_drawn in bars.items():
+        lefts, width, bottoms, heights = np.array(spans_drawn, dtype=float).reshape(-1, 4).T
         axes.bar(
-            left / factor,
+            lefts / factor,
             heights,
             width / factor,
             bottoms,
@@ -222,9 +222,9 @@ def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, fl
     """
     together: list[TimelineInterval] = []
     reached = 0.0
-    for span in [*sorted(spans, key=lambda each: (each.start, each.end)), None]:
+    for span in [*sorted(spans, key=lambda span: (span.start, span.end)), None]:
         if span is None or span.start >= reached:
-            height = _ROW / (1 + max((each.branch for each in together), default=0))
+            height = _ROW / (1 + max((span.branch for span in together), default=0))
             alone = len(together) == 1
             for each in together:
                 lane = (_ROW, 0.0) if alone else (height, each.branch * height)
@@ -239,8 +239,8 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
     """Draw the path that determined the end, and its parts: of this one run, so it is no
     gradient.
     """
-    whole = sum(span.end - span.start for span in timeline.path)
-    if not whole:
+    total_time = sum(span.end - span.start for span in timeline.path)
+    if not total_time:
         return
     times = [time / factor for span in timeline.path for time in (span.start, span.end)]
     rows = [min(span.member, members[-1]) for span in timeline.path for _ in range(2)]
@@ -248,12 +248,12 @@ def _draw_path(axes: Axes, timeline: Timeline, members: list[int], factor: float
     axes.plot(
         times, rows, color="black", linewidth=1.6, solid_capstyle="butt", label="critical path"
     )
-    parts: dict[str, float] = {}
+    durations: dict[str, float] = {}
     for span in timeline.path:
         name = timeline.component(span)
-        parts[name] = parts.get(name, 0.0) + (span.end - span.start) / whole
-    largest = sorted(parts.items(), key=lambda part: -part[1])[:_MOST_PARTS]
-    words = ", ".join(f"{name} {percent(part)}" for name, part in largest)
+        durations[name] = durations.get(name, 0.0) + (span.end - span.start) / total_time
+    largest = sorted(durations.items(), key=lambda entry: -entry[1])[:_MOST_PARTS]
+    words = ", ".join(f"{name} {percent(duration)}" for name, duration in largest)
     axes.set_title(f"critical path of this run (no average): {words}", loc="left", fontsize=9)
 
 
@@ -348,13 +348,13 @@ def chrome_trace(timeline: Timeline) -> str:
                     "args": count,
                 }
             )
-    told = {
+    document = {
         "writer": "slipstick",
         "useful": list(timeline.useful),
         "until": timeline.covered * MICROSECONDS,
     }
     return json.dumps(
-        {"displayTimeUnit": "ms", "otherData": told, "traceEvents": events}, allow_nan=False
+        {"displayTimeUnit": "ms", "otherData": document, "traceEvents": events}, allow_nan=False
     )
 
 

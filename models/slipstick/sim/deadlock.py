@@ -27,7 +27,7 @@ class Wait:
     holders: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        shown = [str(each) for each in self.holders[:MOST_SHOWN]]
+        shown = [str(holder) for holder in self.holders[:MOST_SHOWN]]
         more = (
             [f"and {len(self.holders) - MOST_SHOWN} more"] if len(self.holders) > MOST_SHOWN else []
         )
@@ -45,7 +45,7 @@ def deadlock(plan: Plan, time: float, waits: Sequence[Wait]) -> NoAnswerError:
     >>> print(deadlock(Plan((), ()), 2.0, [Wait(0, "lock a", (1,)), Wait(1, "lock b", (0,))]))
     deadlock at 2 s: processor 0 waits for lock a, held by processor 1; processor 1 waits for lock b, held by processor 0
     """
-    shown = [str(each) for each in sorted(waits, key=lambda each: (each.customer, each.what))]
+    shown = [str(wait) for wait in sorted(waits, key=lambda wait: (wait.customer, wait.what))]
     if len(shown) > MOST_SHOWN:
         shown = [*shown[:MOST_SHOWN], f"and {len(shown) - MOST_SHOWN} more wait"]
     return NoAnswerError(f"deadlock at {time:g} s: {'; '.join(shown) or 'no customer is left'}")
@@ -64,14 +64,18 @@ def lock_cycle(waits: Sequence[Wait]) -> list[Wait]:
     []
     """
     by_customer: dict[int, list[Wait]] = {}
-    for each in waits:
-        if each.holders:
-            by_customer.setdefault(each.customer, []).append(each)
+    for wait in waits:
+        if wait.holders:
+            by_customer.setdefault(wait.customer, []).append(wait)
     # A customer with several branches may wait several times, and may go on when the first wait
     # ends.
-    blocked = {customer: found[0] for customer, found in by_customer.items() if len(found) == 1}
+    blocked = {
+        customer: customer_waits[0]
+        for customer, customer_waits in by_customer.items()
+        if len(customer_waits) == 1
+    }
     while free := [
-        each.customer for each in blocked.values() if not blocked.keys() >= set(each.holders)
+        wait.customer for wait in blocked.values() if not blocked.keys() >= set(wait.holders)
     ]:
         for customer in free:
             del blocked[customer]

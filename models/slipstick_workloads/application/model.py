@@ -72,7 +72,10 @@ def application(
     ModelError : the machine has no costs of such software, or nothing is counted
     """
     return _application(
-        machine, _Counted(counts), *(inputs.get(each.name) for each in COMMON), name
+        machine,
+        _Counted(counts),
+        *(inputs.get(parameter_input.name) for parameter_input in COMMON),
+        name,
     )
 
 
@@ -101,25 +104,31 @@ def _one_of_each(counted: _Counted) -> Counts:
     """
     counts = counted.counts.without(START)
     tallies = [tally for phase in counts.phases for tally in phase.tallies]
-    kept: dict[str, Any] = {}
-    for name in (each.name for each in fields(ProcessorTally)):
-        found = [value for tally in tallies if (value := getattr(tally, name))]
-        if found:
-            each_key = isinstance(found[0], dict) and {
-                key: n for each in found for key, n in each.items()
+    values_by_field: dict[str, Any] = {}
+    for name in (tally_field.name for tally_field in fields(ProcessorTally)):
+        values = [value for tally in tallies if (value := getattr(tally, name))]
+        if values:
+            each_key = isinstance(values[0], dict) and {
+                key: n for value in values for key, n in value.items()
             }
-            kept[name] = type(found[0])(each_key) if each_key else found[0]
-    for name in {"faults", "collected"} & kept.keys():
-        kept[name] = Counter(
-            dict(kept[name].most_common(1))
+            values_by_field[name] = type(values[0])(each_key) if each_key else values[0]
+    for name in {"faults", "collected"} & values_by_field.keys():
+        values_by_field[name] = Counter(
+            dict(values_by_field[name].most_common(1))
         )  # their sizes differ, and nothing else
-    made = replace(counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**kept),)),))
-    ahead = made.total("diffs_made") > made.total(
+    counts_of_one = replace(
+        counts, phases=(CountedPhase(counts.phases[0].name, (ProcessorTally(**values_by_field),)),)
+    )
+    ahead = counts_of_one.total("diffs_made") > counts_of_one.total(
         "served_diffs"
     )  # diffs made before a request are an operation of their own
     keyed = ("acquisitions", "sent", "received")
-    kinds = tuple((name, tuple(value) if name in keyed else None) for name, value in kept.items())
-    return _SAMPLES.setdefault((counts.program, min(counts.processors, 3), ahead, kinds), made)
+    kinds = tuple(
+        (name, tuple(value) if name in keyed else None) for name, value in values_by_field.items()
+    )
+    return _SAMPLES.setdefault(
+        (counts.program, min(counts.processors, 3), ahead, kinds), counts_of_one
+    )
 
 
 def _need_work(counts: Counts) -> Counts:
@@ -138,8 +147,8 @@ class _Counted:
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Counted) and self.counts is other.counts
+    def __eq__(self, operand: object) -> bool:
+        return isinstance(operand, _Counted) and self.counts is operand.counts
 
     def __hash__(self) -> int:
         return id(self.counts)
@@ -164,12 +173,14 @@ def _application(
 ) -> Model:
     sequential = check_sequential(sequential, name)
     measured = _need_work(counted.counts)
-    inputs = dict(zip((each.name for each in COMMON), (sequential, faults, locks), strict=True))
-    made = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
+    inputs = dict(
+        zip((parameter.name for parameter in COMMON), (sequential, faults, locks), strict=True)
+    )
+    model = superstep_model(*_Supersteps(machine, measured, inputs).supersteps(), name=name)
     classes = OperationClasses(measured)
     sizes = {f"bytes[{kind.replace(' ', '-')}]": classes.message(kind) for kind in classes.kinds}
     return replace(
-        made, counted={"work": float(measured.total("work")) / measured.processors, **sizes}
+        model, counted={"work": float(measured.total("work")) / measured.processors, **sizes}
     )
 
 
@@ -180,20 +191,25 @@ class _Supersteps:
         self.machine, self.counts = machine, counts
         self.operations = Operations(machine, OperationClasses(counts))
         self.unit = one(inputs, "sequential") / float(counts.total("work"))
-        made, early, locked = (
+        operations, early, locked = (
             self.operations,
             one(inputs, "prefetched_faults"),
             one(inputs, "prefetched_locks"),
         )
         self.fault = cache(
-            lambda key: choose((1 - early, made.fault(key)), (early, made.prefetch(key)))
+            lambda key: choose(
+                (1 - early, operations.fault(key)), (early, operations.prefetch(key))
+            )
         )
         self.lock = cache(
-            lambda hops: choose((1 - locked, made.acquire(hops)), (locked, made.prefetched_lock))
+            lambda hops: choose(
+                (1 - locked, operations.acquire(hops)), (locked, operations.prefetched_lock)
+            )
         )
-        self.barrier = made.barrier(counts.processors) if counts.processors > 1 else then()
+        self.barrier = operations.barrier(counts.processors) if counts.processors > 1 else then()
         self.notices = {
-            name: (made.notice(name), made.invalidated(name)) for name in ("lock", "barrier")
+            name: (operations.notice(name), operations.invalidated(name))
+            for name in ("lock", "barrier")
         }
 
     def supersteps(self) -> Iterator[tuple[int, list[Activity], Activity]]:
@@ -211,10 +227,10 @@ class _Supersteps:
         """Mix the operations of a processor in a phase; of one round, if several rounds are
         added up.
         """
-        made = [*self._own(tally), *self._for_others(tally)]
+        exchanges = [*self._own(tally), *self._for_others(tally)]
         if manager:
-            made.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
-        mix = [(number / rounds, body) for number, body in made if number]
+            exchanges.append((rounds * max(0, self.counts.processors - 2), self.operations.arrival))
+        mix = [(number / rounds, body) for number, body in exchanges if number]
         total = sum(number for number, _ in mix)
         busy, slices = self.unit * (tally.work / rounds), max(1, ceil(total))
         work = software(
@@ -232,40 +248,42 @@ class _Supersteps:
 
     def _own(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the operations that the processor needs itself."""
-        made = self.operations
+        operations = self.operations
         yield from ((number, self.fault(key)) for key, number in by_key(tally.faults).items())
-        yield from ((number, made.collect(key)) for key, number in by_key(tally.collected).items())
+        yield from (
+            (number, operations.collect(key)) for key, number in by_key(tally.collected).items()
+        )
         yield from (
             (number, self.lock(hops)) for hops, number in tally.acquisitions.items() if hops
         )
-        yield tally.ahead, made.queued
-        yield tally.ahead_faults, made.queued_fault
-        yield tally.empty, made.empty
-        yield tally.write_faults, made.trap
-        yield tally.twins, made.twin
+        yield tally.ahead, operations.queued
+        yield tally.ahead_faults, operations.queued_fault
+        yield tally.empty, operations.empty
+        yield tally.write_faults, operations.trap
+        yield tally.twins, operations.twin
 
     def _upkeep(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the small operations that write notices cause."""
-        made = self.operations
+        operations = self.operations
         yield (
-            max(0.0, tally.diffs_made - made.classes.made_when_served * tally.served_diffs),
-            made.diffed,
+            max(0.0, tally.diffs_made - operations.classes.made_when_served * tally.served_diffs),
+            operations.diffed,
         )
-        part = _at_locks(tally)
+        fraction = _at_locks(tally)
         for number, body in zip(
             (tally.notices, tally.invalidated), self.notices["lock"], strict=True
         ):
-            yield part * number, body
+            yield fraction * number, body
 
     def _for_others(self, tally: ProcessorTally) -> Iterator[tuple[float, Activity]]:
         """Yield the requests of other processors that the processor serves."""
-        made = self.operations
+        operations = self.operations
         number, size = tally.sent.get("diffs", (0, 0))
         if number:
-            yield number, made.serve(key_of(1, size // number))
-        yield tally.served_pages, made.serve_page
-        yield tally.forwarded, made.forward
-        yield tally.granted, made.grant
+            yield number, operations.serve(key_of(1, size // number))
+        yield tally.served_pages, operations.serve_page
+        yield tally.forwarded, operations.forward
+        yield tally.granted, operations.grant
 
     def _barrier(self, phase: CountedPhase) -> Activity:
         """Return the barrier of a phase, one more for a garbage collection, with the mean time of
@@ -274,12 +292,14 @@ class _Supersteps:
         if self.counts.processors == 1:
             return self.barrier
         rounds = phase.repeat * self.counts.processors
-        collections = sum(each.collections for each in phase.tallies) / rounds
-        notices = sum((1 - _at_locks(each)) * each.notices for each in phase.tallies) / rounds
-        pages = sum((1 - _at_locks(each)) * each.invalidated for each in phase.tallies) / rounds
-        told, invalidated = self.notices["barrier"]
+        collections = sum(tally.collections for tally in phase.tallies) / rounds
+        notices = sum((1 - _at_locks(tally)) * tally.notices for tally in phase.tallies) / rounds
+        pages = sum((1 - _at_locks(tally)) * tally.invalidated for tally in phase.tallies) / rounds
+        told_count, invalidated = self.notices["barrier"]
         barrier = then(
-            repeat(1 + collections, self.barrier), repeat(notices, told), repeat(pages, invalidated)
+            repeat(1 + collections, self.barrier),
+            repeat(notices, told_count),
+            repeat(pages, invalidated),
         )
         return relabelled(barrier, "", queues=False)
 
@@ -288,7 +308,7 @@ def _shuffled(work: Activity, mix: list[tuple[float, Activity]], name: str) -> I
     """Work before each of a few operations, in an order drawn from the name of the work."""
     sequence = [body for number, body in mix for _ in range(int(number))]
     Random(name).shuffle(sequence)
-    return (part for body in sequence for part in (work, body))
+    return (entry for body in sequence for entry in (work, body))
 
 
 def _at_locks(tally: ProcessorTally) -> float:

@@ -60,31 +60,31 @@ class OperationClasses:
     @cached_property
     def faults(self) -> dict[Key, OperationClass]:
         """Faults and collections by key, each at its mean size over the whole program."""
-        found: dict[Key, tuple[int, int]] = {}
+        exchanges_by_key: dict[Key, tuple[int, int]] = {}
         for tally in self._tallies():
             for name in ("faults", "collected"):
-                for (parts, size), number in getattr(tally, name).items():
-                    key = key_of(parts, size)
-                    before, carried = found.get(key, (0, 0))
-                    found[key] = before + number * parts, carried + number * size
+                for (part_count, size), number in getattr(tally, name).items():
+                    key = key_of(part_count, size)
+                    before, carried = exchanges_by_key.get(key, (0, 0))
+                    exchanges_by_key[key] = before + number * part_count, carried + number * size
         return {
             key: OperationClass(key[0], carried / number)
-            for key, (number, carried) in sorted(found.items())
+            for key, (number, carried) in sorted(exchanges_by_key.items())
         }
 
     @cached_property
     def served(self) -> dict[Key, OperationClass]:
         """Replies with diffs, of one processor in one phase, by size."""
-        found: dict[Key, tuple[int, int]] = {}
+        exchanges_by_key: dict[Key, tuple[int, int]] = {}
         for tally in self._tallies():
             number, size = tally.sent.get("diffs", (0, 0))
             if number:
                 key = key_of(1, size // number)
-                before, carried = found.get(key, (0, 0))
-                found[key] = before + number, carried + size
+                before, carried = exchanges_by_key.get(key, (0, 0))
+                exchanges_by_key[key] = before + number, carried + size
         return {
             key: OperationClass(1, carried / number)
-            for key, (number, carried) in sorted(found.items())
+            for key, (number, carried) in sorted(exchanges_by_key.items())
         }
 
     @cached_property
@@ -101,27 +101,27 @@ class OperationClasses:
     @cached_property
     def made_when_served(self) -> float:
         """Diffs made per reply; the others were made before."""
-        made, served = self.counts.total("diffs_made"), self.counts.total("served_diffs")
-        return min(1.0, made / served) if served else 0.0
+        diffs_made, served = self.counts.total("diffs_made"), self.counts.total("served_diffs")
+        return min(1.0, diffs_made / served) if served else 0.0
 
     def _tallies(self) -> Iterator[ProcessorTally]:
         for phase in self.counts.phases:
             yield from phase.tallies
 
 
-def key_of(parts: int, size: int) -> Key:
+def key_of(part_count: int, size: int) -> Key:
     """Return the class of an exchange: its parts, and the power of two above the size of a part's
     reply.
     """
-    return parts, (size // parts).bit_length()
+    return part_count, (size // part_count).bit_length()
 
 
 def by_key(exchanges: Mapping[tuple[int, int], int]) -> Counter[Key]:
     """Count exchanges by class."""
-    found: Counter[Key] = Counter()
-    for (parts, size), number in exchanges.items():
-        found[key_of(parts, size)] += number
-    return found
+    counts_by_key: Counter[Key] = Counter()
+    for (part_count, size), number in exchanges.items():
+        counts_by_key[key_of(part_count, size)] += number
+    return counts_by_key
 
 
 REQUEST, LOCK_REQUEST = Number(12.0, BYTES), Number(24.0, BYTES)
@@ -162,8 +162,8 @@ class Operations:
         """Fetch a whole page for the first time."""
         costs = {"call": self.dvsm.page_call, "remote_compute": self.dvsm.page_serve}
         costs["remote_delay"] = self.dvsm.page_delay
-        made = page_fault(self.machine, {"request": REQUEST, "reply": self.page, **costs})
-        return relabelled(made, "empty.")
+        activity = page_fault(self.machine, {"request": REQUEST, "reply": self.page, **costs})
+        return relabelled(activity, "empty.")
 
     @cached_property
     def prefetched_lock(self) -> Activity:
@@ -175,8 +175,8 @@ class Operations:
     @cached_property
     def queued(self) -> Activity:
         """Wait for one processor ahead in a lock's queue: it receives the lock and writes."""
-        made = self._grant_received >> self._own("write", self.dvsm.protect + self.diff, "lock")
-        return relabelled(made, "queued.", component="queue", queues=False)
+        activity = self._grant_received >> self._own("write", self.dvsm.protect + self.diff, "lock")
+        return relabelled(activity, "queued.", component="queue", queues=False)
 
     @cached_property
     def queued_fault(self) -> Activity:
@@ -190,9 +190,10 @@ class Operations:
     @cached_property
     def trap(self) -> Activity:
         """Handle the first write to a protected page."""
-        here = Endpoint(self.machine, "fault")
+        endpoint = Endpoint(self.machine, "fault")
         return relabelled(
-            here.interrupted() >> here.spend("protect", self.dvsm.protect, "software"), "trap."
+            endpoint.interrupted() >> endpoint.spend("protect", self.dvsm.protect, "software"),
+            "trap.",
         )
 
     @cached_property
@@ -233,9 +234,9 @@ class Operations:
         """Receive the message of a processor that arrives at a barrier before the last one, as
         its manager.
         """
-        here = Endpoint(self.machine, "sigio")
-        made = here.interrupted() >> here.handle("receive", self._message("arrive"))
-        return relabelled(made, "arrival.", queues=False)
+        endpoint = Endpoint(self.machine, "sigio")
+        activity = endpoint.interrupted() >> endpoint.handle("receive", self._message("arrive"))
+        return relabelled(activity, "arrival.", queues=False)
 
     def barrier(self, processors: int) -> Activity:
         """Build a barrier from the last arrival on, without notices and invalidations."""
@@ -243,28 +244,34 @@ class Operations:
         sizes = {"arrive": self._message("arrive"), "release": self._message("leave")}
         times = ("notices", "merge", "invalidate", "send_call", "release_call", "receive_call")
         count = Number(float(processors), COUNT)
-        made = barrier_slave(
+        activity = barrier_slave(
             self.machine, {"processors": count, **sizes, **dict.fromkeys(times, nothing)}
         )
-        return relabelled(made, "barrier.", queues=False)
+        return relabelled(activity, "barrier.", queues=False)
 
-    def _fault(self, each: OperationClass, component: str, key: Key) -> Activity:
-        return relabelled(self._request(each), f"{component}-{_named(key)}.", component=component)
+    def _fault(self, operation_class: OperationClass, component: str, key: Key) -> Activity:
+        return relabelled(
+            self._request(operation_class), f"{component}-{_named(key)}.", component=component
+        )
 
-    def _request(self, each: OperationClass) -> Activity:
-        return diff_request(self.machine, self._costs(each))
+    def _request(self, operation_class: OperationClass) -> Activity:
+        return diff_request(self.machine, self._costs(operation_class))
 
-    def _costs(self, each: OperationClass) -> InputValues:
+    def _costs(self, operation_class: OperationClass) -> InputValues:
         """Return the inputs of a diff request."""
-        dvsm, parts, reply = self.dvsm, Number(float(each.parts)), Number(each.size, BYTES)
+        dvsm, part_count, reply = (
+            self.dvsm,
+            Number(float(operation_class.parts)),
+            Number(operation_class.size, BYTES),
+        )
         return {
-            "parts": parts,
+            "parts": part_count,
             "request": REQUEST,
             "reply": reply,
             "send_call": dvsm.send_call,
             "receive_call": dvsm.receive_call + dvsm.receive_byte * reply,
             "remote_call": dvsm.serve_call,
-            "compute": parts * (dvsm.part + dvsm.apply * reply),
+            "compute": part_count * (dvsm.part + dvsm.apply * reply),
             "remote_compute": self._making,
             "remote_delay": dvsm.serve_delay,
         }
@@ -276,20 +283,20 @@ class Operations:
         """
         return self.dvsm.serve + self.classes.made_when_served * self.diff
 
-    def _prefetch(self, each: OperationClass, key: Key) -> Activity:
+    def _prefetch(self, operation_class: OperationClass, key: Key) -> Activity:
         """Prefetch: all sends and receives at the source, one after the other, and the handler."""
-        costs, here = self._costs(each), Endpoint(self.machine, "fault")
-        parts, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
-        made = then(
-            repeat(parts, here.handle("send", request, _one(costs, "send_call"))),
-            repeat(parts, here.handle("receive", reply, _one(costs, "receive_call"))),
-            here.spend("compute", _one(costs, "compute"), "software"),
+        costs, endpoint = self._costs(operation_class), Endpoint(self.machine, "fault")
+        part_count, request, reply = (_one(costs, name) for name in ("parts", "request", "reply"))
+        activity = then(
+            repeat(part_count, endpoint.handle("send", request, _one(costs, "send_call"))),
+            repeat(part_count, endpoint.handle("receive", reply, _one(costs, "receive_call"))),
+            endpoint.spend("compute", _one(costs, "compute"), "software"),
         )
-        return relabelled(made, f"prefetched-fault-{_named(key)}.")
+        return relabelled(activity, f"prefetched-fault-{_named(key)}.")
 
     def _acquire(self, hops: int) -> Activity:
         parties = Number(float(hops + 1))
-        made = lock(
+        activity = lock(
             self.machine,
             {
                 "parties": parties,
@@ -301,12 +308,12 @@ class Operations:
                 "remote_delay": self.dvsm.lock_delay,
             },
         )
-        return relabelled(made, f"lock-{hops}.")
+        return relabelled(activity, f"lock-{hops}.")
 
-    def _serve(self, each: OperationClass, key: Key) -> Activity:
+    def _serve(self, operation_class: OperationClass, key: Key) -> Activity:
         name = f"serve-{_named(key)}."
         return self._served(
-            name, REQUEST, Number(each.size, BYTES), self._making, self.dvsm.serve_call
+            name, REQUEST, Number(operation_class.size, BYTES), self._making, self.dvsm.serve_call
         )
 
     def _served(
@@ -315,22 +322,22 @@ class Operations:
         """Serve a request, as delays of the server; the requester's model has the same service
         at the server's processor.
         """
-        here = Endpoint(self.machine, "sigio")
-        made = then(
-            here.interrupted(),
-            here.handle("receive", request, call),
-            here.spend("compute", compute, "software"),
-            here.handle("send", reply),
+        endpoint = Endpoint(self.machine, "sigio")
+        activity = then(
+            endpoint.interrupted(),
+            endpoint.handle("receive", request, call),
+            endpoint.spend("compute", compute, "software"),
+            endpoint.handle("send", reply),
         )
-        return relabelled(made, prefix, queues=False)
+        return relabelled(activity, prefix, queues=False)
 
     def _own(self, name: str, seconds: Expr, component: str) -> Activity:
         return Endpoint(self.machine, component).spend(name, seconds, "software")
 
     @property
     def _grant_received(self) -> Activity:
-        here = Endpoint(self.machine, "lock")
-        return here.handle("grant.send", self._lock_reply) >> here.handle(
+        endpoint = Endpoint(self.machine, "lock")
+        return endpoint.handle("grant.send", self._lock_reply) >> endpoint.handle(
             "grant.receive", self._lock_reply
         )
 

@@ -63,25 +63,34 @@ def _counted_program(
     parameters : of that function
     """
     parameters = (*parameters, COLLECT)
-    known = {each.name: each for each in (*parameters, PROCESSORS, PAGE)}
+    parameters_by_name = {
+        parameter.name: parameter for parameter in (*parameters, PROCESSORS, PAGE)
+    }
 
     def count(**given: float) -> Counts:
-        for each, value in given.items():
-            if each not in known:
-                raise UnknownNameError(f"parameter of {name}", each, list(known))
-            checked_input(known[each], value)
+        for parameter_name, value in given.items():
+            if parameter_name not in parameters_by_name:
+                raise UnknownNameError(
+                    f"parameter of {name}", parameter_name, list(parameters_by_name)
+                )
+            checked_input(parameters_by_name[parameter_name], value)
         sizes = {
-            each.name: each.default for each in parameters if isinstance(each.default, int | float)
+            parameter.name: parameter.default
+            for parameter in parameters
+            if isinstance(parameter.default, int | float)
         }
-        whole = seconds({PROCESSORS.name: 8.0, **sizes, **given})
+        total_seconds = seconds({PROCESSORS.name: 8.0, **sizes, **given})
         check_cost(
-            "counting", whole, f"counting {name} takes {whole:,.0f} s", "take a smaller size"
+            "counting",
+            total_seconds,
+            f"counting {name} takes {total_seconds:,.0f} s",
+            "take a smaller size",
         )
         return _count(generator, tuple(sorted(given.items())))
 
     def build(machine: Machine, inputs: InputValues) -> Model:
         check_sequential(inputs.get("sequential"), f"dvsm/{name}")  # before a run that takes long
-        sizes = {each.name: number(inputs, each.name) for each in parameters}
+        sizes = {parameter.name: number(inputs, parameter.name) for parameter in parameters}
         shape = {
             "processors": number(inputs, "processors"),
             "page": number({"page": machine.page}, "page"),
@@ -93,7 +102,7 @@ def _counted_program(
 
 
 @lru_cache(maxsize=32)
-def _count(generator: str, given: tuple[tuple[str, float], ...]) -> Counts:
+def _count(generator: str, values_given: tuple[tuple[str, float], ...]) -> Counts:
     """Run a program through the protocol, with lazy release and several writers for a page; keep
     its counts compact.
     """
@@ -104,7 +113,7 @@ def _count(generator: str, given: tuple[tuple[str, float], ...]) -> Counts:
 
     module, function = generator.split(":")
     generate = getattr(import_module(f"slipstick_workloads.sharing.{module}"), function)
-    sizes = {key: int(value) if value == int(value) else value for key, value in given}
+    sizes = {key: int(value) if value == int(value) else value for key, value in values_given}
     protocol = Protocol(collect_above=int(sizes.pop(COLLECT.name, _COLLECT_ABOVE)))
     return compact(run(generate(**sizes), protocol))
 

@@ -94,7 +94,7 @@ class CollisionCounts:
 
     def parallelism(self, processors: int) -> float:
         """Return the mean number of collisions that a step of N processors executes [1]."""
-        steps = [len(executed(each, processors)) for each in self.dependent]
+        steps = [len(executed(step, processors)) for step in self.dependent]
         return sum(map(len, self.dependent)) / sum(steps)
 
 
@@ -112,19 +112,19 @@ def observe(balls: int, collisions: int, seed: int, width: float = 0.1) -> Colli
     >>> observe(balls=100, collisions=1000, seed=1).parallelism(1)
     1.0
     """
-    each = min(LAPS * balls, collisions)
+    collisions_of_run = min(LAPS * balls, collisions)
     runs = [
-        _observed(BilliardSimulation(uniform(balls, seed, n), width), each)
-        for n in range(-(-collisions // each))
+        _observed(BilliardSimulation(uniform(balls, seed, n), width), collisions_of_run)
+        for n in range(-(-collisions // collisions_of_run))
     ]
-    per_run, per_collision = 1 / len(runs), 1 / (len(runs) * each)
+    per_run, per_collision = 1 / len(runs), 1 / (len(runs) * collisions_of_run)
     return CollisionCounts(
         queued=sum(run.queued for run in runs) * per_run,
         searched_first=sum(run.searched_first for run in runs) * per_run,
         added=sum(run.added for run in runs) * per_collision,
         searched=sum(run.searched for run in runs) * per_collision,
         removed=sum(run.removed for run in runs) * per_collision,
-        dependent=tuple(one for run in runs for one in run.dependent),
+        dependent=tuple(step_count for run in runs for step_count in run.dependent),
     )
 
 

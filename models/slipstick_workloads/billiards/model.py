@@ -100,7 +100,7 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     See `parallel`.
     """
     once = CollisionCounts(1.0, 1.0, 1.0, 1.0, 1.0, dependent=((1,),))
-    return _model(machine, inputs, lambda *given: once)
+    return _model(machine, inputs, lambda *values: once)
 
 
 def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Model:
@@ -110,8 +110,8 @@ def _model(machine: SharedMemory, inputs: InputValues, counted: _Counting) -> Mo
     if count > 1:
         barrier, resources = barrier_of(machine, word(inputs, "barrier"), Number(float(count)))
         resources = {**work.port.resources(), **resources}
-    parts = ((1, count, work.setup() >> barrier), (work.run.rounds, count, work.step() >> barrier))
-    return phased_model(*parts, name=NAME, resources=resources, useful=("busy", "access"))
+    phases = ((1, count, work.setup() >> barrier), (work.run.rounds, count, work.step() >> barrier))
+    return phased_model(*phases, name=NAME, resources=resources, useful=("busy", "access"))
 
 
 class _Steps:
@@ -120,8 +120,8 @@ class _Steps:
     def __init__(self, machine: SharedMemory, inputs: InputValues, counted: _Counting) -> None:
         self.machine, self.inputs = machine, inputs
         self.processors = int(number(inputs, "processors"))
-        found = _expected if word(inputs, "parallelism") == "expected" else _counted
-        self.run = found(inputs, self.processors, counted)
+        run_of = _expected if word(inputs, "parallelism") == "expected" else _counted
+        self.run = run_of(inputs, self.processors, counted)
         self.port = MemoryPort(machine, Number(float(self.processors - 1)))
         self.cache = machine.cache if number(inputs, "touches") else None
         if number(inputs, "touches") and machine.cache is None:
@@ -134,9 +134,9 @@ class _Steps:
         )
         searched = self.run.searched_first / self.processors
         adding = added * self._units("adding") + searched * self._units("searching")
-        parts = {"add": adding, "rest": meetings * self._units("meeting")}
+        units_by_part = {"add": adding, "rest": meetings * self._units("meeting")}
         executed = self._with_overheads(
-            "setup", parts, queued=added, fetched=added, passed=searched
+            "setup", units_by_part, queued=added, fetched=added, passed=searched
         )
         if self.cache is None:
             return executed
@@ -145,7 +145,7 @@ class _Steps:
 
     def step(self) -> Activity:
         """Take a collision, compare it with the others', and execute it or be idle."""
-        parts = {
+        units_by_part = {
             "add": (
                 self.run.added * self._units("adding")
                 + self.run.searched * self._units("searching")
@@ -155,7 +155,7 @@ class _Steps:
         }
         queued = self.run.added + self.run.removed
         execute = self._with_overheads(
-            "collision", parts, queued=queued, fetched=1.0, passed=self.run.searched
+            "collision", units_by_part, queued=queued, fetched=1.0, passed=self.run.searched
         )
         if self.processors == 1:
             return execute
@@ -167,10 +167,15 @@ class _Steps:
         return compare >> choose((chance, execute), (1 - chance, waiting))
 
     def _with_overheads(
-        self, name: str, parts: Mapping[str, Expr], queued: Like, fetched: Like, passed: Expr
+        self,
+        name: str,
+        units_by_part: Mapping[str, Expr],
+        queued: Like,
+        fetched: Like,
+        passed: Expr,
     ) -> Activity:
         """Compute each part; with other processors, also fetch what they wrote and take locks."""
-        steps = {part: units * self.machine.step for part, units in parts.items()}
+        steps = {part_name: units * self.machine.step for part_name, units in units_by_part.items()}
         computing = then()
         if self.cache is not None:
             touched = (
@@ -181,12 +186,18 @@ class _Steps:
                 touched, name=f"{name}.access", component="access", technology="memory"
             )
         computing = then(
-            computing, *(delay(each, name=f"{name}.{part}") for part, each in steps.items())
+            computing,
+            *(
+                delay(step_time, name=f"{name}.{part_name}")
+                for part_name, step_time in steps.items()
+            ),
         )
         if self.processors == 1:
             return computing
-        others = (self.processors - 1) / self.processors
-        misses = others * (fetched * self._units("misses") + passed * self._units("search_misses"))
+        others_share = (self.processors - 1) / self.processors
+        misses = others_share * (
+            fetched * self._units("misses") + passed * self._units("search_misses")
+        )
         return (
             self._fetch(f"{name}.fetch", misses, "memory") >> self._locks(name, queued) >> computing
         )
@@ -239,15 +250,17 @@ class _RunSizes:
 def _counted(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
     """Take the counts of the simulation, and a whole number of steps."""
     balls, steps, collisions, seed = (
-        int(number(inputs, each)) for each in ("balls", "steps", "collisions", "seed")
+        int(number(inputs, name)) for name in ("balls", "steps", "collisions", "seed")
     )
     counts = counted(balls, collisions, seed, number(inputs, "width"))
     rounds = max(1, round(steps / counts.parallelism(processors)))
-    n, done, together, queued, first, searched = (
-        Number(float(each))
-        for each in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
+    n, collisions_done, together, queued, first, searched = (
+        Number(float(count))
+        for count in (balls, steps, rounds, counts.queued, counts.searched_first, counts.searched)
     )
-    return _RunSizes(n, done, together, queued, first, counts.added, searched, counts.removed)
+    return _RunSizes(
+        n, collisions_done, together, queued, first, counts.added, searched, counts.removed
+    )
 
 
 def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunSizes:
@@ -255,9 +268,9 @@ def _expected(inputs: InputValues, processors: int, counted: _Counting) -> _RunS
     balls, steps = one(inputs, "balls"), one(inputs, "steps")
     parallelism = total((exp(-SHARING * (j + 0.5) ** 2 / balls) for j in range(processors)), COUNT)
     seed, width = int(number(inputs, "seed")), number(inputs, "width")
-    found = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
+    runs = [counted(size, SIZES_COLLISIONS, seed, width) for size in SIZES]
     first, searched = (
-        _between(balls, [getattr(each, name) for each in found])
+        _between(balls, [getattr(run, name) for run in runs])
         for name in ("searched_first", "searched")
     )
     return _RunSizes(
@@ -269,12 +282,12 @@ def _between(balls: Expr, values: Sequence[float]) -> Expr:
     """Return a power of the balls between each two of `SIZES`; that of the first and of the last
     two holds beyond them.
     """
-    found: Expr = Number(values[0])
+    value: Expr = Number(values[0])
     for (low, high), (before, after) in zip(pairwise(SIZES), pairwise(values), strict=True):
         most = balls if high == SIZES[-1] else minimum(balls, high)
         within = most if low == SIZES[0] else maximum(most, low)
-        found *= raised(within / low, Number(math.log(after / before) / math.log(high / low)))
-    return found
+        value *= raised(within / low, Number(math.log(after / before) / math.log(high / low)))
+    return value
 
 
 PARALLEL = Program(

@@ -46,10 +46,10 @@ class InitialState:
                 " velocities"
             )
         walls = (-self.diameter / 2, *self.positions, self.length + self.diameter / 2)
-        for left, right in pairwise(walls):
-            if not right - left >= self.diameter * (1 - 1e-12):
+        for left_wall, right in pairwise(walls):
+            if not right - left_wall >= self.diameter * (1 - 1e-12):
                 raise ModelError(
-                    f"balls of diameter {self.diameter:g} overlap between {left:g} and {right:g}"
+                    f"balls of diameter {self.diameter:g} overlap between {left_wall:g} and {right:g}"
                 )
 
 
@@ -95,17 +95,17 @@ class BilliardTable:
         """Move a pair to the time of its collision and exchange velocities; a wall reflects a
         ball.
         """
-        left, right = pair, pair + 1
-        for ball in (left, right):
+        left_ball, right = pair, pair + 1
+        for ball in (left_ball, right):
             self._positions[ball] = self._place(ball, time)
             self._updated[ball] = time
-        if left == 0:
+        if left_ball == 0:
             self._velocities[right] *= -1
         elif right == len(self._positions) - 1:
-            self._velocities[left] *= -1
+            self._velocities[left_ball] *= -1
         else:
-            exchanged = self._velocities[right], self._velocities[left]
-            self._velocities[left], self._velocities[right] = exchanged
+            exchanged = self._velocities[right], self._velocities[left_ball]
+            self._velocities[left_ball], self._velocities[right] = exchanged
 
     def _place(self, ball: int, time: float) -> float:
         return self._positions[ball] + self._velocities[ball] * (time - self._updated[ball])
@@ -229,11 +229,13 @@ class BilliardSimulation:
             raise NoAnswerError(f"after {self.done} collisions no ball moves; give one a velocity")
         pair, self.time = collision.pair, collision.time
         self.table.collide(pair, self.time)
-        around = [each for each in (pair - 1, pair, pair + 1) if each in self.table.pairs]
-        for each in around:
-            self.queue.remove(each)
-        for each in around:
-            self._plan(each, cause=self.done)
+        around = [
+            neighbour for neighbour in (pair - 1, pair, pair + 1) if neighbour in self.table.pairs
+        ]
+        for neighbour in around:
+            self.queue.remove(neighbour)
+        for neighbour in around:
+            self._plan(neighbour, cause=self.done)
         self.done += 1
         return collision
 

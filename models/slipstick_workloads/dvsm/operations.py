@@ -99,16 +99,16 @@ def page_fault(machine: Machine, inputs: InputValues) -> Activity:
     """
     component = "empty"
     request, reply = one(inputs, "request"), one(inputs, "reply")
-    here, there = Endpoint(machine, component), Endpoint(machine, component, "other")
+    endpoint, remote = Endpoint(machine, component), Endpoint(machine, component, "other")
     return then(
-        here.handle("send", request),
+        endpoint.handle("send", request),
         wire(machine, request, name="request.wire", component=component),
         hardware(machine, 2, name="hardware", component=component),
-        there.requested(inputs, "remote"),
-        there.handle("remote.send", reply),
+        remote.requested(inputs, "remote"),
+        remote.handle("remote.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
-        here.handle("receive", reply),
-        here.spend("call", one(inputs, "call"), "system"),
+        endpoint.handle("receive", reply),
+        endpoint.spend("call", one(inputs, "call"), "system"),
     )
 
 
@@ -122,19 +122,19 @@ def diff_request(machine: Machine, inputs: InputValues) -> Activity:
     replies = inputs.get("replies")
     sizes = replies if isinstance(replies, tuple) else (one(inputs, "reply"),)
     items = Number(float(len(sizes))) if isinstance(replies, tuple) else one(inputs, "parts")
-    parts = [
+    part_activities = [
         _part(machine, inputs, size, f".{index}" if len(sizes) > 1 else "")
         for index, size in enumerate(sizes)
     ]
-    sends, wires, remotes, receives = zip(*parts, strict=True)
-    here = Endpoint(machine, "fault")
+    sends, wires, remotes, receives = zip(*part_activities, strict=True)
+    endpoint = Endpoint(machine, "fault")
     stages = [
         serial(*sends, name="sends"),
         serial(*wires, name="wire"),
         parallel(*remotes, name="remote"),
         serial(*receives, name="receives"),
     ]
-    return pipeline(stages, items, name="diffs") >> here.spend(
+    return pipeline(stages, items, name="diffs") >> endpoint.spend(
         "compute", one(inputs, "compute"), "software"
     )
 
@@ -144,7 +144,7 @@ def _part(
 ) -> tuple[Activity, Activity, Activity, Activity]:
     """Build the steps of one part at each of the four stages."""
     component, request = "fault", one(inputs, "request")
-    here, there = Endpoint(machine, component), Endpoint(machine, component, "each-other")
+    endpoint, there = Endpoint(machine, component), Endpoint(machine, component, "each-other")
     on_wire = then(
         wire(machine, request, name="request.wire", component=component),
         wire(machine, reply, name=f"reply.wire{mark}", component=component),
@@ -154,8 +154,13 @@ def _part(
         there.requested(inputs, "remote", one(inputs, "remote_call")),
         there.handle(f"remote.send{mark}", reply),
     )
-    send = here.handle("send", request, one(inputs, "send_call"))
-    return send, on_wire, remote, here.handle(f"receive{mark}", reply, one(inputs, "receive_call"))
+    send = endpoint.handle("send", request, one(inputs, "send_call"))
+    return (
+        send,
+        on_wire,
+        remote,
+        endpoint.handle(f"receive{mark}", reply, one(inputs, "receive_call")),
+    )
 
 
 def lock(machine: Machine, inputs: InputValues) -> Activity:
@@ -167,21 +172,21 @@ def lock(machine: Machine, inputs: InputValues) -> Activity:
     """
     component = "lock"
     request, reply, parties = one(inputs, "request"), one(inputs, "reply"), one(inputs, "parties")
-    here, there = Endpoint(machine, component), Endpoint(machine, component, "other")
+    endpoint, remote = Endpoint(machine, component), Endpoint(machine, component, "other")
     hop = then(
-        here.handle("request.send", request),
+        endpoint.handle("request.send", request),
         wire(machine, request, name="request.wire", component=component),
         hardware(machine, 1, name="request.hardware", component=component),
-        there.requested(inputs, "request"),
+        remote.requested(inputs, "request"),
     )
     return then(
         repeat(parties - 1, hop),
-        there.handle("reply.send", reply),
+        remote.handle("reply.send", reply),
         wire(machine, reply, name="reply.wire", component=component),
         hardware(machine, 1, name="reply.hardware", component=component),
-        here.handle("reply.receive", reply),
-        here.spend("call", one(inputs, "call"), "system"),
-        here.spend("compute", one(inputs, "compute"), "software"),
+        endpoint.handle("reply.receive", reply),
+        endpoint.spend("call", one(inputs, "call"), "system"),
+        endpoint.spend("compute", one(inputs, "compute"), "software"),
     )
 
 
@@ -191,14 +196,14 @@ def barrier_slave(machine: Machine, inputs: InputValues) -> Activity:
     """
     component = "barrier"
     release = one(inputs, "release")
-    here = Endpoint(machine, component)
+    endpoint = Endpoint(machine, component)
     return then(
-        here.spend("notices", one(inputs, "notices"), "software"),
+        endpoint.spend("notices", one(inputs, "notices"), "software"),
         _until_released(machine, inputs),
         wire(machine, release, name="release.wire", component=component),
         hardware(machine, 1, name="release.hardware", component=component),
-        here.handle("release.receive", release, one(inputs, "receive_call")),
-        here.spend("invalidate", one(inputs, "invalidate"), "software"),
+        endpoint.handle("release.receive", release, one(inputs, "receive_call")),
+        endpoint.spend("invalidate", one(inputs, "invalidate"), "software"),
     )
 
 
@@ -208,8 +213,8 @@ def barrier_master(machine: Machine, inputs: InputValues) -> Activity:
     The last arrival's message to the master, merging its write notices, the master's sends to all
     slaves, the computation after the barrier. The best case: the master arrives first.
     """
-    here = Endpoint(machine, "barrier")
-    return _until_released(machine, inputs) >> here.spend(
+    endpoint = Endpoint(machine, "barrier")
+    return _until_released(machine, inputs) >> endpoint.spend(
         "invalidate", one(inputs, "invalidate"), "software"
     )
 

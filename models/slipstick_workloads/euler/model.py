@@ -53,7 +53,9 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
 
 def _passes(inputs: InputValues, shapes: tuple[tuple[int, ...], ...]) -> Model:
     processors, count = number(inputs, "processors"), len(shapes)
-    parts, whole = (Trees(shapes, size) for size in (int(number(inputs, "min_size")), WHOLE))
+    small_tasks, whole_tasks = (
+        Trees(shapes, size) for size in (int(number(inputs, "min_size")), WHOLE)
+    )
     inside, order, queues = (
         one(inputs, "inside"),
         word(inputs, "order"),
@@ -65,13 +67,13 @@ def _passes(inputs: InputValues, shapes: tuple[tuple[int, ...], ...]) -> Model:
 
     less = one(inputs, "update")
     pools = {
-        "pass-1": tasks(parts, one(inputs, "leaf"), one(inputs, "interior")),
-        "pass-2a": tasks(parts, less * one(inputs, "leaf"), less * one(inputs, "interior")),
-        "pass-2b": tasks(whole, one(inputs, "serial"), one(inputs, "serial")),
+        "pass-1": tasks(small_tasks, one(inputs, "leaf"), one(inputs, "interior")),
+        "pass-2a": tasks(small_tasks, less * one(inputs, "leaf"), less * one(inputs, "interior")),
+        "pass-2b": tasks(whole_tasks, one(inputs, "serial"), one(inputs, "serial")),
     }
-    wanted = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
-    cycle = then(*map(ask, wanted))
-    resources = {name: pools[name] for name in wanted}
+    passes = {"all": [*pools], "1": ["pass-1"], "2": ["pass-2a", "pass-2b"]}[word(inputs, "passes")]
+    cycle = then(*map(ask, passes))
+    resources = {name: pools[name] for name in passes}
     useful = ("busy", "monitor")
     return phased_model((count, processors, cycle), name=NAME, resources=resources, useful=useful)
 

@@ -66,9 +66,10 @@ def start(deepest: int) -> Cells:
     for _ in range(deepest - COARSEST):
         near = (level == level.max()) & (np.abs((place + 0.5) * 0.5**level - 0.5) < 0.5**level)
         level, place, _ = _halved(level, place, np.zeros((3, len(level))), near)
-    left = (place + 0.5) * 0.5**level < 0.5
+    is_left = (place + 0.5) * 0.5**level < 0.5
     rho, speed, pressure = (
-        np.where(left, one, other) for one, other in zip(LEFT, RIGHT, strict=True)
+        np.where(is_left, left_value, right_value)
+        for left_value, right_value in zip(LEFT, RIGHT, strict=True)
     )
     return Cells(
         level, place, np.array([rho, rho * speed, pressure / (GAMMA - 1) + rho * speed**2 / 2])
@@ -116,10 +117,15 @@ def adapted(cells: Cells, tolerance: float, deepest: int) -> Cells:
     first = np.append(smooth, False)
     mean = state.copy()
     mean[:, :-1][:, smooth] = ((state[:, :-1] + state[:, 1:]) / 2)[:, smooth]
-    kept = ~np.append(False, smooth)
-    level, place = np.where(first, level - 1, level)[kept], np.where(first, place // 2, place)[kept]
+    is_kept = ~np.append(False, smooth)
+    level, place = (
+        np.where(first, level - 1, level)[is_kept],
+        np.where(first, place // 2, place)[is_kept],
+    )
     return Cells(
-        *_halved(level, place, mean[:, kept], rough[kept] & ~first[kept] & (level < deepest))
+        *_halved(
+            level, place, mean[:, is_kept], rough[is_kept] & ~first[is_kept] & (level < deepest)
+        )
     )
 
 
@@ -145,16 +151,16 @@ def shape(cells: Cells) -> tuple[int, ...]:
     >>> shape(Cells(np.array([1, 2, 2]), np.array([0, 2, 3]), np.zeros((3, 3))))
     (2, 0, 2, 0, 0)
     """
-    found, level, place = list[int](), 0, 0
+    numbers, level, place = list[int](), 0, 0
     for deep, where in zip(cells.level.tolist(), cells.place.tolist(), strict=True):
         # From the node where the last leaf left off down to this leaf, always to the left.
         while place != where >> (deep - level):
             level, place = level - 1, place >> 1
-        found += [2] * (deep - level) + [0]
+        numbers += [2] * (deep - level) + [0]
         level, place = deep, where + 1
         while level and place % 2 == 0:
             level, place = level - 1, place >> 1
-    return tuple(found)
+    return tuple(numbers)
 
 
 @lru_cache(maxsize=8)
@@ -166,10 +172,10 @@ def run(tolerance: float, deepest: int) -> tuple[Cells, ...]:
     tolerance : second difference of the density from which on cells are halved [1]
     deepest : halvings at most [1]
     """
-    cells, found, time = start(deepest), [], 0.0
+    cells, states, time = start(deepest), [], 0.0
     while time < END * (1 - 1e-12):
         cells, step = advanced(cells, END - time)
         time += step
         cells = adapted(cells, tolerance, deepest)
-        found.append(cells)
-    return tuple(found)
+        states.append(cells)
+    return tuple(states)

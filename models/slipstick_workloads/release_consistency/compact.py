@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from slipstick_workloads.counts import CountedPhase, Counts, Exchange, ProcessorTally
 
-_SUMS = [each.name for each in fields(ProcessorTally) if each.default == 0]
+_SUMS = [tally_field.name for tally_field in fields(ProcessorTally) if tally_field.default == 0]
 """Counts that are plain numbers."""
 
 
@@ -31,40 +31,45 @@ def compact(counts: Counts, most: int = 6) -> Counts:
     """
     merged = counts.phases if len(counts.phases) <= most else tuple(_merged(counts.phases))
     phases = tuple(
-        CountedPhase(each.name, tuple(map(_rounded, each.tallies)), each.repeat) for each in merged
+        CountedPhase(phase.name, tuple(map(_rounded, phase.tallies)), phase.repeat)
+        for phase in merged
     )
     return Counts(counts.program, counts.processors, counts.page, counts.unit, phases)
 
 
 def _merged(phases: Sequence[CountedPhase]) -> Iterable[CountedPhase]:
     alike: dict[tuple[str, bool], list[CountedPhase]] = {}
-    for each in phases:
-        collects = any(tally.collections for tally in each.tallies)
-        alike.setdefault((each.name, collects), []).append(each)
-    for first, *others in alike.values():
+    for phase in phases:
+        collects = any(tally.collections for tally in phase.tallies)
+        alike.setdefault((phase.name, collects), []).append(phase)
+    for first, *other_phases in alike.values():
         yield first
-        if others:
-            tallies = zip(*(each.tallies for each in others), strict=True)
+        if other_phases:
+            tallies = zip(*(phase.tallies for phase in other_phases), strict=True)
             yield CountedPhase(
-                first.name, tuple(map(_added, tallies)), sum(each.repeat for each in others)
+                first.name, tuple(map(_added, tallies)), sum(phase.repeat for phase in other_phases)
             )
 
 
 def _added(tallies: Sequence[ProcessorTally]) -> ProcessorTally:
-    made = ProcessorTally(**{name: sum(getattr(each, name) for each in tallies) for name in _SUMS})
-    for each in tallies:
-        made.faults.update(each.faults)
-        made.collected.update(each.collected)
-        made.acquisitions.update(each.acquisitions)
-    made.sent = _messages(each.sent for each in tallies)
-    made.received = _messages(each.received for each in tallies)
-    return made
+    sums = ProcessorTally(
+        **{name: sum(getattr(tally, name) for tally in tallies) for name in _SUMS}
+    )
+    for tally in tallies:
+        sums.faults.update(tally.faults)
+        sums.collected.update(tally.collected)
+        sums.acquisitions.update(tally.acquisitions)
+    sums.sent = _messages(tally.sent for tally in tallies)
+    sums.received = _messages(tally.received for tally in tallies)
+    return sums
 
 
 def _messages(tables: Iterable[Mapping[str, Exchange]]) -> dict[str, Exchange]:
-    found = list(tables)
-    kinds = dict.fromkeys(kind for each in found for kind in each)
-    return {kind: _pairs_added(each.get(kind, (0, 0)) for each in found) for kind in kinds}
+    message_tables = list(tables)
+    kinds = dict.fromkeys(kind for table in message_tables for kind in table)
+    return {
+        kind: _pairs_added(table.get(kind, (0, 0)) for table in message_tables) for kind in kinds
+    }
 
 
 def _pairs_added(pairs: Iterable[Exchange]) -> Exchange:
@@ -80,11 +85,14 @@ def _rounded(tally: ProcessorTally) -> ProcessorTally:
 
 def _classed(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:
     """Return exchanges of as many parts, and of sizes within a power of two, their mean size."""
-    found: dict[Exchange, Exchange] = {}
-    for (parts, size), number in exchanges.items():
-        key = parts, (size // parts).bit_length()
-        before, carried = found.get(key, (0, 0))
-        found[key] = before + number, carried + number * size
+    exchanges_by_class: dict[Exchange, Exchange] = {}
+    for (part_count, size), number in exchanges.items():
+        key = part_count, (size // part_count).bit_length()
+        before, carried = exchanges_by_class.get(key, (0, 0))
+        exchanges_by_class[key] = before + number, carried + number * size
     return Counter(
-        {(parts, round(size / number)): number for (parts, _), (number, size) in found.items()}
+        {
+            (part_count, round(size / number)): number
+            for (part_count, _), (number, size) in exchanges_by_class.items()
+        }
     )

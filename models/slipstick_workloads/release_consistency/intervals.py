@@ -38,19 +38,21 @@ class IntervalRecords:
         self._records[processor, number] = _IntervalRecord(tuple(self.seen[processor]), pages)
         return number
 
-    def unseen(self, processor: int, known: Sequence[int]) -> list[IntervalId]:
+    def unseen(self, processor: int, vector: Sequence[int]) -> list[IntervalId]:
         """List the intervals that are known elsewhere but not to a processor."""
-        seen = self.seen[processor]
+        seen_vector = self.seen[processor]
         return [
             (writer, number)
-            for writer, last in enumerate(known)
-            if last > seen[writer]
-            for number in range(seen[writer] + 1, last + 1)
+            for writer, last in enumerate(vector)
+            if last > seen_vector[writer]
+            for number in range(seen_vector[writer] + 1, last + 1)
         ]
 
-    def learn(self, processor: int, known: Sequence[int]) -> None:
+    def learn(self, processor: int, vector: Sequence[int]) -> None:
         """Add knowledge from elsewhere to a processor's."""
-        self.seen[processor] = [max(pair) for pair in zip(self.seen[processor], known, strict=True)]
+        self.seen[processor] = [
+            max(pair) for pair in zip(self.seen[processor], vector, strict=True)
+        ]
 
     def pages(self, interval: IntervalId) -> tuple[int, ...]:
         """Return the write notices of an interval: the pages it names."""
@@ -58,7 +60,7 @@ class IntervalRecords:
 
     def notices(self, intervals: Iterable[IntervalId]) -> int:
         """Count the write notices of intervals."""
-        return sum(len(self._records[each].pages) for each in intervals)
+        return sum(len(self._records[interval].pages) for interval in intervals)
 
     def knows(self, later: IntervalId, earlier: IntervalId) -> bool:
         """Return whether an interval comes before another, or is the same."""
@@ -71,7 +73,9 @@ class IntervalRecords:
         If a comes before b, no component of a's timestamp exceeds b's and one is less: so is its
         sum.
         """
-        return sorted(intervals, key=lambda each: (sum(self._records[each].vector), each))
+        return sorted(
+            intervals, key=lambda interval: (sum(self._records[interval].vector), interval)
+        )
 
     def forget(self) -> None:
         """Drop all records, once every processor knows and has applied them."""

@@ -148,7 +148,7 @@ class SharedPages(ABC):
     def holders(self, pages: Sequence[int], apart_from: int) -> list[int]:
         """List the processors that hold a copy of any of these pages."""
         held = (self.state[:, list(pages)] != ABSENT).any(axis=1)
-        return [each for each in np.flatnonzero(held).tolist() if each != apart_from]
+        return [holder for holder in np.flatnonzero(held).tolist() if holder != apart_from]
 
     def collect(self) -> None:
         """Bring every copy of every page up to date; drop all diffs, twins and notices."""
@@ -298,50 +298,58 @@ class ManyWriters(SharedPages):
         growing = self.named[owner].get(page)
         held[owner] = self.intervals.closed[owner] if growing is None else growing - 1
         self.applied[reader][page] = held
-        missing = [each for each in self.pending[reader].pop(page, []) if held[each[0]] < each[1]]
+        missing = [
+            interval
+            for interval in self.pending[reader].pop(page, [])
+            if held[interval[0]] < interval[1]
+        ]
         if missing:
             self.pending[reader][page] = missing
 
     def _update(self, reader: int, page: int, *, collecting: bool = False) -> None:
-        wanted = self.pending[reader].pop(page)
-        asked = self._requests(page, wanted)
+        missing = self.pending[reader].pop(page)
+        requests = self._requests(page, missing)
         total = sum(
-            self._serve(server, reader, page, intervals) for server, intervals in asked.items()
+            self._serve(server, reader, page, intervals) for server, intervals in requests.items()
         )
-        self.payload.apply(reader, page, self.intervals.in_order(wanted))
+        self.payload.apply(reader, page, self.intervals.in_order(missing))
         applied = list(self._copy_of(reader, page))
-        for writer, number in wanted:
+        for writer, number in missing:
             applied[writer] = max(applied[writer], number)
         self.applied[reader][page] = applied
         tally = self.recorder.tallies[reader]
-        (tally.collected if collecting else tally.faults)[len(asked), total] += 1
+        (tally.collected if collecting else tally.faults)[len(requests), total] += 1
 
-    def _requests(self, page: int, wanted: Sequence[IntervalId]) -> _Requests:
+    def _requests(self, page: int, intervals: Sequence[IntervalId]) -> _Requests:
         """Return the diffs to request from each processor: from their writers, or from one that
         passes them on.
         """
-        asked: _Requests = {}
-        latest = self._latest(wanted) if self.protocol.ask == "latest" else []
-        for each in wanted:
+        requests: _Requests = {}
+        latest = self._latest(intervals) if self.protocol.ask == "latest" else []
+        for interval in intervals:
             passes_on = (
                 last[0]
                 for last in latest
-                if last[0] != each[0] and self._can_pass_on(last, each, page)
+                if last[0] != interval[0] and self._can_pass_on(last, interval, page)
             )
-            asked.setdefault(next(passes_on, each[0]), []).append(each)
-        return asked
+            requests.setdefault(next(passes_on, interval[0]), []).append(interval)
+        return requests
 
-    def _latest(self, wanted: Sequence[IntervalId]) -> list[IntervalId]:
+    def _latest(self, intervals: Sequence[IntervalId]) -> list[IntervalId]:
         """Return the last intervals of the writers, without those that precede another one."""
-        last = list(dict(sorted(wanted)).items())
+        last = list(dict(sorted(intervals)).items())
         return [
-            each
-            for each in last
-            if not any(self.intervals.knows(other, each) for other in last if other != each)
+            interval
+            for interval in last
+            if not any(
+                self.intervals.knows(later_interval, interval)
+                for later_interval in last
+                if later_interval != interval
+            )
         ]
 
-    def _can_pass_on(self, last: IntervalId, wanted: IntervalId, page: int) -> bool:
-        return self.intervals.knows(last, wanted) and (wanted, page) in self.diffs[last[0]]
+    def _can_pass_on(self, last: IntervalId, interval: IntervalId, page: int) -> bool:
+        return self.intervals.knows(last, interval) and (interval, page) in self.diffs[last[0]]
 
     def _serve(self, server: int, reader: int, page: int, intervals: Sequence[IntervalId]) -> int:
         """Send the diffs of these intervals, made now if necessary; give the size of the reply
@@ -351,11 +359,11 @@ class ManyWriters(SharedPages):
         if growing is not None and (server, growing) in intervals:
             self._cut(server, page)
         size = 0
-        for each in intervals:
-            diff = self.diffs[server][each, page]
+        for interval in intervals:
+            diff = self.diffs[server][interval, page]
             size += diff
             if self.protocol.ask == "latest":
-                self._keep(reader, each, page, diff)
+                self._keep(reader, interval, page, diff)
         self.recorder.send("request", reader, server, self.protocol.sizes.request)
         self.recorder.send("diffs", server, reader, size)
         self.recorder.tallies[server].served_diffs += 1
@@ -380,9 +388,9 @@ class ManyWriters(SharedPages):
     def _drop(self) -> None:
         for processor, twins in enumerate(self.twins):
             self.state[processor, list(twins)] = READABLE
-        for kept in (self.twins, self.named, self.diffs, self.applied):
-            for each in kept:
-                each.clear()
+        for tables in (self.twins, self.named, self.diffs, self.applied):
+            for table in tables:
+                table.clear()
         self.floor = list(self.intervals.closed)
 
 

@@ -89,9 +89,11 @@ class _Turns:
         notices = Notices(protocol, count, intervals, self.pages, self.recorder)
         self.locks = LockManagers(protocol, count, notices, self.recorder)
         self.barriers = BarrierManager(protocol, intervals, self.pages, notices, self.recorder)
-        self.bodies: list[Iterator[Access]] = [program.body(each) for each in range(count)]
+        self.bodies: list[Iterator[Access]] = [
+            program.body(processor) for processor in range(count)
+        ]
         self.done = [0.0] * count
-        self.ready = [(0.0, each, each) for each in range(count)]
+        self.ready = [(0.0, processor, processor) for processor in range(count)]
         self.turns = count
         self.arrived: dict[int, str] = {}
         self.ended = 0
@@ -166,7 +168,7 @@ class _Turns:
         if len(pages) and not (
             pages[0] >= 0 and pages[-1] < self.program.pages and (pages[1:] > pages[:-1]).all()
         ):
-            shown = ", ".join(str(each) for each in pages[:8].tolist())
+            shown = ", ".join(str(page) for page in pages[:8].tolist())
             last = self.program.pages - 1
             raise ModelError(
                 f"processor {processor} names pages {shown}; they must be ascending, each once,"
@@ -181,10 +183,10 @@ class _Turns:
                 f" {count - 1}"
             )
 
-    def _wake(self, processor: int, done: float) -> None:
-        self.done[processor] = done
+    def _wake(self, processor: int, end_time: float) -> None:
+        self.done[processor] = end_time
         self.turns += 1
-        heapq.heappush(self.ready, (done, self.turns, processor))
+        heapq.heappush(self.ready, (end_time, self.turns, processor))
 
     def _complete(self) -> None:
         names = sorted(set(self.arrived.values()))

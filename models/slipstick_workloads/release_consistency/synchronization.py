@@ -54,17 +54,17 @@ class Notices:
             return 0
         return self.learn(processor, self._intervals.seen[giver])
 
-    def learn(self, processor: int, known: Sequence[int]) -> int:
+    def learn(self, processor: int, vector: Sequence[int]) -> int:
         """Pass intervals that are known elsewhere to a processor; give their size in a message
         [B].
         """
-        fresh = self._intervals.unseen(processor, known)
+        fresh = self._intervals.unseen(processor, vector)
         if not fresh:
             return 0
         self._close(processor)
-        for each in fresh:
-            self._pages.notice(processor, each)
-        self._intervals.learn(processor, known)
+        for interval in fresh:
+            self._pages.notice(processor, interval)
+        self._intervals.learn(processor, vector)
         return self.size(fresh)
 
     def size(self, intervals: Iterable[IntervalId]) -> int:
@@ -84,19 +84,22 @@ class Notices:
         Other processors get them with the page when they fetch it, without a message of their own.
         """
         unsent, self._unsent[processor] = self._unsent[processor], []
-        pages = sorted({page for each in unsent for page in self._intervals.pages(each)})
+        pages = sorted({page for interval in unsent for page in self._intervals.pages(interval)})
         holders = self._pages.holders(pages, processor)
         sizes, size = self._protocol.sizes, self.size(unsent)
-        known = list(self._intervals.seen[processor])
-        for other in range(self._processors):
-            if other != processor:
+        vector = list(self._intervals.seen[processor])
+        for receiver in range(self._processors):
+            if receiver != processor:
                 self.learn(
-                    other,
-                    [known[each] if each == processor else 0 for each in range(self._processors)],
+                    receiver,
+                    [
+                        vector[writer] if writer == processor else 0
+                        for writer in range(self._processors)
+                    ],
                 )
-            if other in holders:
-                self._recorder.send("notices", processor, other, size)
-                self._recorder.send("acknowledgement", other, processor, sizes.acknowledgement)
+            if receiver in holders:
+                self._recorder.send("notices", processor, receiver, size)
+                self._recorder.send("acknowledgement", receiver, processor, sizes.acknowledgement)
 
 
 @dataclass(slots=True)
@@ -180,7 +183,11 @@ class LockManagers:
     def _request(self, processor: int, lock: _LockState) -> int:
         """Send the request by way of the manager to the processor that requested last."""
         last = lock.queue[-1] if lock.queue else lock.last
-        way = [each for each in (lock.manager, last) if each != processor]
+        way = [
+            processor_on_way
+            for processor_on_way in (lock.manager, last)
+            if processor_on_way != processor
+        ]
         hops = 0 if last == processor else len(set(way))
         self._recorder.tallies[processor].acquisitions[hops] += 1
         if hops == 0:
@@ -221,14 +228,16 @@ class BarrierManager:
     def complete(self) -> None:
         """Let all processors arrive, exchange their write notices, and leave."""
         everyone = range(len(self._known))
-        for each in everyone:
-            self._notices.release(each)
-        for each in everyone[1:]:
-            self._arrive(each)
-        for each in everyone[1:]:
-            self._leave(each)
+        for processor in everyone:
+            self._notices.release(processor)
+        for processor in everyone[1:]:
+            self._arrive(processor)
+        for processor in everyone[1:]:
+            self._leave(processor)
         self._known = list(self._intervals.closed)
-        if any(self._pages.memory(each) > self._protocol.collect_above for each in everyone):
+        if any(
+            self._pages.memory(processor) > self._protocol.collect_above for processor in everyone
+        ):
             self._pages.collect()
 
     def _arrive(self, slave: int) -> None:
@@ -242,11 +251,11 @@ class BarrierManager:
                 for number in range(self._known[slave] + 1, self._intervals.closed[slave] + 1)
             ]
             size += self._notices.size(own)
-            known = [
-                self._intervals.closed[slave] if each == slave else 0
-                for each in range(len(self._known))
+            vector = [
+                self._intervals.closed[slave] if processor == slave else 0
+                for processor in range(len(self._known))
             ]
-            self._notices.learn(MANAGER, known)
+            self._notices.learn(MANAGER, vector)
         self._recorder.send("arrive", slave, MANAGER, size)
 
     def _leave(self, slave: int) -> None:

@@ -60,15 +60,15 @@ def sequence(letters: int, repeated: float, seed: int) -> str:
     'ATTCCCGTAATC'
     """
     random = Random(seed)
-    found = random.choices("ACGT", k=letters)
+    letters_drawn = random.choices("ACGT", k=letters)
     for _ in range(int(repeated * letters / REPEAT)):
         length = min(letters // 4, 1 + int(random.expovariate(1 / REPEAT)))
-        here, there = (random.randrange(letters - length) for _ in range(2))
-        found[there : there + length] = [
-            random.choice("ACGT") if random.random() < DIFFERS else each
-            for each in found[here : here + length]
+        source_place, target_place = (random.randrange(letters - length) for _ in range(2))
+        letters_drawn[target_place : target_place + length] = [
+            random.choice("ACGT") if random.random() < DIFFERS else letter
+            for letter in letters_drawn[source_place : source_place + length]
         ]
-    return "".join(found)
+    return "".join(letters_drawn)
 
 
 def links(text: str) -> Iterator[tuple[int, int]]:
@@ -104,18 +104,20 @@ def tasks(letters: int, repeated: float, seed: int) -> tuple[int, ...]:
     )
 
 
-def _extended(text: str, here: int, there: int, way: int) -> int:
+def _extended(text: str, first_place: int, second_place: int, way: int) -> int:
     """Count the letters compared in one direction, until a letter differs behind which not
     enough are the same.
     """
     compared = 0
-    while here >= 0 and there >= 0 and max(here, there) < len(text):
+    while first_place >= 0 and second_place >= 0 and max(first_place, second_place) < len(text):
         compared += 1
-        if text[here] != text[there]:
-            behind = [text[at + way : at + way * (NEXT + 1) : way] for at in (here, there)]
+        if text[first_place] != text[second_place]:
+            behind = [
+                text[at + way : at + way * (NEXT + 1) : way] for at in (first_place, second_place)
+            ]
             if behind[0] != behind[1] or len(behind[0]) < NEXT:
                 return compared
-        here, there = here + way, there + way
+        first_place, second_place = first_place + way, second_place + way
     return compared
 
 
@@ -127,7 +129,7 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     ModelError : the sequence has no repeats
     """
     letters, count, group = (
-        int(number(inputs, each)) for each in ("letters", "processors", "group")
+        int(number(inputs, parameter_name)) for parameter_name in ("letters", "processors", "group")
     )
     work = tasks(letters, number(inputs, "repeated"), int(number(inputs, "seed")))
     if not work:
@@ -136,13 +138,16 @@ def matching(machine: SharedMemory, inputs: InputValues) -> Model:
     if word(inputs, "scheduling") == "static":
         share = ceil(len(work) / count)
         letters_of = [sum(work[k * share : (k + 1) * share]) for k in range(count)]
-        lines = [delay(each * unit, name=f"matching.{k}") for k, each in enumerate(letters_of)]
+        lines = [
+            delay(letters_of_line * unit, name=f"matching.{k}")
+            for k, letters_of_line in enumerate(letters_of)
+        ]
         return replace(superstep_model((1, lines, then()), name=NAME), counted={"accesses": 0.0})
     pool = TaskPool(Loop(work, group), unit, inside=one(inputs, "inside"), order="fifo")
-    made = phased_model(
+    model = phased_model(
         (1, count, ask(QUEUE)), name=NAME, resources={QUEUE: pool}, useful=("busy",)
     )
-    return replace(made, counted={"accesses": float(ceil(len(work) / group) + count)})
+    return replace(model, counted={"accesses": float(ceil(len(work) / group) + count)})
 
 
 MATCHING = Program(

@@ -47,9 +47,9 @@ Rows = Any
 """A table of rows with named columns."""
 
 
-def _columns(whole: str, times: str = "") -> np.dtype[Any]:
+def _columns(names: str, times: str = "") -> np.dtype[Any]:
     """Name the columns of a table: whole numbers, and times [s]."""
-    columns = [(name, np.int64) for name in whole.split()] + [
+    columns = [(name, np.int64) for name in names.split()] + [
         (name, np.float64) for name in times.split()
     ]
     return np.dtype((np.record, np.dtype(columns, align=True)))
@@ -254,18 +254,18 @@ class CompiledKernel:
                 s.token[s.holder[r.holders_from : r.holders_from + r.busy]]["customer"].tolist()
             )
             waiting = [*self._queued(r.queue), *self._queued(r.spinning)]
-            found += [Wait(each, f"{plan.noun} {plan.name}", holders) for each in waiting]
+            found += [Wait(customer, f"{plan.noun} {plan.name}", holders) for customer in waiting]
         for barrier, name in enumerate(self.plan.barriers, s.run[0].barriers):
-            found += [Wait(each, f"barrier {name}") for each in self._queued(barrier)]
+            found += [Wait(customer, f"barrier {name}") for customer in self._queued(barrier)]
         return found
 
     def _queued(self, queue: int) -> list[int]:
         """List the customers in a queue."""
-        found, token = [], self.state.queue[queue, 0]
+        customers, token = [], self.state.queue[queue, 0]
         while token >= 0:
-            found.append(int(self.state.token[token].customer))
+            customers.append(int(self.state.token[token].customer))
             token = self.state.token[token].next
-        return found
+        return customers
 
 
 @lru_cache(maxsize=1)
@@ -274,21 +274,31 @@ def _state(plan: Plan, traced: int) -> State:
     the plan.
     """
     layout, draws, labels = Layout(plan), plan.draws, len(plan.labels)
-    drawn = [_draw(*row) for row in plan.code]
-    fixed = [each < 0 or draws[each].distribution.constant for each in drawn]
+    draw_numbers = [_draw(*row) for row in plan.code]
+    fixed = [
+        draw_number < 0 or draws[draw_number].distribution.constant for draw_number in draw_numbers
+    ]
     width = BLOCKS[-1] if any(not draw.distribution.constant for draw in draws) else 1
     run = np.zeros(1, RUN)
     run[0].free = run[0].running = -1
     run[0].chunk = run[0].chunk_left = chunk(plan)
     run[0].alive, run[0].locks = plan.population, len(plan.stations)
     run[0].tallies, run[0].pipelines = (
-        min(each, default=0) for each in (layout.tried, layout.passes)
+        min(columns, default=0) for columns in (layout.tried, layout.passes)
     )
     run[0].barriers = 1 + 3 * len(plan.resources)
     return State(
         code=np.array(plan.code, dtype=np.int64).reshape(len(plan.code), -1),
-        constants=np.array([draws[each].distribution.mean if each >= 0 else 0.0 for each in drawn]),
-        drawn=_whole(-1 if one else each for one, each in zip(fixed, drawn, strict=True)),
+        constants=np.array(
+            [
+                draws[draw_number].distribution.mean if draw_number >= 0 else 0.0
+                for draw_number in draw_numbers
+            ]
+        ),
+        drawn=_whole(
+            -1 if is_fixed else draw_number
+            for is_fixed, draw_number in zip(fixed, draw_numbers, strict=True)
+        ),
         targets=_whole([*plan.targets, 0]),
         cumulative=np.array([*plan.cumulative, 0.0]),
         counts=np.array([*plan.counts, 0.0]),
@@ -299,8 +309,8 @@ def _state(plan: Plan, traced: int) -> State:
         resource=_resources(plan, layout),
         queue=np.full((run[0].barriers + len(plan.barriers), 2), -1, dtype=np.int64),
         waiting=np.zeros(len(plan.barriers), dtype=np.int64),
-        holder=np.zeros(sum(each.permits for each in plan.locks), dtype=np.int64),
-        rates=np.array([*(rate for each in plan.stations for rate in each.rates), 0.0]),
+        holder=np.zeros(sum(lock.permits for lock in plan.locks), dtype=np.int64),
+        rates=np.array([*(rate for station in plan.stations for rate in station.rates), 0.0]),
         **_pools(plan),
         group=_groups(plan, layout),
         heap=np.zeros(0, _columns("order token", "time")),
@@ -335,7 +345,7 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
         table[name] = 1 + copy * count + np.arange(count)
     stations, locks = table[: len(plan.stations)], table[len(plan.stations) :]
     kinds = {ARRIVAL: StationKind.FCFS, RANDOM: StationKind.FCFS, SHARED: StationKind.SHARED}
-    rates = accumulate((len(each.rates) for each in plan.stations), initial=0)
+    rates = accumulate((len(station.rates) for station in plan.stations), initial=0)
     for row, station, first in zip(stations, plan.stations, rates, strict=False):
         discipline = DISCIPLINES[station.discipline]
         row.servers, row.rates, row.rates_from = station.servers, len(station.rates), first
@@ -347,8 +357,8 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
         row.in_turn = bool(station.rates) and discipline.order == ARRIVAL
         row.last_first, row.at_random = discipline.order == REVERSE, discipline.order == RANDOM
         row.preempts = discipline.preemptive
-    locks["waits"], locks["servers"] = layout.taken, [each.permits for each in plan.locks]
-    locks["busy"] = [each.permits if each.noun == COUNTER else 0 for each in plan.locks]
+    locks["waits"], locks["servers"] = layout.taken, [lock.permits for lock in plan.locks]
+    locks["busy"] = [lock.permits if lock.noun == COUNTER else 0 for lock in plan.locks]
     locks["holders_from"] = np.cumsum(locks["servers"]) - locks["servers"]
     return table
 
@@ -356,20 +366,20 @@ def _resources(plan: Plan, layout: Layout) -> Rows:
 def _groups(plan: Plan, layout: Layout) -> Rows:
     """Make the table of the groups of customers."""
     table: Rows = np.zeros(len(plan.groups), GROUP)
-    table["kind"] = [GroupKind[each.kind.upper()] for each in plan.groups]
-    table["start"] = [each.starts[0] for each in plan.groups]
-    table["arrivals"] = [each.arrivals for each in plan.groups]
+    table["kind"] = [GroupKind[group.kind.upper()] for group in plan.groups]
+    table["start"] = [group.starts[0] for group in plan.groups]
+    table["arrivals"] = [group.arrivals for group in plan.groups]
     table["stats"], table["booked"] = layout.cycles, layout.booked
     return table
 
 
 def _pools(plan: Plan) -> dict[str, Any]:
     """Make the tables of the pools, one pool behind the other."""
-    pool, task, part = list[tuple[int, ...]](), list[list[int]](), list[list[int]]()
+    pool, task, part_rows = list[tuple[int, ...]](), list[list[int]](), list[list[int]]()
     problem, root, times = [0], list[int](), list[float]()
     queues = 0
     for each in plan.pools:
-        tasks, parts = len(task), len(part)
+        tasks, part_count = len(task), len(part_rows)
         fixed = (
             len(plan.stations) + each.tasks,
             len(plan.stations) + each.monitor,
@@ -379,11 +389,11 @@ def _pools(plan: Plan) -> dict[str, Any]:
         pool.append((*fixed, len(each.roots), queues, len(problem) - 1, 0, 0))
         queues += each.queues
         for roots in each.roots:
-            root += [tasks + one for one in roots]
+            root += [tasks + root for root in roots]
             problem.append(len(root))
         last = {end - 1 for end in each.first}
-        task += [[parts + first, -1, -1] for first in each.first[:-1]]
-        part += [
+        task += [[part_count + first, -1, -1] for first in each.first[:-1]]
+        part_rows += [
             [tasks + one if one >= 0 else -1, index in last] for index, one in enumerate(each.added)
         ]
         times += each.times
@@ -393,7 +403,7 @@ def _pools(plan: Plan) -> dict[str, Any]:
         "root": _whole(root),
         "task": _whole(task).reshape(-1, 3),
         "task_queue": np.full((queues, 2), -1, dtype=np.int64),
-        "part": _whole(part).reshape(-1, 2),
+        "part": _whole(part_rows).reshape(-1, 2),
         "part_time": np.array(times),
     }
 
@@ -403,16 +413,19 @@ def _enlarged(old: State, tokens: int, events: int) -> State:
 
     def longer(name: str, more: int) -> NDArray[Any]:
         table = getattr(old, name)
-        found = np.zeros((len(table) + more, *table.shape[1:]), dtype=table.dtype)
-        found[: len(table)] = table
-        return found
+        enlarged = np.zeros((len(table) + more, *table.shape[1:]), dtype=table.dtype)
+        enlarged[: len(table)] = table
+        return enlarged
 
     wide = {
         name: longer(name, tokens) for name in ("token", "booked", "latest_booked", "registers")
     }
     new = old._replace(**wide, heap=longer("heap", events))
-    known, run = len(old.token), new.run[0]
-    new.token["next"][known:] = [*range(known + 1, known + tokens), run.free]
-    run.free = known
+    tokens_before, run = len(old.token), new.run[0]
+    new.token["next"][tokens_before:] = [
+        *range(tokens_before + 1, tokens_before + tokens),
+        run.free,
+    ]
+    run.free = tokens_before
     run.free_count += tokens
     return new

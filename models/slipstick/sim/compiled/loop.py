@@ -46,10 +46,10 @@ def compiled(function: F) -> F:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR") or _place()
     try:
-        made: F = numba.njit(cache=True, _nrt=False)(function)
+        compiled_function: F = numba.njit(cache=True, _nrt=False)(function)
     finally:
         numba.config.CACHE_DIR = before
-    return made
+    return compiled_function
 
 
 def inlined(function: F) -> F:
@@ -62,8 +62,8 @@ def inlined(function: F) -> F:
         "no_cfunc_wrapper": True,
         "_nrt": False,
     }
-    made: F = import_module("numba").njit(**options)(function)
-    return made
+    compiled_function: F = import_module("numba").njit(**options)(function)
+    return compiled_function
 
 
 @inlined
@@ -95,8 +95,8 @@ def is_earlier(a: Row, b: Row) -> bool:
 @inlined
 def move_event(s: State, place: int, source: int) -> None:
     """Copy an event of the event list to another place."""
-    event, other = s.heap[place], s.heap[source]
-    event.time, event.order, event.token = other.time, other.order, other.token
+    event, moved = s.heap[place], s.heap[source]
+    event.time, event.order, event.token = moved.time, moved.order, moved.token
 
 
 @inlined
@@ -136,10 +136,10 @@ def append(s: State, queue: int, token: int) -> None:
 @inlined
 def insert_at(s: State, queue: int, token: int, place: int) -> None:
     """Put a token into a queue, behind a number of others."""
-    before, each = -1, s.queue[queue, 0]
+    before, current = -1, s.queue[queue, 0]
     for _ in range(place):
-        before, each = each, s.token[each].next
-    put_between(s, queue, token, before, each)
+        before, current = current, s.token[current].next
+    put_between(s, queue, token, before, current)
 
 
 @inlined
@@ -152,12 +152,12 @@ def goes_before(s: State, a: int, b: int) -> bool:
 @inlined
 def insert(s: State, queue: int, token: int) -> None:
     """Put a token into its place in a queue, behind its equals."""
-    before, each = s.queue[queue, 1], -1
+    before, current = s.queue[queue, 1], -1
     if before >= 0 and goes_before(s, token, before):
-        before, each = -1, s.queue[queue, 0]
-        while not goes_before(s, token, each):
-            before, each = each, s.token[each].next
-    put_between(s, queue, token, before, each)
+        before, current = -1, s.queue[queue, 0]
+        while not goes_before(s, token, current):
+            before, current = current, s.token[current].next
+    put_between(s, queue, token, before, current)
 
 
 @inlined
@@ -173,9 +173,9 @@ def take_first(s: State, queue: int) -> int:
 @inlined
 def take_out(s: State, queue: int, token: int) -> None:
     """Take a token out of a queue."""
-    before, each = -1, s.queue[queue, 0]
-    while each != token:
-        before, each = each, s.token[each].next
+    before, current = -1, s.queue[queue, 0]
+    while current != token:
+        before, current = current, s.token[current].next
     behind = s.token[token].next
     if before < 0:
         s.queue[queue, 0] = behind
@@ -351,11 +351,11 @@ def share_anew(s: State, r: Row, now: float) -> None:
     r.ticket = s.queue[r.queue, 0]
     if r.present == 0:
         return
-    each = s.token[r.ticket].next
-    while each >= 0:
-        if s.token[each].finish < s.token[r.ticket].finish:
-            r.ticket = each
-        each = s.token[each].next
+    present = s.token[r.ticket].next
+    while present >= 0:
+        if s.token[present].finish < s.token[r.ticket].finish:
+            r.ticket = present
+        present = s.token[present].next
     begin(s, r, r.ticket, now + max(s.token[r.ticket].finish - r.progress, 0.0) / rate(s, r))
 
 
@@ -386,11 +386,11 @@ def enter_ordered(s: State, r: Row, token: int, work: float, now: float) -> None
         return
     if r.preempts:
         worst = s.queue[r.serving, 0]
-        each = s.token[worst].next
-        while each >= 0:
-            if goes_before(s, worst, each):
-                worst = each
-            each = s.token[each].next
+        waiting = s.token[worst].next
+        while waiting >= 0:
+            if goes_before(s, worst, waiting):
+                worst = waiting
+            waiting = s.token[waiting].next
         if goes_before(s, token, worst):
             take_out(s, r.serving, worst)
             cut = s.token[worst]
@@ -635,8 +635,8 @@ def end(s: State, token: int, code: Row, now: float) -> bool:
     """END."""
     t, run = s.token[token], s.run[0]
     g = s.group[t.group]
-    kept, begun = code[2] == 0, t.begun
-    if kept:
+    is_kept, begun = code[2] == 0, t.begun
+    if is_kept:
         s.responses[t.group, g.responses] = now - begun
         g.responses += 1
         s.stats[g.stats] += 1.0
@@ -653,7 +653,7 @@ def end(s: State, token: int, code: Row, now: float) -> bool:
         run.alive -= 1
         if run.alive == 0:
             write_row(s, now)
-    elif kept:
+    elif is_kept:
         run.chunk_left -= 1
         if run.chunk_left == 0:
             run.chunk_left = run.chunk
@@ -703,14 +703,14 @@ def begin_branches(s: State, token: int, code: Row, value: float, now: float) ->
     t.left, t.last = count, -1.0
     before = -1
     for index in range(count):
-        each = new_token(s, now, t.group, t.customer, token, index)
-        s.token[each].pc = code[3] if items else s.targets[code[1] + index]
+        branch = new_token(s, now, t.group, t.customer, token, index)
+        s.token[branch].pc = code[3] if items else s.targets[code[1] + index]
         if items:
-            s.token[each].before = before
+            s.token[branch].before = before
             if before >= 0:
-                s.token[before].after = each
-            before = each
-        append(s, READY, each)
+                s.token[before].after = branch
+            before = branch
+        append(s, READY, branch)
     return False
 
 
@@ -892,14 +892,14 @@ def take_from_queue(s: State, p: Row, queue: int, own: int, now: float) -> int:
     s.resource[p.tasks].busy -= 1
     place = p.first_queue + queue
     end = 1 if p.last_first != 0 and queue == own else 0
-    taken: int = s.task_queue[place, end]
-    following = s.task[taken, 2 - end]
+    task_taken: int = s.task_queue[place, end]
+    following = s.task[task_taken, 2 - end]
     s.task_queue[place, end] = following
     if following < 0:
         s.task_queue[place, 1 - end] = -1
     else:
         s.task[following, 1 + end] = -1
-    return taken
+    return task_taken
 
 
 @inlined
@@ -939,9 +939,9 @@ def take_task(s: State, p: Row, token: int, code: Row, own: int, now: float) -> 
         t.pc = code[6]
         p.open = 0
         while s.queue[tasks.queue, 0] >= 0:
-            each = first_waiting(s, tasks, now)
-            s.token[each].label, s.token[each].pc = code[4], code[6]
-            wake(s, each, now)
+            waiting_processor = first_waiting(s, tasks, now)
+            s.token[waiting_processor].label, s.token[waiting_processor].pc = code[4], code[6]
+            wake(s, waiting_processor, now)
     release(s, s.resource[p.monitor + queue], token, now)
     return bool(not waits)
 
@@ -1071,9 +1071,9 @@ def lacking(s: State, token: int) -> int:
         ):
             return Return.TABLE_FULL
     elif op == Op.FORK or op == Op.PIPELINE:
-        wanted = code[2] if op == Op.FORK else int(s.counts[code[1]]) + 1
-        if run.free_count < wanted:
-            run.wanted = wanted
+        needed = code[2] if op == Op.FORK else int(s.counts[code[1]]) + 1
+        if run.free_count < needed:
+            run.wanted = needed
             return Return.NEEDS_SPACE
     if s.trace.shape[0] > 0:
         if run.traced == s.trace.shape[0]:

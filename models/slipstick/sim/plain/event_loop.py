@@ -174,9 +174,9 @@ class EventLoop:
         """Simulate the next events; False when the event list is empty."""
         heap = self.heap
         self._run_ready()
-        for done in range(events):
+        for count in range(events):
             if not heap:
-                self.events += done
+                self.events += count
                 return False
             now, _, action, token = heappop(heap)
             self.now = now

@@ -87,9 +87,9 @@ class Kernel(EventLoop):
         self.alive = plan.population
         self.pools: list[list[Token]] = [[] for _ in plan.groups]
         self.draws = [self._values(draw, seed, replication) for draw in range(len(plan.draws))]
-        self.stations = [make_station(self, each) for each in plan.stations]
-        self.locks = [SimulatedLock(self, each) for each in plan.locks]
-        self.task_pools = [SimulatedPool(each, self.locks) for each in plan.pools]
+        self.stations = [make_station(self, station) for station in plan.stations]
+        self.locks = [SimulatedLock(self, lock) for lock in plan.locks]
+        self.task_pools = [SimulatedPool(pool, self.locks) for pool in plan.pools]
         self.barriers: list[list[Token]] = [[] for _ in plan.barriers]
         self.tried, self.refused = [0] * len(plan.tallies), [0] * len(plan.tallies)
         self.passes, self.spans = [0] * len(plan.pipelines), [0.0] * len(plan.pipelines)
@@ -106,8 +106,8 @@ class Kernel(EventLoop):
             instruction = getattr(Kernel, Op(op).name.lower())
             names = instruction.__code__.co_varnames[1 : instruction.__code__.co_argcount - 2]
             bound = [
-                self.tables[name][each] if name in self.tables else each
-                for name, each in zip(names, operands, strict=False)
+                self.tables[name][operand] if name in self.tables else operand
+                for name, operand in zip(names, operands, strict=False)
             ]
             action = partial(instruction, self, *bound)
             self.code.append(action if trace is None else traced(action, pc, trace))
@@ -168,9 +168,9 @@ class Kernel(EventLoop):
         for count, time in zip(self.cycles, self.cycle_time, strict=True):
             row += [float(count), time]
         resources: list[QueueStatistics] = [*self.stations, *self.locks]
-        for each in resources:
-            each.accumulate(now)
-            row += [each.area, each.use, float(each.done)]
+        for resource in resources:
+            resource.accumulate(now)
+            row += [resource.area, resource.use, float(resource.done)]
         for totals in self.totals:
             row += totals
         for tried, refused in zip(self.tried, self.refused, strict=True):
@@ -197,13 +197,13 @@ class Kernel(EventLoop):
         """List the customers that wait for locks and barriers."""
         found = []
         for plan, lock in zip(self.plan.locks, self.locks, strict=True):
-            holders = tuple(each.customer for each in lock.holders)
+            holders = tuple(customer.customer for customer in lock.holders)
             found += [
-                Wait(each.customer, f"{plan.noun} {plan.name}", holders)
-                for each in (*lock.queue, *lock.spinning)
+                Wait(waiter.customer, f"{plan.noun} {plan.name}", holders)
+                for waiter in (*lock.queue, *lock.spinning)
             ]
         for name, waiting in zip(self.plan.barriers, self.barriers, strict=True):
-            found += [Wait(each.customer, f"barrier {name}") for each in waiting]
+            found += [Wait(token.customer, f"barrier {name}") for token in waiting]
         return found
 
     def delay(self, draw: Draws, label: int, token: Token, now: float) -> bool:
@@ -609,9 +609,9 @@ class Kernel(EventLoop):
             token.pc = behind
             pool.open = False
             while pool.tasks.queue:
-                each = pool.tasks.first_waiting(now)
-                each.label, each.pc = ending, behind
-                self.wake(each, now)
+                waiter = pool.tasks.first_waiting(now)
+                waiter.label, waiter.pc = ending, behind
+                self.wake(waiter, now)
         pool.monitors[queue].release(token, now)
         return not waits
 
@@ -629,7 +629,7 @@ class Kernel(EventLoop):
         pool: SimulatedPool,
         register: int,
         label: int,
-        part: int,
+        entry_point: int,
         entry: int,
         token: Token,
         now: float,
@@ -641,14 +641,14 @@ class Kernel(EventLoop):
         if pool.plan.added[present] >= 0:
             return pool.enter(token.customer % pool.plan.queues, token, label, now)
         token.registers[register + 1] += 1
-        token.pc = entry if present in pool.last else part
+        token.pc = entry if present in pool.last else entry_point
         return True
 
     def add_task(
         self,
         pool: SimulatedPool,
         register: int,
-        part: int,
+        entry_point: int,
         entry: int,
         label: int,
         token: Token,
@@ -661,7 +661,7 @@ class Kernel(EventLoop):
         queue = token.customer % pool.plan.queues
         pool.add(queue, pool.plan.added[present], now)
         token.registers[register + 1] += 1
-        token.pc = entry if present in pool.last else part
+        token.pc = entry if present in pool.last else entry_point
         pool.leave(queue, token, register, label, now)
         return True
 

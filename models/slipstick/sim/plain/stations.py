@@ -168,7 +168,7 @@ class Ordered(SimulatedStation):
             self._begin(token, now)
             return
         if self.preempts:
-            worst = max(self.serving, key=lambda each: (each.key, each.order))
+            worst = max(self.serving, key=lambda token: (token.key, token.order))
             if (token.key, token.order) < (worst.key, worst.order):
                 self.serving.remove(worst)
                 worst.ticket[0] = None
@@ -285,7 +285,7 @@ class Sharing(SimulatedStation):
         self.busy = min(self.present, self.servers)
         self.ticket[0] = None
         if self.present:
-            first = min(self.present_tokens, key=lambda each: each.finish)
+            first = min(self.present_tokens, key=lambda token: token.finish)
             self.ticket = [first]
             due = now + max(first.finish - self.progress, 0.0) / self._rate()
             heappush(self.clock.heap, (due, self.clock.order(), self._end, self.ticket))
@@ -483,7 +483,12 @@ class SimulatedPool:
         """Find the first queue that has a task, from the own queue on; the own if none has."""
         count = self.plan.queues
         return next(
-            (each for each in ((own + k) % count for k in range(count)) if self.queues[each]), own
+            (
+                queue_number
+                for queue_number in ((own + k) % count for k in range(count))
+                if self.queues[queue_number]
+            ),
+            own,
         )
 
     def add(self, queue: int, task: int, now: float) -> None:

@@ -49,13 +49,13 @@ def record(plan: Plan, seed: int = 0, cycles: int = 3, events: int = 20_000) -> 
 
     trace: Trace = []
     kernel = Kernel(plan, seed, trace=trace, log=log, observe=observe)
-    wanted = cycles * max(plan.population, 1)
+    cycles_wanted = cycles * max(plan.population, 1)
     while kernel.events < events and kernel.run(1):
-        if not plan.once and sum(kernel.cycles) >= wanted:
+        if not plan.once and sum(kernel.cycles) >= cycles_wanted:
             break
     for resource in (*kernel.stations, *kernel.locks):
         resource.accumulate(kernel.now)
-    levels = {name: _levels(each) for name, each in changes.items()}
+    levels = {name: _levels(times) for name, times in changes.items()}
     ended = plan.once and kernel.events < events
     return Timeline(
         tuple(spans), levels, kernel.now, ended=ended, visits=tuple(_visits(plan, trace))
@@ -102,14 +102,14 @@ def critical_path(timeline: Timeline) -> tuple[TimelineInterval, ...]:
     for span in reversed(timeline.spans):
         by_member.setdefault(span.member, []).append(span)
     for spans in by_member.values():
-        spans.sort(key=lambda each: (each.end, each.cause is None, -each.branch))
+        spans.sort(key=lambda span: (span.end, span.cause is None, -span.branch))
     path: list[TimelineInterval] = []
     last = max(timeline.spans, key=lambda span: (span.end, -span.member), default=None)
     time, member = (0.0, 0) if last is None else (last.end, last.member)
     jumped: set[tuple[int, float]] = set()
     while time > 0:
         spans = by_member.get(member, [])
-        before = bisect_right(spans, time, key=lambda each: each.end)
+        before = bisect_right(spans, time, key=lambda span: span.end)
         while before and spans[before - 1].start >= time:
             before -= 1
         if not before:

@@ -72,13 +72,13 @@ class LockImplementation:
     own_flags: int = 0
 
     def __post_init__(self) -> None:
-        for what, value, known in (
+        for kind, value, allowed in (
             ("lock", self.kind, LOCKS),
             ("back-off", self.back_off, BACK_OFFS),
         ):
-            if value not in known:
+            if value not in allowed:
                 raise ModelError(
-                    f"no kernel knows the {what} {value!r}{did_you_mean(value, known)}"
+                    f"no kernel knows the {kind} {value!r}{did_you_mean(value, allowed)}"
                 )
         spins = self.kind == "tas" and (self.back_off == "none" or self.base == 0)
         if spins and (self.word is None or self.access.mean == 0):
@@ -188,7 +188,7 @@ class Builder:
                 LockPlan(name, noun="monitor"),
                 LockImplementation(),
             )
-        times, added = zip(*(part for task in tasks for part in task), strict=True)
+        times, added = zip(*(row for task in tasks for row in task), strict=True)
         first = tuple(accumulate((len(task) for task in tasks), initial=0))
         self._pools[name] = PoolPlan(
             monitor - 1,
@@ -207,10 +207,10 @@ class Builder:
 
     def draw(self, stream: str, distribution: Times) -> int:
         """Return the number of a random quantity; one stream name stands for one quantity."""
-        number, known = self._draws.setdefault(
+        number, draw_plan = self._draws.setdefault(
             stream, (len(self._draws), Draw(stream, distribution))
         )
-        if known.distribution != distribution:
+        if draw_plan.distribution != distribution:
             raise ModelError(f"two different quantities are drawn from the stream {stream}")
         return number
 
@@ -370,24 +370,24 @@ class Builder:
         Where one of them is held, none is acquired; all are tried again after the back-off of that
         one.
         """
-        found = [self._lock(name) for name in locks]
+        lock_rows = [self._lock(name) for name in locks]
         with self._register() as register:
-            for number, _, _ in found:
+            for number, _, _ in lock_rows:
                 self.emit(Op.REQUEST, number)
             self.emit(Op.SET_COUNT, register, *self._count(0, ""))
             retry = self.next_instruction
-            asked = [self.emit(Op.ATTEMPT, number, -1, 1) for number, _, _ in found]
-            for number, _, _ in found:
+            attempts = [self.emit(Op.ATTEMPT, number, -1, 1) for number, _, _ in lock_rows]
+            for number, _, _ in lock_rows:
                 self.emit(Op.ATTEMPT, number, retry)
         body()
-        for number, _, _ in reversed(found):
+        for number, _, _ in reversed(lock_rows):
             self.emit(Op.RELEASE, number)
-        done = self.emit(Op.JUMP, -1)
-        for attempt, (_, plan, implementation) in zip(asked, found, strict=True):
+        jump = self.emit(Op.JUMP, -1)
+        for attempt, (_, plan, implementation) in zip(attempts, lock_rows, strict=True):
             self.patch(attempt, 1)
             self._back_off(plan, implementation, register)
             self.emit(Op.JUMP, retry)
-        self.patch(done, 0)
+        self.patch(jump, 0)
 
     def _lock(self, name: str) -> tuple[int, LockPlan, LockImplementation]:
         if name not in self._locks:
@@ -454,12 +454,12 @@ class Builder:
             self.emit(Op.AWAIT_FREE, number, self.label(lock.label))
         self._access(lock, implementation)
         attempt = self.emit(Op.ATTEMPT, number, -1)
-        done = self.emit(Op.JUMP, -1)
+        jump = self.emit(Op.JUMP, -1)
         self.patch(attempt, 1)
         if implementation.back_off != "none":
             self._back_off(lock, implementation, register)
         self.emit(Op.JUMP, retry)
-        self.patch(done, 0)
+        self.patch(jump, 0)
 
     def _back_off(self, lock: LockPlan, implementation: LockImplementation, register: int) -> None:
         """Pause after a failed attempt."""

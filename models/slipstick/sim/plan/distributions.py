@@ -190,11 +190,11 @@ class BatchTimes:
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""
-        drawn, ready = self.between.blocks(stream, repeat(_DRAWN)), np.zeros(0)
+        blocks_drawn, ready = self.between.blocks(stream, repeat(_DRAWN)), np.zeros(0)
         for size in sizes:
             while len(ready) < size:
                 more = np.zeros((_DRAWN, self.size))
-                more[:, 0] = next(drawn)
+                more[:, 0] = next(blocks_drawn)
                 ready = np.concatenate([ready, more.ravel()])
             yield ready[:size].copy()
             ready = ready[size:]
@@ -256,16 +256,16 @@ def _is_whole(number: float) -> bool:
 
 
 def _exponential(scv: float, stream: Stream, count: int) -> Array:
-    made: Array = -np.log(stream.uniforms(count))
-    return made
+    times: Array = -np.log(stream.uniforms(count))
+    return times
 
 
 def _erlang(scv: float, stream: Stream, count: int) -> Array:
     phases = round(1 / scv)
-    made: Array = (
+    times: Array = (
         _exponential(1.0, stream, count * phases).reshape(count, phases).sum(axis=1) / phases
     )
-    return made
+    return times
 
 
 def _hyperexponential(scv: float, stream: Stream, count: int) -> Array:
@@ -282,14 +282,14 @@ gamma time.
 
 def _coxian(scv: float, stream: Stream, count: int) -> Array:
     """Draw the phases that always are, then with a probability one more; see `phases_below_one`."""
-    certain, each, probability, last = phases_below_one(scv)
+    certain, phase_mean, probability, last = phases_below_one(scv)
     if certain > MOST_MULTIPLIED:
-        made = certain * _gamma(1 / certain, stream, count)
+        samples = certain * _gamma(1 / certain, stream, count)
         more = stream.uniforms(2 * count).reshape(count, 2)
     else:
         more = stream.uniforms((certain + 2) * count).reshape(count, certain + 2)
-        made = -np.log(more[:, 2:].prod(axis=1))
-    values: Array = each * made + np.where(
+        samples = -np.log(more[:, 2:].prod(axis=1))
+    values: Array = phase_mean * samples + np.where(
         more[:, 0] < probability, -last * np.log(more[:, 1]), 0.0
     )
     return values
@@ -298,15 +298,15 @@ def _coxian(scv: float, stream: Stream, count: int) -> Array:
 def _normal(stream: Stream, count: int) -> Array:
     """Box and Muller's transform; one value of each pair is used."""
     pairs = stream.uniforms(2 * count).reshape(count, 2)
-    made: Array = np.sqrt(-2 * np.log(pairs[:, 0])) * np.cos(2 * math.pi * pairs[:, 1])
-    return made
+    samples: Array = np.sqrt(-2 * np.log(pairs[:, 0])) * np.cos(2 * math.pi * pairs[:, 1])
+    return samples
 
 
 def _gamma(scv: float, stream: Stream, count: int) -> Array:
     """Marsaglia and Tsang, ACM TOMS 26(3), 2000; shape below 1 by its boost."""
     shape = 1 / scv
     d = (shape if shape >= 1 else shape + 1) - 1 / 3
-    kept: list[Array] = []
+    samples_kept: list[Array] = []
     missing = count
     while missing > 0:
         z = _normal(stream, missing)
@@ -316,12 +316,12 @@ def _gamma(scv: float, stream: Stream, count: int) -> Array:
             good = (v > 0) & (
                 np.log(u) < 0.5 * z * z + d - d * v + d * np.log(np.where(v > 0, v, 1))
             )
-        kept.append(d * v[good])
+        samples_kept.append(d * v[good])
         missing -= int(good.sum())
-    made = np.concatenate(kept)
+    samples = np.concatenate(samples_kept)
     if shape < 1:
-        made = made * stream.uniforms(count) ** (1 / shape)
-    return made / shape
+        samples = samples * stream.uniforms(count) ** (1 / shape)
+    return samples / shape
 
 
 def _uniform(scv: float, stream: Stream, count: int) -> Array:

@@ -279,7 +279,7 @@ class Plan:
     once: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        kinds = {each.kind for each in self.groups}
+        kinds = {group.kind for group in self.groups}
         if not kinds <= {"closed", "open", "once"} or ("once" in kinds and len(kinds) > 1):
             raise ModelError(
                 f"customers cannot be {', '.join(sorted(kinds))}: write closed and open, or once"
@@ -295,9 +295,9 @@ class Plan:
     @property
     def population(self) -> int:
         """Number of customers at the start."""
-        return sum(len(each.starts) for each in self.groups if each.kind != "open")
+        return sum(len(group.starts) for group in self.groups if group.kind != "open")
 
     @property
     def resources(self) -> tuple[str, ...]:
         """Names of the resources, in the order of their statistics: stations, then locks."""
-        return (*(each.name for each in self.stations), *(each.name for each in self.locks))
+        return (*(station.name for station in self.stations), *(lock.name for lock in self.locks))
