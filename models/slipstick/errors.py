@@ -29,6 +29,9 @@ from typing import Any
 
 MOST_PROBLEMS_SHOWN = 20
 
+SATURATED = "is saturated"
+"""The words by which every method says that arrivals ask a resource for more than it can do."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:

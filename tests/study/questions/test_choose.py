@@ -161,7 +161,7 @@ def test_permits_of_an_activity_are_chosen_among(folder: Path) -> None:
 def test_where_nothing_meets_the_conditions_the_nearest_is_named(folder: Path) -> None:
     narrow = CHOOSE.replace("<= 90 ms", "<= 71 ms and utilization[db] <= 0.9")
     found, pruned = chosen(narrow), chosen(narrow + "  monotone: true\n")
-    assert (found.found, found.solved, pruned.solved) == ((), 64, 1)
+    assert (found.found, found.solved, pruned.solved) == ((), 64, 4)
     for each in (found, pruned):
         assert each.nearest is not None
         assert each.nearest.point == dict.fromkeys(PATHS, 6.0)
@@ -262,3 +262,41 @@ def test_what_is_wrong_is_named_before_anything_is_solved(
     with pytest.raises(SpecError) as caught:
         check_file(written(CHOOSE.replace(old, new)))
     assert words in str(caught.value)
+
+
+SLOWER_WITH_MORE = """\
+activity: 1
+parameters: {n: 4, piece: 1 us}
+population: {processors: 2}
+cycle:
+  - {name: share, delay: 100 * piece / n}
+  - {name: ask, delay: n * piece, component: ask}
+"""
+"""25 us at 5 and at 20: more of n breaks a condition on the time that less of it meets."""
+
+
+@pytest.mark.parametrize(
+    ("values", "limit"), [("[6, 8, 10, 12, 16, 30]", 25), ("[6, 8, 10, 12]", 20.3)]
+)
+def test_an_assumption_that_solved_points_contradict_is_named(
+    folder: Path, values: str, limit: float
+) -> None:
+    """The most of n, or one more than the least that is enough, breaks the condition."""
+    Path("n.yaml").write_text(SLOWER_WITH_MORE)
+    Path("study.yaml").write_text(
+        f"""\
+study: 1
+base: {{model: n.yaml}}
+choose:
+  vary: {{parameters.n: {values}}}
+  minimize: parameters.n
+  where: time <= {limit} us
+  monotone: true
+"""
+    )
+    result = result_of(run(prepare("study.yaml")), ChooseResult)
+    (choice,) = result.choices
+    assert choice.contradicted is not None
+    held, failed = choice.contradicted
+    assert (held["slack[1]"] or 0.0) >= 0.0 > (failed["slack[1]"] or 0.0)
+    assert any("the assumption is wrong here" in each for each in result.sentences())

@@ -15,16 +15,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer, Value
-from slipstick.errors import did_you_mean
+from slipstick.errors import SATURATED, did_you_mean
 from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
 from slipstick.method.sign_changes import decided
-from slipstick.report.formatting import counted, escape, percent, quantity
+from slipstick.report.formatting import counted, escape, overlap, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
 from slipstick.schema.inputs import Settings, resolve
@@ -67,6 +67,10 @@ class ChosenPoints:
         where it holds
     undecided : points that may be better, of which estimates do not tell whether they meet the
         conditions
+    rivals : points whose objective may be less, because its interval overlaps that of the best
+    unanswered : how many points that were solved have no answer though nothing is saturated there
+    contradicted : a point that meets the conditions, and one with no less of anything that breaks
+        one, where points were left out as if there were none
     nearest : where no point meets the conditions, the one that is nearest to it
     worst : the condition that is farthest from being met there
     """
@@ -81,6 +85,9 @@ class ChosenPoints:
     monotone: bool
     found: tuple[Answer, ...] = ()
     undecided: tuple[Answer, ...] = ()
+    rivals: tuple[Answer, ...] = ()
+    unanswered: int = 0
+    contradicted: tuple[Answer, Answer] | None = None
     nearest: Answer | None = None
     worst: int = 0
 
@@ -173,21 +180,38 @@ class _Choosing:
         """Return the objective at points, where it is known without solving them."""
         return np.broadcast_to(self.objective.sides(self.given(rows))[0].left[0], (len(rows),))
 
+    @cached_property
+    def shaping(self) -> list[int]:
+        """The places of the quantities for which the model is built anew."""
+        return [at for at, path in enumerate(self.values) if path not in self.case.built.free]
+
+    def built(self, chosen: Sequence[int]) -> Evaluator:
+        """Build the model for values of the quantities that shape it, by their numbers."""
+        paths = [list(self.values)[at] for at in self.shaping]
+        nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
+        return evaluator(self.case.case, {**self.settings, **nodes}, self.study.library)
+
+    def saturated(self, row: Rows) -> bool:
+        """Return whether a point without an answer has none because something is saturated."""
+        given = self.given(row[None])
+        case = self.built([int(row[at]) for at in self.shaping])
+        free = {path: given[path] for at, path in enumerate(self.values) if at not in self.shaping}
+        return SATURATED in case.why(free, 0)
+
     def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
         """Answer at points; those that differ in numbers only are solved together."""
-        given = self.given(rows)
-        shaping = [at for at, path in enumerate(self.values) if path not in self.case.built.free]
+        given, shaping = self.given(rows), self.shaping
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
             groups.setdefault(tuple(row), []).append(number)
         pieces = []
         for chosen, members in groups.items():
-            paths = [list(self.values)[at] for at in shaping]
-            nodes = {path: self.nodes[path][at] for path, at in zip(paths, chosen, strict=True)}
-            case = evaluator(self.case.case, {**self.settings, **nodes}, self.study.library).longer(
-                longer
-            )
-            free = {path: given[path][members] for path in self.values if path not in paths}
+            case = self.built(chosen).longer(longer)
+            free = {
+                path: given[path][members]
+                for at, path in enumerate(self.values)
+                if at not in shaping
+            }
             pieces.append(
                 (
                     np.array(members),
@@ -276,7 +300,10 @@ class _Enumeration:
     undecided: list[tuple[float, Answer]] = field(default_factory=list)
     failed: list[tuple[float, int, Answer]] = field(default_factory=list)
     broken: list[Rows] = field(default_factory=list)
+    held: list[tuple[Rows, Answer]] = field(default_factory=list)
+    broke: list[tuple[Rows, Answer]] = field(default_factory=list)
     solved: int = 0
+    unanswered: int = 0
 
     def solve(self, rows: Rows) -> None:
         """Solve points, each by longer runs until it is decided, and sort them into those that
@@ -301,15 +328,48 @@ class _Enumeration:
                 answer = self._answer(open_[at], sides, objective, at, how)
                 if known[at] and state[at] > 0:
                     self.found.append((value, answer))
+                    self.held.append((open_[at], answer))
                 elif known[at] and state[at] == 0:
                     self.undecided.append((value, answer))
-                else:
-                    worst = int(np.argmin(margins[:, 0, at])) if known[at] else 0
-                    self.failed.append(
-                        (float(margins[worst, 0, at]) if known[at] else -math.inf, worst, answer)
-                    )
+                elif known[at]:
+                    worst = int(np.argmin(margins[:, 0, at]))
+                    self.failed.append((float(margins[worst, 0, at]), worst, answer))
                     self.broken.append(open_[at])
+                    self.broke.append((open_[at], answer))
+                elif asked.saturated(open_[at]):
+                    self.broken.append(open_[at])
+                else:
+                    # Less of everything may have an answer: nothing is concluded from this point.
+                    self.unanswered += 1
             open_, longer = open_[again], 4.0 * longer
+
+    def probe(self, allowed: Rows, top: Rows) -> None:
+        """Solve beside what is claimed under the assumption that more breaks no condition.
+
+        With one more of each quantity the best must still hold; where nothing holds, one less than
+        the most of each quantity must not come nearer to holding.
+        """
+        if not self.held and not self.failed:
+            return
+        sign = 1 if self.held else -1
+        best = min(self.found, key=lambda each: each[0])[1] if self.found else None
+        place = next((row for row, each in self.held if each is best), top)
+        seen = {tuple(row.tolist()) for row, _ in (*self.held, *self.broke)}
+        for at in range(len(place)):
+            beside = place + sign * (np.arange(len(place)) == at)
+            if tuple(beside.tolist()) not in seen and (allowed == beside).all(axis=1).any():
+                self.solve(beside[None])
+
+    def contradiction(self) -> tuple[Answer, Answer] | None:
+        """Find a point that holds, or comes nearer to it, and one with no less of anything that
+        fails.
+        """
+        rows = np.array([row for row, _ in self.broke])
+        for row, held in self.held if self.broke else ():
+            more = np.flatnonzero((rows >= row).all(axis=1))
+            if len(more):
+                return held, self.broke[int(more[0])][1]
+        return None
 
     def bound(self, top: Rows) -> list[Rows]:
         """Find, by halving, how much of each quantity is needed with the most of all others;
@@ -384,7 +444,7 @@ def _chosen(asked: _Choosing) -> ChosenPoints:
     if ordered and left:
         rows = rows[np.argsort(asked.aims(rows), kind="stable")]
     made = _Enumeration(asked)
-    top = np.array(sizes) - 1
+    top, allowed = np.array(sizes) - 1, rows
     if asked.spec.monotone and (rows == top).all(axis=1).any():
         solved = {tuple(each.tolist()) for each in made.bound(top)}
         rows = rows[[tuple(each) not in solved for each in rows.tolist()]]
@@ -398,6 +458,8 @@ def _chosen(asked: _Choosing) -> ChosenPoints:
         if not len(rows) or (
             ordered and len(found) >= wanted and found[wanted - 1] <= asked.aims(rows[:1])[0]
         ):
+            if asked.spec.monotone and left:
+                made.probe(allowed, top)
             return _choice(asked, made, (total, left), ordered)
         made.solve(rows[:together])
         rows = rows[together:]
@@ -430,7 +492,17 @@ def _choice(
         ),
         nearest=failed[2] if failed and not found else None,
         worst=failed[1] if failed and not found else 0,
+        rivals=_rivals(made.found, found[0][1]) if found else (),
+        unanswered=made.unanswered,
+        contradicted=made.contradiction() if asked.spec.monotone else None,
     )
+
+
+def _rivals(found: Sequence[tuple[float, Answer]], best: Answer) -> tuple[Answer, ...]:
+    """Return the points whose objective is an estimate that may be less than that of the best."""
+    ends = best.values[OBJECTIVE].ends
+    others = (each for _, each in sorted(found, key=lambda point: point[0]) if each is not best)
+    return tuple(each for each in others if overlap(ends, each.values[OBJECTIVE].ends))
 
 
 def _sentences(each: ChosenPoints) -> Iterator[str]:
@@ -439,8 +511,8 @@ def _sentences(each: ChosenPoints) -> Iterator[str]:
     else:
         best, *others = each.found
         yield (
-            f"the least {each.objective}, {_number(best, OBJECTIVE)}, is at {_place(each, best)};"
-            f" {_effort(each)}"
+            f"the least {each.objective}, {_number(best, OBJECTIVE)}, is at"
+            f" {_place(each, best)}{_against(each)}; {_effort(each)}"
         )
         for number, text in enumerate(each.conditions, start=1):
             yield (
@@ -454,6 +526,21 @@ def _sentences(each: ChosenPoints) -> Iterator[str]:
             yield f"next {'comes' if len(others) == 1 else 'come'} {listed}"
     if each.undecided:
         yield _undecided(each)
+    if each.contradicted is not None:
+        held, failed = (_place(each, point) for point in each.contradicted)
+        yield (
+            f"the assumption is wrong here: {held} meets the conditions, and {failed}, with no less of"
+            " anything, does not; so points that were left out may be better: write monotone: false"
+        )
+
+
+def _against(each: ChosenPoints) -> str:
+    """Return which points may have a lesser objective, as far as estimates tell."""
+    if not each.rivals:
+        return ""
+    first, more = each.rivals[0], len(each.rivals) - 1
+    others = f" and {counted(more, 'further point')}" if more else ""
+    return f", undecided against {_place(each, first)}{others}, because the intervals overlap"
 
 
 def _nothing(each: ChosenPoints) -> str:
@@ -485,6 +572,10 @@ def _effort(each: ChosenPoints) -> str:
     )
     among += f", {total - left} break a condition on what is varied alone" if left < total else ""
     among += f", in order of rising {each.objective}" if each.ordered and each.found else ""
+    if each.unanswered:
+        among += (
+            f", {each.unanswered} of them {'has' if each.unanswered == 1 else 'have'} no answer"
+        )
     return among + (
         ", assuming that more of any quantity breaks no condition" if each.monotone else ""
     )
