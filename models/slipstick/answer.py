@@ -91,6 +91,33 @@ class Value:
         )
 
 
+ANSWERED, OTHER_METHOD, NOT_DEFINED = "answered", "needs another method", "not defined here"
+"""States of a value that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedValue:
+    """What became of a value that was asked for.
+
+    Parameters
+    ----------
+    state : `ANSWERED`, `OTHER_METHOD` or `NOT_DEFINED`
+    method : that has the value; empty where none has
+    why : the reason, where there is no value
+    """
+
+    state: str
+    method: str = ""
+    why: str = ""
+
+    @property
+    def way(self) -> str:
+        """Say how to have the value, or why there is none."""
+        if self.state == OTHER_METHOD:
+            return f"{self.why}; {self.method} has it: --with {self.method}"
+        return self.why
+
+
 @dataclass(frozen=True, slots=True)
 class Takeover:
     """At `value` of the parameter `path`, which is `now`, another stage becomes the longest."""
@@ -156,6 +183,7 @@ class Answer(ShownAsTables):
     left_out : losses of the import that the model comes from, by name, and what each changes; such
         an answer is never exact
     described : what the specs say of each quantity, by path, where they are known
+    asked : what became of each value that was asked for by name
     """
 
     model: str
@@ -183,6 +211,7 @@ class Answer(ShownAsTables):
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    asked: Mapping[str, AskedValue] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float | None:
         """Return a number by its name, in its base unit; None for a value of which only bounds are

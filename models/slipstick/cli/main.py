@@ -487,8 +487,9 @@ def run(
     metavar="NAME",
     multiple=True,
     help=(
-        "Further value of a queueing network: time_until[STATION,N],"
-        " queue_length_at[STATION,SECONDS] or probability_at[STATION,N,SECONDS], from its start on."
+        "Value to give first, such as response_time_quantile[CLASS,0.95], by a method that has it;"
+        " of a queueing network from its start on also time_until[STATION,N],"
+        " queue_length_at[STATION,SECONDS] or probability_at[STATION,N,SECONDS]."
     ),
 )
 @click.option(

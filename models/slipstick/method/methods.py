@@ -275,14 +275,39 @@ def answered(
     Parameters
     ----------
     model, parameters, method, simulation, smooth : as for `form_of`
-    values : those before the steady state of a network, such as ``time_until[door,2]``, are
-        computed as well
+    values : that are asked for: each has its state in `slipstick.answer.Answer.asked`; those before
+        the steady state of a network, such as ``time_until[door,2]``, are computed as well. Where no
+        method is named, one is taken that has them, such as a simulation for quantiles
 
     Raises
     ------
     UnknownNameError : there is no such method for such a model
     """
     answers = _steady(model, parameters, method, simulation, smooth)
+    if not values:
+        return answers
+    from slipstick.method.asked import method_needed, states
+
+    answers = _with_transient(answers, model, parameters, values)
+    first = answers[0]
+    if method is None and not first.failed and not smooth:
+        needed = method_needed(model, states(model, first, values), first)
+        by_needed = _steady(model, parameters, needed, simulation, smooth) if needed else ()
+        if by_needed and not by_needed[0].failed:
+            missing = [name for name, state in states(model, first, values).items() if state.way]
+            told = f"by {needed}, because {', '.join(missing)} was asked for"
+            answers = tuple(replace(answer, notes=(told, *answer.notes)) for answer in by_needed)
+            answers = _with_transient(answers, model, parameters, values)
+    return tuple(
+        answer if answer.failed else replace(answer, asked=states(model, answer, values))
+        for answer in answers
+    )
+
+
+def _with_transient(
+    answers: tuple[Answer, ...], model: Subject, parameters: Parameters, values: Collection[str]
+) -> tuple[Answer, ...]:
+    """Add the values before the steady state that are asked for."""
     if not isinstance(model, QueueingNetwork) or not any(map(is_transient, values)):
         return answers
     from slipstick.method.networks.transient import with_transient

@@ -374,7 +374,7 @@ class Monitor(HeldResource):
     Source: Hoare, CACM 17(10), 1974; Lucier, SIGMETRICS 1988, for the two places of waits.
     """
 
-    conditions: Mapping[str, int] = field(default_factory=dict)
+    conditions: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     noun, waits, capacity = "a monitor", "entry", 1
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import HELD, Answer, Limit, Value
+from slipstick.answer import ANSWERED, HELD, Answer, Limit, Value
 from slipstick.display import TableShown
 from slipstick.report.formatting import (
     NOTHING,
@@ -128,6 +128,7 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
             "steps": _steps(answer),
         }
         parts += [
+            _asked(answer),
             _values(answer, values),
             _by_station(answer, values),
             _booked("component", answer.account, answer, "account", components),
@@ -305,9 +306,41 @@ def _values(answer: Answer, most: int | None) -> str:
         (name for name in answer.values if not _placed(name, answer.values[name])), key=_importance
     )
     rows = _folded(
-        [name, _amount(answer.values[name])] for name in names if not _COUNTED.fullmatch(name)
+        [name, _amount(answer.values[name])]
+        for name in names
+        if not _COUNTED.fullmatch(name) and name not in answer.asked
     )
     return _cut(["value", "amount"], rows, [1], most)
+
+
+def _asked(answer: Answer) -> str:
+    """Write what was asked for by name: its value, or the way to have it."""
+    rows = [
+        [name, _found(answer, name)]
+        for name, each in answer.asked.items()
+        if each.state == ANSWERED
+    ]
+    lines = [
+        wrapped(f"{name}: {each.state}: {each.way}", _INDENT)
+        for name, each in answer.asked.items()
+        if each.state != ANSWERED
+    ]
+    table = plain_table(["asked for", "amount"], rows, [1]) if rows else ""
+    return "\n\n".join(filter(None, (table, "\n".join(lines))))
+
+
+def _found(answer: Answer, name: str) -> str:
+    """Write a value that is there by its name, from whichever table of the answer."""
+    kind, _, inside = name.partition("[")
+    if kind == "limit":
+        pipeline = inside.removesuffix("]")
+        return next(each.stage for each in answer.limits if each.pipeline == pipeline)
+    if kind == "share" and name not in answer.values:
+        of, _, path = inside.removesuffix("]").partition(",")
+        return percent(answer.share[of][path])
+    if name in answer.values:
+        return _amount(answer.values[name])
+    return quantity(answer.find(name), answer.unit(name), ends=answer.ends(name))
 
 
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")

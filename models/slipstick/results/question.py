@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from math import isfinite, isnan
 from typing import Any, ClassVar
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import ANSWERED, Answer, Value
 from slipstick.results.study import Array, Provenance, Results, Sweep, split_name
 from slipstick.vocabulary import LEFT_OUT
 
@@ -368,6 +368,11 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "intervals": ends,
         "bound": answer.bound or None,
         "error": answer.error or None,
+        "asked": {
+            name: {"state": each.state, "method": each.method or None, "why": each.why}
+            for name, each in answer.asked.items()
+            if each.state != ANSWERED
+        },
     }
 
 

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import Answer, unit_of
+from slipstick.answer import ANSWERED, OTHER_METHOD, Answer, unit_of
 from slipstick.errors import ModelError, Problem, SpecError
 from slipstick.late import np
 from slipstick.limits import limited
@@ -39,6 +39,7 @@ from slipstick.schema.kinds.study import (
 )
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain
+from slipstick.study.asked import asked_notes, simulated_where_asked, values_without_method
 from slipstick.study.cases import (
     BASE,
     Place,
@@ -198,6 +199,7 @@ def read_study(
     for case, settings in study.cases.items():
         with kept(problems):
             whole[case] = _case(case, settings, study)
+    study, whole = simulated_where_asked(study, whole)
     questions: dict[str, Question] = {}
     for key, asked in spec.questions.items():
         if all(case in whole for case in cases_of(asked)):
@@ -208,6 +210,7 @@ def read_study(
                     whole = {
                         case: evaluator(case, each, library) for case, each in study.cases.items()
                     }
+                    study, whole = simulated_where_asked(study, whole)
     points = _sweep_models(study, sweeps, whole, problems)
     if "answer" not in spec.model_fields_set:
         first = [
@@ -226,6 +229,7 @@ def read_study(
             added = {key: dict(each) for key, each in added.items()}
         check_answer_names(study, added)
         _check_values(study, whole, points, added, questions)
+        problems += values_without_method(study, whole)
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
     return PreparedStudy(name, study, sweeps, questions)
@@ -412,7 +416,15 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         resolved=resolved,
         versions=versions(),
         notes=tuple(
-            dict.fromkeys([*remarks, *study.simulated, *idle, *_absent(study, answers, sweeps)])
+            dict.fromkeys(
+                [
+                    *remarks,
+                    *asked_notes(study.context),
+                    *study.simulated,
+                    *idle,
+                    *_absent(study, answers, sweeps),
+                ]
+            )
         ),
         timelines=_timelines(study),
         answer=tuple(spec.answer),
@@ -476,9 +488,6 @@ def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Swe
     )
 
 
-_BY_SIMULATION = "; simulation has one: write 'method: simulation' in the base"
-
-
 def _absent(
     study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
 ) -> list[str]:
@@ -490,9 +499,18 @@ def _absent(
     known |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     solved = any(not answer.failed for answer in answers.values())
     absent = [name for name in study.spec.answer if name not in known] if solved else []
-    return [
-        f"{ABSENT} {name}{_BY_SIMULATION if 'time_quantile' in name else ''}" for name in absent
-    ]
+    return [f"{ABSENT} {name}{_way(name, answers)}" for name in absent]
+
+
+def _way(name: str, answers: Mapping[str, Answer]) -> str:
+    """Say why no case has a value, and how to have it."""
+    states = (each.asked[name] for each in answers.values() if name in each.asked)
+    found = next((each for each in states if each.state != ANSWERED), None)
+    if found is None:
+        return ""
+    if found.state == OTHER_METHOD:
+        return f"; {found.method} has one: write 'method: {found.method}' in the base"
+    return f": {found.why}"
 
 
 def versions() -> dict[str, str]:

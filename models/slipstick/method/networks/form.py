@@ -158,16 +158,8 @@ def quantiles(
     found: dict[str, float] = {}
     errors: dict[str, float] = {}
     for c, label in enumerate(compiled.chains):
-        path = np.flatnonzero(network.demand[0, c].real > 0)
-        has_visits = all(
-            label in compiled.model.stations[compiled.stations[k]].service for k in path
-        )
-        closed, mean = bool(network.closed[c]), measures.get(f"response_time[{label}]", 0.0)
-        if (
-            not len(path)
-            or not (has_visits or (len(path) == 1 and not closed))
-            or not 0 < mean < np.inf
-        ):
+        path, mean = _path(compiled, network, c), measures.get(f"response_time[{label}]", 0.0)
+        if not len(path) or not 0 < mean < np.inf:
             continue
         names = [f"response_time_quantile[{label},{q:g}]" for q in QUANTILES]
         transform = _exact_transform(network, c, path)
@@ -180,6 +172,30 @@ def quantiles(
             }
     found = {name: each for name, each in found.items() if not np.isnan(each)}
     return found, {name: each for name, each in errors.items() if name in found}
+
+
+def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np.intp]:
+    """Return the stations that a chain passes, where it is known how often; else none."""
+    label = list(compiled.chains)[c]
+    path = np.flatnonzero(network.demand[0, c].real > 0)
+    with_visits = all(label in compiled.model.stations[compiled.stations[k]].service for k in path)
+    return path if with_visits or (len(path) == 1 and not network.closed[c]) else path[:0]
+
+
+def has_quantiles(model: QueueingNetwork, label: str) -> bool:
+    """Return whether quantiles of the response time of a class or chain have a formula, at the
+    model's own values; nothing is solved.
+    """
+    compiled = NetworkLayout(model)
+    network = compiled.arrays(compiled.columns({})).network
+    if label not in compiled.chains or model.chains or network.not_poisson:
+        return False
+    c = list(compiled.chains).index(label)
+    path = _path(compiled, network, c)
+    if not len(path):
+        return False
+    few = not network.closed[c] or 0 < int(network.population[0, c]) <= MOST_TRACED
+    return (few and _without_overtaking(network, c, path)) or _product_form_visits(network, c)
 
 
 def _exact_transform(network: NetworkArrays, c: int, path: NDArray[np.intp]) -> Transform | None:

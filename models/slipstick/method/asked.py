@@ -1,0 +1,213 @@
+"""What became of each value that was asked for: answered, to be had by another method, or not
+defined for the model.
+
+Every value that `slipstick.method.names` lists for a model has a state in every answer for it, so
+that nothing that was asked for is missing without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from slipstick.answer import (
+    ANSWERED,
+    NOT_DEFINED,
+    OTHER_METHOD,
+    OVERHEAD,
+    REDUCTION,
+    Answer,
+    AskedValue,
+)
+from slipstick.law import Law
+from slipstick.method.names import THINK, is_transient, names_of
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Lock, Model
+from slipstick.vocabulary import (
+    ACTIVITY,
+    BEST,
+    BOUNDS,
+    CLOSED_FORM,
+    DISCIPLINES,
+    EXACT,
+    MARKOV_CHAIN,
+    METHODS,
+    SIMULATION,
+)
+
+RESPONSE_QUANTILE, TIME_QUANTILE = "response_time_quantile", "time_quantile"
+
+_ESTIMATED = (TIME_QUANTILE, "fairness", "accesses")
+"""Kinds of values of an activity that a simulation alone has."""
+
+_STUDIES = {
+    OVERHEAD: "a study gives it: write it in 'answer'",
+    REDUCTION: "it compares a case of a study with its base: write it in the study's 'answer'",
+}
+
+
+def states(
+    model: Model | QueueingNetwork | Law, answer: Answer, names: Iterable[str]
+) -> dict[str, AskedValue]:
+    """Return what became of each value that was asked for.
+
+    Parameters
+    ----------
+    model, answer : the answer for the model, which is not failed
+    names : each one that `slipstick.method.names.names_of` lists for the model
+
+    >>> from slipstick.method.methods import answered
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> model = closed_model(delay(9.0) >> service("bus", 1.0, scv=1.0), processors=4)
+    >>> (answer,) = answered(model, {}, "mean-value")
+    >>> [state.state for state in states(model, answer, ["time", "time_quantile[0.95]"]).values()]
+    ['answered', 'needs another method']
+    """
+    return {name: _state(model, answer, name) for name in names}
+
+
+def _state(model: Model | QueueingNetwork | Law, answer: Answer, name: str) -> AskedValue:
+    if _has(answer, name):
+        return AskedValue(ANSWERED, answer.method)
+    if isinstance(model, QueueingNetwork):
+        return _of_network(model, answer, name)
+    if isinstance(model, Model):
+        return _of_activity(model, answer, name)
+    return AskedValue(NOT_DEFINED, why="the law has no value here")
+
+
+def _has(answer: Answer, name: str) -> bool:
+    kind, _, inside = name.partition("[")
+    if kind == "share":
+        of, _, path = inside.removesuffix("]").partition(",")
+        return path in answer.share.get(of, {})
+    if kind == "limit":
+        return any(each.pipeline == inside.removesuffix("]") for each in answer.limits)
+    value = answer.values.get(name)
+    bounded = value is not None and value.ends != (None, None)
+    return bounded or answer.find(name) is not None
+
+
+def _of_activity(model: Model, answer: Answer, name: str) -> AskedValue:
+    kind = name.partition("[")[0]
+    if kind in _STUDIES:
+        return AskedValue(NOT_DEFINED, why=_STUDIES[kind])
+    if kind == "share":
+        why = (
+            "a simulation computes as many shares as simulation.shares says"
+            if answer.method == SIMULATION
+            else "bounds have no shares"
+            if answer.method.startswith(BOUNDS)
+            else "derivatives by that parameter are not computed by this method"
+        )
+        return AskedValue(NOT_DEFINED, why=why)
+    if kind == "fairness" and not _locks(model, name):
+        return AskedValue(NOT_DEFINED, why="it is that of waits for locks, and there is none here")
+    if kind in _ESTIMATED:
+        if answer.method != SIMULATION:
+            return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {kind}")
+        return AskedValue(NOT_DEFINED, why="nothing waited for it in the run")
+    if name not in names_of(model, answer.method):
+        others = [each for each in METHODS[ACTIVITY] if each != answer.method]
+        method = next((each for each in others if name in names_of(model, each)), "")
+        if method:
+            why = (
+                "the closed form leaves waiting out"
+                if answer.method == CLOSED_FORM
+                else f"{answer.method} has no {kind}"
+            )
+            return AskedValue(OTHER_METHOD, method, why)
+    return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
+
+
+def _locks(model: Model, name: str) -> bool:
+    """Return whether a fairness is that of a lock, or of all where there is one."""
+    inside = name.partition("[")[2].removesuffix("]")
+    found = [inside] if inside else list(model.resources)
+    return any(isinstance(model.resources.get(each), Lock) for each in found)
+
+
+def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue:
+    kind, _, inside = name.partition("[")
+    label, _, place = inside.removesuffix("]").partition(",")
+    station = model.stations.get(place) or model.stations.get(label)
+    bounds = answer.method.startswith(BOUNDS)
+    if kind == RESPONSE_QUANTILE:
+        if label not in {*model.classes, *model.chains}:
+            chain = next(each for each, chain in model.chains.items() if label in chain.classes)
+            why = f"a cycle is that of the chain: ask for {kind}[{chain},{place}]"
+            return AskedValue(NOT_DEFINED, why=why)
+        if answer.method != SIMULATION:
+            return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
+    if kind == "loss_probability" and station is not None and station.capacity is None:
+        return AskedValue(NOT_DEFINED, why=f"{place} has no capacity, so that nobody is lost")
+    if kind == "loss_probability" and station is not None and station.blocking != "loss":
+        return AskedValue(NOT_DEFINED, why=f"{place} blocks when it is full, and loses nobody")
+    if kind == "abandonment":
+        return AskedValue(NOT_DEFINED, why=f"{label} has no patience or timeout at {place}")
+    if kind == "account" and bounds:
+        return AskedValue(OTHER_METHOD, BEST, "bounds have no account")
+    if kind == "account" and label == THINK:
+        return AskedValue(NOT_DEFINED, why="no class thinks")
+    if kind == "account":
+        return AskedValue(NOT_DEFINED, why="nothing is booked to it: 0 in this answer")
+    if kind == "utilization" and station is not None and DISCIPLINES[station.discipline].delay:
+        return AskedValue(NOT_DEFINED, why="infinite servers are never all busy")
+    if kind == "saturation_population" and answer.method != BOUNDS:
+        return AskedValue(OTHER_METHOD, BOUNDS, f"{answer.method} has no {kind}")
+    if is_transient(name):
+        return AskedValue(NOT_DEFINED, why="it is computed where it is asked for by name")
+    if kind == "probability":
+        method = MARKOV_CHAIN if answer.method != MARKOV_CHAIN else EXACT
+        return AskedValue(OTHER_METHOD, method, f"{answer.method} has no {kind} of this station")
+    if bounds:
+        return AskedValue(OTHER_METHOD, BEST, "it has no bounds")
+    return AskedValue(NOT_DEFINED, why="it has no value here")
+
+
+def method_needed(
+    model: Model | QueueingNetwork | Law, found: Mapping[str, AskedValue], answer: Answer
+) -> str:
+    """Name the method that has all that was asked for and is missing; empty if none is needed, or
+    none has it all.
+    """
+    needed = {each.method for each in found.values() if each.state == OTHER_METHOD}
+    return needed.pop() if len(needed) == 1 and not isinstance(model, Law) else ""
+
+
+def needs_simulation(
+    model: Model | QueueingNetwork | Law, name: str, method: str | None = None
+) -> bool:
+    """Return whether a value that the model can have needs a simulation, without solving anything.
+
+    Parameters
+    ----------
+    model : the system, the network, or the law
+    name : of the value
+    method : that answers; None is the default of the model
+    """
+    if method == SIMULATION or isinstance(model, Law):
+        return False
+    kind, _, inside = name.partition("[")
+    if isinstance(model, Model):
+        return kind in _ESTIMATED
+    label = inside.removesuffix("]").partition(",")[0]
+    if kind != RESPONSE_QUANTILE or label not in {*model.classes, *model.chains}:
+        return False
+    from slipstick.method.networks.form import has_quantiles
+
+    return not has_quantiles(model, label)
+
+
+def names_in(
+    texts: Iterable[str], known: Collection[str] = (*_ESTIMATED, RESPONSE_QUANTILE)
+) -> set[str]:
+    """Find the names of values in texts, such as conditions.
+
+    >>> names_in(["response_time_quantile[jobs,0.95] <= 1 s and time < 2 s", "fairness"])
+    {'response_time_quantile[jobs,0.95]'}
+    """
+    import re
+
+    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(known)})\[[^\]]+\]")
+    return {each for text in texts for each in pattern.findall(text)}

@@ -1,0 +1,98 @@
+"""What a study asks for chooses the method of its cases; what no method of a case has is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from slipstick.errors import Problem
+from slipstick.method.asked import names_in, needs_simulation
+from slipstick.results.study import split_name
+from slipstick.schema.text import Mark, Scalar, Table, leaves
+from slipstick.study.cases import BASE, StudyContext
+from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.vocabulary import SIMULATION
+
+_WORDS = ("title", "text", "source", "sources", "meaning")
+"""Keys of a study whose texts are for people."""
+
+_CONDITIONS = ("seek", "choose")
+"""Questions whose conditions need a value at every point."""
+
+METHOD = "method"
+
+
+def _texts(tree: Table) -> Iterator[tuple[str, Scalar]]:
+    """Yield each text of a study that may name a value, with its path."""
+    for path, node in leaves(tree):
+        if isinstance(node.value, str) and not set(path.split(".")) & set(_WORDS):
+            yield path, node
+
+
+def simulated_where_asked(
+    study: StudyContext, cases: Mapping[str, Evaluator]
+) -> tuple[StudyContext, dict[str, Evaluator]]:
+    """Simulate the cases that name no method and of which a value is asked for that no formula has.
+
+    Parameters
+    ----------
+    study : with the settings of its cases
+    cases : those that could be built
+
+    Returns
+    -------
+    the study and its cases, where needed with the method set
+    """
+    names = names_in(node.text for _, node in _texts(study.tree))
+    changed = {
+        case: {**study.cases[case], METHOD: Scalar(SIMULATION, SIMULATION, _MARK, quoted=False)}
+        for case, each in cases.items()
+        if each.built.options.method is None and any(_needed(each, name) for name in sorted(names))
+    }
+    if not changed:
+        return study, dict(cases)
+    base = {**study.base, METHOD: changed[BASE][METHOD]} if BASE in changed else study.base
+    study = replace(study, base=base, cases={**study.cases, **changed})
+    again = {case: evaluator(case, each, study.library) for case, each in changed.items()}
+    return study, {**cases, **again}
+
+
+_MARK = Mark("asked", 1, 1)
+
+
+def _needed(case: Evaluator, name: str) -> bool:
+    return name in case.names and needs_simulation(
+        case.built.model, name, case.built.options.method
+    )
+
+
+def asked_notes(study: StudyContext) -> list[str]:
+    """Return which cases are simulated because of what is asked for."""
+    cases = [
+        case
+        for case, settings in study.cases.items()
+        if isinstance(node := settings.get(METHOD), Scalar) and node.mark is _MARK
+    ]
+    names = sorted(names_in(node.text for _, node in _texts(study.tree)))
+    if not cases:
+        return []
+    return [f"{', '.join(cases)}: simulated, because {', '.join(names)} is asked for"]
+
+
+def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
+    """List the conditions on values that the method of no case has, each at its place."""
+    problems = []
+    for path, node in _texts(study.tree):
+        keys = path.split(".")
+        if keys[0] not in _CONDITIONS:
+            continue
+        for name in sorted(names_in([node.text])):
+            known = [each for each in cases.values() if name in each.names]
+            if known and all(_needed(each, name) for each in known):
+                methods = ", ".join(sorted({str(each.built.options.method) for each in known}))
+                why = (
+                    f"{split_name(name)[0]} has no formula here, and the method is {methods}; write"
+                    f" method: {SIMULATION} in the base, or leave the method out"
+                )
+                problems.append(node.mark.problem(why, path))
+    return problems

@@ -1,0 +1,196 @@
+"""Every value that can be asked of a model is there, or the way to have it is told and leads there."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from slipstick.answer import ANSWERED, NOT_DEFINED, OTHER_METHOD, AskedValue
+from slipstick.cli.main import main
+from slipstick.method.asked import names_in, needs_simulation, states
+from slipstick.method.methods import answered
+from slipstick.method.names import is_transient, names_of
+from slipstick.schema.inputs import built_with
+from slipstick.schema.library import Library
+from slipstick.sim.settings import Simulation
+from slipstick.study.check import check_file
+from slipstick.study.run import prepare, run
+from slipstick.vocabulary import ACTIVITY, METHODS, NETWORK
+from tests.specs import settings
+
+NETWORKS = {
+    "closed": """\
+classes: {jobs: {population: 3, think_time: 1 s}}
+stations:
+  cpu: {discipline: ps, service: {jobs: 10 ms}}
+  disk: {servers: 2, discipline: fcfs, service: {jobs: 20 ms}, visits: {jobs: 2}}
+""",
+    "open": """\
+classes: {jobs: {arrivals: 20 /s}}
+stations:
+  cpu: {discipline: fcfs, service: {jobs: 10 ms}}
+  lines: {discipline: is, service: {jobs: 20 ms}}
+""",
+    "ranks": """\
+classes: {high: {arrivals: 20 /s}, low: {arrivals: 30 /s}}
+stations:
+  cpu: {discipline: priority, service: {high: 10 ms, low: 15 ms}, priority: {high: 1, low: 2}}
+""",
+    "switching": """\
+chains: {jobs: {classes: [read, write], population: 2, reference: [read, disk]}}
+stations: {disk: {discipline: ps, service: {read: 1 s, write: 3 s}}}
+routing:
+  - {from: [read, disk], to: [write, disk], probability: 1}
+  - {from: [write, disk], to: [read, disk], probability: 1}
+""",
+    "losing": """\
+classes: {calls: {arrivals: 20 /s}}
+stations: {desk: {servers: 2, discipline: fcfs, capacity: 3, service: {calls: 100 ms}}}
+""",
+    "patience": """\
+classes: {calls: {arrivals: 20 /s}}
+stations: {desk: {servers: 2, discipline: fcfs, service: {calls: 100 ms}, patience: {calls: 200 ms}}}
+""",
+}
+ACTIVITIES = {
+    "lock": """\
+population: {processors: 3}
+resources: {bus: {servers: 1, discipline: fcfs}, door: {lock: fifo}}
+cycle:
+  - {name: work, delay: 9 ms, scv: 1, component: busy}
+  - {hold: door, body: [{name: crit, service: bus, time: 1 ms, component: lock}]}
+""",
+    "stream": """\
+population: {arrivals: 20 /s}
+resources: {pool: {permits: 2}}
+cycle:
+  - {hold: pool, body: [{name: serve, delay: 20 ms, scv: 1}]}
+""",
+    "barrier": """\
+population: {processors: 3}
+resources: {meet: {barrier: central, cost: 5 us}}
+cycle:
+  - {name: work, delay: 9 ms, scv: 1, component: busy}
+  - {barrier: meet}
+""",
+    "pipeline": """\
+population: {processors: 2}
+resources: {bus: {servers: 1, discipline: fcfs}}
+cycle:
+  - name: line
+    pipeline: 7
+    stages: [{serial: [{name: send, delay: 2 ms}]}, {serial: [{name: take, service: bus, time: 1 ms}]}]
+""",
+}
+BRIEF = Simulation(cycles=400)
+
+
+def built(folder: Path, kind: str, text: str):  # type: ignore[no-untyped-def]
+    path = folder / "model.yaml"
+    path.write_text(f"{kind}: 1\n{text}")
+    return built_with(settings(model=str(path)), Library())[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("queueing-network", each) for each in NETWORKS] + [("activity", each) for each in ACTIVITIES],
+)
+def test_what_is_asked_is_answered_or_the_way_that_is_told_leads_there(
+    tmp_path: Path, kind: str, name: str
+) -> None:
+    model = built(tmp_path, kind, (NETWORKS if kind != "activity" else ACTIVITIES)[name])
+    names = [each for each in names_of(model.model) if not is_transient(each)]
+    tried: dict[str, dict[str, AskedValue]] = {}
+
+    def state(method: str | None, name: str) -> AskedValue:
+        """Return the state of a value by a method, solved once for all names."""
+        if str(method) not in tried:
+            answer = answered(model.model, model.parameters, method, BRIEF)[0]
+            found = {} if answer.failed else states(model.model, answer, names)
+            tried[str(method)] = tried[answer.method] = found
+        return tried[str(method)][name]
+
+    for method in (None, *METHODS[NETWORK if kind != "activity" else ACTIVITY]):
+        for each in names:
+            try:
+                found = state(method, each)
+            except KeyError:
+                continue  # the method does not solve such a model, and says so
+            if found.state == ANSWERED:
+                continue
+            assert found.why, each
+            if found.state == OTHER_METHOD:
+                other = state(found.method, each)
+                nothing = any(
+                    words in other.why for words in ("0 in this", "in the run", "no class thinks")
+                )
+                assert other.state == ANSWERED or nothing, (each, method, found, other)
+            else:
+                best = state("None", each)
+                told = "0 in this answer" in found.why or "shares" in found.why
+                assert best.state != ANSWERED or told, (each, method)
+
+
+def test_what_is_asked_chooses_the_method(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, name = tmp_path / "closed.yaml", "response_time_quantile[jobs,0.95]"
+    path.write_text(f"queueing-network: 1\n{NETWORKS['closed']}")
+    assert main(["solve", str(path), "--value", name]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("closed by simulation")
+    assert name in out.splitlines()[4]
+    assert main(["solve", str(path), "--with", "exact", "--value", name]) == 0
+    assert "needs another method: no formula has it for this network" in capsys.readouterr().out
+    path.write_text(f"queueing-network: 1\n{NETWORKS['open']}")  # of this it is exact
+    assert main(["solve", str(path), "--value", name]) == 0
+    assert capsys.readouterr().out.startswith("closed by exact")
+
+
+def test_a_condition_chooses_the_method_of_its_study_and_is_refused_where_none_is_left(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "closed.yaml").write_text(f"queueing-network: 1\n{NETWORKS['closed']}")
+    study = """\
+study: 1
+base: {model: closed.yaml, simulation.cycles: 2000}
+seek:
+  q: {of: stations.disk.servers, from: 1, to: 2, where: "response_time_quantile[jobs,0.95] <= 10 s"}
+"""
+    path = tmp_path / "study.yaml"
+    path.write_text(study)
+    found = run(prepare(str(path)))
+    assert found.cases["base"].method == "simulation"
+    assert any(
+        "simulated, because response_time_quantile[jobs,0.95]" in each for each in found.notes
+    )
+    path.write_text(study.replace("closed.yaml,", "closed.yaml, method: exact,"))
+    with pytest.raises(
+        Exception, match=r"study.yaml:4:\d+: seek.q.where: .* write method: simulation"
+    ):
+        check_file(path)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whether_a_formula_has_a_quantile_is_known_without_solving(
+    tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    kind = chance.choice(["arrivals: 20 /s", "population: 3"])
+    lines = [
+        f"  s{k}: {{{chance.choice(['discipline: is', 'servers: 3, discipline: fcfs', 'discipline: fcfs', 'discipline: ps'])},"
+        f" service: {{jobs: 10 ms}}, visits: {{jobs: {chance.choice([1, 1, 2])}}}}}"
+        for k in range(chance.choice([1, 2, 3]))
+    ]
+    text = f"classes: {{jobs: {{{kind}}}}}\nstations:\n" + "\n".join(lines) + "\n"
+    model = built(tmp_path, "queueing-network", text)
+    name = "response_time_quantile[jobs,0.95]"
+    (answer,) = answered(model.model, model.parameters, "best")
+    assert needs_simulation(model.model, name) == (answer.find(name) is None)
+
+
+def test_names_of_values_are_found_in_conditions() -> None:
+    text = "own.time_quantile[0.95] <= 2 * base.time_quantile[0.5] and time < 1 s"
+    assert names_in([text]) == {"time_quantile[0.95]", "time_quantile[0.5]"}
