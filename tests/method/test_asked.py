@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slipstick.answer import ANSWERED, NOT_DEFINED, OTHER_METHOD, AskedValue
+from slipstick.answer import ANSWERED, OTHER_METHOD, AskedValue
 from slipstick.cli.main import main
 from slipstick.method.asked import names_in, needs_simulation, states
 from slipstick.method.methods import answered

@@ -9,8 +9,17 @@ import pytest
 from slipstick.api import dump, load
 from slipstick.errors import SpecError
 from slipstick.expression.nodes import TIME, Parameter
-from slipstick.model.activity import delay, hold, service
-from slipstick.model.system import Lock, Model, Station, closed_model, scaled
+from slipstick.method.methods import answered
+from slipstick.model.activity import choose, delay, hold, service
+from slipstick.model.system import (
+    Lock,
+    Model,
+    Monitor,
+    Semaphores,
+    Station,
+    closed_model,
+    scaled,
+)
 from slipstick.vocabulary import LOCKS
 from tests.bounds import bounds
 from tests.closed_form import solve
@@ -138,3 +147,15 @@ def test_a_lock_that_cannot_be_is_refused(written: str, message: str, tmp_path: 
     with pytest.raises(SpecError) as caught:
         load(path)
     assert message in str(caught.value)
+
+
+def test_options_of_a_choice_may_each_use_a_monitor_or_semaphores() -> None:
+    """Mean value lumps alike uses by the hash of their resource."""
+    options = [hold("desk", delay(t, name=f"read-{t:g}", scv=1.0)) for t in (1.0, 2.0)]
+    cycle = delay(1.0, name="work", scv=1.0) >> choose((0.5, options[0]), (0.5, options[1]))
+    model = closed_model(cycle, 4, resources={"desk": Monitor({"items": 1})})
+    assert hash(model.resources["desk"]) == hash(Monitor({"items": 1}))
+    assert hash(Semaphores({"places": 2})) is not None
+    (found,) = answered(model, {}, "mean-value")
+    (chain,) = answered(model, {}, "markov-chain")
+    assert found["time"] == pytest.approx(chain["time"], rel=0.1)

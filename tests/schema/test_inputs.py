@@ -240,3 +240,11 @@ def test_problems_of_a_workload_are_told_in_its_file(tmp_path: Path) -> None:
     assert refused(tmp_path, "workload: 1\nmodel: lock\ninputs: {}\n") == [
         "x.yaml:2:8: model: there is no model 'lock'; did you mean 'dvsm/lock'?"
     ]
+
+
+@pytest.mark.parametrize("written", ["1", "'1'"])
+def test_a_whole_number_stands_for_the_word_that_it_spells(written: str) -> None:
+    given = {"model": "euler/adaptive", "machine": "encore-multimax", "passes": written}
+    built = build(resolve(settings(**given), Library()))
+    assert isinstance(built.model, Model)
+    assert list(built.model.resources) == ["pass-1"]

@@ -140,9 +140,9 @@ def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue
         if answer.method != SIMULATION:
             return AskedValue(OTHER_METHOD, SIMULATION, "no formula has it for this network")
     if kind == "loss_probability" and station is not None and station.capacity is None:
-        return AskedValue(NOT_DEFINED, why=f"{place} has no capacity, so that nobody is lost")
+        return AskedValue(NOT_DEFINED, why=f"{place} has no capacity, so that no customer is lost")
     if kind == "loss_probability" and station is not None and station.blocking != "loss":
-        return AskedValue(NOT_DEFINED, why=f"{place} blocks when it is full, and loses nobody")
+        return AskedValue(NOT_DEFINED, why=f"{place} blocks when it is full, and loses no customer")
     if kind == "abandonment":
         return AskedValue(NOT_DEFINED, why=f"{label} has no patience or timeout at {place}")
     if kind == "account" and bounds:

@@ -395,7 +395,7 @@ class Semaphores(ResourceKind):
     units : names, and units at the start [1]
     """
 
-    units: Mapping[str, int]
+    units: Mapping[str, int] = field(hash=False)
 
     noun, use, capacity = "semaphores", TAKEN, 1
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from slipstick.errors import Problem, SpecError, did_you_mean, short
 from slipstick.expression.nodes import Dimension, Expr, Parameter
@@ -205,10 +205,17 @@ def program_spec(program: Program) -> type[BaseModel]:
     )
 
 
+def _as_word(written: object) -> object:
+    """Take a whole number for the word that it spells, such as the 1 of ``passes: 1``."""
+    return str(written) if isinstance(written, int) and not isinstance(written, bool) else written
+
+
 def _field(each: Input) -> tuple[Any, Any]:
     """Turn an input into a field; one that is not given takes the program's default."""
     if each.options:
-        return Literal[each.options] | None, Field(None, description=each.meaning)
+        words: Any = Literal.__getitem__(each.options)
+        kind: Any = Annotated[words | None, BeforeValidator(_as_word)]
+        return kind, Field(None, description=each.meaning)
     if each.named:
         return Name | None, Field(None, description=each.meaning)
     if each.data:
