@@ -214,6 +214,9 @@ METHODS = {
 }
 """The methods that answer for each kind of model, of laws and networks the default first."""
 
+FLAT, LEVELS = "flat", "levels"
+"""What a library of collective operations knows of nodes: nothing, or who is in which."""
+
 PLACEMENTS = {
     "node": "both ranks in one node of the machine",
     "switch": "one switch between the ranks",

@@ -134,9 +134,44 @@ def test_no_algorithm_beats_the_bounds_of_its_operation(ranks: int) -> None:
     """
     levels, others = ceil(log2(ranks)) if ranks > 1 else 0, ranks - 1
     least = {"broadcast": ranks, "reduce": ranks, "allreduce": 2 * others, "barrier": 0}
-    for algorithm in ALGORITHMS:
+    for algorithm in (each for each in ALGORITHMS if not each.in_switch):
         rounds, moved, combined = counted(algorithm.operation, algorithm.name, ranks)
         bytes_ = least.get(algorithm.operation, others) if ranks > 1 else 0
         assert rounds >= levels - 1e-9
         assert moved >= bytes_ - 1e-9
         assert not algorithm.combines or combined >= others - 1e-9
+
+
+@pytest.mark.parametrize("ranks", range(2, 20))
+def test_bytes_of_a_link_are_counted_for_a_reduction_in_the_switch(ranks: int) -> None:
+    """Each rank's link, part by part: reads that leave, sums that arrive, writes, copies to all."""
+    out, into = [0.0] * ranks, [0.0] * ranks
+    for owner in range(ranks):
+        for rank in range(ranks):  # the switch reads the part of all, and adds them up
+            out[rank] += 1
+        into[owner] += 1
+        out[owner] += 1  # the owner writes the sum, the switch copies it to all
+        for rank in range(ranks):
+            into[rank] += 1
+    _, moved, combined = counted("allreduce", "in-switch", ranks)
+    assert set(out) == set(into) == {ranks + 1}
+    assert moved == pytest.approx(ranks + 1)
+    assert combined == 0
+    assert counted("allreduce", "switch-tree", ranks) == (2, ranks, 0)
+
+
+def test_one_rate_of_the_links_explains_measured_reductions_in_the_switch() -> None:
+    """Bus bandwidths of all-reduce on 5 to 8 H200 and 6 to 8 B200 (Bekman, Machine Learning
+    Engineering, network benchmarks), by the bytes of a link, are one rate each.
+    """
+    for measured in (
+        {5: 414.2, 6: 435.6, 7: 460.0, 8: 473.1},
+        {6: 778.2, 7: 811.2, 8: 838.0},
+    ):
+        rates = [
+            bus / (2 * (ranks - 1) / ranks) * counted("allreduce", "in-switch", ranks)[1] / ranks
+            for ranks, bus in measured.items()
+        ]
+        assert max(rates) / min(rates) < 1.025
+        buses = list(measured.values())
+        assert max(buses) / min(buses) > 1.07

@@ -28,6 +28,7 @@ from slipstick.expression.nodes import (
     TIME,
     TIME_PER_BYTE,
     Expr,
+    as_expr,
     ceil_log,
     floor,
     log2,
@@ -38,6 +39,11 @@ from slipstick.law.symbols import HAND
 MPICH = (
     "MPICH, src/mpi/coll, comments on costs, 2026; Thakur, Rabenseifner and Gropp, IJHPCA 19(1),"
     " 2005"
+)
+
+SWITCH = (
+    "Klenk, Jiang, Thorson and Dennison, An in-network architecture for accelerating shared-memory"
+    " multiprocessor collectives, ISCA 2020; Graham and others, SHARP, COMHPC 2016"
 )
 
 Figures = Callable[[Expr, Expr], tuple[Expr, Expr, Expr]]
@@ -66,6 +72,7 @@ class CollectiveAlgorithm:
     ----------
     operation, name : what it does, and how it is called
     figures : rounds, bytes moved and bytes combined, from ranks and size
+    in_switch : the switch combines the parts and moves bytes at a rate of its own
     check : time of 6 ranks, 6 MB, 1 us a message, 1 ns to move and 0.1 ns to combine a byte, by
         hand [s]
     """
@@ -74,11 +81,12 @@ class CollectiveAlgorithm:
     name: str
     figures: Figures
     check: float
+    in_switch: bool = False
 
     @property
     def combines(self) -> bool:
-        """Return whether the parts of the ranks are combined by arithmetic."""
-        return "reduce" in self.operation
+        """Return whether the parts of the ranks are combined by arithmetic of the ranks."""
+        return "reduce" in self.operation and not self.in_switch
 
     @cached_property
     def law(self) -> Law:
@@ -105,7 +113,7 @@ class CollectiveAlgorithm:
                     *(f"{each.name} >= 0" for each in symbols[1:]),
                 ]
             ),
-            source=MPICH,
+            source=SWITCH if self.in_switch else MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
             checks=(Check(tuple(_GIVEN[each.name] for each in symbols), self.check, 1e-12, HAND),),
         )
@@ -160,6 +168,20 @@ def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Exp
     return rounds, 2 * moved + (passes * extra) * size, moved + extra * size
 
 
+def _summed_in_parts(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+    """Each rank reads the sum of its part through the switch, then writes it to all at once.
+
+    A link carries in each direction the vector once and one part more: reads of all parts leave a
+    rank, and its own sum; its sum arrives, and the sums of all.
+    """
+    return as_expr(2), size + size / ranks, 0 * size
+
+
+def _summed_in_a_tree(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+    """Each rank sends its vector to the switches, which add them up in a tree, and gets the sum."""
+    return as_expr(2), 1 * size, 0 * size
+
+
 ALGORITHMS = (
     CollectiveAlgorithm("broadcast", "tree", partial(_tree, 1), 0.018003),
     CollectiveAlgorithm(
@@ -174,6 +196,8 @@ ALGORITHMS = (
     CollectiveAlgorithm("allreduce", "recursive-doubling", _doubled, 0.025804),
     CollectiveAlgorithm("allreduce", "rabenseifner", partial(_rabenseifner, 2), 0.023106),
     CollectiveAlgorithm("allreduce", "ring", partial(_parts, lambda p: 2 * _ring(p), 2), 0.01051),
+    CollectiveAlgorithm("allreduce", "in-switch", _summed_in_parts, 0.007002, in_switch=True),
+    CollectiveAlgorithm("allreduce", "switch-tree", _summed_in_a_tree, 0.006002, in_switch=True),
     CollectiveAlgorithm("allgather", "recursive-doubling", partial(_parts, _rounds, 1), 0.005003),
     CollectiveAlgorithm("allgather", "ring", partial(_parts, _ring, 1), 0.005005),
     CollectiveAlgorithm(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from types import MappingProxyType
@@ -31,7 +31,7 @@ from slipstick.law.account import (
     SPEEDUP,
     WORDS_ACCESSED_RANDOMLY,
 )
-from slipstick.model.system import Labels, Model, SingleProcessor
+from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
 from slipstick.vocabulary import MOST_HOLDERS
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ class Solution:
     unit : gives the base unit of a value
     interrupted : the method was stopped before it was done
     left_out : losses of the model's import by name, and what each changes
+    estimates : what the model takes in the mean, for which no answer is exact
     """
 
     model: str
@@ -162,6 +163,7 @@ class Solution:
     unit: Callable[[str], str] = unit_of
     interrupted: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
+    estimates: tuple[str, ...] = ()
 
     def remarks_at(self, index: int) -> Remarks:
         """Return what is said of a point in its whole answer."""
@@ -185,12 +187,16 @@ class CompiledModel:
     quantity : the value that it gives first of all, NaN at a point without an answer
     bounds : compiles the bounds that its answers are held against; None: against none
     left_out : losses of the model's import, for which no answer is exact
+    estimates : what the model takes in the mean, for which no answer is exact
+    requires : what must hold at a point for it to have an answer
     """
 
     parameters: tuple[str, ...]
     quantity = "time"
     bounds: Callable[[], CompiledModel] | None = None
     left_out: Mapping[str, str] = MappingProxyType({})
+    estimates: tuple[str, ...] = ()
+    requires: tuple[Requirement, ...] = ()
 
     @property
     def block(self) -> int:
@@ -223,8 +229,14 @@ class CompiledModel:
     def _held(self, found: Solution, values: Values) -> Answers:
         """Compare a solution with the bounds, when its position to them is first read."""
         compiled = self.bounds
-        if self.left_out:
-            found = replace(found, exact=np.zeros(1, dtype=bool), left_out=self.left_out)
+        found = _allowed(found, self.requires, values)
+        if self.left_out or self.estimates:
+            found = replace(
+                found,
+                exact=np.zeros(1, dtype=bool),
+                left_out=self.left_out,
+                estimates=self.estimates,
+            )
         if compiled is None:
             return Answers(found)
 
@@ -303,6 +315,33 @@ class CompiledModel:
     def unit(self, column: str) -> str:
         """Return the base unit of a column."""
         return unit_of(column)
+
+
+def _allowed(found: Solution, requires: Iterable[Requirement], values: Values) -> Solution:
+    """Leave the points without an answer at which a requirement of the model does not hold."""
+    for each in requires:
+        for sides, broken in each.broken(values):
+            if np.any(broken):
+                words = f"{each.words}; {sides}" if np.size(broken) == 1 else each.words
+                found = _refused(found, words, np.broadcast_to(broken, found.count))
+    return found
+
+
+def _refused(found: Solution, words: str, broken: Flags) -> Solution:
+    """Leave points without an answer, for one reason."""
+    remarks, detail = found.remarks, found.detail
+
+    def told(index: int) -> Remarks:
+        return Remarks(failed=words) if broken[index] else remarks(index)
+
+    def inner(index: int) -> tuple[Solution, int]:
+        if broken[index]:
+            return replace(found, remarks=told, detail=None, values=values), index
+        assert detail is not None
+        return detail(index)
+
+    values = {name: np.where(broken, np.nan, each) for name, each in found.values.items()}
+    return replace(found, values=values, remarks=told, detail=None if detail is None else inner)
 
 
 class Answers:
@@ -433,7 +472,7 @@ class Answers:
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
         found, bound = self.solution, self.outside.get(index, "")
-        left_out = found.left_out
+        left_out, estimates = found.left_out, found.estimates
         while found.detail is not None:
             found, index = found.detail(index)
         said = found.remarks(index)
@@ -453,10 +492,10 @@ class Answers:
             made,
             share=gradient.shares(known) if gradient else {},
             gradient=gradient.slopes if gradient else {},
-            exact=made.exact and not left_out,
+            exact=made.exact and not (left_out or estimates),
             bound=bound,
             error=found.errors.get(index, ""),
-            notes=(*said.notes, *_work_notes(found.useful, known)),
+            notes=(*estimates, *said.notes, *_work_notes(found.useful, known)),
             seed=said.seed,
             converged=said.converged,
             promise=said.promise,

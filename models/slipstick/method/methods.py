@@ -221,6 +221,8 @@ def form_of(
     else:
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)
+    if isinstance(model, Model):
+        form.estimates, form.requires = model.estimates, model.requires
     if method != BOUNDS and not isinstance(model, Law):
         bounds = method_named(kind, BOUNDS)
         form.bounds = lambda: bounds.compile(model, parameters, settings)

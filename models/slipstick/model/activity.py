@@ -55,9 +55,11 @@ TECHNOLOGIES = (
     "switch",
     "wire",
     "memory",
+    "memory_latency",
 )
 """Technology classes: a what-if scales all times of a class. `software` is run-time software such
-as a DVSM's, `system` the operating system's part (system calls), `protocol` the network protocol's.
+as a DVSM's, `system` the operating system's part (system calls), `protocol` the network protocol's;
+`memory` is the traffic of memory, `memory_latency` the wait for one access after the other.
 """
 
 

@@ -34,6 +34,14 @@ class SizeRange(NamedTuple):
     total: LinearCost
 
 
+class SwitchReduction(NamedTuple):
+    """A reduction that the switches of a network do: the keys of `SwitchReductionSpec`."""
+
+    algorithm: str
+    start: Expr
+    per_byte: Expr
+
+
 class Network(NamedTuple):
     """A network's cost table.
 
@@ -49,6 +57,8 @@ class Network(NamedTuple):
     switches : switches between two processors [1]
     medium : where messages contend: shared (one medium for all), switched (each processor's own
         link) or none
+    algorithms : of collective operations that its library has; empty: all that are known
+    in_switch : how its switches combine what ranks send, if they do
     """
 
     name: str
@@ -60,6 +70,8 @@ class Network(NamedTuple):
     switch: Expr
     switches: Expr
     medium: str
+    algorithms: tuple[str, ...] = ()
+    in_switch: SwitchReduction | None = None
 
 
 class Dvsm(NamedTuple):
@@ -93,7 +105,16 @@ class Node(NamedTuple):
     """
 
     processors: Expr
+    adapters: Expr
     network: Network
+    collectives: str
+
+
+class MemoryDomain(NamedTuple):
+    """Processors that share the bandwidth of one memory: the keys of `MemoryDomainSpec`."""
+
+    processors: Expr
+    bandwidth: Expr
 
 
 class Machine(NamedTuple):
@@ -111,6 +132,8 @@ class Machine(NamedTuple):
     node : processors of one node, if they are joined by another network
     flops : floating-point operations that a processor sustains, if that is told [1/s]
     bandwidth : between a processor and its memory, if that is told [B/s]
+    latency : of one access to memory, if that is told [s]
+    domain : processors that share a memory, if they do; they fill one after the other
     call : system call of a send or a receive, if that is told [s]
     """
 
@@ -124,6 +147,8 @@ class Machine(NamedTuple):
     node: Node | None = None
     flops: Expr | None = None
     bandwidth: Expr | None = None
+    latency: Expr | None = None
+    domain: MemoryDomain | None = None
     call: Expr | None = None
 
 

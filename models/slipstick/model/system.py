@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.display import html_table, written
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean
+from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     COUNT,
     RATE,
@@ -33,6 +34,8 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.expression.special import raised
+from slipstick.expression.tape import Tape
+from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
     Ask,
@@ -886,6 +889,50 @@ class SingleProcessor:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """What must hold of a model's quantities, such as that a program fits its machine.
+
+    Parameters
+    ----------
+    name : what messages call it
+    conditions : all must hold
+    text : as written
+    says : why
+    """
+
+    name: str
+    conditions: tuple[Comparison, ...]
+    text: str
+    says: str = ""
+
+    @property
+    def words(self) -> str:
+        """What a message says where it does not hold."""
+        return f"{self.name}: {self.text} does not hold{f'; {self.says}' if self.says else ''}"
+
+    def broken(self, values: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield of each condition the values of its sides at the first point, and at which points
+        it does not hold.
+
+        Parameters
+        ----------
+        values : of parameters by name; the others have their own
+        """
+        for each in self.conditions:
+            known: dict[str, Any] = {
+                parameter.name: parameter.value for parameter in parameters(each.left, each.right)
+            }
+            tape = Tape([each.left, each.right])
+            given = {name: value for name, value in values.items() if name in tape.parameters}
+            sides = tape.run({**known, **given})
+            shown = (
+                f"{float(np.ravel(value)[0]):.4g} {side.dimension}".removesuffix(" 1")
+                for value, side in zip(sides, (each.left, each.right), strict=True)
+            )
+            yield f"its sides are {' and '.join(shown)}", ~each.between(*sides)
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """A system that a method can answer for.
 
@@ -901,6 +948,9 @@ class Model:
         mean size of a kind of message, ``accesses[remote]``, and ``work``, the units of work of a
         processor; every answer repeats them, in base units
     left_out : losses of an import by name, and what each changes; no answer is exact then
+    estimates : what is taken in the mean or left out where the model was built, in words; every
+        answer repeats them, and none is exact
+    requires : what must hold of its quantities; a point where it does not has no answer
 
     Raises
     ------
@@ -919,7 +969,9 @@ class Model:
     single: SingleProcessor | None = None
     notes: tuple[str, ...] = ()
     counted: Mapping[str, float] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
+    estimates: tuple[str, ...] = field(default=(), repr=False)
+    requires: tuple[Requirement, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_model_name(self.name)

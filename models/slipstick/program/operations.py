@@ -16,11 +16,11 @@ as the longer of the two, Williams, Waterman and Patterson, Communications of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
+    BYTES,
     TIME,
     Expr,
     Like,
@@ -31,13 +31,27 @@ from slipstick.expression.nodes import (
     minimum,
     select,
     total,
+    zero,
 )
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
-from slipstick.model.activity import Step, choose, delay, repeat, service, then
+from slipstick.model.activity import Step, choose, delay, fork, repeat, service, then
 from slipstick.model.machine import LinearCost, Machine, Network, Node
 from slipstick.model.steps import Activity
-from slipstick.vocabulary import BEST
+from slipstick.vocabulary import BEST, FLAT, LEVELS
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A collective operation, its vector [B] and ranks [1], how it is done, and the time of
+    combining a byte, if that counts [s/B].
+    """
+
+    operation: str
+    size: Expr
+    ranks: Expr
+    algorithm: str
+    combine: Expr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +63,13 @@ class MachineOperations:
     machine : on which they run
     name : begins the names of all steps
     component : to which the account books them
+    technology : class of all their steps; empty: what each of them is
     """
 
     machine: Machine
     name: str
     component: str
+    technology: str = ""
 
     def message(self, size: Expr, placement: str = "network") -> Activity:
         """Send a message to another rank, and wait until it is received.
@@ -69,24 +85,66 @@ class MachineOperations:
         """
         return then(*self._message_steps(size, placement))
 
-    def compute(self, operations: Expr | None = None, moved: Expr | None = None) -> Activity:
+    def compute(
+        self,
+        operations: Expr | None = None,
+        moved: Expr | None = None,
+        together: Expr | None = None,
+    ) -> Activity:
         """Compute, and move bytes between processor and memory at the same time.
+
+        Arithmetic is application time and traffic memory time, so that each goes with its
+        technology; of both, the longer one counts.
 
         Parameters
         ----------
         operations : floating-point operations [1]
         moved : bytes between processor and memory [B]
+        together : processors that do the same at the same time [1]; None: as many as share a
+            memory
 
         Raises
         ------
         ModelError : the machine does not tell the rate of what is asked
         """
-        times = []
+        steps: list[Activity] = []
         if operations is not None:
-            times.append(operations / self._told(self.machine.flops, "machine.processors.flops"))
+            rate = self._told(self.machine.flops, "machine.processors.flops")
+            steps.append(self._step(self.name, operations / rate, "application"))
         if moved is not None:
-            times.append(moved / self._told(self.machine.bandwidth, "machine.memory.bandwidth"))
-        return delay(maximum(*times), name=self.name, component=self.component)
+            name = f"{self.name}.memory" if steps else self.name
+            steps.append(self._step(name, moved * self._per_byte_of_memory(together), "memory"))
+        return fork(*steps)
+
+    def chase(self, accesses: Expr) -> Activity:
+        """Read memory again and again, where each access needs the one before.
+
+        Parameters
+        ----------
+        accesses : one after the other [1]
+
+        Raises
+        ------
+        ModelError : the machine does not tell the latency of its memory
+        """
+        latency = self._told(self.machine.latency, "machine.memory.latency")
+        return self._step(self.name, accesses * latency, "memory_latency")
+
+    def _per_byte_of_memory(self, together: Expr | None) -> Expr:
+        """Return the time of a byte [s/B]: of a processor alone, or its part of the rate of the
+        memory that it shares, whichever is longer.
+
+        Processors fill one domain after the other, so the first one is the fullest, and a program
+        whose processors do the same waits for those in it.
+        """
+        alone, domain = self.machine.bandwidth, self.machine.domain
+        if domain is None:
+            return 1 / self._told(alone, "machine.memory.bandwidth")
+        sharing = domain.processors
+        if together is not None:
+            sharing = minimum(together, sharing)
+        part = sharing / domain.bandwidth
+        return part if alone is None else maximum(1 / alone, part)
 
     def collective(
         self,
@@ -104,7 +162,7 @@ class MachineOperations:
 
         Parameters
         ----------
-        operation, algorithm : of one of `ALGORITHMS`, or the best of them
+        operation, algorithm : of one of `ALGORITHMS`, the best of them, or `LEVELS`
         size : as the algorithm's law tells [B]
         ranks : that take part [1]
         placement : one of `slipstick.vocabulary.PLACEMENTS`; None: ranks fill one node after the
@@ -115,137 +173,221 @@ class MachineOperations:
         ------
         ModelError : there is no such algorithm
         """
-        algorithms = {algorithm.name: algorithm for algorithm in _algorithms(operation)}
-        if algorithm not in (names := [*algorithms, BEST]):
+        names = [*(each.name for each in _algorithms(operation)), LEVELS, BEST]
+        if algorithm not in names:
             raise ModelError(
                 f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}"
             )
-        chosen, node = (
-            list(algorithms.values()) if algorithm == BEST else [algorithms[algorithm]],
-            self.machine.node,
-        )
+        node, task = self.machine.node, Collective(operation, size, ranks, algorithm, combine)
         if placement is not None or node is None:
-            return _least(self._each(chosen, size, ranks, placement or "network", combine))[0]
-        between = self._part("network")._each(chosen, size, ranks, "network", combine)
-        if algorithm == BEST and operation == "allreduce":
-            between.append(self._in_levels(node, size, ranks, combine))
-        inside = self._part("node")._each(chosen, size, ranks, "node", combine)
+            if algorithm == LEVELS:
+                way_out = "give machine.node" if node is None else "leave placement out"
+                raise ModelError(f"{operation} works in levels over nodes; {way_out}")
+            return _least(self._ways(task, placement or "network"))[0]
         fits = select(ranks, node.processors, 1, 0)
-        return choose((fits, _least(inside)[0]), (1 - fits, _least(between)[0]))
-
-    def _in_levels(
-        self, node: Node, size: Expr, ranks: Expr, combine: Expr | None
-    ) -> tuple[Activity, Expr]:
-        """Scatter the sums of each node, add them up between nodes, all processors of a node at
-        once, and gather them.
-
-        Each processor has an adapter to the network; a node filled in part counts as whole. Source:
-        Cho and others, BlueConnect, MLSys
-        2019. No measured times are compared with it.
-        """
-        width, nodes = node.processors, maximum(1, ceil(ranks / node.processors))
-        operations_of_levels = [
-            _least(
-                self._part(f"levels.{operation}")._each(
-                    _algorithms(operation), moved, count, where, combine
-                )
-            )
-            for operation, moved, count, where in (
-                ("reduce-scatter", size, width, "node"),
-                ("allreduce", size / width, nodes, "network"),
-                ("allgather", size, width, "node"),
-            )
-        ]
-        return then(*(activity for activity, _ in operations_of_levels)), total(
-            (time for _, time in operations_of_levels), TIME
+        inside = self._part("node")._ways(
+            replace(task, algorithm=BEST) if algorithm == LEVELS else task, "node"
         )
+        return choose((fits, _least(inside)[0]), (1 - fits, self._over_nodes(task, node)))
+
+    def _over_nodes(self, task: Collective, node: Node) -> Activity:
+        """Return a collective operation of the ranks of several nodes, whose library knows the
+        nodes or pairs ranks in no order of them.
+        """
+        if task.algorithm == LEVELS:
+            return self._in_levels(task, node)[0]
+        shared = maximum(1, _sharing(node, task.ranks))
+        flat = self._part("network")._ways(task, "network", shared)
+        if task.algorithm != BEST or node.collectives == FLAT:
+            return _least(flat)[0]
+        known = _least([*flat, self._in_levels(task, node)])[0]
+        if node.collectives == LEVELS:
+            return known
+        own = select(node.processors, node.adapters, 1, 0)
+        return choose((own, known), (1 - own, _least(flat)[0]))
+
+    def _in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
+        """Work inside the nodes and between them at the same time, on pieces of the vector.
+
+        The pieces are taken as infinitely small: the longer level waits for an operation of the
+        other without bytes. That is a lower limit, and the sum of both levels, without overlap, an
+        upper one. A node filled in part counts as whole.
+
+        Sources: Cho and others, BlueConnect, MLSys 2019, for the levels; the study
+        collectives compares them with measured times.
+        """
+        empty = replace(task, size=zero(BYTES))
+        levels, fill = self._part("levels"), self._part("fill")
+        orders = []
+        for first, second in ((levels, fill), (fill, levels)):
+            inside = first._inside_nodes(task if first is levels else empty, node)
+            between = second._between_nodes(task if second is levels else empty, node)
+            orders.append((inside[0] >> between[0], inside[1] + between[1]))
+        return _longest(*orders)
+
+    def _inside_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
+        """Return the part of an operation that works inside the nodes."""
+        width = node.processors
+        inner = replace(task, ranks=width, algorithm=BEST)
+        if task.operation == "alltoall":
+            inner = replace(inner, size=task.size * minimum(1, width / task.ranks))
+        if task.operation != "allreduce":
+            return _least(self._ways(inner, "node"))
+        parts = [
+            _least(self._part(operation)._ways(replace(inner, operation=operation), "node"))
+            for operation in ("reduce-scatter", "allgather")
+        ]
+        halves = then(*(made for made, _ in parts)), total((time for _, time in parts), TIME)
+        in_switch = self._part("allreduce")._ways(inner, "node", in_switch=True)
+        return _least([halves, *in_switch])
+
+    def _between_nodes(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
+        """Return the part of an operation between nodes: as many processors of a node as it has
+        adapters exchange their parts of the vector with those of the others.
+        """
+        width, nodes = node.processors, ceil(task.ranks / node.processors)
+        part = self._part("between")
+        if task.operation == "alltoall":
+            pairs = replace(task, algorithm="pairwise")
+            return _least(part._ways(pairs, "network", _sharing(node, task.ranks)))
+        size = task.size / minimum(width, node.adapters)
+        return _least(part._ways(replace(task, size=size, ranks=nodes, algorithm=BEST), "network"))
 
     def _part(self, name: str) -> MachineOperations:
         return replace(self, name=f"{self.name}.{name}")
 
-    def _each(
+    def _ways(
         self,
-        chosen: Iterable[CollectiveAlgorithm],
-        size: Expr,
-        ranks: Expr,
+        task: Collective,
         placement: str,
-        combine: Expr | None,
+        shared: Expr | None = None,
+        in_switch: bool | None = None,
     ) -> list[tuple[Activity, Expr]]:
-        return [
-            self._rounds(algorithm_name, size, ranks, placement, combine)
-            for algorithm_name in chosen
-        ]
+        """List the algorithms that a task allows and the library of the network has, as activities
+        with their times [s].
+        """
+        network = self._network(placement)
+        known = _algorithms(task.operation)
+        if task.algorithm != BEST:
+            known = [each for each in known if each.name == task.algorithm]
+        elif library := [each for each in known if each.name in network.algorithms]:
+            known = [each for each in known if each in library or each.in_switch]
+        reduction = network.in_switch
+        if task.algorithm == BEST:
+            known = [
+                each
+                for each in known
+                if not each.in_switch or (reduction and reduction.algorithm == each.name)
+            ]
+        if in_switch is not None:
+            known = [each for each in known if each.in_switch == in_switch]
+        return [self._rounds(each, task, placement, shared) for each in known]
 
     def _rounds(
         self,
         algorithm: CollectiveAlgorithm,
-        size: Expr,
-        ranks: Expr,
+        task: Collective,
         placement: str,
-        combine: Expr | None,
+        shared: Expr | None,
     ) -> tuple[Activity, Expr]:
         """Return an algorithm as an activity, and its time [s]."""
-        part_of_node = self._part(algorithm.name)
-        rounds, moved, combined = algorithm.figures(ranks, size)
-        steps = part_of_node._message_steps(
-            moved / maximum(rounds, 1), placement
+        part = self._part(algorithm.name)
+        rounds, moved, combined = algorithm.figures(task.ranks, task.size)
+        if algorithm.in_switch:
+            return part._in_switch(algorithm, rounds, moved, placement)
+        if placement == "node" and self._network(placement).medium == "shared":
+            shared = task.ranks  # through the memory of the node, all at the same time
+        steps = part._message_steps(
+            moved / maximum(rounds, 1), placement, shared
         )  # one rank alone has no rounds
         operation, time = (
             repeat(rounds, then(*steps)),
             rounds * total((step.time for step in steps), TIME),
         )
-        if combine is None or not algorithm.combines:
+        if task.combine is None or not algorithm.combines:
             return operation, time
-        reduction = delay(
-            combined * combine, name=f"{part_of_node.name}.combine", component=self.component
-        )
+        reduction = part._delay("combine", combined * task.combine, "application")
         return operation >> reduction, time + reduction.time
 
-    def _message_steps(self, size: Expr, placement: str) -> list[Step]:
-        network = self.machine.network
-        switches = network.switches
-        if placement == "node":
-            if self.machine.node is None:
-                raise ModelError(
-                    f"{self.name} is within a node, which this machine does not have; give"
-                    " machine.node"
-                )
-            network = self.machine.node.network
-            switches = network.switches
-        elif placement == "switch":
-            switches = Number(1.0)
+    def _in_switch(
+        self, algorithm: CollectiveAlgorithm, rounds: Expr, moved: Expr, placement: str
+    ) -> tuple[Activity, Expr]:
+        """Return messages without bytes, and the bytes at the rate of the reduction."""
+        reduction = self._network(placement).in_switch
+        if reduction is None or reduction.algorithm != algorithm.name:
+            where = "machine.node.network" if placement == "node" else "machine.network"
+            raise ModelError(
+                f"{algorithm.name} needs switches that do it; give {where}.in_switch:"
+                f" {{algorithm: {algorithm.name}, per_byte: RATE}}"
+            )
+        steps = self._message_steps(zero(BYTES), placement)
+        start = self._delay("start", reduction.start, "software")
+        bytes_moved = self._delay("moved", moved * reduction.per_byte, "wire")
+        operation = start >> repeat(rounds, then(*steps)) >> bytes_moved
+        time = rounds * total((step.time for step in steps), TIME)
+        return operation, start.time + time + bytes_moved.time
+
+    def _network(self, placement: str) -> Network:
+        if placement != "node":
+            return self.machine.network
+        if self.machine.node is None:
+            raise ModelError(
+                f"{self.name} is within a node, which this machine does not have; give machine.node"
+            )
+        return self.machine.node.network
+
+    def _message_steps(self, size: Expr, placement: str, shared: Expr | None = None) -> list[Step]:
+        """Return the steps of a message; `shared`: how many cross each adapter at the same time."""
+        network = self._network(placement)
+        switches = Number(1.0) if placement == "switch" else network.switches
         adapters, between = latency(network, 1, switches)
         ends = [("protocol", 2 * protocol_time(network, size) / self.machine.speed, "protocol")]
         if self.machine.call is not None:
             ends.append(("call", 2 * self.machine.call / self.machine.speed, "system"))
         hardware = [("adapter", adapters, "adapter"), ("switch", between, "switch")]
         return [
-            *(self._delay(*end) for end in ends),
-            self._wire(network, size),
-            *(self._delay(*hop) for hop in hardware),
+            *(self._delay(*each) for each in ends),
+            self._wire(network, size, shared),
+            *(self._delay(*each) for each in hardware),
         ]
 
-    def _wire(self, network: Network, size: Expr) -> Step:
+    def _wire(self, network: Network, size: Expr, shared: Expr | None) -> Step:
         seconds = wire_time(network, size)
-        if network.medium == "shared":
+        if shared is not None:
+            seconds = shared * seconds
+        inside = self.machine.node is not None and network is self.machine.node.network
+        if network.medium == "shared" and not (inside and shared is not None):
             return service(
                 "wire",
                 seconds,
                 name=f"{self.name}.wire",
                 component=self.component,
-                technology="wire",
+                technology=self.technology or "wire",
             )
         return self._delay("wire", seconds, "wire")
 
     def _delay(self, name: str, seconds: Expr, technology: str) -> Step:
-        return delay(
-            seconds, name=f"{self.name}.{name}", component=self.component, technology=technology
-        )
+        return self._step(f"{self.name}.{name}", seconds, technology)
+
+    def _step(self, name: str, seconds: Expr, technology: str) -> Step:
+        technology = self.technology or technology
+        return delay(seconds, name=name, component=self.component, technology=technology)
 
     def _told(self, value: Expr | None, path: str) -> Expr:
         if value is None:
             raise ModelError(f"{self.name} needs {path}, which this machine does not give")
         return value
+
+
+def _sharing(node: Node, ranks: Expr) -> Expr:
+    """Return how many messages of a round cross each adapter of a node, in the mean.
+
+    Ranks are paired in no order of nodes, so a rank has its partner among the (p - g) ranks of
+    other nodes with the probability (p - g) / (p - 1); of the g ranks of a node, which share its
+    adapters, as many messages leave it. Of an all-to-all that is exact over all rounds.
+    """
+    others = maximum(0, ranks - node.processors) / maximum(1, ranks - 1)
+    return node.processors * others / minimum(node.processors, node.adapters)
 
 
 def _algorithms(operation: str) -> list[CollectiveAlgorithm]:
@@ -271,6 +413,12 @@ def _least(times_of_algorithms: list[tuple[Activity, Expr]]) -> tuple[Activity, 
             chosen = chosen * is_better
         options.append((chosen, activity))
     return choose(*options), minimum(*(time for _, time in times_of_algorithms))
+
+
+def _longest(first: tuple[Activity, Expr], second: tuple[Activity, Expr]) -> tuple[Activity, Expr]:
+    """Take the longer of two, and its time: what overlaps it takes no time of its own."""
+    short = select(first[1], second[1], 1, 0)
+    return choose((short, second[0]), (1 - short, first[0])), maximum(first[1], second[1])
 
 
 def protocol_time(network: Network, size: Expr) -> Expr:

@@ -8,7 +8,7 @@ path. The methods are imported when one is asked for; `slipstick.study` solves f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -723,15 +723,8 @@ def build(inputs: Inputs) -> BuiltModel:
         and isinstance(sample.model, Model)
         and len(groups := sample.model.population.groups) == 1
     ):
-        working, told = (
-            numbers.get(path) for path in (str(groups[0].processors), f"{MACHINE}processors.count")
-        )
-        here, most = (each.value or 0.0 if each else 0.0 for each in (working, told))
-        if here > most > 0:
-            notes = (
-                *notes,
-                f"{here:g} processors work, more than the {most:g} that the machine has",
-            )
+        working = numbers.get(str(groups[0].processors))
+        notes = (*notes, *_notes_of_machine(sample, numbers, working))
     entries_of = {**found, **_defaults(inputs, found)}
     return BuiltModel(
         inputs.name,
@@ -746,6 +739,52 @@ def build(inputs: Inputs) -> BuiltModel:
         shapeless,
         inputs.uncertain,
     )
+
+
+def _notes_of_machine(
+    shape: ModelShape, numbers: Mapping[str, Parameter], working: Parameter | None
+) -> Iterator[str]:
+    """Yield what a machine cannot do at once: more processors than it has, ranks that share the
+    adapters of their node.
+    """
+
+    def told(path: str) -> float:
+        parameter = numbers.get(f"{MACHINE}{path}")
+        return (parameter and parameter.value) or 0.0
+
+    here, most = (working and working.value) or 0.0, told("processors.count")
+    if here > most > 0:
+        yield f"{here:g} processors work, more than the {most:g} that the machine has"
+    if f"{MACHINE}node.adapters" not in shape.parameters:
+        return
+    width, adapters = told("node.processors"), told("node.adapters")
+    if width > adapters > 0 and not 0 < here <= width:
+        noun = "adapter" if adapters == 1 else "adapters"
+        yield (
+            f"{width:g} processors of a node share {adapters:g} {noun} (machine.node.adapters): a"
+            " collective operation pairs ranks in no order of nodes, and their messages cross the"
+            " adapter one after the other; one that knows the nodes is algorithm: levels"
+        )
+
+
+def check_requirements(inputs: Inputs, built: BuiltModel) -> None:
+    """Refuse a model whose own values break what it requires, such as that it fits its machine.
+
+    Raises
+    ------
+    SpecError : every requirement that does not hold, where it is written
+    """
+    model = built.sample.model
+    if inputs.kind == "activity" and isinstance(model, Model) and model.requires:
+        values = {name: each.value for name, each in built.parameters.items()}
+        broken = [
+            problem(inputs.tree, ("requires", each.name, "that"), f"{each.words}; {sides}")
+            for each in model.requires
+            for sides, flags in each.broken(values)
+            if flags.any()
+        ]
+        if broken:
+            raise SpecError(broken)
 
 
 _FACTORS = f"{TECHNOLOGY}."

@@ -88,16 +88,25 @@ def check_file(path: Path) -> str:
     if kind in ("activity", "queueing-network", "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to
         # import.
-        from slipstick.schema.inputs import build, build_workload, resolve
+        from slipstick.schema.inputs import (
+            build,
+            build_workload,
+            built_with,
+            check_requirements,
+            resolve,
+        )
 
         here = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
         if kind == "study":
             from slipstick.study.run import read_study
 
             with limited((study := cast("StudySpec", spec)).limits.costs):
-                read_study(study, tree, library)
+                cases = read_study(study, tree, library).cases
+                for settings in cases.values():
+                    check_requirements(*built_with(settings, library))
         elif kind != "workload":
-            build(resolve({"model": here}, library))
+            inputs = resolve({"model": here}, library)
+            check_requirements(inputs, build(inputs))
         else:
             build_workload(here, library)
     return kind

@@ -29,8 +29,8 @@ from slipstick.errors import short
     "format_",
     metavar="FORMAT",
     help=(
-        "osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jsim, jmva, lqn, pdq. [told"
-        " from the content]"
+        "osu, imb, perftest, netgauge, stream, hpcg, mlc, perf-stat, jsim, jmva, lqn, pdq,"
+        " kerncraft, simgrid, calculon. [told from the content]"
     ),
 )
 @click.option(
@@ -89,7 +89,8 @@ def import_(
 
     FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together
     one network), STREAM, HPCG or Intel MLC (values over a machine), perf stat (an activity), or a
-    model of JMT (JMVA, JSIM), LQNS (LQNX, an activity) or PDQ.
+    model of JMT (JMVA, JSIM), LQNS (LQNX, an activity) or PDQ, or a machine of Kerncraft, SimGrid or
+    Calculon.
 
     \b
     Examples:

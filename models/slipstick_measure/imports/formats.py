@@ -17,6 +17,7 @@ from slipstick_measure.imports.jsim import jsim_spec
 from slipstick_measure.imports.layered import layered_spec
 from slipstick_measure.imports.layered.text import is_text
 from slipstick_measure.imports.losses import check_left_out
+from slipstick_measure.imports.machines import calculon_spec, kerncraft_spec, simgrid_spec
 from slipstick_measure.imports.memory import hpcg_spec, mlc_spec, stream_spec
 from slipstick_measure.imports.network import network_spec
 from slipstick_measure.imports.pdq import pdq_spec
@@ -54,6 +55,9 @@ IMPORTS: Mapping[str, ImportFormat] = Registry(
             lambda reading: "<lqn-model" in reading.text or is_text(reading),
             lambda reading, base: layered_spec(reading),
         ),
+        "kerncraft": ImportFormat(_has(r"^kerncraft version\s*:"), kerncraft_spec),
+        "simgrid": ImportFormat(_has(r"<platform\b"), simgrid_spec),
+        "calculon": ImportFormat(_has(r'"mem1"\s*:\s*\{'), calculon_spec),
         "pdq": ImportFormat(
             _has(r"\b(PDQ_)?Create(Open|Closed|Node|MultiNode)\s*\("),
             lambda reading, base: pdq_spec(reading),

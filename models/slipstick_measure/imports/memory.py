@@ -139,12 +139,14 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """Find a module's time and the way to it from the matrix of idle latencies and the loaded
     latencies.
 
-    The curve is held against that of one queue of constant service, the waits of M/D/1 at the rate
-    of each row.
+    The lines in flight are bounded, by the buffers of the cores: the memory is a closed system, in
+    which a line waits behind those in flight at most. Each row is held against that system with its
+    own number of lines (`_closed_latency`).
 
     Raises
     ------
-    SpecError : no matrix, no loaded latencies, or no machine with shared memory to extend
+    SpecError : no matrix, no loaded latencies, no machine with shared memory to extend, or one
+        whose modules do not give the latencies
     """
     section, matrix, loaded = "", list[tuple[int, list[float]]](), list[tuple[int, float, float]]()
     for line, text in enumerate(reading.lines, 1):
@@ -200,17 +202,8 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         f" {access:.3g} ns"
     )
     spec.document["interconnect"] = {"kind": "crossbar", "hop": quantity(way, "ns", half, True)}
-    spec.head = ["rate", "measured", "one queue", "error"]
-    for _, delay, rate in sorted(loaded, key=lambda each: each[2]):
-        if 0 < (load := rate / most) < 1 and delay > 0:
-            queue = 2 * way + access * (1 + load / (2 * (1 - load)))
-            cells = [
-                f"{rate:g} MB/s",
-                f"{delay:g} ns",
-                f"{queue:.4g} ns",
-                f"{100 * (queue / delay - 1):+.1f} %",
-            ]
-            spec.rows.append(cells)
+    _hold_against_closed_system(spec, reading, loaded, modules, access, 2 * way)
+    spec.say(f"memory.modules, {modules:g}, is that of {base}; the file does not tell it")
     remote = [each for _, row in matrix for each in row if each > local * 1.05]
     if remote:
         spec.say(
@@ -218,6 +211,74 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
             " has one way for all"
         )
     return spec
+
+
+def _hold_against_closed_system(
+    spec: ImportedSpec,
+    reading: Reading,
+    loaded: list[tuple[int, float, float]],
+    modules: float,
+    access: float,
+    way: float,
+) -> None:
+    """Show each loaded latency beside that of the machine with as many lines in flight; refuse a
+    machine that is far off.
+
+    Parameters
+    ----------
+    loaded : line of the file, latency [ns] and rate [MB/s]
+    modules, access, way : of the machine [1, ns, ns]
+    """
+    spec.head = ["rate", "lines in flight", "measured", "closed system", "error"]
+    worst, place = 0.0, 0
+    for line, delay, rate in sorted(loaded, key=lambda each: each[2]):
+        if not (rate > 0 and delay > 0):
+            continue
+        lines = rate * delay / _LINE / 1e3
+        latency = _closed_latency(lines, int(modules), access, way)
+        error = latency / delay - 1
+        if abs(error) > abs(worst):
+            worst, place = error, line
+        row = (f"{rate:g} MB/s", f"{lines:.4g}", f"{delay:g} ns", f"{latency:.4g} ns")
+        spec.rows.append([*row, f"{100 * error:+.1f} %"])
+    if abs(worst) > _FARTHEST:
+        why = (
+            f"with {modules:g} modules the latency comes out {100 * worst:+.0f} % off; name a"
+            " machine with --extends that has as many modules as this one has channels"
+        )
+        reading.refuse(place, "loaded latency", why)
+    spec.say(
+        f"with as many lines in flight the machine's latencies are off by at most"
+        f" {100 * abs(worst):.1f} %"
+    )
+
+
+_FARTHEST = 1.0
+"""The largest relative error of a latency with which a machine is written."""
+
+
+def _closed_latency(lines: float, modules: int, access: float, way: float) -> float:
+    """Return the latency of a line where so many are always in flight [ns].
+
+    Exact mean value analysis of alike modules with exponential service, which lines visit at
+    random, and a delay, with the whole number of lines that is nearest, one at least.
+
+    Parameters
+    ----------
+    lines : in flight [1]
+    modules, access : how many, and the service time of one [1, ns]
+    way : the rest of the idle latency [ns]
+
+    >>> _closed_latency(1, 4, 10.0, 70.0)
+    80.0
+    >>> round(_closed_latency(1000, 4, 10.0, 70.0) / (1000 * 10.0 / 4), 2)  # bound by the modules
+    1.0
+    """
+    queue, latency = 0.0, way + access
+    for present in range(1, max(1, round(lines)) + 1):
+        latency = way + access * (1 + queue / modules)
+        queue = present * (latency - way) / latency
+    return latency
 
 
 def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:

@@ -27,6 +27,7 @@ from tests.measure.damage import damaged
 from tests.measure.data import sample
 
 FILES = Path(__file__).parent / "files"
+MACHINES = Path(__file__).parents[2] / "shelf" / "machines"
 BENCHMARKS = {
     each: sample(each)
     for each in ("osu_latency.txt", "imb_pingpong.txt", "ib_write_lat.txt", "loggp.txt")
@@ -40,6 +41,9 @@ ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
     "model.jsimg": (FILES / "model.jsimg", "queueing-network", {}),
     "model.jmva": (FILES / "model.jmva", "queueing-network", {}),
     "model.lqnx": (FILES / "model.lqnx", "activity", {}),
+    "filled-in.yml": (MACHINES / "filled-in.yml", "machine", {"base": "nodes-2024"}),
+    "flat-cluster.xml": (MACHINES / "flat-cluster.xml", "machine", {}),
+    "system.json": (MACHINES / "system.json", "machine", {}),
     "model-pdq.c": (FILES / "model-pdq.c", "queueing-network", {}),
 }
 """Every sample, the kind of its spec, and what has to be told."""
@@ -206,8 +210,29 @@ def test_memory_is_parted_among_processors() -> None:
     mlc = import_spec([FILES / "mlc.txt"], base="two-socket-server")
     assert mlc.document["memory"]["access"]["value"] == "3.5605 ns"
     assert mlc.document["interconnect"]["hop"]["value"] == "38.8697 ns"
-    assert len(mlc.rows) == 9
-    assert "left out: latencies of other nodes, 131.1 to 131.4 ns" in mlc.words[0]
+    assert len(mlc.rows) == 10
+    assert max(abs(float(row[-1].split()[0])) for row in mlc.rows) < 30
+    assert "left out: latencies of other nodes, 131.1 to 131.4 ns" in mlc.words[-1]
+
+
+def test_lines_of_memory_are_a_closed_system(tmp_path: Path) -> None:
+    """By another road: the latency of a closed queueing network; and no machine with too many
+    modules is written.
+    """
+    from slipstick_measure.imports.memory import _closed_latency
+
+    (tmp_path / "lines.yaml").write_text(
+        "queueing-network: 1\nclasses: {lines: {population: 40}}\nstations:\n  way: {discipline: is,"
+        " demand: {lines: 70 ns}}\n"
+        + "".join(f"  m{k}: {{demand: {{lines: 2.5 ns}}}}\n" for k in range(4))
+    )
+    latency = solve(tmp_path / "lines.yaml")["response_time[lines]"]
+    assert latency == pytest.approx(_closed_latency(40, 4, 10.0, 70.0) * 1e-9, rel=1e-9)
+    (tmp_path / "few.yaml").write_text(
+        "machine: 1\nextends: two-socket-server\nmemory: {modules: 1000}\n"
+    )
+    with pytest.raises(SpecError, match="name a machine with --extends that has as many modules"):
+        import_spec([FILES / "mlc.txt"], base=str(tmp_path / "few.yaml"))
 
 
 def test_counters_become_the_time_that_was_measured(

@@ -13,6 +13,7 @@ from slipstick import solve
 from slipstick.errors import NoAnswerError, SpecError
 from slipstick.law import LAWS
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
+from slipstick.study.check import check_file
 
 HEAD = "activity: 1\nmachine: gpu-node-h100\npopulation: {processors: 8}\ncycle:\n"
 
@@ -86,7 +87,10 @@ def test_processors_by_a_formula_are_one_or_more_and_noted_where_not_whole(tmp_p
         solve(path, {"parameters.n": 1})
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda each: f"{each.operation}-{each.name}")
+MESSAGES = [each for each in ALGORITHMS if not each.in_switch]
+
+
+@pytest.mark.parametrize("algorithm", MESSAGES, ids=lambda each: f"{each.operation}-{each.name}")
 def test_a_collective_takes_the_time_of_its_law(
     algorithm: CollectiveAlgorithm, tmp_path: Path
 ) -> None:
@@ -112,7 +116,7 @@ def test_a_collective_takes_the_time_of_its_law(
 
 
 def test_the_best_algorithm_is_the_least_of_all_at_each_point(tmp_path: Path) -> None:
-    names = [each.name for each in ALGORITHMS if each.operation == "allreduce"]
+    names = [each.name for each in MESSAGES if each.operation == "allreduce"]
     points: dict[str, list[str] | list[float]] = {
         "parameters.n": ["8 B", "20 kB", "300 kB", "1 GB"],
         "population.processors": [2.0, 6.0, 64.0, 9.0],
@@ -136,55 +140,134 @@ def test_the_best_algorithm_is_the_least_of_all_at_each_point(tmp_path: Path) ->
     assert len({int(np.argmin([times[name][k] for name in names])) for k in range(4)}) > 1
 
 
+RING = {"allreduce": "ring", "reduce-scatter": "ring", "allgather": "ring", "alltoall": "pairwise"}
+"""What the library of the shipped NVLink networks has."""
+
+
 def _best(operation: str, size: float, ranks: float, latency: float, per_byte: float) -> float:
     given = {"ranks": ranks, "size": size, "latency": latency, "per_byte": per_byte}
     given |= {"combine": 0.0} if "reduce" in operation else {}
-    return min(float(each.law(**given)) for each in ALGORITHMS if each.operation == operation)
+    names = [RING[operation]] if latency == LATENCY else []
+    known = [each for each in MESSAGES if each.operation == operation]
+    return min(float(each.law(**given)) for each in known if not names or each.name in names)
 
 
-def test_ranks_fill_nodes_by_default_and_reduce_in_levels_where_that_is_faster(
-    tmp_path: Path,
-) -> None:
+def _in_switch(size: float, ranks: float) -> float:
+    return 23e-6 + 2 * LATENCY + size * (1 + 1 / ranks) / 305e9
+
+
+NETWORK = (2 * (40e-9 + 0.445e-6) + 0.24e-6, 1 / 48.5e9)
+
+
+def test_the_switch_combines_where_its_network_tells_how(tmp_path: Path) -> None:
+    named = "{collective: allreduce, size: 1 GB, placement: node, algorithm: in-switch}"
+    assert time_of(activity(tmp_path, named)) == pytest.approx(_in_switch(1e9, 8), rel=1e-12)
+    best = activity(tmp_path, "{collective: allreduce, size: 1 GB, placement: node}")
+    assert time_of(best) == pytest.approx(_in_switch(1e9, 8), rel=1e-12)
+    with pytest.raises(
+        SpecError, match=r"in-switch needs switches that do it; give machine\.node\.network\.in_sw"
+    ):
+        time_of(activity(tmp_path, named), machine="gpu-node-a100")
+    with pytest.raises(SpecError, match="switch-tree needs switches that do it"):
+        time_of(activity(tmp_path, named.replace("in-switch", "switch-tree")))
+
+
+def test_levels_overlap_and_ranks_fill_one_node_after_the_other(tmp_path: Path) -> None:
     points: dict[str, list[float]] = {
         "population.processors": [8, 9, 1024, 1024],
         "parameters.n": [1e9, 1e9, 1e9, 8],
     }
     head = HEAD.replace("cycle:", "parameters: {n: 1 kB}\ncycle:")
     path = activity(tmp_path, "{collective: allreduce, size: n}", head=head)
-    network = (2 * (40e-9 + 0.445e-6) + 0.24e-6, 1 / 48.5e9)
-    inside = (LATENCY, PER_BYTE)
 
     def in_levels(size: float, nodes: int) -> float:
-        within = _best("reduce-scatter", size, 8, *inside) + _best("allgather", size, 8, *inside)
-        return within + _best("allreduce", size / 8, nodes, *network)
+        def within(size: float) -> float:
+            inside = (LATENCY, PER_BYTE)
+            halves = _best("reduce-scatter", size, 8, *inside)
+            halves += _best("allgather", size, 8, *inside)
+            return min(halves, _in_switch(size, 8))
 
-    wanted = [
-        _best("allreduce", 1e9, 8, *inside),
-        in_levels(1e9, 2),
-        in_levels(1e9, 128),
-        in_levels(8, 128),
-    ]
+        def across(size: float) -> float:
+            return _best("allreduce", size / 8, nodes, *NETWORK)
+
+        return max(within(size) + across(0), within(0) + across(size))
+
     flat = [
-        _best("allreduce", size, ranks, *network)
+        _best("allreduce", size, ranks, *NETWORK)
         for ranks, size in ((9, 1e9), (1024, 1e9), (1024, 8))
     ]
-    expected = [wanted[0], *(min(pair) for pair in zip(flat, wanted[1:], strict=True))]
-    assert solve(path, points, method="closed-form")["time"] == pytest.approx(expected, rel=1e-9)
+    levels = [in_levels(1e9, 2), in_levels(1e9, 128), in_levels(8, 128)]
+    expected = [_in_switch(1e9, 8), *(min(pair) for pair in zip(flat, levels, strict=True))]
+    found = solve(path, points, method="closed-form")
+    assert found["time"] == pytest.approx(expected, rel=1e-9)
     assert expected[2] < flat[1] / 4
     assert expected[3] == flat[2]
+    one = solve(path, {"population.processors": 16, "parameters.n": 1e9})
+    assert not one.exact
+    assert any("over nodes is estimated" in note for note in one.notes)
 
 
-def test_a_named_algorithm_or_another_operation_has_no_levels(tmp_path: Path) -> None:
-    for item in (
-        "{collective: allreduce, size: 1 GB, algorithm: ring",
-        "{collective: alltoall, size: 1 GB",
-    ):
-        for ranks, placement in ((8, "node"), (64, "network")):
-            times = [
-                time_of(activity(tmp_path, f"{item}{placed}}}"), {"population.processors": ranks})
-                for placed in ("", f", placement: {placement}")
-            ]
-            assert times[0] == pytest.approx(times[1], rel=1e-12)
+def test_a_named_algorithm_has_no_levels(tmp_path: Path) -> None:
+    item = "{collective: allreduce, size: 1 GB, algorithm: ring"
+    for ranks, placement in ((8, "node"), (64, "network")):
+        times = [
+            time_of(activity(tmp_path, f"{item}{placed}}}"), {"population.processors": ranks})
+            for placed in ("", f", placement: {placement}")
+        ]
+        assert times[0] == pytest.approx(times[1], rel=1e-12)
+
+
+SHARED = """machine: 1
+source: me
+sources: {me: made up}
+processors: {count: 64}
+network: {protocol: {ranges: {all: {total: {fixed: 0.5 us}}}}, wire: {per_byte: 10 GB/s}}
+node:
+  processors: 32
+  network: {protocol: {ranges: {all: {total: {fixed: 0.25 us}}}}, wire: {per_byte: 20 GB/s}}
+"""
+
+
+def test_ranks_that_share_an_adapter_wait_for_each_other(tmp_path: Path) -> None:
+    (tmp_path / "shared.yaml").write_text(SHARED)
+    head = f"activity: 1\nmachine: {tmp_path / 'shared.yaml'}\npopulation: {{processors: 64}}\ncycle:\n"
+    path = activity(tmp_path, "{collective: alltoall, size: 64 MB, algorithm: pairwise}", head=head)
+    answer = solve(path)
+    # Counted: each of 32 ranks sends 32 of its 64 blocks of 1 MB through the one adapter.
+    through = 32 * 32 * 1e6 / 10e9
+    assert answer["time"] == pytest.approx(63e-6 + through, rel=1e-12)
+    (note,) = (each for each in answer.notes if "machine.node.adapters" in each)
+    assert note.startswith("32 processors of a node share 1 adapter (machine.node.adapters)")
+    assert not answer.exact
+    more = solve(path, {"machine.node.adapters": 4})
+    assert more["time"] == pytest.approx(63e-6 + through / 4, rel=1e-12)
+    assert any("share 4 adapters" in note for note in more.notes)
+    own = solve(path, {"machine.node.adapters": 32})
+    assert own["time"] == pytest.approx(63e-6 + 63e6 / 10e9, rel=1e-12)
+    assert not any("machine.node.adapters" in note for note in own.notes)
+    inside = solve(path, {"population.processors": 32})
+    assert inside["time"] == pytest.approx(31 * 0.5e-6 + 31 / 32 * 64e6 / 20e9, rel=1e-12)
+    assert not any("machine.node.adapters" in note for note in inside.notes)
+
+
+def test_a_library_that_knows_nodes_is_said_of_the_machine_or_the_operation(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "flat.yaml").write_text(SHARED)
+    (tmp_path / "aware.yaml").write_text(SHARED + "  collectives: levels\n")
+    item = "{collective: allreduce, size: 64 MB}"
+    times = {}
+    for name, written in {
+        "flat": item,
+        "aware": item,
+        "named": item.replace("}", ", algorithm: levels}"),
+    }.items():
+        machine = tmp_path / f"{'aware' if name == 'aware' else 'flat'}.yaml"
+        head = f"activity: 1\nmachine: {machine}\npopulation: {{processors: 64}}\ncycle:\n"
+        times[name] = time_of(activity(tmp_path, written, head=head))
+    assert times["aware"] == times["named"] < times["flat"] / 5
+    # Through the adapter, half of the vector there and half back; inside, 31/32 of it twice.
+    assert times["named"] == pytest.approx(2 * 31 / 32 * 64e6 / 20e9, rel=0.05)
 
 
 def test_arithmetic_takes_the_longer_of_computing_and_memory_traffic(tmp_path: Path) -> None:
@@ -276,6 +359,16 @@ def test_stages_are_repeated_by_count(tmp_path: Path) -> None:
         ),
         (
             "machine: rs6000-43p-atm\n",
+            "{collective: allgather, size: 1 kB, algorithm: levels}",
+            "allgather works in levels over nodes; give machine.node",
+        ),
+        (
+            "machine: gpu-node-h100\n",
+            "{collective: allgather, size: 1 kB, algorithm: levels, placement: node}",
+            "allgather works in levels over nodes; leave placement out",
+        ),
+        (
+            "machine: rs6000-43p-atm\n",
             "{collective: barrier, size: 1 kB}",
             "a barrier moves no bytes; leave size out",
         ),
@@ -322,3 +415,135 @@ def test_a_program_names_what_its_machine_does_not_tell() -> None:
         match=r"dvsm/page-fault needs machine\.memory\.page, which this machine does not give",
     ):
         solve("dvsm/page-fault", machine="gpu-node-a100")
+
+
+NODE = """machine: 1
+source: me
+sources: {me: made up}
+processors: {count: 64, flops: 1e9 /s, units: 4}
+memory:
+  bandwidth: 10 GB/s
+  latency: 100 ns
+  capacity: 64 GB
+  domain: {processors: 4, bandwidth: 20 GB/s}
+network: {protocol: {ranges: {all: {total: {fixed: 0.5 us}}}}, wire: {per_byte: 10 GB/s}}
+"""
+
+
+def on_node(folder: Path, *items: str, more: str = "") -> str:
+    (folder / "node.yaml").write_text(NODE)
+    head = f"activity: 1\nmachine: {folder / 'node.yaml'}\n{more}population: {{processors: 1}}\ncycle:\n"
+    return activity(folder, *items, head=head)
+
+
+def test_processors_fill_memory_domains_one_after_the_other(tmp_path: Path) -> None:
+    """By hand: 20 GB/s for up to 4 processors, of which one alone takes 10; the first domain is
+    the fullest.
+    """
+    path = on_node(tmp_path, "{bytes: 1 GB}")
+    points: dict[str, list[float]] = {"population.processors": [1, 2, 3, 4, 5, 9]}
+    times = solve(path, points, method="closed-form")["time"]
+    assert times == pytest.approx([0.1, 0.1, 0.15, 0.2, 0.2, 0.2], rel=1e-12)
+
+
+def test_a_step_belongs_to_the_technology_of_what_it_is(tmp_path: Path) -> None:
+    items = ("{flops: 1e6}", "{bytes: 1 MB}", "{chase: 1000}", "{message: 1 kB}")
+    answer = solve(on_node(tmp_path, *items))
+    assert answer.technology == {
+        "application": pytest.approx(1e-3),
+        "memory": pytest.approx(1e-4),
+        "memory_latency": pytest.approx(1e-4),
+        "protocol": pytest.approx(1e-6),
+        "wire": pytest.approx(1e-7),
+        "adapter": 0.0,
+        "switch": 0.0,
+    }
+    said = ("{bytes: 1 MB, technology: software}", "{message: 1 kB, technology: signal}")
+    answer = solve(on_node(tmp_path, *said))
+    assert answer.technology == {
+        "software": pytest.approx(1e-4),
+        "signal": pytest.approx(1.1e-6),
+    }
+
+
+def test_arithmetic_and_traffic_side_by_side_go_with_their_own_technology(tmp_path: Path) -> None:
+    """With processors ten times as fast the traffic, half as long before, is the longer one."""
+    path = on_node(tmp_path, "{flops: 2e6, bytes: 10 MB}", more="technology: {application: 1}\n")
+    assert solve(path)["time"] == pytest.approx(2e-3)
+    later = solve(path, {"technology.application": 0.1})
+    assert later["time"] == pytest.approx(1e-3)
+    assert later.technology == {"application": 0.0, "memory": pytest.approx(1e-3)}
+
+
+def test_what_a_model_requires_is_refused_where_it_is_written_and_has_no_answer_in_a_sweep(
+    tmp_path: Path,
+) -> None:
+    more = (
+        "parameters: {state: 10 GB, parts: 3, blocks: 12}\nrequires:\n"
+        "  fits: {that: state <= machine.memory.capacity, says: the state must fit}\n"
+        "  whole: {that: floor(blocks / parts) == blocks / parts}\n"
+        "  cooled: {that: machine.memory.page > 1 B}\n"
+    )
+    path = on_node(tmp_path, "{delay: machine.memory.latency}", more=more)
+    answer = solve(path)
+    assert "cooled is not checked: there is no machine.memory.page" in answer.notes
+    with pytest.raises(
+        NoAnswerError, match=r"fits: state <= machine\.memory\.capacity does not hold"
+    ):
+        solve(path, {"parameters.state": "70 GB"})
+    Path(path).write_text(
+        Path(path).read_text().replace("parts: 3", "parts: 7").replace("10 GB", "70 GB")
+    )
+    with pytest.raises(SpecError) as caught:
+        check_file(Path(path))
+    said = str(caught.value)
+    assert "requires.fits.that: fits: state <= machine.memory.capacity does not hold; the" in said
+    assert "the state must fit; its sides are 7e+10 B and 6.4e+10 B" in said
+    assert "whole: floor(blocks / parts) == blocks / parts does not hold" in said
+    Path(path).write_text(
+        Path(path).read_text().replace("parts: 7", "parts: 3").replace("70 GB", "10 GB")
+    )
+    found = solve(path, {"parameters.parts": [3.0, 7.0, 4.0]}, method="closed-form")
+    assert np.isfinite(found["time"]).tolist() == [True, False, True]
+    wrong = on_node(tmp_path, "{delay: 1 s}", more="requires: {x: {that: nothing > 1}}\n")
+    with pytest.raises(SpecError, match="there is no name 'nothing'"):
+        solve(wrong)
+
+
+def test_what_is_measured_on_a_machine_changes_with_it() -> None:
+    a100, h100 = (
+        time_of("language-model-step", machine=f"gpu-node-{name}") for name in ("a100", "h100")
+    )
+    assert a100 == pytest.approx(1.315, rel=1e-3)
+    assert h100 == pytest.approx(0.6066, rel=1e-3)
+    for given, said in (
+        ({"parameters.width": 16384, "parameters.layers": 126}, "must fit a GPU"),
+        ({"parameters.data": 3}, "as many micro-batches"),
+        ({"parameters.tensor": 7}, "as many heads each"),
+    ):
+        with pytest.raises(NoAnswerError, match=said):
+            solve("language-model-step", given)
+
+
+def test_domains_fill_as_measured_on_sapphire_rapids(tmp_path: Path) -> None:
+    """All cores update the same number of bytes; cores, and GB/s of all as Kerncraft's machine file
+    of the Xeon Platinum 8470 has them. Of it the machine has the values of 1 and 13 cores.
+    """
+    measured = {
+        2: 41.72,
+        4: 54.94,
+        8: 61.70,
+        14: 65.86,
+        20: 95.06,
+        26: 124.68,
+        39: 191.54,
+        52: 261.84,
+    }
+    head = "activity: 1\nmachine: xeon-8470\npopulation: {processors: 1}\ncycle:\n"
+    path = activity(tmp_path, "{bytes: 1 GB}", head=head)
+    points = {"population.processors": [float(each) for each in measured]}
+    times = solve(path, points, method="closed-form")["time"]
+    rates = np.array(list(measured)) / np.asarray(times)
+    errors = rates / np.array(list(measured.values())) - 1
+    assert np.abs(errors).max() < 0.22
+    assert np.abs(errors[3:]).max() < 0.07

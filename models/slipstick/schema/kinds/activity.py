@@ -49,6 +49,7 @@ from slipstick.schema.kinds.quantity import (
     Loc,
     ModelFileSpec,
     Name,
+    Note,
     Quantity,
     QuantityReader,
     QuantityWriter,
@@ -68,6 +69,7 @@ from slipstick.vocabulary import (
     BARRIERS,
     BEST,
     HOME,
+    LEVELS,
     LOCKS,
     MOST_HOLDERS,
     PLACEMENTS,
@@ -530,6 +532,14 @@ class OperationSpec(ItemSpec):
 
     name: Name | None = Field(None, description="begins the names of its steps")
     component: Label = Field("communication", description="what the account books the time to")
+    technology: Technology | None = Field(
+        None,
+        description=(
+            "technology class of all its steps; by default what each is: arithmetic application,"
+            " bytes memory, dependent reads memory_latency, of a message protocol, wire, adapter"
+            " and switch"
+        ),
+    )
 
     node = activities.Then
     title: ClassVar[str]
@@ -539,9 +549,10 @@ class OperationSpec(ItemSpec):
 
         said = reader.values.keys(self, loc)
         name, component = said.pop("name", None), said.pop("component")
+        technology = said.pop("technology", "")
         title = said.get("collective", getattr(self, "title", ""))
         operations = MachineOperations(
-            reader.machine(title), name or reader.numbered(title), component
+            reader.machine(title), name or reader.numbered(title), component, technology
         )
         return reader.named(self.operation(operations, reader, **said), operations, loc)
 
@@ -575,7 +586,7 @@ class RooflineSpec(OperationSpec):
     def operation(
         self, operations: MachineOperations, reader: ActivityReader, **said: Any
     ) -> Activity:
-        return operations.compute(said.get("flops"), said.get("bytes"))
+        return operations.compute(said.get("flops"), said.get("bytes"), reader.processors)
 
 
 class ComputeSpec(RooflineSpec):
@@ -599,6 +610,24 @@ class TrafficSpec(RooflineSpec):
     title = "memory"
 
 
+class ChaseSpec(OperationSpec):
+    """Reads of memory, each of which needs the one before."""
+
+    component: Label = Field("busy", description="what the account books the time to")
+    chase: Amount = Field(description="reads of memory, one after the other")
+
+    key, use, example = "chase", "for reads of memory one after the other", "{chase: 1e6}"
+    title = "chase"
+
+    def operation(
+        self, operations: MachineOperations, reader: ActivityReader, **said: Any
+    ) -> Activity:
+        return operations.chase(said["chase"])
+
+
+_ALGORITHMS = (*dict.fromkeys(each.name for each in ALGORITHMS), LEVELS, BEST)
+
+
 class CollectiveSpec(OperationSpec):
     """A collective operation of ranks."""
 
@@ -607,10 +636,12 @@ class CollectiveSpec(OperationSpec):
         None, description="the vector; of allgather and reduce-scatter, of all ranks"
     )
     ranks: Items | None = Field(None, description="ranks that take part; all processors by default")
-    algorithm: Annotated[str, one_of((*dict.fromkeys(each.name for each in ALGORITHMS), BEST))] = (
-        Field(
-            BEST, description="how it is done; by default the one of the least time at each point"
-        )
+    algorithm: Annotated[str, one_of(_ALGORITHMS)] = Field(
+        BEST,
+        description=(
+            "how it is done; by default the one of the least time at each point; levels works"
+            " inside nodes and between them at the same time"
+        ),
     )
     placement: Placement | None = Field(
         None,
@@ -639,6 +670,11 @@ class CollectiveSpec(OperationSpec):
         ranks = said.get("ranks", reader.processors)
         if ranks is None:
             raise ModelError(f"{self.collective} needs its ranks here; write ranks: N")
+        if "placement" not in said and operations.machine.node is not None:
+            reader.estimates[
+                "a collective operation over nodes is estimated: inside and between nodes overlap"
+                " wholly, and ranks that share an adapter are paired in no order of nodes"
+            ] = None
         how = (said["algorithm"], said.get("placement"), said.get("combine"))
         return operations.collective(self.collective, said.get("size", zero(BYTES)), ranks, *how)
 
@@ -657,7 +693,7 @@ ITEMS: dict[str, type[ItemSpec]] = {
             BarrierWaitSpec,
         ),
         *(WaitSpec, SignalSpec, PutSpec, GetSpec, AskSpec),
-        *(MessageSpec, CollectiveSpec, ComputeSpec, TrafficSpec),
+        *(MessageSpec, CollectiveSpec, ComputeSpec, TrafficSpec, ChaseSpec),
     )
 }
 """The kinds of items by the key that tells each."""
@@ -994,6 +1030,15 @@ class PopulationSpec(Spec):
     )
 
 
+class RequirementSpec(Spec):
+    """What must hold for the model to have an answer."""
+
+    that: Note = Field(
+        description="comparisons of parameters and of the machine, such as state <= machine.memory.capacity"
+    )
+    says: Note = Field("", description="why, for messages")
+
+
 class ActivitySpec(ModelFileSpec):
     """A model written as a file."""
 
@@ -1024,6 +1069,13 @@ class ActivitySpec(ModelFileSpec):
         min_length=1,
     )
     technology: Factors = Field(Factors(), description="factors by technology class")
+    requires: dict[Name, RequirementSpec] = Field(
+        {},
+        description=(
+            "what must hold of parameters and of the machine, by name; what the machine does not"
+            " give is not checked, and noted"
+        ),
+    )
 
     def check_rules(self) -> None:
         population = self.population
@@ -1071,6 +1123,10 @@ class ActivityReader:
     name : of the model
     spec : the checked file
     values : its quantities as expressions, and the problems found so far
+
+    Attributes
+    ----------
+    estimates : what of the machine is taken in the mean, in words; no answer is exact then
     """
 
     def __init__(self, name: str, spec: ActivitySpec, values: QuantityReader) -> None:
@@ -1084,6 +1140,7 @@ class ActivityReader:
             self._resources |= dict.fromkeys(
                 self._each(label), each.build(values, ("resources", label))
             )
+        self.estimates: dict[str, None] = {}
         self._taken: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
         self._steps: dict[str, activities.Step] = {}
@@ -1140,6 +1197,7 @@ class ActivityReader:
     def model(self) -> system.Model:
         """Build the model; raises SpecError with every formula and name that does not fit."""
         population = self._population()
+        requires, notes = self._requirements()
         if self.values.problems:
             raise SpecError(self.values.problems)
         try:
@@ -1149,6 +1207,9 @@ class ActivityReader:
                 self._resources,
                 tuple(self._spec.useful),
                 left_out=self._spec.left_out,
+                estimates=tuple(self.estimates),
+                requires=requires,
+                notes=tuple(notes),
             )
         except ModelError as error:
             # What only the whole model tells, such as a wait that nothing ends.
@@ -1158,6 +1219,18 @@ class ActivityReader:
         if self.values.problems:
             raise SpecError(self.values.problems)
         return made
+
+    def _requirements(self) -> tuple[tuple[system.Requirement, ...], list[str]]:
+        """Read what must hold; note what the machine does not tell."""
+        found, notes = list[system.Requirement](), list[str]()
+        for name, each in self._spec.requires.items():
+            loc = ("requires", name, "that")
+            if missing := self.values.missing(each.that):
+                notes.append(f"{name} is not checked: there is no {missing}")
+                continue
+            conditions = self.values.condition(each.that, loc)
+            found.append(system.Requirement(name, conditions, each.that, each.says))
+        return tuple(found), notes
 
     def body(self, items: Sequence[Item], loc: Loc) -> Activity:
         """Build items as one activity."""

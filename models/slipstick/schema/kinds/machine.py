@@ -1,11 +1,12 @@
 """Machines on a network, and networks: the formats, and the machine that a file describes."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from slipstick.expression.nodes import BYTES, TIME, TIME_PER_BYTE, Dimension, Parameter
+from slipstick.law.collectives import ALGORITHMS
 from slipstick.model import machine as hardware
 from slipstick.schema.kinds.quantity import (
     ONE,
@@ -22,8 +23,13 @@ from slipstick.schema.kinds.quantity import (
     Time,
     Whole,
     broken_rule,
+    one_of,
     part_of,
 )
+from slipstick.vocabulary import FLAT, LEVELS
+
+ALGORITHM_NAMES = tuple(dict.fromkeys(each.name for each in ALGORITHMS))
+IN_SWITCH = tuple(each.name for each in ALGORITHMS if each.in_switch)
 
 _NOTHING, _NO_BYTES = Given(0.0, TIME, "0 s"), Given(0.0, BYTES, "0 B")
 _FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
@@ -81,6 +87,21 @@ class WireSpec(Spec):
     added: Bytes = Field(_NO_BYTES, description="bytes that headers and framing add on the wire")
 
 
+class SwitchReductionSpec(Spec):
+    """A reduction that the switches do."""
+
+    algorithm: Annotated[str, one_of(IN_SWITCH)] = Field(
+        description=(
+            "how: in-switch, each rank reads the sum of its part and writes it to all; switch-tree,"
+            " each rank sends its vector up a tree of switches and gets the sum"
+        )
+    )
+    start: Time = Field(_NOTHING, description="time of the operation without its bytes")
+    per_byte: PerByte = Field(
+        description="time of a byte that a rank sends or receives meanwhile, or its rate"
+    )
+
+
 class NetworkSpec(Described):
     """A network's cost table."""
 
@@ -100,6 +121,16 @@ class NetworkSpec(Described):
             "where messages contend: one medium for all, each processor's own link, nowhere"
         ),
     )
+    algorithms: list[Annotated[str, one_of(ALGORITHM_NAMES)]] = Field(
+        [],
+        description=(
+            "algorithms of collective operations that its library has; of an operation without one"
+            " of them, and by default, all that are known"
+        ),
+    )
+    in_switch: SwitchReductionSpec | None = Field(
+        None, description="how its switches add up what ranks send, if they do"
+    )
 
     def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Network:
         """Build the network of a checked file, called by its title.
@@ -115,6 +146,9 @@ class NetworkSpec(Described):
             total = part_of(hardware.LinearCost, each.total, at, f"{path}.total")
             ranges.append(part_of(hardware.SizeRange, each, at, path, name=label, total=total))
         added, wire = at[f"{prefix}.protocol.added"], f"{prefix}.wire"
+        reduction = self.in_switch and part_of(
+            hardware.SwitchReduction, self.in_switch, at, f"{prefix}.in_switch"
+        )
         inner = {"wire_per_byte": at[f"{wire}.per_byte"], "wire_added": at[f"{wire}.added"]}
         return part_of(
             hardware.Network,
@@ -124,6 +158,8 @@ class NetworkSpec(Described):
             name=self.title,
             ranges=tuple(ranges),
             protocol_added=added,
+            algorithms=tuple(self.algorithms),
+            in_switch=reduction,
             **inner,
         )
 
@@ -141,6 +177,19 @@ class ProcessorsSpec(Spec):
             "floating-point operations that a processor sustains in a second, as 19.5e12 /s"
         ),
     )
+    units: Whole | None = Field(
+        None,
+        description="parts of a processor that compute at once, such as multiprocessors of a GPU",
+    )
+
+
+class MemoryDomainSpec(Spec):
+    """Processors that share the bandwidth of one memory, as those of a socket do."""
+
+    processors: Whole = Field(
+        description="processors of one domain; a program fills one after the other"
+    )
+    bandwidth: ByteRate = Field(description="bytes a second between all of them and the memory")
 
 
 class MemorySpec(Spec):
@@ -148,7 +197,14 @@ class MemorySpec(Spec):
 
     page: Bytes | None = Field(None, description="size of a page")
     bandwidth: ByteRate | None = Field(
-        None, description="bytes a second between a processor and its memory"
+        None, description="bytes a second between a processor and its memory; alone, with a domain"
+    )
+    latency: Time | None = Field(None, description="one access that needs the one before")
+    capacity: Bytes | None = Field(
+        None, description="bytes of memory of a processor; `requires` of a model compares with it"
+    )
+    domain: MemoryDomainSpec | None = Field(
+        None, description="processors that share the bandwidth of one memory"
     )
 
 
@@ -212,9 +268,23 @@ class NodeSpec(Spec):
     """One node: processors that a network of their own joins."""
 
     processors: Whole = Field(description="processors of one node")
+    adapters: Whole = Field(
+        ONE,
+        description=(
+            "adapters that join the node to the network; its processors share them; 1 by default"
+        ),
+    )
     network: NetworkSpec = Field(
         description="the network between them: its name in the catalogue, a file, or in place",
         json_schema_extra=_or_name,
+    )
+    collectives: Annotated[str, one_of((FLAT, LEVELS))] | None = Field(
+        None,
+        description=(
+            "what the library of collective operations knows of nodes: flat, nothing, ranks are"
+            " paired in no order of nodes; levels, it works inside nodes and between them at the"
+            " same time; by default levels where each processor has an adapter, else flat"
+        ),
     )
 
 
@@ -253,8 +323,15 @@ class MachineSpec(Described):
         if self.node is not None:
             inner = f"{prefix}.node"
             node = hardware.Node(
-                at[f"{inner}.processors"], self.node.network.build("", at, f"{inner}.network")
+                at[f"{inner}.processors"],
+                at[f"{inner}.adapters"],
+                self.node.network.build("", at, f"{inner}.network"),
+                self.node.collectives or "",
             )
+        shared = self.memory.domain
+        domain = None
+        if shared is not None:
+            domain = part_of(hardware.MemoryDomain, shared, at, f"{prefix}.memory.domain")
         return hardware.Machine(
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
@@ -266,5 +343,7 @@ class MachineSpec(Described):
             node=node,
             flops=at.get(f"{prefix}.processors.flops"),
             bandwidth=at.get(f"{prefix}.memory.bandwidth"),
+            latency=at.get(f"{prefix}.memory.latency"),
+            domain=domain,
             call=at.get(f"{prefix}.system.call"),
         )

@@ -39,6 +39,7 @@ from slipstick.errors import (
     did_you_mean,
 )
 from slipstick.expression import formula as formulas
+from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     BYTES,
     COUNT,
@@ -526,7 +527,16 @@ def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
 
 
 Technology = Literal[
-    "application", "software", "system", "protocol", "signal", "adapter", "switch", "wire", "memory"
+    "application",
+    "software",
+    "system",
+    "protocol",
+    "signal",
+    "adapter",
+    "switch",
+    "wire",
+    "memory",
+    "memory_latency",
 ]
 """A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
 
@@ -571,7 +581,10 @@ class Factors(Gain):
     adapter: Factor | None = Field(None, description="factor on adapter latency")
     switch: Factor | None = Field(None, description="factor on switch latency")
     wire: Factor | None = Field(None, description="factor on time on the wire")
-    memory: Factor | None = Field(None, description="factor on memory time")
+    memory: Factor | None = Field(None, description="factor on the traffic of memory")
+    memory_latency: Factor | None = Field(
+        None, description="factor on the wait for one access to memory after the other"
+    )
 
 
 def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
@@ -720,6 +733,20 @@ class QuantityReader:
         # A default that the file does not mention is a plain number.
         assert value is not None
         return Number(value.value, dimension)
+
+    def missing(self, text: str) -> str:
+        """Return the first quantity of the machine that a text names and the machine does not
+        give, if there is one.
+        """
+        return next((path for path in _OF_MACHINE.findall(text) if path not in self._known), "")
+
+    def condition(self, text: str, loc: Loc) -> tuple[Comparison, ...]:
+        """Return comparisons joined with ``and``; none for what is wrong, which is refused."""
+        try:
+            return read_condition(text, self._known)
+        except FormulaError as error:
+            self.refuse(loc, str(error))
+            return ()
 
     def keys(
         self, spec: BaseModel, loc: Loc, listed: Callable[[list[Any], Loc], object] | None = None

@@ -192,6 +192,7 @@ QUANTITIES = {
     "adapter": "machine.network.adapter",
     "switch": "machine.network.switch",
     "wire": "machine.network.wire.per_byte",
+    "memory_latency": "machine.memory.latency",
 }
 """The quantity of a machine that is the whole cost of a class, by class."""
 
@@ -239,7 +240,10 @@ class TechnologySpec(Described, Gain):
     adapter: ClassChange | None = Field(None, description="adapter latency")
     switch: ClassChange | None = Field(None, description="switch latency")
     wire: ClassChange | None = Field(None, description="time on the wire, to: per byte")
-    memory: ClassChange | None = Field(None, description="memory time")
+    memory: ClassChange | None = Field(None, description="traffic of memory")
+    memory_latency: ClassChange | None = Field(
+        None, description="wait for one access to memory after the other"
+    )
     prefetched_faults: Part | None = Field(
         None,
         description="part of the faults that are prefetched, of programs that have such an input",
@@ -348,7 +352,10 @@ class RatesSpec(Spec):
     adapter: Periods | None = Field(None, description="adapter latency")
     switch: Periods | None = Field(None, description="switch latency")
     wire: Periods | None = Field(None, description="time on the wire, as bandwidth has it")
-    memory: Periods | None = Field(None, description="memory time")
+    memory: Periods | None = Field(None, description="traffic of memory")
+    memory_latency: Periods | None = Field(
+        None, description="wait for one access to memory after the other"
+    )
 
     @property
     def listed(self) -> dict[str, list[PeriodSpec]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -117,6 +117,7 @@ class ProjectedCase:
         does not have
     dominant : the class of cost that takes the most time, from when to when
     conditions : when conditions hold
+    still : classes of its steps that the trend has no rate of
     """
 
     case: str
@@ -124,6 +125,7 @@ class ProjectedCase:
     sweep: Sweep
     dominant: tuple[DominantClass, ...] = ()
     conditions: tuple[ConditionHistory, ...] = ()
+    still: tuple[str, ...] = ()
 
     @property
     def values(self) -> list[str]:
@@ -172,8 +174,11 @@ class ProjectResult(QuestionResult):
         return [*_outcomes(self.projection), *_warnings(self.projection)]
 
     def doubt(self) -> str:
-        """Return which rates of the first trend are guesses, or used outside their periods."""
-        return next(_warnings(self.projection), "")
+        """Return which steps the first trend has no rate of, which of its rates are guesses, or used
+        outside their periods.
+        """
+        found = [*islice(_still(self.projection), 1), *islice(_warnings(self.projection), 1)]
+        return "; ".join(found)
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield how rates were drawn; then give the years of each case along each trend, and the
@@ -368,7 +373,12 @@ def _track(
         for index, condition in enumerate(conditions)
     )
     return ProjectedCase(
-        case.case, track.trend.name, sweep, tuple(_dominant(found, years)), tuple(histories)
+        case.case,
+        track.trend.name,
+        sweep,
+        tuple(_dominant(found, years)),
+        tuple(histories),
+        track.still,
     )
 
 
@@ -504,6 +514,21 @@ def _outcomes(found: Projection) -> Iterator[str]:
         yield from (f"{subject}: {each}" for each in _dominant_words(track))
         yield from (f"{subject}: {_condition_text(each, found)}" for each in track.conditions)
     yield from _unmoved(found)
+    yield from _still(found)
+
+
+def _still(found: Projection) -> Iterator[str]:
+    """Yield which classes of steps no rate of a trend moves, once for all cases of a trend."""
+    classes: dict[str, dict[str, None]] = {}
+    for track in found.tracks:
+        classes.setdefault(track.trend, {}).update(dict.fromkeys(track.still))
+    for trend, names in classes.items():
+        if names:
+            yield (
+                f"{trend} has no rate of {', '.join(names)}: steps of"
+                f" {'these classes stay' if len(names) > 1 else 'this class stay'} as they are in"
+                " every year"
+            )
 
 
 def _unmoved(found: Projection) -> Iterator[str]:

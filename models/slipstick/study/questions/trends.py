@@ -11,7 +11,8 @@ from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import Dimension, Parameter
 from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import ROUNDING, Change, changes, estimated_changes, margin
-from slipstick.model.uncertainty import Trend, outside
+from slipstick.model.system import Model
+from slipstick.model.uncertainty import PROCESSORS, Trend, outside
 from slipstick.report.formatting import NOTHING
 from slipstick.results.study import split_name
 from slipstick.schema.inputs import resolve
@@ -69,6 +70,17 @@ class TrendedCase:
             self.base_year, years, factors or self.trend.stated(), self.own
         )
         return {path: values.reshape(-1) for path, values in values_by_path.items()}
+
+    @property
+    def still(self) -> tuple[str, ...]:
+        """Classes of steps of the case that the trend has no rate of."""
+        model = self.case.built.model
+        used = model.technologies if isinstance(model, Model) else []
+        moved = set(self.trend.rates)
+        if PROCESSORS in moved:
+            given = self.case.inputs.checked.technology
+            moved |= {*given.fully, *given.partly}
+        return tuple(name for name in used if name not in moved)
 
     @property
     def unmoved(self) -> tuple[str, ...]:

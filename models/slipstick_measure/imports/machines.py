@@ -1,0 +1,412 @@
+"""Machines from the files of other tools: Kerncraft, SimGrid and Calculon.
+
+What a file tells becomes a machine; what it tells beyond that is named. A Kerncraft file has no
+network, so the new machine extends one that has. Hosts of SimGrid with routes of their own are no
+machine with one network, and are refused.
+
+Formats: Kerncraft 0.8, machine files in YAML; SimGrid 4, platforms in XML; Calculon, systems in
+JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from slipstick.errors import SpecError, UnitError, short
+from slipstick.units import parse
+from slipstick_measure.imports.elements import XmlElement, parsed
+from slipstick_measure.imports.imported import ImportedSpec, quantity
+from slipstick_measure.readers.reading import Reading, parse_json
+
+_KERNEL = "load"
+"""The benchmark that the bandwidth is taken of: reads alone."""
+
+
+def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
+    """Return the cores of a Kerncraft machine, and memory domains that fill one after the other.
+
+    The bandwidth of one core and that of the cores of a NUMA domain are taken; the rates of all
+    other numbers of cores are held against the machine.
+
+    Raises
+    ------
+    SpecError : no measured bandwidth of memory, or no machine to extend
+    """
+    document = _yaml(reading)
+    cores = _count(reading, document, "cores per socket") * _count(reading, document, "sockets")
+    domain = _count(reading, document, "cores per NUMA domain")
+    rates = _rates(reading, document)
+    if base is None:
+        reading.refuse(
+            1, "", "this tells no network; name the machine that has the rest: --extends NAME"
+        )
+    domain = min(domain, len(rates))
+    alone, shared = rates[0], rates[domain - 1]
+    name = str(document.get("model name") or document.get("model type") or reading.name)[:100]
+    spec = ImportedSpec("machine", f"{name}, as Kerncraft describes it", reading.file)
+    source = f"{_KERNEL} benchmark of memory, {reading.name}"
+    processors: dict[str, Any] = {
+        "count": quantity(cores, "", f"sockets and cores, {reading.name}")
+    }
+    if (peak := _peak(document)) is not None:
+        words = "clock times operations a clock; what a program sustains is less"
+        processors["flops"] = quantity(peak, "/s", words, True)
+    spec.document |= {
+        "extends": base,
+        "source": "measured",
+        "sources": {"measured": f"Kerncraft machine file {reading.name}"},
+        "processors": processors,
+        "memory": {
+            "bandwidth": quantity(alone / 1e9, "GB/s", f"one core, {source}"),
+            "domain": {
+                "processors": quantity(domain, "", f"cores of a NUMA domain, {reading.name}"),
+                "bandwidth": quantity(shared / 1e9, "GB/s", f"{domain} cores, {source}"),
+            },
+        },
+    }
+    _hold_rates(spec, rates, domain)
+    spec.say("left out: caches, ports, compilers, and benchmarks other than reads of memory")
+    return spec
+
+
+def _hold_rates(spec: ImportedSpec, rates: Sequence[float], domain: int) -> None:
+    """Show the measured rate of each number of cores beside that of the machine."""
+    spec.head = ["cores", "measured", "machine", "error"]
+    worst = 0.0
+    for index, rate in enumerate(rates):
+        cores = index + 1
+        core = min(rates[0], rates[domain - 1] / min(cores, domain))
+        error = cores * core / rate - 1
+        worst = max(worst, abs(error))
+        row = (f"{cores}", f"{rate / 1e9:.4g} GB/s", f"{cores * core / 1e9:.4g} GB/s")
+        spec.rows.append([*row, f"{100 * error:+.1f} %"])
+    spec.say(f"the machine's rates are off by at most {100 * worst:.1f} %")
+
+
+def _yaml(reading: Reading) -> dict[str, Any]:
+    import yaml
+
+    try:
+        document = yaml.load(reading.text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        reading.refuse(1 + mark.line if mark else 1, "", "this is no YAML; is the file cut off?")
+    if not isinstance(document, dict):
+        reading.refuse(1, "", "a machine file of Kerncraft is a table of keys")
+    return document
+
+
+def _count(reading: Reading, document: dict[str, Any], key: str) -> int:
+    value = document.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 10**6:
+        reading.refuse(1, key, f"must be a whole number of at least 1, got {short(str(value))}")
+    return value
+
+
+def _rates(reading: Reading, document: dict[str, Any]) -> list[float]:
+    """Read the bandwidth of memory by the number of cores, from one on [B/s]."""
+    section: Any = document
+    for key in ("benchmarks", "measurements", "MEM"):
+        section = section.get(key) if isinstance(section, dict) else None
+    threads = section.get(1) if isinstance(section, dict) else None
+    results = threads.get("results") if isinstance(threads, dict) else None
+    rows = results.get(_KERNEL) if isinstance(results, dict) else None
+    if not isinstance(rows, list) or not rows:
+        reading.refuse(
+            1,
+            "benchmarks",
+            f"there is no result of {_KERNEL} from memory with one thread a core; a machine file of"
+            " Kerncraft 0.8 that is filled in has one",
+        )
+    rates = [_quantity(row) for row in rows]
+    if wrong := next((row for row, rate in zip(rows, rates, strict=True) if not rate), None):
+        reading.refuse(1, "benchmarks", f"{short(str(wrong))} is no rate, as 44.6 GB/s is")
+    return [rate for rate in rates if rate]
+
+
+def _peak(document: dict[str, Any]) -> float | None:
+    """Return floating-point operations of a core in a second, where clock and operations stand."""
+    operations = document.get("FLOPs per cycle")
+    double = operations.get("DP") if isinstance(operations, dict) else None
+    operations_a_clock = double.get("total") if isinstance(double, dict) else None
+    clock = _quantity(document.get("clock"))
+    if not isinstance(operations_a_clock, int | float) or not clock or not operations_a_clock > 0:
+        return None
+    return clock * operations_a_clock
+
+
+def _quantity(text: object) -> float:
+    """Read a quantity with its unit in base units; 0 where it is none or not above 0."""
+    try:
+        value, _ = parse(str(text).strip())
+    except UnitError:
+        return 0.0
+    return max(0.0, float(value))
+
+
+def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
+    """Return the processors of a Calculon system, its first network as nodes, its last between
+    them.
+
+    Rates are those of the largest operations: peaks times the efficiency that the file has for
+    them.
+
+    Raises
+    ------
+    SpecError : a part is missing, or base is given, which has no use here
+    """
+    _need_no_base(reading, base)
+    document = parse_json(reading, reading.text)
+    rates = _part(reading, document, "matrix", "float16")
+    memory, networks = _part(reading, document, "mem1"), _part(reading, document, "networks")
+    if not isinstance(networks, list) or not networks:
+        reading.refuse(1, "networks", "a system of Calculon has one network at least")
+    flops = _value(reading, rates, "tflops") * 1e12 * _efficiency(reading, rates)
+    bandwidth = _value(reading, memory, "GBps") * _efficiency(reading, memory)
+    last = networks[-1]
+    spec = ImportedSpec("machine", f"System {reading.name} of Calculon", reading.file)
+    words = f"peak times efficiency of the largest, {reading.name}"
+    spec.document |= {
+        "source": "system",
+        "sources": {"system": f"Calculon system {reading.name}"},
+        "processors": {
+            "count": quantity(_value(reading, last, "size"), "", f"networks, {reading.name}"),
+            "flops": quantity(flops, "/s", f"float16, {words}"),
+        },
+        "memory": {
+            "bandwidth": quantity(bandwidth, "GB/s", words),
+            "capacity": quantity(_value(reading, memory, "GiB"), "GiB", f"mem1, {reading.name}"),
+        },
+        "network": _calculon_network(reading, last),
+    }
+    if len(networks) > 1:
+        size = _value(reading, networks[0], "size")
+        spec.document["node"] = {
+            "processors": quantity(size, "", f"networks, {reading.name}"),
+            "adapters": quantity(size, "", "the bandwidth is that of each processor", True),
+            "network": _calculon_network(reading, networks[0]),
+            "collectives": "levels",
+        }
+    middle = ["the networks between the first and the last"] if len(networks) > 2 else []
+    spec.say(
+        "left out: "
+        + ", ".join(
+            (
+                "efficiencies of smaller operations",
+                "rates of other formats and of vectors",
+                "the second memory",
+                "what networks take of the processors",
+                *middle,
+            )
+        )
+    )
+    spec.say(
+        "a network's latency is one for an operation in Calculon; here it is one for a message"
+    )
+    return spec
+
+
+def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
+    efficiency = _value(reading, document, "efficiency")
+    rate = _value(reading, document, "bandwidth") * efficiency
+    latency = _value(reading, document, "latency") * 1e6
+    return _network(
+        f"network of {reading.name}",
+        quantity(latency / 2, "us", "half of the latency at each end", True),
+        quantity(rate, "GB/s", f"bandwidth times efficiency, {reading.name}"),
+    )
+
+
+def _network(title: str, end: dict[str, Any], rate: dict[str, Any]) -> dict[str, Any]:
+    """Return a network of a latency, half at each end, and a rate."""
+    nothing = quantity(0, "B", "the file has no more than a latency and a rate", True)
+    return {
+        "title": title,
+        "protocol": {"added": nothing, "ranges": {"all": {"total": {"fixed": end}}}},
+        "wire": {"per_byte": rate, "added": nothing},
+        "medium": "switched",
+    }
+
+
+def _need_no_base(reading: Reading, base: str | None) -> None:
+    if base is not None:
+        reading.refuse(1, "--extends", "this file has a whole machine; leave --extends out")
+
+
+def _part(reading: Reading, document: Any, *path: str) -> Any:
+    for key in path:
+        if not isinstance(document, dict) or key not in document:
+            reading.refuse(1, ".".join(path), "is missing; a system of Calculon has it")
+        document = document[key]
+    return document
+
+
+def _value(reading: Reading, document: Any, key: str) -> float:
+    written = _part(reading, document, key)
+    line = getattr(written, "line", 1)
+    value = reading.number(line, key, getattr(written, "text", str(written)))
+    if reading.problems:
+        raise SpecError(reading.problems)
+    if value is None or not value > 0:
+        reading.refuse(line, key, "must be above 0")
+    return value
+
+
+def _efficiency(reading: Reading, document: dict[str, Any]) -> float:
+    """Return the efficiency of the largest operations; 1 where none stands."""
+    key = next((key for key in document if key.endswith("_efficiency")), None)
+    if key is None:
+        return 1.0
+    rows = document[key]
+    if not isinstance(rows, list) or not all(
+        isinstance(row, list) and len(row) == 2 for row in rows
+    ):
+        reading.refuse(1, key, "must be pairs of a size and an efficiency")
+    pairs = [(_size(reading, key, size), _value(reading, {key: part}, key)) for size, part in rows]
+    return max(pairs)[1] if pairs else 1.0
+
+
+def _size(reading: Reading, key: str, written: Any) -> float:
+    line = getattr(written, "line", 1)
+    value = reading.number(line, key, getattr(written, "text", str(written)))
+    if value is None:
+        raise SpecError(reading.problems)
+    return value
+
+
+def _blanked(match: re.Match[str]) -> str:
+    """Return as many blanks and line ends."""
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+_DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]*>")
+_SPEED = re.compile(r"([0-9.eE+-]+)\s*([kKMGTPE]?)f(?:lops?)?")
+_PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_RATE = re.compile(r"([0-9.eE+-]+)\s*([kKMGT]?)(i?)(Bps|bps)?")
+_TIMES = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_LATENCY = re.compile(r"([0-9.eE+-]+)\s*([a-z]*)")
+
+
+def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
+    """Return the cluster of a SimGrid platform: hosts, each with a link of its own to a backbone.
+
+    A message passes two links and the backbone. Hosts with routes of their own, several clusters
+    and other topologies are refused.
+
+    Raises
+    ------
+    SpecError : there is no such cluster, or it has what changes the answer and no machine says
+    """
+    _need_no_base(reading, base)
+    reading.text = _DOCTYPE.sub(_blanked, reading.text)
+    clusters = list(parsed(reading).every("cluster"))
+    if len(clusters) != 1:
+        line = clusters[1].line if clusters else 1
+        why = (
+            f"there are {len(clusters)} clusters, perhaps with links between them"
+            if clusters
+            else "there are hosts with links and routes of their own"
+        )
+        reading.refuse(
+            line, "platform", f"{why}; a machine has one network, so give a platform of one cluster"
+        )
+    (cluster,) = clusters
+    _refuse_topology(reading, cluster)
+    hosts, cores = _hosts(reading, cluster), int(cluster.get("core") or 1)
+    latency, backbone = (_simgrid(reading, cluster, key, _LATENCY) for key in ("lat", "bb_lat"))
+    spec = ImportedSpec("machine", f"Cluster {cluster.get('id')[:60]} of SimGrid", reading.file)
+    place = f"{reading.name}:{cluster.line}"
+    spec.document |= {
+        "source": "platform",
+        "sources": {"platform": f"SimGrid platform {reading.name}, cluster in line {cluster.line}"},
+        "processors": {
+            "count": quantity(hosts * cores, "", f"radical and core, {place}"),
+            "flops": quantity(_simgrid(reading, cluster, "speed", _SPEED), "/s", f"speed, {place}"),
+        },
+        "network": _network(
+            f"network of {reading.name}",
+            quantity(0, "us", "the platform has no software", True),
+            quantity(_simgrid(reading, cluster, "bw", _RATE) / 1e9, "GB/s", f"bw, {place}"),
+        )
+        | {
+            "adapter": quantity(latency * 1e6, "us", f"lat, {place}"),
+            "switch": quantity(backbone * 1e6, "us", f"bb_lat, {place}"),
+        },
+    }
+    if cores > 1:
+        _add_node(spec, reading, cluster, cores)
+    if cluster.get("bb_bw"):
+        spec.say("left out: what the backbone can carry, bb_bw; the links of the hosts limit")
+    spec.say("left out: the factors by which SimGrid's models change latencies and rates")
+    return spec
+
+
+def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:
+    """Refuse what the network of a machine does not say and changes the time of a message."""
+    topology, sharing = cluster.get("topology"), cluster.get("sharing_policy")
+    if topology and topology.upper() != "FLAT":
+        why = f"topology {topology[:40]} has ways of its own; a machine has one for all messages"
+        reading.refuse(cluster.line, "topology", f"{why}; give a flat cluster")
+    if sharing.upper() == "SHARED":
+        why = "a link carries one direction at a time; a machine's carry both"
+        reading.refuse(cluster.line, "sharing_policy", f"{why}; write SPLITDUPLEX if they do")
+
+
+def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: int) -> None:
+    """Add the cores of a host as a node, joined by its loopback."""
+    if not (cluster.get("loopback_bw") and cluster.get("loopback_lat")):
+        reading.refuse(
+            cluster.line,
+            "core",
+            f"{cores} cores of a host pass messages inside it; give loopback_bw and loopback_lat",
+        )
+    place = f"{reading.name}:{cluster.line}"
+    latency = _simgrid(reading, cluster, "loopback_lat", _LATENCY) * 1e6
+    rate = _simgrid(reading, cluster, "loopback_bw", _RATE) / 1e9
+    spec.document["node"] = {
+        "processors": quantity(cores, "", f"core, {place}"),
+        "adapters": quantity(1, "", "a host of SimGrid has one link", True),
+        "network": _network(
+            f"loopback of {reading.name}",
+            quantity(latency / 2, "us", f"loopback_lat, half at each end, {place}"),
+            quantity(rate, "GB/s", f"loopback_bw, {place}"),
+        ),
+    }
+
+
+def _hosts(reading: Reading, cluster: XmlElement) -> int:
+    """Count the hosts of a radical such as 0-9,12."""
+    ends = [part.split("-") for part in cluster.get("radical").split(",")]
+    if not all(1 <= len(pair) <= 2 and all(end.strip().isdigit() for end in pair) for pair in ends):
+        reading.refuse(cluster.line, "radical", "must be numbers and ranges such as 0-9,12")
+    spans = [[int(end) for end in pair] for pair in ends]
+    if not all(pair[0] <= pair[-1] for pair in spans) or max(chain(*spans)) > 10**8:
+        reading.refuse(cluster.line, "radical", "must be rising ranges up to 100000000")
+    return sum(pair[-1] - pair[0] + 1 for pair in spans)
+
+
+def _simgrid(reading: Reading, cluster: XmlElement, key: str, pattern: re.Pattern[str]) -> float:
+    """Read an attribute with SimGrid's units: flops, bytes a second, or a time; 0 where a latency
+    is not there.
+    """
+    text = cluster.get(key)
+    if not text and pattern is _LATENCY:
+        return 0.0
+    match = pattern.fullmatch(text)
+    unit = match[2] if match else ""
+    if match is None or (pattern is _LATENCY and unit not in _TIMES):
+        reading.refuse(cluster.line, key, f"{short(text)} is no value with one of SimGrid's units")
+    value = reading.number(cluster.line, key, match[1])
+    if value is None:
+        raise SpecError(reading.problems)
+    if pattern is _LATENCY:
+        return value * _TIMES[unit]
+    binary = pattern is _RATE and match[3] == "i"
+    factor = 1024.0 ** " KMGT".index(unit.upper() or " ") if binary else _PREFIX[unit]
+    bits = pattern is _RATE and match[4] == "bps"
+    if not value > 0:
+        reading.refuse(cluster.line, key, "must be above 0")
+    return value * factor / (8 if bits else 1)
