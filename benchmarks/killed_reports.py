@@ -1,9 +1,10 @@
 """A report folder and a study under kill -9 and other ends: what is whole, what is lost, what stays
-beside.
+of it.
 
-A child writes reports of five files without end and is killed at random moments, then at each
-operation on a file, one after the other; after each kill the folder must hold one report, and the
-next run must clear what was left beside it. Then a study of simulated points is run and killed at
+A child writes reports without end and is killed at random moments, then before each operation on a
+file, one after the other; after each kill the folder must hold one report, or be recognized as one
+that the next run completes, and after the next run nothing else of ours may lie in it. Then a
+study of simulated points is run and killed at
 random moments, and run again until it ends: no point that was kept may be lost, and its report must
 be that of a run that nobody killed, byte for byte. The other ends: two runs at once, Ctrl-C, a
 read-only folder, a disk that is full and is made larger, and the order in which files are stored
@@ -23,46 +24,33 @@ import sys
 import tempfile
 import time
 import traceback
+import types
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[1]
+# Not by sys.path: other distributions install packages called tests, too.
+_tests = types.ModuleType("tests")
+_tests.__path__ = [str(ROOT / "tests")]
+sys.modules["tests"] = _tests
+
 from slipstick.cli.main import main as slipstick
-from slipstick.report.folder import replaced
+from slipstick.report.folder import INPUTS, INTERRUPTED, WORK, written
 from slipstick.study.journal import NAME, Journal, kept_in
+from tests.killed import OLD, outcomes, write_report
 
 WRITER = """
 import sys
 from pathlib import Path
-from slipstick.report.folder import replaced
+from tests.killed import write_report
 word = int(sys.argv[2])
 while True:
-    with replaced(Path(sys.argv[1]), list) as work:
-        for number in range(5):
-            (work / f"{number}.txt").write_text(str(word))
+    write_report(Path(sys.argv[1]), str(word))
     print(word, flush=True)
     word += 1
-"""
-
-# Ends itself by SIGKILL before its n-th operation on a file; the exchange of folders is a call of a
-# C function. A process of its own: a fork of one that has threads could wait for ever for what a
-# thread holds.
-STEPS = """
-import os, signal, sys
-from pathlib import Path
-from slipstick.report.folder import replaced
-target, step, seen = Path(sys.argv[1]), int(sys.argv[2]), 0
-def told(event, _):
-    global seen
-    seen += event != "os.kill" and (event == "open" or event.startswith(("os.", "shutil.", "ctypes.dlsym", "fcntl.")))
-    if seen == step and event != "os.kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(told)
-with replaced(target, list) as work:
-    for number in range(5):
-        (work / f"{number}.txt").write_text(f"new {step}")
 """
 
 STUDY = """study: 1
@@ -83,7 +71,7 @@ def main() -> None:
     kills, moments = 3 if given.short else given.kills, random.Random(20261122)
     parts: dict[str, Callable[[], int]] = {
         "folders": lambda: killed_folders(kills, moments),
-        "steps": lambda: killed_at_each_step(3 if given.short else 1000),
+        "steps": killed_at_each_step,
         "studies": lambda: killed_studies(
             1 if given.short else kills, moments, 4 if given.short else 8
         ),
@@ -93,69 +81,47 @@ def main() -> None:
 
 
 def killed_folders(kills: int, moments: random.Random) -> int:
-    """Kill what writes a folder; give the number of folders that are wrong."""
-    mixed, left = 0, 0
+    """Kill what writes a report; give the number of folders that are wrong."""
+    wrong, recognized = 0, 0
     with tempfile.TemporaryDirectory() as temporary:
         target = Path(temporary, "report")
         for turn in range(kills):
             command = [sys.executable, "-c", WRITER, str(target), str(10**6 * turn)]
-            with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as writer:
                 assert writer.stdout is not None
                 writer.stdout.readline()
                 time.sleep(moments.uniform(0, 0.02))
                 writer.send_signal(signal.SIGKILL)
-            mixed += (
-                len({path.read_text() for path in target.iterdir()}) != 1
-                or len(list(target.iterdir())) != 5
-            )
-            left += len(os.listdir(temporary)) > 1
+            stale = written(target)[1]
+            recognized += stale == [INTERRUPTED]
+            wrong += stale not in ([], [INTERRUPTED])
         start = time.perf_counter()
         for word in range(20):
-            with replaced(target, list) as work:
-                for number in range(5):
-                    (work / f"{number}.txt").write_text(str(word))
+            write_report(target, str(word))
         cost = (time.perf_counter() - start) / 20
-        stays = len(os.listdir(temporary)) - 1
+        stays = sorted(os.listdir(target)) != sorted([*OLD, INPUTS])
     print(
-        f"{kills} kills: {mixed} folders mixed or missing files; {left} kills left a folder beside,"
-        f" {stays} stay after the next run"
+        f"{kills} kills: {wrong} folders that are not recognized as a report in part;"
+        f" {recognized} were recognized; {'something' if stays else 'nothing'} else stays after the"
+        " next run"
     )
-    print(f"one replacement of five files: {cost * 1e3:.1f} ms")
-    return mixed + stays
+    print(f"one replacement of a report of four files: {cost * 1e3:.1f} ms")
+    return wrong + stays
 
 
-def killed_at_each_step(most: int) -> int:
-    """Kill what writes a folder before its 1st, 2nd, ... operation on a file; give the number of
+def killed_at_each_step() -> int:
+    """Kill what writes a report before its 1st, 2nd, ... operation on a file; give the number of
     folders that are wrong.
     """
-    wrong = steps = 0
     with tempfile.TemporaryDirectory() as temporary:
-        target = Path(temporary, "report")
-        _write(target, "old")
-        for step in range(1, most):
-            child = subprocess.run(
-                [sys.executable, "-c", STEPS, str(target), str(step)], check=False
-            )
-            killed = child.returncode == -signal.SIGKILL
-            wrong += child.returncode not in (0, -signal.SIGKILL)
-            words = {path.read_text() for path in target.iterdir()}
-            wrong += len(words) != 1 or len(list(target.iterdir())) != 5
-            if not killed:
-                break
-            steps = step
-        _write(target, "last")
-        wrong += os.listdir(temporary) != ["report"]
+        found = outcomes(Path(temporary, "report"))
+    wrong = [state for state in found if state not in ("old", "new", "recognized")]
     print(
-        f"killed before each of {steps} operations on files: {wrong} folders mixed, missing files,"
-        " or left beside"
+        f"killed before each of {len(found)} operations on files: {found.count('old')} folders with"
+        f" the earlier report, {found.count('new')} with the new one, {found.count('recognized')}"
+        f" recognized and completed by the next run, {len(wrong)} wrong {wrong or ''}"
     )
-    return wrong
-
-
-def _write(target: Path, word: str) -> None:
-    with replaced(target, list) as work:
-        for number in range(5):
-            (work / f"{number}.txt").write_text(word)
+    return len(wrong)
 
 
 SLIPSTICK = [
@@ -195,7 +161,7 @@ def _run(study: Path, out: Path, *more: str) -> subprocess.Popen[str]:
 def _two_at_once(study: Path, whole: Path, out: Path) -> int:
     runs = [_run(study, out), _run(study, out)]
     ends = [(run.communicate(), run.returncode)[1] for run in runs]
-    wrong = ends != [0, 0] or _files(out) != _files(whole) or _beside(out) != []
+    wrong = ends != [0, 0] or _files(out) != _files(whole) or _left(out) != []
     print(
         f"two runs into one folder at once: exit {ends}, report"
         f" {'differs' if wrong else 'whole, and as that of one run'}"
@@ -271,7 +237,7 @@ def _disks(study: Path, whole: Path, place: Path) -> int:
                 -1:
             ]
             print(f"a disk of {size}: exit {run.returncode}, {kept} points kept; {' '.join(last)}")
-        wrong += run.returncode != 0 or _files(out) != _files(whole) or _beside(out) != []
+        wrong += run.returncode != 0 or _files(out) != _files(whole) or _left(out) != []
         mount("remount,ro")
         run, before = _run(study, out, "--fresh"), _files(out)
         told = run.communicate()[1]
@@ -281,8 +247,8 @@ def _disks(study: Path, whole: Path, place: Path) -> int:
         subprocess.run(["umount", str(place)], check=False)
 
 
-def _beside(out: Path) -> list[str]:
-    return [path.name for path in out.parent.iterdir() if path.name.startswith(f".{out.name}-")]
+def _left(out: Path) -> list[str]:
+    return [path.name for path in out.iterdir() if path.name == WORK]
 
 
 def killed_studies(kills: int, moments: random.Random, points: int) -> int:

@@ -482,7 +482,13 @@ class WaitRecorder:
         finally:
             self._temporary.cleanup()
         if self.file is not None:
-            Path(self.file).write_text(self.profile, encoding="utf-8")
+            _write(self.file, self.profile)
+
+
+def _write(file: str | Path, profile: str) -> None:
+    from slipstick.files import write_whole  # in the recorded program this is not imported
+
+    write_whole(Path(file), profile)
 
 
 def _record_into(folder: Path | None) -> None:
@@ -761,7 +767,7 @@ def record(command: Sequence[str], file: str | Path, title: str = "") -> int:
         status = subprocess.run(
             command, env={**os.environ, "PYTHONPATH": path}, check=False
         ).returncode
-        Path(file).write_text(profile_of(books, title or " ".join(command)), encoding="utf-8")
+        _write(file, profile_of(books, title or " ".join(command)))
     return status
 
 

@@ -5,6 +5,7 @@ executed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -451,6 +452,81 @@ def test_a_schema_is_json(slip: Run) -> None:
 
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 """The environment of most users: what is left in a buffer is written when the interpreter ends."""
+
+
+# Files of others
+
+
+def test_a_run_refuses_a_folder_with_files_of_others_before_it_solves(slip: Run) -> None:
+    Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
+    Path("found").mkdir()
+    Path("found/report.html").write_text("mine")
+    status, out, err = slip("run", "s.yaml", "--out", "found")
+    assert (status, out) == (2, "")
+    assert "found has report.html, which no report of slipstick wrote" in err
+    assert os.listdir("found") == ["report.html"]
+    assert slip("run", "s.yaml", "--out", "found", "--no-html").status == 0
+    assert Path("found/report.html").read_text() == "mine"
+    assert slip("run", "s.yaml", "--out", "found", "--force").status == 0
+    assert Path("found/report.html").read_text().startswith("<!doctype html>")
+    assert slip("run", "s.yaml", "--out", "found").status == 0
+
+
+def test_a_run_into_the_current_folder_leaves_it(slip: Run) -> None:
+    Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
+    for _ in range(2):
+        assert slip("run", "s.yaml", "--out", ".").status == 0
+        assert Path("s.yaml").exists()
+        assert slip("status", ".").out.startswith(". is up to date")
+
+
+def test_a_run_that_was_ended_on_the_way_is_named_and_completed(
+    slip: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("s.yaml").write_text(study(base="{model: lock-and-bus}"))
+    with monkeypatch.context() as patch:
+        patch.setattr("slipstick.report.folder._move", ended)
+        with pytest.raises(RuntimeError, match="ended"):
+            slip("run", "s.yaml", "--out", "found")
+    status, out, _ = slip("status", "found")
+    assert status == 0
+    assert "- the run that wrote it was ended before all files were in place" in out
+    assert slip("run", "s.yaml", "--out", "found").status == 0
+    assert slip("status", "found").out.startswith("found is up to date")
+
+
+def ended(*_: object) -> None:
+    """End a run in the middle."""
+    raise RuntimeError("ended")
+
+
+def test_a_single_file_that_cannot_be_written_whole_is_named_and_as_it_was(
+    slip: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("p.html").write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    status, _, err = slip("page", "lock-and-bus", "--out", "p.html")
+    assert (status, err) == (
+        2,
+        "error: p.html: No space left on device; choose another place with --out\n",
+    )
+    assert (os.listdir(), Path("p.html").read_text()) == (["p.html"], "old")
+
+
+def test_a_current_folder_that_was_removed_is_named(slip: Run, tmp_path: Path) -> None:
+    os.rmdir(tmp_path)
+    try:
+        status, _, err = slip("page", "lock-and-bus")
+    finally:
+        tmp_path.mkdir()
+    assert (status, err) == (
+        2,
+        "error: the current folder was removed; change to another folder\n",
+    )
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:

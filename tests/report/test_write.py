@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slipstick.report.write import INPUTS, missing_pictures, write
+from slipstick.errors import InputError
+from slipstick.report.folder import INPUTS, MOST_EARLIER, written
+from slipstick.report.write import HTML, missing_pictures, sure_names, write
 from tests.report.made_up import SMALL_RESULTS, STUDY
 
 FILES = [
@@ -104,24 +106,31 @@ def test_pictures_that_are_not_drawn_any_more_go_and_other_files_stay(tmp_path: 
     ]
 
 
-def test_only_pictures_of_the_folder_itself_are_removed(tmp_path: Path) -> None:
+def test_a_report_whose_inputs_are_longer_than_what_is_read_of_them_is_replaced(
+    tmp_path: Path,
+) -> None:
+    resolved = {"base": {"text": "\nfiles: {}\nsettings: " * (MOST_EARLIER // 16)}}
+    for _ in range(2):
+        write(replace(SMALL_RESULTS, resolved=resolved), STUDY, tmp_path / "demo", COMMAND)
+    assert (tmp_path / "demo" / INPUTS).stat().st_size > MOST_EARLIER
+    assert written(tmp_path / "demo")[1] == []
+
+
+def test_a_page_is_listed_and_goes_when_it_is_not_wanted_any_more(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    folder.mkdir()
-    (tmp_path / "outside.png").write_bytes(b"")
-    (folder / "notes.txt").write_bytes(b"")
-    listed = {"../outside.png": "drawn", "notes.txt": "drawn", 7: 1, "missing.png": "drawn"}
-    (folder / INPUTS).write_text(yaml.safe_dump({"files": listed}))
+    write(SMALL_RESULTS, STUDY, folder, COMMAND, as_page=True)
+    assert (folder / HTML).exists()
+    assert written(folder)[0]["files"][HTML] == "drawn"
     write(SMALL_RESULTS, STUDY, folder, COMMAND)
-    assert (tmp_path / "outside.png").exists()
-    assert (folder / "notes.txt").exists()
+    assert not (folder / HTML).exists()
+    (folder / HTML).write_text("of another program")
+    with pytest.raises(InputError, match=r"has report\.html, which no report"):
+        write(SMALL_RESULTS, STUDY, folder, COMMAND, as_page=True)
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "files: 3", "files: [report.md]", "{", "\x00"])
-def test_an_earlier_list_that_cannot_be_read_is_no_hindrance(tmp_path: Path, text: str) -> None:
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / INPUTS).write_text(text)
-    write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND)
-    assert _inputs(tmp_path / "demo") == INPUTS_TEXT
+def test_the_names_that_are_sure_are_written(tmp_path: Path) -> None:
+    files = write(SMALL_RESULTS, STUDY, tmp_path / "demo", COMMAND, as_page=True)
+    assert {*sure_names(STUDY, as_page=True)} == {path.name for path in files} - {"details.md"}
 
 
 def test_an_interrupt_while_drawing_leaves_the_old_report_as_it_was(

@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from slipstick.errors import Problem, SpecError
 from slipstick.extensions import all_methods
+from slipstick.files import write_whole
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import LimitsSpec
@@ -113,11 +114,11 @@ def complete_methods(
 
 
 def write_text(text: str, out: Path | None) -> int:
-    """Print a text, or write it into a file and say so."""
+    """Print a text, or write it into a file, whole, and say so."""
     if out is None:
         click.echo(text, nl=False)
     else:
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text)
         click.echo(f"wrote {out}", err=True)
     return DONE
 

@@ -166,14 +166,14 @@ def status(folder: Path, as_json: bool) -> int:
     Examples:
       slipstick status reports/dvsm-what-if
     """
-    from slipstick.report.write import written
+    from slipstick.report.folder import written
     from slipstick.study.journal import kept_in
 
     (report, damaged), kept = written(folder), kept_in(folder)
     command = str(report.get("command") or kept.about.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
-    stale = [f"{name} is not as it was written" for name in damaged] if report else []
+    stale = [*damaged]
     points, unread = None, ""
     try:
         points, changes = _now(
@@ -383,6 +383,11 @@ def cli(context: click.Context) -> None:
 )
 @engine_options
 @click.option(
+    "--force",
+    is_flag=True,
+    help="Write over files of these names that no report wrote, or into / or a home folder.",
+)
+@click.option(
     "--html/--no-html",
     "as_page",
     default=True,
@@ -397,6 +402,7 @@ def run(
     on: str | None,
     limits: LimitsSpec,
     fresh: bool,
+    force: bool,
     as_page: bool,
     changes: Sequence[str],
     as_json: bool,
@@ -404,7 +410,8 @@ def run(
     """Run STUDY, a name in the catalogue or a file, and write its report.
 
     Points are kept in the folder as they are solved: after an end of any kind the same command goes
-    on from there.
+    on from there. Other files in the folder stay; where one has the name of a file of the report,
+    nothing is run.
 
     \b
     Examples:
@@ -412,8 +419,9 @@ def run(
       slipstick run my-study.yaml --out /tmp/report --json
       slipstick run my-study.yaml --jobs 8 --limit time=60s --limit memory=2GB
     """
+    from slipstick.report.folder import check_folder
     from slipstick.report.formatting import INTERVALS, counted, wrapped
-    from slipstick.report.write import HTML, missing_pictures, write
+    from slipstick.report.write import HTML, missing_pictures, sure_names, write
     from slipstick.study.journal import Journal
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
@@ -423,6 +431,7 @@ def run(
         _command(study, changes, limits),
     )
     prepared = prepare(study, nodes_of(changes))
+    check_folder(folder, sure_names(prepared.spec, as_page), force)
     can_be_written(folder)
     for note in prepared.simulated:
         echo(f"note: {note}", err=True)
@@ -444,6 +453,7 @@ def run(
         command,
         as_page,
         _live(results, prepared) if as_page else None,
+        force,
     )
     for note in results.notes:
         if note.startswith(ABSENT):
@@ -785,6 +795,11 @@ def _cannot_write(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         discard(sys.stdout)  # its reader has closed it
         return DONE
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        echo("error: the current folder was removed; change to another folder", err=True)
+        return WRONG_INPUT
     echo(
         f"error: {error.filename or 'output'}: {error.strerror or error}; choose another place with"
         " --out",

@@ -1,151 +1,297 @@
-"""A folder that is replaced as a whole: the old one or the new one, also where the process is
-killed at any moment.
+"""The folder of a report, of which only the files of reports are touched.
+
+Its manifest, inputs.yaml, lists the files of the report with their hashes and is put in place last.
+A new report is made in a folder of its own name inside. When it is complete and stored, its
+manifest is renamed to `READY`; from then on its files are moved over those of the earlier report
+one by one. A process that is killed before leaves the earlier report, one that is killed after
+leaves `READY`, by which the next run completes the report and `slipstick status` recognizes it.
+
+Files of others stay, with everything the folder is: a mounted one, the current one, one of another
+owner. The folder is not exchanged as a whole, for what another program writes there in the meantime
+would be lost, and what is mounted there would be emptied.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import os
-import shutil
-from collections.abc import Callable, Collection, Iterator
+import stat
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-_SWAP, _HERE = 2, -100  # RENAME_EXCHANGE and AT_FDCWD of Linux
+from slipstick.errors import InputError
+from slipstick.files import keep_owner, locked, store
+
+INPUTS = "inputs.yaml"
+"""The manifest: what the report was made from, and its files."""
+
+WORK = ".slipstick-report"
+"""The folder inside in which a report is made."""
+
+READY = ".ready"
+"""The manifest of a report that is complete and may be in part in its place."""
+
+MOST_EARLIER = 1024 * 1024
+"""The number of characters of an earlier manifest that are read."""
+
+SETTINGS = "settings"
+"""The key of a manifest from which on it has the inputs, which may be long and are not read again."""
+
+INTERRUPTED = (
+    "the run that wrote it was ended before all files were in place; the next run completes it"
+)
+_DRAWN = (".png", ".svg", ".html")
+_NAMES_SHOWN = 3
 
 
 @contextmanager
-def replaced(folder: Path, own: Callable[[], Collection[str]]) -> Iterator[Path]:
-    """Yield an empty folder to fill; it takes the place of `folder` in one step when the body ends,
-    and not if it fails.
+def new_report(folder: Path, force: bool = False) -> Iterator[Path]:
+    """Yield an empty folder to fill; its files take the place of the earlier report when the body
+    ends, and not if it fails.
 
-    On Linux the two are exchanged by one system call, so that a reader, a second run at the same
-    time, or a process that is killed leaves one of them whole. Where that call is not there, and
-    for a folder that cannot be moved, such as a mounted one, files are moved one by one. Files of
-    the user that lie in the folder stay; what a killed run left beside it goes.
+    Two runs at once follow one another where the system has locks of folders. Files keep the owner
+    and the permissions of those that they replace, where the system permits. Files of the earlier
+    report that the new one does not have are removed, unless they have been changed.
 
     Parameters
     ----------
-    folder : to be replaced, or made
-    own : names of the files of an earlier run, which go
+    folder : of the report; it is made if it is not there
+    force : as for `check_folder`
 
     Raises
     ------
-    OSError : nothing can be written there; the folder is as it was
+    InputError : a file of the same name is not of a report; the folder is as it was
+    OSError : nothing can be written there; the folder is as it was, or the next run completes it
     """
     target = folder.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _clear(target)
-    beside = os.access(target.parent, os.W_OK)
-    work = (target.parent if beside else target) / f".{target.name}-{os.getpid()}"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
-    with _held(work):
-        try:
-            yield work
-            made = [path.name for path in work.iterdir()]
-            for path in (*work.iterdir(), work):
-                _store(path)
-            if not (beside and _moved(work, target, {*made, *own()})):
-                _one_by_one(work, target, made, own())
-            _store(target.parent if beside else target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-
-
-def _moved(work: Path, target: Path, ours: Collection[str]) -> bool:
-    """Put the folder in its place in one step; false where the system has no such step."""
-    if not target.exists():
-        with suppress(OSError):  # another run may have made it meanwhile
-            os.rename(work, target)
-            return True
-    if target.exists():
-        shutil.copytree(
-            target,
-            work,
-            symlinks=True,
-            dirs_exist_ok=True,
-            copy_function=_linked,
-            ignore=lambda place, names: {*ours} if Path(place) == target else (),
-        )
+    check_folder(folder, (), force)
+    before = target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    work = target / WORK
     try:
-        exchange = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError, TypeError):
-        return False
-    if exchange(_HERE, os.fsencode(work), _HERE, os.fsencode(target), _SWAP) == 0:
-        return True
-    if ctypes.get_errno() in (errno.ENOSYS, errno.EINVAL, errno.EBUSY, errno.EXDEV):
-        return False
-    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(target))
-
-
-def _linked(source: str, place: str) -> None:
-    """Let a file of the user stand in both folders, without a copy where that can be."""
-    try:
-        os.link(source, place)
-    except OSError:
-        shutil.copy2(source, place)
-
-
-def _one_by_one(work: Path, target: Path, made: Collection[str], own: Collection[str]) -> None:
-    """Move files into their place; a reader may see some of each run meanwhile."""
-    target.mkdir(exist_ok=True)
-    for stale in {*own} - {*made}:
-        (target / stale).unlink(missing_ok=True)
-    for name in made:
-        os.replace(work / name, target / name)
-
-
-def _store(path: Path) -> None:
-    """Have the disk hold a file, or the names in a folder, before what comes next."""
-    if path.is_dir() and os.name != "posix":
-        return  # where a folder cannot be opened
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
+        with _held(work):
+            if (work / READY).exists():
+                _place(work, target, force)
+            _clear(work)
+            try:
+                yield work
+                names = [path.name for path in work.iterdir()]
+                check_folder(target, names, force)
+                for path in (*work.iterdir(), work):
+                    store(path)
+                assert read_manifest(work)  # else the next run would not know the files as its own
+                os.replace(work / INPUTS, work / READY)
+                store(work)
+            except BaseException:
+                _clear(work)
+                raise
+            _place(work, target, force)
     finally:
-        os.close(handle)
+        if not before:
+            with suppress(OSError):  # unless there is something in it
+                target.rmdir()
+
+
+def check_folder(folder: Path, names: Collection[str], force: bool = False) -> None:
+    """Refuse a folder that a report may not be written to.
+
+    Parameters
+    ----------
+    folder : of a report; it may not be there yet
+    names : of the files to write
+    force : allow the root folder and home folders, and write over files that are of no report
+
+    Raises
+    ------
+    InputError : it is the root or a home folder, or has a file of one of these names that no
+        manifest lists, or a folder of this name
+    """
+    target = folder.resolve()
+    if (kind := _protected(target)) and not force:
+        raise InputError(
+            f"{folder} is {kind}; name a folder inside with --out, or allow it with --force"
+        )
+    manifest = read_manifest(target)
+    listed = {*listed_files(manifest), INPUTS} if manifest else {}
+    foreign = []
+    for name in sorted({*names, WORK}):
+        path = target / name
+        with suppress(FileNotFoundError, NotADirectoryError):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode) != (name == WORK) or not _replaceable(mode):
+                raise InputError(
+                    f"{folder / name} is {_kind(mode)}, and the report has a"
+                    f" {'folder' if name == WORK else 'file'} of this name; choose another folder"
+                    " with --out"
+                )
+            if name != WORK and (name not in listed or stat.S_ISLNK(mode)):
+                foreign.append(name)
+    if foreign and not force:
+        shown = ", ".join(foreign[:_NAMES_SHOWN])
+        more = f" and {len(foreign) - _NAMES_SHOWN} more" if len(foreign) > _NAMES_SHOWN else ""
+        raise InputError(
+            f"{folder} has {shown}{more}, which no report of slipstick wrote; choose another"
+            " folder with --out, or write over it with --force"
+        )
+
+
+def _replaceable(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def _kind(mode: int) -> str:
+    return "a folder" if stat.S_ISDIR(mode) else "no folder" if _replaceable(mode) else "a device"
+
+
+def _protected(target: Path) -> str:
+    """Return what kind of folder it is, where a report is hardly meant to be written to it."""
+    if target == Path(target.anchor):
+        return "the root folder"
+    homes = []
+    with suppress(RuntimeError):
+        homes.append(Path.home())
+    with suppress(ImportError, AttributeError, KeyError, OSError):
+        import pwd
+
+        homes += [Path(pwd.getpwuid(user).pw_dir) for user in (os.getuid(), target.stat().st_uid)]
+    return "a home folder" if target in [home.resolve() for home in homes] else ""
 
 
 @contextmanager
 def _held(work: Path) -> Iterator[None]:
-    """Hold a folder while this process lives."""
-    handle = locked(work)
+    """Make the folder, and hold it while this process lives; it is removed at the end, unless it
+    has files to be put in place.
+    """
+    handle: int | None = None
+    while True:
+        with suppress(FileExistsError):
+            work.mkdir()
+        with suppress(FileNotFoundError):  # the run that was waited for has removed it
+            handle = locked(work, wait=True)
+            if handle is None or os.path.samestat(os.fstat(handle), work.lstat()):
+                break
+        if handle is not None:
+            os.close(handle)
     try:
         yield
     finally:
-        if handle is not None and handle >= 0:
+        with suppress(OSError):
+            work.rmdir()
+        if handle is not None:
             os.close(handle)
 
 
-def locked(folder: Path) -> int | None:
-    """Lock a folder until its handle is closed: -1 where another process holds it, None where the
-    system has no such lock.
+def _clear(work: Path) -> None:
+    """Remove what a killed run left unfinished."""
+    for path in work.iterdir():
+        path.unlink()
+
+
+def _place(work: Path, target: Path, force: bool) -> None:
+    """Move the files of a complete report over those of the earlier one, the manifest last."""
+    names = sorted(path.name for path in work.iterdir() if path.name != READY)
+    check_folder(target, [*names, INPUTS], force)
+    earlier, listed = (
+        listed_files(read_manifest(place)) for place in (target / INPUTS, work / READY)
+    )
+    for name in names:
+        _move(work / name, target / name)
+    for name in earlier.keys() - listed.keys():
+        if _unchanged(target / name, earlier[name]):
+            (target / name).unlink()
+    store(target)
+    _move(work / READY, target / INPUTS)
+    store(target)
+
+
+def _move(new: Path, old: Path) -> None:
+    """Put a file in its place; an error names the place."""
+    try:
+        keep_owner(old, new)
+        os.replace(new, old)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror} ({INTERRUPTED})", str(old)) from None
+
+
+def _unchanged(path: Path, listed: str) -> bool:
+    """Return whether a file is one that a report wrote; of a picture, whose bytes depend on
+    libraries, its name decides.
+    """
+    with suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode) and digest(path) == listed
+    return False
+
+
+def digest(path: Path) -> str:
+    """Return the hash of a file of text; of a picture, or a page with pictures, whose bytes depend
+    on libraries, say only that it is there and not empty.
 
     Parameters
     ----------
-    folder : which is there
+    path : of the file
     """
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return -1
-    return handle
+    if not path.is_file() or not path.stat().st_size:
+        return "missing"
+    return "drawn" if path.suffix in _DRAWN else sha256(path.read_bytes()).hexdigest()
 
 
-def _clear(target: Path) -> None:
-    """Remove what killed runs left beside a folder, or in it."""
-    for place in (target.parent, target):
-        for left in place.glob(f".{target.name}-*") if place.is_dir() else ():
-            if left.name.rpartition("-")[2].isdigit() and left.is_dir():
-                handle = locked(left)
-                if handle is not None and handle >= 0:
-                    os.close(handle)
-                    shutil.rmtree(left, ignore_errors=True)
+def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
+    """Return what a report's manifest says, and why the files are not as they were written.
+
+    Parameters
+    ----------
+    folder : of the report; both are empty of one without
+    """
+    ready = folder / WORK / READY
+    if ready.exists():
+        return read_manifest(ready), [INTERRUPTED]
+    manifest = read_manifest(folder / INPUTS)
+    return manifest, [
+        f"{name} is not as it was written"
+        for name, listed in listed_files(manifest).items()
+        if digest(folder / name) != listed
+    ]
+
+
+def read_manifest(path: Path) -> Mapping[str, Any]:
+    """Read the manifest that a report wrote; empty where there is none, or another file.
+
+    Parameters
+    ----------
+    path : of the file, or of its folder
+    """
+    import yaml
+
+    file_path = path / INPUTS if path.is_dir() else path
+    if not file_path.is_file():
+        return {}
+    try:
+        with file_path.open(encoding="utf-8") as file:
+            head = f"\n{file.read(MOST_EARLIER)}".partition(f"\n{SETTINGS}:")[0]
+        # All that is needed of it is text; what else YAML knows, such as merging, may take without
+        # end.
+        manifest = yaml.load(head, Loader=yaml.BaseLoader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
+        return {}
+    versions = manifest.get("versions") if isinstance(manifest, dict) else None
+    return manifest if isinstance(versions, dict) and "slipstick" in versions else {}
+
+
+def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hashes of the files of a report by their names, without its manifest.
+
+    Parameters
+    ----------
+    manifest : as `read_manifest` returns it
+    """
+    files = manifest.get("files")
+    listed = files.items() if isinstance(files, dict) else ()
+    return {name: str(value) for name, value in listed if _plain(name)}
+
+
+def _plain(name: object) -> bool:
+    """Return whether a name is one of a file of a report in the folder itself."""
+    reserved = (INPUTS, WORK, READY, "..")
+    return isinstance(name, str) and Path(name).name == name and name not in reserved

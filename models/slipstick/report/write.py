@@ -1,18 +1,17 @@
-"""The files of a report: the tidy table of results, and the folder, made beside its place and
-moved in file by file.
+"""The files of a report: the tidy table of results, texts, pictures, and the manifest that lists
+them.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import InputError, MissingExtraError, need
-from slipstick.report.folder import replaced
+from slipstick.files import whole_file, write_whole
+from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import counted
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
@@ -26,10 +25,7 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.study import StudySpec
 
 
-MOST_EARLIER = 16 * 1024 * 1024
-"""The number of characters of an earlier inputs.yaml that are read."""
-
-PAGE, TABLE, INPUTS, HTML = "report.md", "results.csv", "inputs.yaml", "report.html"
+PAGE, TABLE, HTML = "report.md", "results.csv", "report.html"
 _PICTURES = (".png", ".svg")
 _QUOTED = re.compile('[",\n\r]')
 
@@ -69,11 +65,10 @@ def write(
     command: str,
     as_page: bool = False,
     live: LiveModel | None = None,
+    force: bool = False,
 ) -> list[Path]:
-    """Write report.md, results.csv, further tables of questions, inputs.yaml and the pictures;
-    whole, or nothing at all.
-
-    Pictures that an earlier run listed in its inputs.yaml and this one does not draw are removed.
+    """Write report.md, results.csv, further tables of questions, the pictures and inputs.yaml, as
+    `slipstick.report.folder.new_report` puts them in place.
 
     Parameters
     ----------
@@ -83,17 +78,34 @@ def write(
     command : what was typed, to be repeated
     as_page : write report.html as well, with the pictures inside
     live : a model that runs there
+    force : as for `slipstick.report.folder.check_folder`
 
     Notes
     -----
     Without matplotlib the report has a note in the place of its pictures.
     """
-    with replaced(folder, lambda: [HTML, *_stale(folder)]) as work:
+    with new_report(folder, force) as work:
         names = _fill(work, results, study, command)
         if as_page:
             text = (work / (DETAILS if DETAILS in names else PAGE)).read_text("utf-8")
             _write_text(work / HTML, report_page(results.title or results.name, text, work, live))
-    return [folder / name for name in names]
+            names.append(HTML)
+        digests = {name: digest(work / name) for name in names}
+        _write_text(work / INPUTS, _inputs_text(results, digests, command))
+    return [folder / name for name in (*names, INPUTS)]
+
+
+def sure_names(study: StudySpec, as_page: bool) -> list[str]:
+    """List files that the report of a study has in any case, known before it is solved.
+
+    Parameters
+    ----------
+    study : what is asked
+    as_page : report.html is one of them
+    """
+    drawn = () if missing_pictures(study) else study.pictures
+    pictures = [f"{picture.name}{ending}" for picture in drawn for ending in _PICTURES]
+    return [PAGE, TABLE, INPUTS, *[HTML] * as_page, *pictures]
 
 
 def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
@@ -114,7 +126,7 @@ def write_timeline(timeline: Timeline, path: Path, title: str) -> None:
     from slipstick.report.timeline import chrome_trace, draw_timeline
 
     if path.suffix == ".json":
-        _replace(path, lambda work: _write_text(work, chrome_trace(timeline)))
+        write_whole(path, chrome_trace(timeline))
     elif path.suffix in _PICTURES:
         write_picture(lambda: draw_timeline(timeline, title), path)
     else:
@@ -142,25 +154,14 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
         )
     from slipstick.report.pictures import look, store
 
-    def made(work: Path) -> None:
-        with look():
-            store(draw(), work)
-
-    _replace(path, made)
-
-
-def _replace(path: Path, make: Callable[[Path], object]) -> None:
-    """Make a file beside its place, then move it there."""
-    work = path.with_name(f".{path.name}.part{path.suffix}")
-    try:
-        make(work)
-        os.replace(work, path)
-    finally:
-        work.unlink(missing_ok=True)
+    with look():
+        figure = draw()
+        with whole_file(path) as work:
+            store(figure, work)
 
 
 def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:
-    """Write everything into a folder of its own; the inputs come last, for they list the others."""
+    """Write all files but the manifest, which lists them, and return their names."""
     pictures = _draw(results, study, work)
     drawn = [name for files in pictures.values() for name in files]
     write_csv(results, study.answer, work / TABLE)
@@ -181,12 +182,7 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
     details = {DETAILS: whole} if first != whole else {}
     for name, text in {PAGE: first, **details}.items():
         _write_text(work / name, text)
-    names = [PAGE, *details, TABLE, *further, *drawn, INPUTS]
-    _write_text(
-        work / INPUTS,
-        _inputs_text(results, {name: _digest(work / name) for name in names[:-1]}, command),
-    )
-    return names
+    return [PAGE, *details, TABLE, *further, *drawn]
 
 
 def missing_pictures(study: StudySpec) -> str:
@@ -229,59 +225,7 @@ def _inputs_text(results: Results, files: Mapping[str, str], command: str) -> st
         "versions": results.versions,
         "hashes": results.hashes,
         "files": files,
-        "settings": results.settings,
+        SETTINGS: results.settings,
         "resolved": results.resolved,
     }
     return str(yaml.dump(as_data(document), Dumper=Dumper, sort_keys=False, width=120))
-
-
-def written(folder: Path) -> tuple[Mapping[str, Any], list[str]]:
-    """Return what a report's inputs.yaml says of it, and the files that are not as they were
-    written.
-
-    Parameters
-    ----------
-    folder : of the report; nothing is said of one without
-    """
-    earlier = _earlier(folder)
-    return earlier, [
-        name for name, digest in _files(earlier).items() if _digest(folder / name) != digest
-    ]
-
-
-def _digest(path: Path) -> str:
-    """Hash a file of text; of a picture, whose bytes depend on libraries, say only that it is
-    there and not empty.
-    """
-    if not path.is_file() or not path.stat().st_size:
-        return "missing"
-    return "drawn" if path.suffix in _PICTURES else sha256(path.read_bytes()).hexdigest()
-
-
-def _stale(folder: Path) -> list[str]:
-    """List the pictures and the details of an earlier run."""
-    # The file may have been edited: only these, and only in this folder.
-    return [
-        name
-        for name in _files(_earlier(folder))
-        if Path(name).name == name and name.endswith((*_PICTURES, DETAILS))
-    ]
-
-
-def _earlier(folder: Path) -> Mapping[str, Any]:
-    """Read what an earlier run said of itself; nothing if it cannot be read."""
-    import yaml
-
-    try:
-        with (folder / INPUTS).open(encoding="utf-8") as file:
-            # All that is needed of it is text; what else YAML knows, such as merging, may take
-            # without end.
-            earlier = yaml.load(file.read(MOST_EARLIER), Loader=yaml.BaseLoader)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError):
-        return {}
-    return earlier if isinstance(earlier, dict) else {}
-
-
-def _files(earlier: Mapping[str, Any]) -> dict[str, str]:
-    files = earlier.get("files")
-    return {name: str(digest) for name, digest in files.items()} if isinstance(files, dict) else {}

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import InputError
-from slipstick.report.folder import locked
+from slipstick.files import locked
 from slipstick.study.engine import Limits
 from slipstick.study.points import Block, ReplicationBlock, SolvedBlock
 

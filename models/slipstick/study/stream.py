@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError, need
+from slipstick.files import whole_file
 from slipstick.late import NDArray, np
 from slipstick.study.points import Progress, SolvableModel, silent
 
@@ -107,13 +107,9 @@ def streamed(
             yield polars.DataFrame({name: columns.get(name, none) for name in kinds}, schema=kinds)
             progress(len(numbers))
 
-    beside = path.with_name(f".{path.name}-{os.getpid()}")
-    try:
-        table = polars.io.plugins.register_io_source(tables, schema=kinds)
-        table.sink_parquet(beside, row_group_size=TOGETHER, metadata={"units": json.dumps(of_all)})
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    table = polars.io.plugins.register_io_source(tables, schema=kinds)
+    with whole_file(path) as work:
+        table.sink_parquet(work, row_group_size=TOGETHER, metadata={"units": json.dumps(of_all)})
     return StreamedSweep(path, count, failed, outside, units)
 
 

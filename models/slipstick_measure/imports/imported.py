@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slipstick.errors import Problem, SpecError
+from slipstick.files import whole_file
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import Library, spec_model
 from slipstick.schema.text import Table, read_text
@@ -99,13 +100,9 @@ class ImportedSpec:
 
     def write(self, out: Path) -> None:
         """Write the spec into a file, which is there as a whole and checked, or not at all."""
-        work = out.with_name(f".{out.stem}.part.yaml")
-        try:
-            work.write_text(self.text(), "utf-8")
+        with whole_file(out) as work:
+            work.write_bytes(self.text().encode())
             check_file(work)
-            os.replace(work, out)
-        finally:
-            work.unlink(missing_ok=True)
 
 
 def check_new(out: Path) -> None:

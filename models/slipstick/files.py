@@ -1,0 +1,128 @@
+"""Files on disk: written whole or not at all, with the owner of the file that they replace, and
+folders that one process holds.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a file beside `path` to write; it replaces `path` when the body ends, and is removed
+    where the body fails.
+
+    A link is followed; what is no plain file, such as a pipe or ``/dev/stdout``, is written
+    directly.
+
+    Parameters
+    ----------
+    path : the file
+
+    Raises
+    ------
+    OSError : nothing can be written there; it names `path`, which is as it was
+    """
+    place = path.resolve()
+    if place.exists() and not place.is_file():
+        yield place
+        return
+    work = place.with_name(f".slipstick-{uuid4().hex[:12]}{place.suffix}")
+    try:
+        yield work
+        keep_owner(place, work)
+        store(work)
+        os.replace(work, place)
+    except OSError as error:
+        if error.filename in (None, str(work)):
+            error.filename = str(path)
+        raise
+    finally:
+        with suppress(OSError):
+            work.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text as UTF-8 into a file: the whole text or nothing.
+
+    Parameters
+    ----------
+    path : the file
+    text : what it then holds
+
+    Raises
+    ------
+    OSError : nothing can be written there; it names the file, which is as it was
+    """
+    with whole_file(path) as work:
+        work.write_bytes(text.encode())
+
+
+def keep_owner(old: Path, new: Path) -> None:
+    """Set owner, group and permissions of a file to those of the file that it will replace, as far
+    as the system permits.
+
+    Parameters
+    ----------
+    old : the file to be replaced; nothing is done where it is no plain file
+    new : the file that replaces it
+    """
+    with suppress(OSError, AttributeError):  # another owner, or a system without owners
+        state = old.lstat()
+        if stat.S_ISREG(state.st_mode):
+            os.chmod(new, stat.S_IMODE(state.st_mode))
+            os.chown(new, state.st_uid, state.st_gid)
+
+
+def store(path: Path) -> None:
+    """Wait until the disk holds a file, or the names in a folder.
+
+    Parameters
+    ----------
+    path : of the file or the folder
+    """
+    folder = path.is_dir()
+    if folder and os.name != "posix":
+        return  # where a folder cannot be opened
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if not (folder and error.errno in (errno.EINVAL, errno.ENOTSUP)):
+            raise  # some network file systems store names at once and refuse the call
+    finally:
+        os.close(handle)
+
+
+def locked(folder: Path, wait: bool = False) -> int | None:
+    """Lock a folder until its handle is closed: -1 where another process holds it, None where the
+    system, or the disk, has no such lock.
+
+    Parameters
+    ----------
+    folder : which is there
+    wait : wait for the other process
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(handle)
+        return -1
+    except OSError:
+        os.close(handle)
+        return None
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
