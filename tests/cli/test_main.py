@@ -877,6 +877,47 @@ def test_limits_are_kept_in_the_command_of_a_report(
     assert "up to date" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("closed", ["2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_standard_streams_are_no_error(closed: str, tmp_path: Path) -> None:
+    Path(tmp_path, "s.yaml").write_text(study(base="{model: lock-and-bus}"))
+    command = f'"$0" -m slipstick run s.yaml --out found --limit time=60s {closed}'
+    status = subprocess.run(["sh", "-c", command, sys.executable], cwd=tmp_path, check=False)
+    assert status.returncode == 0
+    assert {"report.md", "report.html"} < {*os.listdir(tmp_path / "found")}
+    for path in (tmp_path / "found").iterdir():  # no message went into a file
+        assert b"wrote" not in path.read_bytes()[:100]
+
+
+def test_a_report_holds_no_folder_of_this_machine(slip: Run, tmp_path: Path) -> None:
+    home, elsewhere = tmp_path / "home" / "somebody", tmp_path / "elsewhere"
+    home.mkdir(parents=True)
+    elsewhere.mkdir()
+    (home / "m.yaml").write_text("activity: 1\nextends: lock-and-bus\n")
+    (home / "data.csv").write_text("p,time [s]\n1,1\n2,0.6\n4,0.4\n8,0.3\n")
+    (home / "s.yaml").write_text(
+        study(
+            "vary: {population.processors: [1, 2, 4]}",
+            "text: See the table.",
+            base=f"{{model: {home / 'm.yaml'}}}",
+        )
+    )
+    os.chdir(elsewhere)
+    for command in (
+        ["run", str(home / "s.yaml"), "--out", str(elsewhere / "one")],
+        ["run", str(home / "s.yaml"), "--set", f"model={home / 'm.yaml'}", "--out", "two"],
+    ):
+        assert slip(*command).status == 0
+    for folder in ("one", "two"):
+        for path in Path(folder).iterdir():
+            if path.suffix != ".sqlite":
+                assert os.fsencode(tmp_path) not in path.read_bytes(), path
+                assert b"somebody" not in path.read_bytes(), path
+    os.chdir(home)
+    assert slip("run", str(home / "s.yaml"), "--out", "three").status == 0
+    assert "command: slipstick run s.yaml" in Path("three/inputs.yaml").read_text()
+    assert slip("status", "three").out.startswith("three is up to date")
+
+
 def test_a_full_standard_error_leaves_the_status() -> None:
     command = [sys.executable, "-m", "slipstick", "check", "no-such-thing"]
     with open("/dev/full", "w") as full:

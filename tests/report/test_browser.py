@@ -168,6 +168,41 @@ def test_a_page_is_used_by_keyboard_and_screen_reader(browser: Browser, tmp_path
     nothing_went_wrong(browser)
 
 
+def test_a_page_loads_nothing_from_elsewhere_and_fits_a_screen(
+    browser: Browser, tmp_path: Path
+) -> None:
+    found = live_model({"model": read_value("my-program", "model")})
+    words = "![far](http://127.0.0.1:9/a.png)\n\n[![far](http://127.0.0.1:9/b.png)](c.svg)"
+    page = tmp_path / "report.html"
+    page.write_text(report_page("Far", words, tmp_path, found))
+    browser.open(page)
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=1280,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    try:
+        page_width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert browser.value(page_width) == 0
+        assert browser.value("document.images.length") == 0
+        links = browser.value("[...document.links].map((link) => link.getAttribute('href'))")
+        assert links[:2] == ["http://127.0.0.1:9/a.png", "c.svg"]
+        assert browser.value('document.getElementById("bar-0").getBoundingClientRect().width') > 1
+        answer = moved(browser, "my-program", found, 0, 800).answer
+        assert text(browser, "value") == quantity(answer.find("time"), "s")
+        nothing_went_wrong(browser)
+        # A script that is not the page's own does not run: the policy is in force.
+        browser.value(
+            "document.body.append(Object.assign(document.createElement('script'),"
+            " {textContent: 'window.foreign = 1'}))"
+        )
+        assert browser.value("window.foreign") is None
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
+
+
 def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_path: Path) -> None:
     folder = ROOT / "reports" / "my-program"
     found = live_model({"model": read_value("my-program", "model")})

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -378,6 +380,53 @@ def test_a_report_in_html_has_the_words_and_pictures_of_the_report(tmp_path: Pat
     assert "report.md" not in page
 
 
+def test_a_page_allows_its_own_style_and_script_alone(tmp_path: Path) -> None:
+    model = live_model({"model": read_value("my-program", "model")})
+    for page in (live_page(model), live_page(replace(model, fixed="fixed"))):
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+        assert policy is not None
+        rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
+        scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+        styles = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+        assert rules == {
+            "default-src": "'none'",
+            "img-src": "data:",
+            "style-src": " ".join(map(hashed, styles)),
+            "script-src": " ".join(map(hashed, scripts)) or "'none'",
+            "base-uri": "'none'",
+            "form-action": "'none'",
+        }
+        assert not re.search(r'\s(style|on\w+)="', page)
+
+
+def hashed(text: str) -> str:
+    """Write a hash as a policy has it."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def test_pictures_of_other_places_are_links_and_those_of_other_folders_stay_there(
+    tmp_path: Path,
+) -> None:
+    work = tmp_path / "report"
+    work.mkdir()
+    for place in (tmp_path / "secret.png", work / "own.png"):
+        place.write_bytes(b"picture")
+    text = (
+        "![a <b>](http://example.org/a.png) [![inside](//example.org/b.png)](c.svg)"
+        f" ![up](../secret.png) ![there]({tmp_path}/secret.png) ![own](own.png) ![](x.gif)"
+        " ![data](data:image/gif;base64,R0lGODlhAQABAAAAACw=)"
+    )
+    page = report_page("Pictures", text, work)
+    assert re.findall(r'<img src="([^"]*)"', page) == [
+        "data:image/png;base64,cGljdHVyZQ==",
+        "data:image/gif;base64,R0lGODlhAQABAAAAACw=",
+    ]
+    assert '<a href="http://example.org/a.png">a &lt;b&gt;</a>' in page
+    assert '<a href="c.svg">inside</a>' in page
+    assert '<a href="../secret.png">up</a>' in page
+    assert '<a href="x.gif">x.gif</a>' in page
+
+
 def test_a_long_report_is_folded_in_its_page_and_a_larger_one_is_its_first_page(
     tmp_path: Path,
 ) -> None:
@@ -422,7 +471,7 @@ def test_a_study_becomes_one_file_in_which_its_base_moves(
     assert "<h1>Two grains</h1>" in page
     assert page.count('<input type="range"') >= 2
     assert page.count("<script") == 2
-    assert "report.html" not in (tmp_path / "out" / "inputs.yaml").read_text()
+    assert "  report.html: drawn\n" in (tmp_path / "out" / "inputs.yaml").read_text()
 
 
 FORKED = """activity: 1

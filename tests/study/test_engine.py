@@ -133,6 +133,100 @@ def test_a_kept_point_is_not_solved_again_and_a_damaged_one_is(tmp_path: Path) -
         Journal(tmp_path, about)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\x80\x04",
+        b"\x80\x04K\x01.",  # a number
+        b"\x80\x04]\x94.",  # a list
+        b"\x80\x04X\x01\x00\x00\x00\xff.",  # no UTF-8
+        b"\x80\x04\x82\x05.",  # an extension that is not registered
+        b"\x80\x04R.",  # a call of nothing
+        b"\x80\x04cnumpy\ndtype\n\x94\x8c\x05wrong\x85R.",
+        b"(" * 10**6 + b"t.",
+    ],
+)
+def test_a_row_is_damaged_whatever_is_wrong_with_it(body: bytes, tmp_path: Path) -> None:
+    (block,) = blocks(2)
+    (found,) = Engine().solve([block])
+    with closing(Journal(tmp_path, {})) as journal:
+        journal.keep(block, found, 1.0, Limits())
+    with closing(sqlite3.connect(tmp_path / NAME)) as file:
+        file.execute("update points set body = ?, proof = ?", (body, sha256(body).digest()))
+        file.commit()
+    with closing(Journal(tmp_path, {})) as journal:
+        assert journal.find(block, Limits()) is None
+        journal.keep(block, found, 1.0, Limits())
+    with closing(Journal(tmp_path, {})) as journal:
+        assert journal.find(block, Limits()) is not None
+
+
+@pytest.mark.parametrize("value", ["text", 7, None, 1.5])
+def test_a_row_of_another_type_is_a_damaged_one(value: object, tmp_path: Path) -> None:
+    (block,) = blocks(2)
+    (found,) = Engine().solve([block])
+    with closing(Journal(tmp_path, {})) as journal:
+        journal.keep(block, found, 1.0, Limits())
+    with closing(sqlite3.connect(tmp_path / NAME)) as file:
+        file.execute("update points set body = ?, proof = ?", (value, value))
+        file.commit()
+    with closing(Journal(tmp_path, {})) as journal:
+        assert journal.find(block, Limits()) is None
+
+
+def test_a_file_that_is_damaged_inside_is_made_anew_and_the_points_are_solved(
+    tmp_path: Path,
+) -> None:
+    several = blocks(*range(1, 40))
+    found = Engine().solve(several)
+    with closing(Journal(tmp_path, {})) as journal:
+        for block, result in zip(several, found, strict=True):
+            journal.keep(block, result, 1.0, Limits())
+    with closing(sqlite3.connect(tmp_path / NAME)) as file:
+        file.execute("pragma wal_checkpoint(truncate)")
+    data = bytearray((tmp_path / NAME).read_bytes())
+    half = len(data) // 2 // 4096 * 4096
+    data[half:] = bytes([255]) * (len(data) - half)
+    (tmp_path / NAME).write_bytes(bytes(data))
+    for _ in range(2):
+        with closing(Journal(tmp_path, {})) as journal:
+            assert times(Engine(store=journal).solve(several)) == times(found)
+            for block, result in zip(several, found, strict=True):
+                journal.keep(block, result, 1.0, Limits())
+            journal.close(finished=True)
+    assert kept_in(tmp_path).points == len(several)
+
+
+def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
+    (block,) = blocks(2)
+    (found,) = Engine().solve([block])
+    with closing(Journal(tmp_path, {})) as journal:
+        journal.keep(block, found, 1.0, Limits())
+        assert journal.find(block, Limits()) is not None
+        assert journal.found == 0
+    with closing(Journal(tmp_path, {})) as journal:
+        assert journal.find(block, Limits()) is not None
+        assert journal.found == 1
+
+
+def test_a_worker_without_memory_says_so_and_nothing_else(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    good = blocks(1, 2)
+    bad = [PointBlock(poisoned(how), {"x": np.array([1.0])}, 1) for how in ("breaks", "ends")]
+    limits = Limits(memory=3e8)
+    with Engine("processes", 1, limits) as engine:
+        found = engine.solve([good[0], bad[0], good[1], bad[1]])
+    assert times([found[0], found[2]]) == times(Engine().solve(good))
+    assert found[1].failed == {0: "takes more than its limit of memory, 0.3 GB"}
+    assert found[3].failed == {0: "its process ended by status 3 under a limit of memory of 0.3 GB"}
+    with Engine("processes", 1) as engine:
+        (ended,) = engine.solve(bad[1:])
+    assert ended.failed == {0: "its process ended by status 3: no room"}
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_run_killed_as_it_makes_its_file_has_kept_nothing(tmp_path: Path) -> None:
     # What is written of a transaction that no one ended, beside the file that says how it is rolled
     # back.

@@ -67,6 +67,24 @@ def echo(text: str, err: bool = False) -> None:
         discard(sys.stderr)  # where it takes nothing, the status alone tells what went wrong
 
 
+def open_standard_streams() -> None:
+    """Open what the caller closed of standard input, output and error, so that nothing else is
+    opened in their place, which a message would then be written into.
+    """
+    for handle, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(handle)
+        except OSError:
+            empty = os.open(os.devnull, os.O_RDWR)
+            if empty != handle:
+                os.dup2(empty, handle)
+                os.close(empty)
+            os.set_inheritable(handle, True)
+        if getattr(sys, name) is None:
+            mode = "w" if handle else "r"
+            setattr(sys, name, open(handle, mode, errors="backslashreplace", closefd=False))  # noqa: SIM115  # open as long as the program runs
+
+
 def discard(stream: IO[str]) -> None:
     """Let a standard stream that takes nothing take all, so that the interpreter does not fail
     to empty it at the end.

@@ -34,6 +34,7 @@ from slipstick.cli.console import (
     limits_of,
     model_limit_option,
     nodes_of,
+    open_standard_streams,
     out_option,
     plain_problems,
     print_json,
@@ -426,10 +427,9 @@ def run(
     from slipstick.study.run import MOST_ANSWERS, prepare
     from slipstick.study.run import run as run_study
 
-    folder, command = (
-        out or Path("reports") / Path("standard-input" if study == "-" else study).stem,
-        _command(study, changes, limits),
-    )
+    folder = out or Path("reports") / Path("standard-input" if study == "-" else study).stem
+    command = _command(study, changes, limits)
+    portable = _command(_portable(study), list(map(_portable_change, changes)), limits)
     prepared = prepare(study, nodes_of(changes))
     check_folder(folder, sure_names(prepared.spec, as_page), force)
     can_be_written(folder)
@@ -450,7 +450,7 @@ def run(
         results,
         prepared.spec,
         folder,
-        command,
+        portable,
         as_page,
         _live(results, prepared) if as_page else None,
         force,
@@ -742,9 +742,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _start_faster()
-    if sys.stdout is None:
-        # The reader of standard output is gone, so nothing can be reported there.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # open as long as the program runs
+    open_standard_streams()
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that knows ASCII only still gets every word.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -857,6 +855,21 @@ def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
     allowed += [f"memory={limits.memory.value:.0f} B"] if limits.memory else []
     given = [("--set", each) for each in changes] + [("--limit", each) for each in allowed]
     return shlex.join(["slipstick", "run", study, *(word for pair in given for word in pair)])
+
+
+def _portable(path: str) -> str:
+    """Name a file without the folders of this machine: an absolute path from the current folder,
+    or by its last part.
+    """
+    if not os.path.isabs(path):
+        return path
+    inside = Path(path).resolve().is_relative_to(Path.cwd().resolve())
+    return os.path.relpath(os.path.realpath(path)) if inside else os.path.basename(path)
+
+
+def _portable_change(change: str) -> str:
+    name, equals, value = change.partition("=")
+    return f"{name}{equals}{_portable(value)}"
 
 
 def _refused(problems: Sequence[Problem], arguments: Sequence[str], error: Exception) -> int:

@@ -35,6 +35,7 @@ _LONGEST_WORD = 24  # what is longer is broken where a table is too wide for the
 
 # What Markdown, and the mathematics that some viewers add to it, would take as a sign.
 _MARKS = re.compile(r"[\\`*|~$]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKS_INSIDE = re.compile(rf"[\[\]]|{_MARKS.pattern}")
 _PLAIN = str.maketrans(
     {"µ": "u", "μ": "u", "·": "*", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">="}
 )
@@ -213,13 +214,19 @@ def short_path(path: str, longest: int = _LONGEST_LABEL) -> str:
     return path if len(path) <= longest else path[: longest - 3] + "..."
 
 
-def escape(text: str) -> str:
+def escape(text: str, inside: bool = False) -> str:
     r"""Write a name or a note on one line so that Markdown shows it as it is.
 
-    >>> escape("a|b <i> `x` step_1")
-    'a\\|b &lt;i> \\`x\\` step_1'
+    Parameters
+    ----------
+    text : the name or the note
+    inside : it stands inside brackets, so that a bracket of its own would end them
+
+    >>> escape("a|b <i> `x` step_1"), escape("a [b", inside=True)
+    ('a\\|b &lt;i> \\`x\\` step_1', 'a \\[b')
     """
-    return _MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
+    marks = _MARKS_INSIDE if inside else _MARKS
+    return marks.sub(r"\\\g<0>", " ".join(text.split())).replace("<", "&lt;")
 
 
 def prose(text: str) -> str:

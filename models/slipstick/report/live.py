@@ -1,5 +1,6 @@
 """Pages in HTML: a model that runs in the page, and the report of a study. One file, nothing from
-outside, no code from texts.
+outside, no code from texts: the policy of a page allows its own style and script by their hashes
+and pictures inside, and nothing else.
 
 The tape of a closed form is data in the page, and `live.js` runs it: forwards for the value,
 backwards for account and elasticities. Of other methods the page has answers at the points of a
@@ -13,6 +14,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from html import escape
 from math import log, prod
 from pathlib import Path
@@ -220,8 +222,8 @@ def _slider(index: int, each: Slider) -> str:
 def _bars(account: Mapping[str, float]) -> str:
     whole = sum(account.values())
     rows = [
-        f'<tr><th scope="row">{escape(name)}</th><td><div class="bar" id="bar-{index}"'
-        f' style="width:{100 * part / whole if whole else 0:.2f}%"></div></td><td'
+        f'<tr><th scope="row">{escape(name)}</th><td><svg class="bar" id="bar-{index}"'
+        f' width="{100 * part / whole if whole else 0:.2f}%"></svg></td><td'
         f' id="part-{index}">{escape(quantity(part, "s"))},'
         f" {percent(part / whole if whole else None)}</td></tr>"
         for index, (name, part) in enumerate(account.items())
@@ -276,12 +278,14 @@ def _rendered(markdown: str, folder: Path) -> str:
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.add_render_rule("image", _picture)
     tokens = reader.parse(markdown)
     for each in _inner(tokens):
         if each.attrs.pop("style", "") == "text-align:right":
             each.attrs["class"] = "r"  # of thousands of cells
         source = str(each.attrs.get("src", ""))
-        if each.type == "image" and source.endswith(".png") and (folder / source).is_file():
+        ours = each.type == "image" and source.endswith(".png") and Path(source).name == source
+        if ours and (folder / source).is_file():
             each.attrs["src"] = (
                 "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
             )
@@ -289,6 +293,20 @@ def _rendered(markdown: str, folder: Path) -> str:
     if printed_lines(markdown) <= PAGE_LINES:
         return report
     return "".join(_folded(part) for part in re.split("(?=<h2>)", report))
+
+
+def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
+    """Write a picture that is in the page; of another, a link in its place, for a page loads
+    nothing from elsewhere.
+    """
+    image = tokens[index]
+    source = str(image.attrs.get("src", ""))
+    if source.startswith("data:"):
+        return str(renderer.image(tokens, index, options, env))
+    text = escape(image.content or source)
+    before = [token.type for token in tokens[:index]]
+    inside = before.count("link_open") > before.count("link_close")
+    return text if inside else f'<a href="{escape(source)}">{text}</a>'
 
 
 _END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none
@@ -311,18 +329,25 @@ def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
 def _page(title: str, body: str, script: str = "") -> str:
     made = f"<script>{script}</script>" if script else ""
     heading = "" if "<h1" in body else f"<h1>{escape(title)}</h1>"
-    return _PAGE.substitute(title=escape(title), body=heading + body, script=made)
+    return _PAGE.substitute(
+        title=escape(title), body=heading + body, script=made, style=_STYLE, policy=_policy(script)
+    )
 
 
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>
+def _policy(script: str) -> str:
+    """Return what a page may do: show pictures that are in it, and use its own style and script."""
+    run = _hash(script) if script else "'none'"
+    return (
+        f"default-src 'none'; img-src data:; style-src {_hash(_STYLE)}; script-src {run};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+_STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --ground: #ffffff; --line: #c9d1d9; --fill: #4477aa; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --ground: #0d1117; --line: #444c56; --fill: #7aa7d9; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 62rem;
@@ -341,10 +366,19 @@ input[type=range] { display: block; width: 100%; accent-color: var(--fill); }
 #value { font-size: 2rem; font-weight: 600; }
 .bars { display: table; width: 100%; }
 .bars td:nth-child(2) { width: 60%; }
-.bar { height: 1.1rem; min-width: 1px; background: var(--fill); }
+.bar { display: block; height: 1.1rem; min-width: 1px; background: var(--fill); }
 @media print { form, noscript { display: none; } body { margin: 0; max-width: none; font-size: 11px; }
  img { max-height: 12rem; } .bar { print-color-adjust: exact; } }
-</style>
+"""
+
+_PAGE = Template("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="$policy">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>$style</style>
 </head>
 <body>
 <main>

@@ -417,7 +417,7 @@ def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
     if spec is None or not files:
         return ""
     shown = {file.rpartition(".")[2]: file for file in files}
-    picture = f"[![{escape(spec.title)}]({shown['png']})]({shown['svg']})"
+    picture = f"[![{escape(spec.title, inside=True)}]({shown['png']})]({shown['svg']})"
     return "\n\n".join(filter(None, [picture, " ".join(prose(spec.text).split())]))
 
 

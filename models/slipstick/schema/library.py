@@ -443,12 +443,11 @@ class Library:
         file, ours = path.resolve(), shipped().resolve()
         first = next(iter(self._folders.values()), Path()).resolve()
         start = Path.cwd() if first.is_relative_to(ours) else first
-        name = (
-            (Path("specs") / file.relative_to(ours))
-            if file.is_relative_to(ours)
-            else os.path.relpath(file, start)
-        )
-        return Path(name).as_posix()
+        if file.is_relative_to(ours):
+            return (Path("specs") / file.relative_to(ours)).as_posix()
+        if os.path.commonpath([file, start]) == file.anchor:
+            return file.name  # else the name would hold the folders of this machine
+        return Path(os.path.relpath(file, start)).as_posix()
 
     def _extended(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:
         base = at(tree, ["extends"])

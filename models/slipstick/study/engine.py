@@ -30,6 +30,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -444,17 +445,26 @@ class _Worker:
         with theirs:
             run = _SERVE.format(handle=theirs.fileno())
             paths = os.pathsep.join(filter(None, sys.path))
+            self._messages = TemporaryFile()  # noqa: SIM115  # open as long as the process runs
             self.process = subprocess.Popen(
                 [sys.executable, "-c", run],
                 pass_fds=[theirs.fileno()],
+                stderr=self._messages,
                 env={**os.environ, "PYTHONPATH": paths, **ONE_THREAD},
             )
         self.pipe: Connection[Any, Any] = Connection(ours.detach())
 
     def stop(self) -> int:
-        """End the process; give its status."""
+        """End the process, and return its status."""
         self.process.kill()
+        self._messages.close()
         return self.process.wait()
+
+    def last_message(self) -> str:
+        """Return the last line that the process wrote on its standard error."""
+        self._messages.seek(0)
+        lines = self._messages.read().decode(errors="replace").splitlines()
+        return next((f": {line.strip()}" for line in reversed(lines) if line.strip()), "")
 
 
 _LOCAL = threading.local()
@@ -467,10 +477,13 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
     """
     worker: _Worker | None = getattr(_LOCAL, "worker", None)
     if worker is None or worker.process.poll() is not None:
+        if worker is not None:
+            worker.stop()
         worker = _LOCAL.worker = _WORKERS[threading.get_ident()] = _Worker()
         if not (worker.pipe.poll(_START) and worker.pipe.recv() == "ready"):
+            why = f"a process for the points cannot be started{worker.last_message()}"
             worker.stop()
-            raise InputError("a process for the points cannot be started")
+            raise InputError(why)
     start = monotonic()
     try:
         worker.pipe.send((block, limits))
@@ -486,7 +499,14 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
     except (EOFError, OSError):
         status = worker.process.wait()
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        if limits.memory is not None and status != -signal.SIGKILL:
+            how = f"{how} under a limit of memory of {limits.memory / 1e9:g} GB"
+        elif status > 0:
+            how += worker.last_message()
         return SolvedBlock.without_answer(block, f"its process ended by {how}"), monotonic() - start
+    if isinstance(found, _OutOfMemoryError):
+        worker.stop()  # the next point begins with a new process
+        return found.result, monotonic() - start
     if isinstance(found, BaseException):
         raise found
     result: tuple[SolvedBlock, float] = found
@@ -520,7 +540,7 @@ def serve(handle: int) -> None:
         try:
             with limited(limits.costs):
                 pipe.send(_with_memory(_as_known(block), limits.memory))
-        except SlipstickError as error:
+        except (SlipstickError, _OutOfMemoryError) as error:
             pipe.send(error)
 
 
@@ -528,21 +548,41 @@ def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float
     """Solve a block with so much memory beside what this process has."""
     if memory is None:
         return _timed(block)
+    _load_solvers()
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     now = int(Path(_OWN_MEMORY).read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     limit = int(now + memory * block.count)
     resource.setrlimit(resource.RLIMIT_AS, (limit if soft < 0 else min(limit, soft), hard))
+    why = f"takes more than its limit of memory, {memory / 1e9:g} GB"
     try:
         found, seconds = _timed(block)
+    except (ImportError, SystemError, OSError, RuntimeError):
+        # Without memory a library that is loaded or called may end in any of these.
+        raise _OutOfMemoryError(SolvedBlock.without_answer(block, why)) from None
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     if found.failed and not found.columns:
-        found = SolvedBlock.without_answer(
-            block, f"takes more than its limit of memory, {memory / 1e9:g} GB"
-        )
+        found = SolvedBlock.without_answer(block, why)
     return found, seconds
+
+
+class _OutOfMemoryError(Exception):
+    """A library ended without memory, so its state is not known."""
+
+    def __init__(self, result: SolvedBlock) -> None:
+        super().__init__(result)
+        self.result = result
+
+
+def _load_solvers() -> None:
+    """Import what most points need, so that no limit of memory counts it."""
+    for name in _SOLVERS:
+        import_module(name)
+
+
+_SOLVERS = ("numpy", "scipy.linalg", "scipy.sparse.linalg", "slipstick.method.methods")
 
 
 def _stop_workers(executor: Executor) -> None:

@@ -12,7 +12,7 @@ import os
 import pickle
 import sqlite3
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -80,6 +80,8 @@ class Journal:
         self.path, self.about = folder / NAME, about
         self.found = 0
         self._asked: set[bytes] = set()
+        self._new: set[bytes] = set()
+        self._damaged = False
         self._file: sqlite3.Connection | None = None
         self._lock: int | None = None
         self._free = True
@@ -91,16 +93,31 @@ class Journal:
         """Return what an earlier run found; a point that failed is tried again where its limits
         are others.
         """
-        if self._file is None:
-            return None
         for key in (block.key, _of_failure(block, limits)):
-            row = self._do("select proof, body from points where key = ?", key).fetchone()
-            if row is not None and sha256(row[1]).digest() == row[0]:
-                with suppress(pickle.UnpicklingError):
-                    result: SolvedBlock = _PointReader(io.BytesIO(row[1])).load()
-                    self.found += self._asked_for(block, key)
-                    return result
+            if (result := self._read(key)) is not None:
+                points = self._asked_for(block, key)
+                self.found += 0 if key in self._new else points
+                return result
         return None
+
+    def _read(self, key: bytes) -> SolvedBlock | None:
+        """Read a row; a damaged one is none, whatever is wrong with it, so that its point is solved
+        again.
+        """
+        if self._file is None or self._damaged:
+            return None
+        try:
+            command = "select proof, body from points where key = ?"
+            row = self._file.execute(command, (key,)).fetchone()
+            if row is None or sha256(row[1]).digest() != row[0]:
+                return None
+            result = _PointReader(io.BytesIO(row[1])).load()
+        except sqlite3.DatabaseError as error:
+            self._damaged = not isinstance(error, sqlite3.OperationalError)
+            return None
+        except Exception:  # noqa: BLE001  # what a forged row can raise when it is read has no end
+            return None
+        return result if isinstance(result, SolvedBlock) else None
 
     def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None:
         """Write down a result that took its time."""
@@ -112,10 +129,14 @@ class Journal:
         key = _of_failure(block, limits) if failed else block.key
         body = pickle.dumps(found, protocol=4)
         self._size += len(body)
-        if self._size > MOST_BYTES:
+        if self._size > MOST_BYTES or self._damaged:
             return
         row = (key, self._asked_for(block, key), int(failed), sha256(body).digest(), body)
-        self._do("insert or replace into points values (?, ?, ?, ?, ?)", *row)
+        self._new.add(key)
+        try:
+            self._do("insert or replace into points values (?, ?, ?, ?, ?)", *row)
+        except InputError:
+            self._damaged = True  # the next run begins with a new file
 
     def _asked_for(self, block: Block, key: bytes) -> int:
         """Return the points of a block, which stay kept; a replication is kept only until its
@@ -129,12 +150,15 @@ class Journal:
     def close(self, finished: bool = False) -> None:
         """Close the file, once the study is solved without what it did not ask for."""
         if self._file is not None:
-            if finished:
+            if finished and not self._damaged:
                 for (key,) in self._do("select key from points").fetchall():
                     if key not in self._asked:
                         self._do("delete from points where key = ?", key)
             self._file.close()
             self._file = None
+        if self._damaged:
+            for end in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -155,7 +179,7 @@ class Journal:
             self._file.executescript(_TABLES)
             for name, value in self.about.items():
                 self._do("insert or replace into about values (?, ?)", name, value)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._told(error) from None
         return True
 
@@ -163,10 +187,10 @@ class Journal:
         assert self._file is not None
         try:
             return self._file.execute(command, values)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._told(error) from None
 
-    def _told(self, error: sqlite3.Error) -> Exception:
+    def _told(self, error: Exception) -> Exception:
         """Return what is wrong with the file, as of any other."""
         if isinstance(error, sqlite3.OperationalError):
             return OSError(None, str(error), str(self.path))
@@ -215,7 +239,7 @@ def kept_in(folder: Path) -> Kept:
                 "select coalesce(sum(points), 0), coalesce(sum(failed), 0) from points"
             ).fetchone()
             about = dict(file.execute("select name, value from about").fetchall())
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorname", "") != "SQLITE_READONLY_ROLLBACK":
             raise InputError(f"{path} cannot be read: {error}") from None
         points, failed, about = (
