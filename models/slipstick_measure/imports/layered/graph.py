@@ -136,6 +136,7 @@ class _Graph:
     def sequence(self, start: str) -> Sequence:
         """Return the steps from the first activity on."""
         path = self._from(start, 0)
+        self._through(path, 0)
         if path.join is not None:
             self._refuse(path.join.line)
         return tuple(path.steps)
@@ -178,16 +179,29 @@ class _Graph:
         if not after.fork:
             return after.after[0][0]
         branches = [self._from(name, depth + 1) for name, _ in after.after]
+        met = {id(branch.join) for branch in branches}
+        together = len(met) == 1
+        if not together:
+            for branch in branches:
+                self._through(branch, depth)
         join = self._common(branches, after)
         if after.fork == "and":
             path.steps.append(self._both(branches, join))
         else:
-            return self._either(after, branches, join, path, depth)
+            self._either(after, branches, path)
         return self._onward(join, branches, path)
+
+    def _through(self, path: _ActivityPath, depth: int) -> None:
+        """Go on past joins of alternatives, which wait for nothing."""
+        while path.join is not None and path.join.join == "or" and not path.join.fork:
+            follow = self._from(path.join.after[0][0], depth + 1)
+            path.steps += follow.steps
+            path.join, path.reached = follow.join, follow.reached
 
     def _whole(self, name: str, depth: int, line: int) -> Sequence:
         """Return steps that end by themselves."""
         path = self._from(name, depth + 1)
+        self._through(path, depth)
         if path.join is not None:
             self._refuse(line)
         return tuple(path.steps)
@@ -206,32 +220,18 @@ class _Graph:
         return Both(tuple(tuple(path.steps) for path in branches), quorum)
 
     def _either(
-        self,
-        after: Precedence,
-        branches: list[_ActivityPath],
-        join: Precedence | None,
-        path: _ActivityPath,
-        depth: int,
-    ) -> str:
-        """Add a choice; what comes after its join belongs to the branches that reach it."""
+        self, after: Precedence, branches: list[_ActivityPath], path: _ActivityPath
+    ) -> None:
+        """Add a choice."""
         total = sum(share.value for _, share in after.after)
         if abs(total - 1) > 1e-6:
             why = f"have probabilities that add up to {total:g}, not to 1"
             self._refuse(after.line, why)
-        ended = [branch for branch in branches if branch.join is None]
-        if join is not None and ended:
-            follow = self._from(join.after[0][0], depth + 1) if not join.fork else None
-            if follow is None or follow.join is not None:
-                self._refuse(after.line)
-            for branch in branches:
-                branch.steps += follow.steps if branch.join is not None else []
-            join = None
         options = tuple(
             (share, tuple(branch.steps))
             for (_, share), branch in zip(after.after, branches, strict=True)
         )
         path.steps.append(Either(options))
-        return self._onward(join, branches, path)
 
     def _onward(
         self, join: Precedence | None, branches: list[_ActivityPath], path: _ActivityPath

@@ -20,6 +20,7 @@ from itertools import permutations
 from typing import Any
 
 from slipstick.errors import short
+from slipstick.schema.text import MOST_NESTED
 from slipstick_measure.imports.imported import ImportedSpec
 from slipstick_measure.imports.layered.graph import (
     Both,
@@ -45,7 +46,7 @@ from slipstick_measure.imports.layered.model import (
 from slipstick_measure.imports.losses import Ledger
 from slipstick_measure.imports.names import SpecNames, exact_number
 
-MOST_ITEMS = 6000
+MOST_ITEMS = 3000
 """Steps of all cycles: an entry is written out at every place that calls it."""
 
 MOST_DEPTH = 60
@@ -162,6 +163,8 @@ class Lowering:
         cycles += [group["cycle"] for group in document.get("groups", {}).values()]
         if not any(map(_takes_time, cycles)):
             self.network.refuse(1, "", "a cycle without any time has no throughput")
+        if _depth(document) > MOST_NESTED:
+            raise TooManyStepsError
 
     # Losses of the whole file -------------------------------------------------------------------
 
@@ -731,7 +734,10 @@ def lowered(
     try:
         return Lowering(network, names(), ledger, geometric=False).spec(title)
     except TooManyStepsError:
-        why = f"written out at each call, there are more than {MOST_ITEMS:,} steps; solve a part"
+        why = (
+            f"written out at each call, there are more than {MOST_ITEMS:,} steps, or more than"
+            f" {MOST_NESTED} inside one another; solve a part"
+        )
         network.refuse(1, "", why)
 
 
@@ -820,6 +826,12 @@ def _components(tree: Any) -> set[str]:
         return set()
     own = {tree["component"]} if "component" in tree else set()
     return own.union(*(_components(each) for each in tree.values()))
+
+
+def _depth(tree: Any) -> int:
+    """Return how deep plain data is nested."""
+    inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
 
 
 def _takes_time(items: Items) -> bool:
