@@ -44,6 +44,7 @@ _ASSIGNED = re.compile(
     r"\s*(?:\[(?P<at>[^\]]+)\]|\[\s*\])?\s*(?P<how><<-|<-|[-+*/]?=(?!=))\s*(?P<of>.+)$",
     re.DOTALL,
 )
+_DECLARED = re.compile(r"(?:(?:const|static|float|double|int|long|my)\s+)+(?P<of>.+)$", re.DOTALL)
 _SEVERAL = re.compile(r"(?P<names>\w+(?:\s*,\s*\w+)+)\s*=(?!=)\s*(?P<of>.+)$", re.DOTALL)
 _RESULT = re.compile(
     r"^(?:(?:const|static|int|double)\s+)*[$]?[\w.]+\s*(?:<-|=)\s*(?=(?:PDQ_|pdq(?:::|\.))?(?:Create|Set|Init|Solve))"
@@ -156,6 +157,8 @@ class ProgramText:
         if name:
             values = [self.known[name]] if name in self.reading.hints.settings else values
             for place, value in enumerate(values, 1):
+                if self._stopped:
+                    return
                 self.known[name] = value
                 self.loops[name] = value, place, len(values)
                 yield from self._gone_through(statement.block, depth + 1)
@@ -192,6 +195,10 @@ class ProgramText:
     def _plain(self, statement: _Statement) -> Iterator[CalledFunction]:
         """Take an assignment, or yield a call."""
         text = statement.text.strip()
+        if (declared := _DECLARED.match(text)) and len(parts := _parted(declared["of"])) > 1:
+            for part in parts:
+                yield from self._plain(_Statement(part, statement.line))
+            return
         if several := _SEVERAL.match(text):
             values = _parted(several["of"])
             names = [name.strip() for name in several["names"].split(",")]

@@ -408,7 +408,7 @@ class Lowering:
 
     def _woken(self, entry: LayeredEntry, task: Task, after: Items, finish: Items) -> Items:
         """Wake the group that does what comes after a reply; nothing to do needs no group."""
-        if after == finish:
+        if after == finish and not any("wait" in each for each in finish):
             return finish
         counter, name = self._numbered(f"after {entry.name}", after)
         if name not in self._workers:

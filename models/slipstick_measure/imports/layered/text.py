@@ -233,6 +233,7 @@ class _TextReader:
             self.at -= 1
             self.refuse(f"a scheduling of {token.text}, one of {', '.join(_PROCESSORS)},")
         made = Processor(token.text, token.line, _PROCESSORS[kind.text])
+        made.servers = ModelAmount(inf) if made.kind == "inf" else made.servers
         if kind.text in "cs" and self.next.kind in ("number", "variable"):
             self.amount("a quantum")
             self.ledger.declare("quantum", token.line)
@@ -271,6 +272,7 @@ class _TextReader:
         self.at += 1
         processor = self.name("a processor").text
         made = Task(token.text, token.line, processor, _TASKS[kind.text])
+        made.threads = ModelAmount(inf) if made.kind == "inf" else made.threads
         self.network.add("task", made)
         for each in entries:
             self.network.add("entry", LayeredEntry(each.text, each.line), made.name)

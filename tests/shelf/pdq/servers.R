@@ -1,0 +1,6 @@
+library(pdq)
+pdq::Init("three servers")
+pdq::CreateOpen("work", 2)
+pdq::CreateMultiNode(3, "pool", MSO, FCFS)
+pdq::SetDemand("pool", "work", 1)
+pdq::Solve(STREAMING)
