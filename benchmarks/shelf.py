@@ -23,6 +23,9 @@ sys.modules["tests"] = _tests
 
 from tests.shelf.shelf import VERDICTS, cases, judged
 
+MOST_SECONDS = 10.0
+"""Of processor time that a small file may take with all of its commands."""
+
 
 def run() -> int:
     """Judge every file and print the table."""
@@ -39,7 +42,7 @@ def run() -> int:
         if options.short and counts[case.reader].total():
             continue
         with tempfile.TemporaryDirectory() as folder:
-            verdict = judged(case, Path(folder))
+            verdict = judged(case, Path(folder), most_seconds=MOST_SECONDS)
         counts[case.reader][verdict.verdict] += 1
         if verdict.why:
             print(f"{case.name}: {verdict.verdict}: {verdict.why}")

@@ -25,8 +25,6 @@ SHELF = Path(__file__).parent
 RIGHT, REFUSED_WELL = "right", "refused well"
 REFUSED_BADLY, WRONG = "refused badly", "wrong"
 VERDICTS = (RIGHT, REFUSED_WELL, REFUSED_BADLY, WRONG)
-MOST_SECONDS = 5.0
-"""Of processor time that a small file may take with all of its commands."""
 ROUNDING = 1e-9
 KEYS = {"file", "made_after", "run", "right", "says", "refused", "silent", "now", "why"}
 
@@ -110,8 +108,15 @@ class Verdict:
     why: str = ""
 
 
-def judged(case: Case, out: Path, shelf: Path = SHELF) -> Verdict:
-    """Run the commands of a case and judge what they print."""
+def judged(
+    case: Case, out: Path, shelf: Path = SHELF, most_seconds: float | None = None
+) -> Verdict:
+    """Run the commands of a case and judge what they print.
+
+    Parameters
+    ----------
+    most_seconds : processor time beyond which a file is refused badly; None: not judged
+    """
     begun, printed, status = process_time(), "", 0
     last = ""
     for line in case.run:
@@ -123,7 +128,7 @@ def judged(case: Case, out: Path, shelf: Path = SHELF) -> Verdict:
             break
     if "Traceback" in printed or status not in (0, 1, 2):
         return Verdict(REFUSED_BADLY, f"status {status}: {printed[-200:]}")
-    if (seconds := process_time() - begun) > MOST_SECONDS:
+    if most_seconds is not None and (seconds := process_time() - begun) > most_seconds:
         return Verdict(REFUSED_BADLY, f"{seconds:.1f} s of processor time")
     if status:
         return _refusal(case, printed)
