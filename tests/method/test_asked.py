@@ -9,6 +9,7 @@ import pytest
 
 from slipstick.answer import ANSWERED, OTHER_METHOD, AskedValue
 from slipstick.cli.main import main
+from slipstick.errors import SpecError
 from slipstick.method.asked import names_in, needs_simulation, states
 from slipstick.method.methods import answered
 from slipstick.method.names import is_transient, names_of
@@ -194,3 +195,28 @@ def test_whether_a_formula_has_a_quantile_is_known_without_solving(
 def test_names_of_values_are_found_in_conditions() -> None:
     text = "own.time_quantile[0.95] <= 2 * base.time_quantile[0.5] and time < 1 s"
     assert names_in([text]) == {"time_quantile[0.95]", "time_quantile[0.5]"}
+
+
+GROUPS = """\
+activity: 1
+resources: {bus: {servers: 1, discipline: fcfs}}
+groups:
+  gold: {processors: 3, cycle: [{name: a, delay: 1 s, scv: 1}, {name: b, service: bus, time: 1 s}]}
+  iron: {processors: 2, cycle: [{name: c, delay: 5 s, scv: 1}, {name: d, service: bus, time: 1 s}]}
+"""
+
+
+def test_values_of_several_groups_are_asked_by_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "groups.yaml").write_text(GROUPS)
+    assert main(["solve", str(tmp_path / "groups.yaml"), "--all"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "those of the first group, gold" in said
+    study = tmp_path / "study.yaml"
+    text = "study: 1\nbase: {model: groups.yaml}\nanswer: [throughput]\n"
+    study.write_text(text)
+    with pytest.raises(SpecError, match=r"study.yaml:3:10: .* write throughput\[gold\] or"):
+        check_file(study)
+    study.write_text(text.replace("[throughput]", "['throughput[gold]', 'time[iron]']"))
+    assert check_file(study) == "study"

@@ -242,6 +242,27 @@ MMC_WAITING_QUANTILE = Law(
 )
 
 
+_WAITED = Symbol("limit", TIME, "a waiting time", "t")
+
+MMC_SERVICE_LEVEL = Law(
+    name="mmc-service-level",
+    title="Service level: share of the customers that wait at most a time at several servers",
+    gives=Symbol("share", COUNT, "share of the customers that wait at most the limit", "p"),
+    equation=lambda limit=_WAITED, servers=SERVERS, service=SERVICE, arrivals=ARRIVALS: (
+        1
+        - all_busy(servers, arrivals * service)
+        * exp(-limit * (servers - arrivals * service) / service)
+    ),
+    holds=f"limit >= 0 and {_SEVERAL}",
+    source=_ERLANG,
+    note="first come, first served; the inverse of mmc-waiting-quantile",
+    checks=(
+        Check((20.0, 14, 180.0, 200 / 3600), 0.88835, 5e-6, "pyworkforce, example of Erlang C"),
+        Check((0.0, 1, 0.2, 4.0), 0.2, 1e-15, f"{HAND}: a free server"),
+    ),
+)
+
+
 def _late(load: Any, servers: Any, elapsed: Any) -> Any:
     """exp(-x) (1 + C (1 - exp(-y x)) / y) with y = c - 1 - a, so written that neither y = 0 nor
     a large x matters.

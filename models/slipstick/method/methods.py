@@ -24,7 +24,7 @@ from slipstick.method.ladder import (
     Parameters,
     Subject,
 )
-from slipstick.method.names import is_transient
+from slipstick.method.names import group_names, is_transient
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
@@ -34,6 +34,7 @@ from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
     LAW,
+    LINEARIZER,
     MARKOV_CHAIN,
     MEAN_VALUE,
     METHODS,
@@ -96,6 +97,28 @@ def _network(
     return CompiledNetwork(cast(QueueingNetwork, model), name)
 
 
+def _answers_network(model: Subject, smooth: bool) -> Acceptance:
+    """Accept a network that a solver answers at its own values: exactly, by a small chain, or by an
+    approximation whose measured error is at most a tenth.
+
+    What blocks is accepted in any case, because no simulation takes it.
+    """
+    network = cast(QueueingNetwork, model)
+    if smooth or any(station.blocking != "loss" for station in network.stations.values()):
+        return Acceptance(True)
+    from slipstick.method.networks.form import CompiledNetwork
+
+    solution = CompiledNetwork(network, BEST).solution({})
+    if not solution.refused:
+        return Acceptance(True)
+    return Acceptance(False, solution.remarks_at(0).failed or "no solver answers")
+
+
+def _approximates(model: Subject, smooth: bool) -> Acceptance:
+    """Accept an approximation with a large error only where nothing can be simulated."""
+    return Acceptance(smooth, "" if smooth else "its measured error is over a tenth")
+
+
 def _network_simulation(
     model: Subject, parameters: Parameters, simulation: Simulation
 ) -> CompiledModel:
@@ -131,11 +154,12 @@ _OWN = (
     Method(SIMULATION, ACTIVITY, _simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, ACTIVITY, _bounds),
     Method(CLOSED_FORM, LAW, _law, EXACT_RANK),
-    Method(BEST, NETWORK, partial(_network, BEST), EXACT_RANK),
+    Method(BEST, NETWORK, partial(_network, BEST), EXACT_RANK, _answers_network),
+    Method(LINEARIZER, NETWORK, partial(_network, LINEARIZER), APPROXIMATE_RANK, _approximates),
     *(
         Method(name, NETWORK, partial(_network, name))
         for name in METHODS[NETWORK]
-        if name not in (BEST, SIMULATION, BOUNDS)
+        if name not in (BEST, LINEARIZER, SIMULATION, BOUNDS)
     ),
     Method(SIMULATION, NETWORK, _network_simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, NETWORK, _network_bounds),
@@ -162,7 +186,8 @@ def default_method(model: Subject, smooth: bool = False) -> str:
 
     Of an activity it is mean value, where that is exact or an error is promised; else simulation,
     which leaves nothing out: above all where all times are constant, so that processors may fall
-    into step. Of a network it is the most exact solver that its size allows, chosen for each point.
+    into step. Of a network it is the most exact solver that its size allows, chosen for each point;
+    simulation where nothing is left but an approximation whose measured error is over a tenth.
 
     Parameters
     ----------
@@ -246,8 +271,12 @@ def default_answer(
     """
     form = form_of(model, parameters, None, simulation, smooth)
     answer = form.points({}).answer(0)
-    if not isinstance(form, LadderForm) or not isinstance(model, Model) or answer.failed:
+    if not isinstance(form, LadderForm) or answer.failed:
         return answer
+    if isinstance(model, QueueingNetwork):
+        refused = form.refusals.get(BEST) if answer.method == SIMULATION else None
+        told = (f"simulated by default: {refused}",) if refused else ()
+        return replace(answer, notes=(*told, *answer.notes))
     if answer.method == SIMULATION:
         refused = form.refusals.get(CLOSED_FORM)
         note = f"simulated by default: {refused}" if refused else SIMULATED
@@ -286,6 +315,11 @@ def answered(
     UnknownNameError : there is no such method for such a model
     """
     answers = _steady(model, parameters, method, simulation, smooth)
+    if told := _of_first_group(model):
+        answers = tuple(
+            answer if answer.failed else replace(answer, notes=(*answer.notes, told))
+            for answer in answers
+        )
     if not values:
         return answers
     from slipstick.method.asked import method_needed, states
@@ -303,6 +337,18 @@ def answered(
     return tuple(
         answer if answer.failed else replace(answer, asked=states(model, answer, values))
         for answer in answers
+    )
+
+
+def _of_first_group(model: Subject) -> str:
+    """Return which values of several groups are of the first one; empty without such groups."""
+    names = group_names(model)
+    if len(names) < 2:
+        return ""
+    others = " and ".join(f"time[{name}]" for name in names)
+    return (
+        f"time, account and shares are those of the first group, {names[0]}, and throughput, speed-up"
+        f" and processors lost of its processors; {others} are of each"
     )
 
 

@@ -164,6 +164,17 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     return AnswerNames({name: unit_of(name) for name in found}, counted, intervals)
 
 
+OF_FIRST_GROUP = ("time", "throughput")
+"""Values of an activity that of several groups are those of the first."""
+
+
+def group_names(model: Model | QueueingNetwork | Law) -> list[str]:
+    """List the names of the groups of an activity's population."""
+    if not isinstance(model, Model) or model.population.open:
+        return []
+    return [each.name for each in model.population.groups if each.name]
+
+
 def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = None) -> str:
     """Name the value that an answer for a model gives first of all.
 

@@ -22,6 +22,7 @@ from slipstick.queueing.network import (
     NetworkSolution,
 )
 from slipstick.queueing.normalizing_constants import solve_multi_class, solve_single_class
+from slipstick.queueing.residual_wait import erlang_c
 from slipstick.vocabulary import DISCIPLINES
 
 
@@ -68,23 +69,31 @@ def exact(network: NetworkArrays, marginals: bool = False) -> NetworkSolution:
 
 
 def is_single_queue(network: NetworkArrays) -> bool:
-    """Return whether a network without product form is one M/G/1 queue, delays aside, that every
-    customer visits once at most.
+    """Return whether a network without product form is one M/G/1 queue, or one M/M/c queue with
+    ranks, delays aside, that every customer visits once at most.
 
     Delays leave Poisson streams as they are. The order may be any that looks at neither class nor
-    service time, or ranks.
+    service time, or ranks; at several servers ranks, with one exponential service time.
     """
     visits = network.visits.real
     queues = np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)
     if len(queues) != 1 or network.closed.any() or network.losses or network.not_poisson:
         return False
     k = int(queues[0])
-    fits = (
-        network.single[k]
-        and DISCIPLINES[network.discipline[k]].queued
-        and np.isin(visits[:, :, k], (0, 1)).all()
-    )
-    return bool(fits) and any(network.without_product_form)
+    once, how = np.isin(visits[:, :, k], (0, 1)).all(), DISCIPLINES[network.discipline[k]]
+    if not once or not any(network.without_product_form):
+        return False
+    return bool(network.single[k] and how.queued) or _has_servers_with_ranks(network, k)
+
+
+def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
+    """Return whether a station has several servers, ranks, and one exponential service time."""
+    here = (network.demand.real[:, :, k] != 0).any(axis=0)
+    service, scv = network.service.real[:, here, k], network.scv.real[:, here, k]
+    alike = (service == service[:, :1]).all() and (scv == 1).all()
+    several = network.rates[k] is None and network.servers[k] > 1
+    arriving = (network.arrivals.real[:, here] > 0).all()
+    return bool(several and alike and arriving and DISCIPLINES[network.discipline[k]].ranked)
 
 
 def _single_queue(network: NetworkArrays) -> NetworkSolution:
@@ -101,6 +110,8 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
     for reason in saturated(network, network.limited).values():
         raise NoAnswerError(reason)
     k = int(np.flatnonzero((network.demand.real != 0).any(axis=(0, 1)) & ~network.delays)[0])
+    if not network.single[k]:
+        return _servers_with_ranks(network, k)
     how, service, visits = (
         DISCIPLINES[network.discipline[k]],
         network.service[:, :, k],
@@ -125,6 +136,51 @@ def _single_queue(network: NetworkArrays) -> NetworkSolution:
         method="exact mean values of an M/G/1 queue",
         exact=True,
     )
+
+
+def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
+    """Return the mean values of one M/M/c queue with ranks and one service time; with s and s' the
+    busy part of the servers by higher ranks, without and with the own.
+
+    Without preemption a class waits C E[S] / c / ((1 - s) (1 - s')), with C the probability that all
+    servers are busy. With preemption the ranks up to one are an M/M/c queue by themselves, so that a
+    rank has the difference of the numbers present of two such queues.
+
+    Source: Cobham, Oper. Res. 2(1), 1954, 70-76 (several servers: his second case); Buzen and Bondi,
+    Oper. Res. 31(3), 1983, 456-465.
+    """
+    c, visits = int(network.servers[k]), network.visits[:, :, k]
+    here = (network.demand.real[:, :, k] != 0).any(axis=0)
+    service = network.service[:, here, k][:, :1]
+    rate, rank = network.arrivals * visits, network.priority[:, k]
+    higher = (rate @ (rank[:, None] < rank)) * service
+    up_to = (rate @ (rank[:, None] <= rank)) * service
+    if DISCIPLINES[network.discipline[k]].preemptive:
+        more = _number_present(up_to, c) - _number_present(higher, c)
+        time = np.where(here, more / np.where(here, up_to - higher, 1.0) * service, 0.0)
+    else:
+        load = rate.sum(axis=1, keepdims=True) * service
+        begun = erlang_c(load, c) * service / c
+        time = service + begun / ((1 - higher / c) * (1 - up_to / c))
+    residence = network.demand.astype(time.dtype)
+    residence[:, :, k] = visits * time
+    flow = network.arrivals[:, :, None]
+    busy = np.where(network.delays, 1, network.servers)
+    return NetworkSolution(
+        throughput=network.arrivals.copy(),
+        residence=residence,
+        queue=flow * residence,
+        utilization=flow * network.demand / busy,
+        probability=(None,) * len(network.stations),
+        method="exact mean values of an M/M/c queue with ranks",
+        exact=True,
+    )
+
+
+def _number_present(load: Array, servers: int) -> Array:
+    """Return the mean number present in an M/M/c queue."""
+    waiting = erlang_c(np.where(load == 0, 1.0, load), servers) * load / (servers - load)
+    return np.where(load == 0, 0.0, load + waiting)
 
 
 def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from slipstick.errors import Problem
 from slipstick.method.asked import names_in, needs_simulation
+from slipstick.method.names import OF_FIRST_GROUP, group_names
 from slipstick.results.study import split_name
 from slipstick.schema.text import Mark, Scalar, Table, leaves
 from slipstick.study.cases import BASE, StudyContext
@@ -94,5 +96,22 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
                     f"{split_name(name)[0]} has no formula here, and the method is {methods}; write"
                     f" method: {SIMULATION} in the base, or leave the method out"
                 )
+                problems.append(node.mark.problem(why, path))
+    return problems
+
+
+def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
+    """List the values that are asked for without a group of models that have several."""
+    groups = [group_names(each.built.sample.model) for each in cases.values()]
+    if not groups or min(map(len, groups)) < 2:
+        return []
+    problems = []
+    for path, node in _texts(study.tree):
+        if path.split(".")[0] not in ("answer", *_CONDITIONS):
+            continue
+        for name in OF_FIRST_GROUP:
+            if re.search(rf"(?<![\w.\[]){name}(?![\w\[])", node.text):
+                ways = " or ".join(f"{name}[{group}]" for group in groups[0])
+                why = f"{name} is that of the first group alone; write {ways}"
                 problems.append(node.mark.problem(why, path))
     return problems

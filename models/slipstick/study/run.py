@@ -39,7 +39,12 @@ from slipstick.schema.kinds.study import (
 )
 from slipstick.schema.library import Library
 from slipstick.schema.text import Table, plain
-from slipstick.study.asked import asked_notes, simulated_where_asked, values_without_method
+from slipstick.study.asked import (
+    asked_notes,
+    simulated_where_asked,
+    values_of_first_group,
+    values_without_method,
+)
 from slipstick.study.cases import (
     BASE,
     Place,
@@ -230,6 +235,7 @@ def read_study(
         check_answer_names(study, added)
         _check_values(study, whole, points, added, questions)
         problems += values_without_method(study, whole)
+        problems += values_of_first_group(study, whole)
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
     return PreparedStudy(name, study, sweeps, questions)

@@ -142,7 +142,9 @@ def test_a_batch_waits_for_itself() -> None:
             "web arrive in batches, which a chain takes only without capacities; ask for simulation"
         ),
     ):
-        solve(small)
+        solve(small, method="markov-chain")
+    by_default = solve(small)
+    assert by_default.method == "simulation"
     with pytest.raises(ModelError, match="a batch of arrivals must be at least 1 customer, got 0"):
         open_class(0.15, batch=0)
 

@@ -83,7 +83,8 @@ def test_a_time_out_has_the_shares_of_barrer() -> None:
         NoAnswerError,
         match="the time-out at cpu is constant, which a chain does not take; ask for simulation",
     ):
-        solve(model)
+        solve(model, method="markov-chain")
+    assert solve(model).method == "simulation"
 
 
 def queues() -> list[QueueingNetwork]:

@@ -192,7 +192,8 @@ def test_other_methods_and_other_bursts_are_refused(tmp_path: Path) -> None:
     model = network(
         {"web": open_class(1.0, trace=[1.0, 3.0])}, {"cpu": station(service={"web": 0.5})}
     )
-    for method in ("best", "markov-chain", "exact"):
+    assert solve(model).method == "simulation"
+    for method in ("markov-chain", "exact"):
         with pytest.raises(
             NoAnswerError, match=r"web arrive at the times of a trace, which .*; ask for simulation"
         ):

@@ -139,8 +139,10 @@ def preferred(arrays: NetworkPoints) -> str:
     """Name the most exact method that a network's kind and size allow; a Markov chain may still
     be too large.
     """
+    from slipstick.queueing.exact import is_single_queue
+
     network = arrays.network
-    in_form = not any(network.without_product_form)
+    in_form = not any(network.without_product_form) or is_single_queue(network)
     if not in_form or network.losses or network.not_poisson:
         return MARKOV_CHAIN
     states = (network.population + 1).prod(axis=1, dtype=float).max()
@@ -148,7 +150,12 @@ def preferred(arrays: NetworkPoints) -> str:
 
 
 def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
-    """Solve by the preferred method, and say which it was."""
+    """Solve by the preferred method, and return which it was.
+
+    Raises
+    ------
+    NoAnswerError : nothing is left but an approximation whose measured error is over a tenth
+    """
     chosen = preferred(arrays)
     if chosen != MARKOV_CHAIN:
         return chosen, _solved(arrays, chosen)
@@ -160,7 +167,8 @@ def _best(arrays: NetworkPoints) -> tuple[str, NetworkSolution]:
     except (NoAnswerError, ModelError):
         if arrays.network.losses or arrays.network.not_poisson:
             raise
-        from slipstick.queueing.exact import is_single_queue
+        from slipstick.queueing.approximate import untrusted
 
-        chosen = EXACT if is_single_queue(arrays.network) else LINEARIZER
-        return chosen, _solved(arrays, chosen)
+        if why := untrusted(arrays.network):
+            raise NoAnswerError(why) from None
+        return LINEARIZER, _solved(arrays, LINEARIZER)

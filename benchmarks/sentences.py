@@ -1,0 +1,268 @@
+"""Draw questions of `seek`, `rank` and `choose` near saturation, and execute each sentence.
+
+python benchmarks/sentences.py SEED [COUNT]
+
+Every sentence is held against formulas that are written here: open tandems of M/M/c queues. A
+sentence of `seek` is read as what it says of every place of the range, and compared at random
+places and on both sides of each place that it names; that of `rank` with every change of every
+quantity; that of `choose` with all points.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from slipstick.study.run import prepare, run
+from slipstick.units import parse
+
+PLACES = 40
+"""Random places at which a sentence of `seek` is compared."""
+
+BESIDE = 2e-6
+"""Relative distance from a place that a sentence names: it is written with six digits."""
+
+
+def response(arrivals: float, servers: float, service: float) -> float | None:
+    """Return the response time of M/M/c; None where it is saturated."""
+    load = arrivals * service
+    if load >= servers or servers < 1 or servers != int(servers):
+        return None
+    blocked = 1.0
+    for k in range(1, int(servers) + 1):
+        blocked = load * blocked / (k + load * blocked)
+    waiting = blocked / (1 - load / servers * (1 - blocked))
+    return service + waiting * service / (servers - load)
+
+
+@dataclass
+class Tandem:
+    """Queues in a row, each of every customer once."""
+
+    arrivals: float
+    servers: list[int]
+    services: list[float]
+
+    def time(self, **changes: float) -> float | None:
+        """Return the response time, with quantities changed by name."""
+        arrivals, total = changes.get("arrivals", self.arrivals), 0.0
+        for k, (servers, service) in enumerate(zip(self.servers, self.services, strict=True)):
+            one = response(
+                arrivals, changes.get(f"servers{k}", servers), changes.get(f"service{k}", service)
+            )
+            if one is None:
+                return None
+            total += one
+        return total
+
+    @property
+    def capacity(self) -> float:
+        """The arrivals that saturate the first of them."""
+        return min(c / s for c, s in zip(self.servers, self.services, strict=True))
+
+    def text(self) -> str:
+        """Write the network."""
+        lines = [
+            f"  s{k}: {{servers: {c}, discipline: fcfs, service: {{jobs: {s!r} s}}}}\n"
+            for k, (c, s) in enumerate(zip(self.servers, self.services, strict=True))
+        ]
+        head = f"queueing-network: 1\nclasses: {{jobs: {{arrivals: {self.arrivals!r} /s}}}}\n"
+        return f"{head}stations:\n{''.join(lines)}"
+
+
+PATHS = {"arrivals": "classes.jobs.arrivals"}
+PATHS |= {f"servers{k}": f"stations.s{k}.servers" for k in range(3)}
+PATHS |= {f"service{k}": f"stations.s{k}.service.jobs" for k in range(3)}
+NAMES = {path: name for name, path in PATHS.items()}
+TIME = "response_time[jobs]"
+
+
+def drawn(chance: random.Random) -> Tandem:
+    """Draw a tandem whose busiest queue is 80 to 99.9 % busy."""
+    count = chance.choice([1, 2, 3])
+    servers = [chance.choice([1, 1, 2, 4, 7]) for _ in range(count)]
+    found = Tandem(1.0, servers, [math.exp(chance.uniform(-6, 0)) for _ in range(count)])
+    busy = 1 - math.exp(chance.uniform(math.log(1e-3), math.log(0.2)))
+    return Tandem(found.capacity * busy, servers, found.services)
+
+
+def question(tandem: Tandem, lines: str, folder: Path) -> list[str]:
+    """Answer one question, and return its sentences."""
+    (folder / "model.yaml").write_text(tandem.text())
+    (folder / "study.yaml").write_text(
+        f'study: 1\nbase: {{model: model.yaml}}\nanswer: ["{TIME}"]\n{lines}\n'
+    )
+    (found,) = run(prepare(str(folder / "study.yaml"))).questions.values()
+    return list(found.sentences())
+
+
+NUMBER = r"([-+0-9.e]+(?: ?[a-z/]+)?)"
+CLAIMS = {
+    "starts": re.compile(rf"holds from (?:\S+ = )?{NUMBER} on"),
+    "stops": re.compile(rf"holds up to (?:\S+ = )?{NUMBER}(?=,| \()"),
+    "last answer": re.compile(rf"as far as there are answers, up to (?:\S+ = )?{NUMBER}"),
+    "first answer": re.compile(rf"as far as there are answers, from (?:\S+ = )?{NUMBER}"),
+}
+
+
+def claims(sentence: str) -> list[tuple[float, str]]:
+    """Read the places that a sentence names, rising."""
+    found = [
+        (parse(hit[1])[0], kind) for kind, each in CLAIMS.items() for hit in each.finditer(sentence)
+    ]
+    return sorted(found)
+
+
+def said(sentence: str, named: list[tuple[float, str]], place: float) -> bool:
+    """Return whether a sentence says that the condition holds at a place that has an answer."""
+    if not named:
+        return "holds throughout" in sentence
+    begins = ("starts", "first answer")
+    before = [kind for at, kind in named if at < place or (at == place and kind in begins)]
+    if before:
+        return before[-1] in begins
+    return named[0][1] in ("stops", "last answer")
+
+
+def false_seek(tandem: Tandem, chance: random.Random, folder: Path) -> str:
+    """Ask for a limit, and return what is false of the sentence; empty if nothing is."""
+    of = chance.choice(["arrivals", "service0", "servers0"])
+    whole = of == "servers0"
+    own = getattr(tandem, of, None) or (
+        tandem.services[0] if of == "service0" else float(tandem.servers[0])
+    )
+    first = 1.0 if whole else own * chance.uniform(0.05, 0.9)
+    last = float(chance.randint(8, 60)) if whole else own * math.exp(chance.uniform(0.02, 4))
+    service = sum(tandem.services)
+    limit = service * math.exp(chance.uniform(0.01, 12))
+    relation = chance.choice(["<=", "<=", ">="])
+    unit = {"arrivals": " /s", "service0": " s", "servers0": ""}[of]
+    ends = (f"{first:g}", f"{last:g}") if whole else (repr(first), repr(last))
+    (sentence,) = question(
+        tandem,
+        f"seek: {{q: {{of: {PATHS[of]}, from: {ends[0]}{unit}, to: {ends[1]}{unit},"
+        f" where: '{TIME} {relation} {limit!r} s'}}}}",
+        folder,
+    )
+    named = claims(sentence)
+    places = [chance.uniform(first, last) for _ in range(PLACES)] + [first, last]
+    if whole:
+        places = [float(each) for each in range(int(first), int(last) + 1)]
+    else:
+        places += [at * (1 + side * BESIDE) for at, _ in named for side in (-2, 2)]
+    for place in places:
+        if not first <= place <= last or any(
+            abs(place / at - 1) < BESIDE for at, _ in named if not whole
+        ):
+            continue
+        time = tandem.time(**{of: place})
+        if time is None:
+            if "throughout" in sentence:
+                return f"{sentence}\n  {place!r} has no answer"
+            continue
+        holds = time <= limit if relation == "<=" else time >= limit
+        if abs(time / limit - 1) > 1e-9 and holds != said(sentence, named, place):
+            return f"{sentence}\n  at {place!r} it {'holds' if holds else 'does not hold'}: {time}"
+    for at, kind in named:
+        beyond = at * (1 + 3 * BESIDE) if kind == "last answer" else at * (1 - 3 * BESIDE)
+        if not whole and kind.endswith("answer") and tandem.time(**{of: beyond}) is not None:
+            return f"{sentence}\n  {beyond!r} has an answer"
+    return ""
+
+
+BEST = re.compile(r"(\d[\d.]*) % (less|more) of (\S+) helps most: it saves ([\d.]+) %")
+
+
+def false_rank(tandem: Tandem, chance: random.Random, folder: Path) -> str:
+    """Ask what helps most, and return what is false of the sentence."""
+    change = chance.choice([0.01, 0.05, 0.1, 0.5, 1.0])
+    (sentence,) = question(tandem, f"rank: {{change: {change!r}}}", folder)
+    before = tandem.time()
+    assert before is not None
+    effects: list[tuple[float, str, str]] = []
+    for name in ["arrivals", *(f"service{k}" for k in range(len(tandem.services)))]:
+        now = tandem.arrivals if name == "arrivals" else tandem.services[int(name[-1])]
+        effects += _effects(tandem, name, now, change, before)
+    for k, count in enumerate(tandem.servers):
+        effects += _effects(tandem, f"servers{k}", float(count), change, before)
+    most, word, name = max(effects, default=(0.0, "", ""))
+    hit = BEST.search(sentence)
+    if hit is None:
+        return "" if most <= 1e-9 else f"{sentence}\n  {word} of {name} saves {most:.3%}"
+    solved = {(NAMES[PATHS[each]], how): saved for saved, how, each in effects}
+    claimed = solved.get((NAMES.get(hit[3], ""), hit[2]))
+    if claimed is None or claimed < most * (1 - 1e-9):
+        return f"{sentence}\n  {word} of {name} saves {most:.3%}, that {claimed}"
+    if abs(100 * claimed - float(hit[4])) > 0.006 * abs(100 * claimed):
+        return f"{sentence}\n  it saves {claimed:.4%}"
+    return ""
+
+
+def _effects(
+    tandem: Tandem, name: str, now: float, change: float, before: float
+) -> Iterator[tuple[float, str, str]]:
+    for word, factor in (("less", 1 - change), ("more", 1 + change)):
+        value = now * factor
+        after = tandem.time(**{name: value})
+        if after is not None and (not name.startswith("servers") or value >= 1):
+            yield 1 - after / before, word, name
+
+
+LEAST = re.compile(r"the least \S+, ([\d.]+), is at (.+?);")
+
+
+def false_choose(tandem: Tandem, chance: random.Random, folder: Path) -> str:
+    """Ask for the cheapest servers, and return what is false of the first sentence."""
+    spans = [range(1, max(2, c + chance.choice([1, 2, 3])) + 1) for c in tandem.servers]
+    prices = [chance.choice([1, 2, 3, 5]) for _ in spans]
+    limit = sum(tandem.services) * math.exp(chance.uniform(0.001, 3))
+    vary = ", ".join(
+        f"stations.s{k}.servers: {{from: 1, to: {max(span)}, step: 1}}"
+        for k, span in enumerate(spans)
+    )
+    cost = ", ".join(f"stations.s{k}.servers: {price}" for k, price in enumerate(prices))
+    monotone = str(chance.random() < 0.5).lower()
+    sentences = question(
+        tandem,
+        f"choose: {{vary: {{{vary}}}, cost: {{{cost}}}, minimize: cost,"
+        f" where: '{TIME} <= {limit!r} s', monotone: {monotone}}}",
+        folder,
+    )
+    meet = {}
+    for point in product(*spans):
+        time = tandem.time(**{f"servers{k}": c for k, c in enumerate(point)})
+        if time is not None and time <= limit:
+            meet[point] = sum(p * c for p, c in zip(prices, point, strict=True))
+    hit = LEAST.search(sentences[0])
+    if hit is None:
+        return f"{sentences[0]}\n  {min(meet, key=lambda p: meet[p])} meets it" if meet else ""
+    point = tuple(int(each) for each in re.findall(r"servers = (\d+)", hit[2]))
+    least = min(meet.values(), default=math.inf)
+    if point not in meet or meet[point] != least or float(hit[1]) != least:
+        return f"{sentences[0]}\n  the least is {least}"
+    return ""
+
+
+def main(seed: int, count: int) -> None:
+    """Draw as many questions of each kind, and print the false sentences and their number."""
+    kinds = {"seek": false_seek, "rank": false_rank, "choose": false_choose}
+    with TemporaryDirectory() as folder:
+        for kind, check in kinds.items():
+            wrong: list[str] = []
+            for number in range(count):
+                chance = random.Random(f"{kind} {seed} {number}")
+                wrong += filter(None, [check(drawn(chance), chance, Path(folder))])
+            print(f"{kind}: {len(wrong)} of {count} sentences are false")
+            for each in wrong[:5]:
+                print(f"- {each}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 100)
