@@ -25,6 +25,7 @@ QUESTIONS = {
     "measured": "slipstick_measure.specs:MEASURED",
     "traces": "slipstick_measure.specs:TRACES",
     "fits": "slipstick_measure.specs:FITS",
+    "validation": "slipstick_measure.specs:VALIDATION",
 }
 KINDS = {"profile": SpecKind("profiles", "slipstick_measure.specs:ProfileSpec", "lucier-1988")}
 CHECKS = {"table of measurements": "slipstick_measure.formats:check"}

@@ -82,6 +82,8 @@ class Fitting:
     truth : the time that is known, by processors [s]; of made-up data only
     laid : the model whose values are laid over the base of the study
     efficiency : what the largest number of processors keeps, and the size needed gives [1]
+    rows : what the measured rows say by themselves
+    described : whether a law describes them
     """
 
     answers: tuple[Answer, ...]
@@ -95,6 +97,8 @@ class Fitting:
     truth: Mapping[float, float] = field(default_factory=dict)
     laid: str = ""
     efficiency: float = 0.75
+    rows: tuple[str, ...] = ()
+    described: bool = True
 
 
 @dataclass(frozen=True, slots=True)

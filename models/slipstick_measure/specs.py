@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -254,6 +254,81 @@ class FitSpec(QuestionSpec):
             )
 
 
+class PeerSpec(Spec):
+    """What another model is published to err by, on the same rows or the nearest ones."""
+
+    name: Note = Field(description="of the other model")
+    error: Fraction = Field(description="its error as published")
+    of: Note = Field(description="which rows that is of, and what kind of mean")
+    source: Note = Field("", description="where that is published")
+
+
+class ValidationSpec(QuestionSpec):
+    """A set of published measurements that a model is held against, group by group."""
+
+    case: Name | None = Field(None, description="whose model predicts; the base by default")
+    data: Note = Field(
+        description="a table of specs/runs by name, or a file of rows beside the study"
+    )
+    source: Note = Field("", description="where the rows are published")
+    rows: dict[Note, list[Note]] = Field(
+        {}, description="take the rows that have one of some values in a column; said in the report"
+    )
+    paths: dict[Note, Note] = Field({}, description="which column is the value of which path")
+    names: dict[Note, dict[Note, dict[Note, Any]]] = Field(
+        {}, description="what each value of a column stands for: values by path"
+    )
+    measured: dict[Note, Note] = Field(
+        description="which value of the answer a column holds, with its unit: 'time [ms]'",
+        min_length=1,
+    )
+    free: list[Note] = Field(
+        [], description="parameters that are not known: PATH=LOW..HIGH@OWNER, as fit --free takes"
+    )
+    choices: list[Note] = Field(
+        [], description="parameters that are one of a few values: PATH=A|B@OWNER"
+    )
+    groups: list[Note] = Field(
+        description="columns whose combination is left out whole and predicted by the others",
+        min_length=1,
+    )
+    fitted_to: dict[Note, list[Note]] = Field(
+        {},
+        description=(
+            "fit to the rows that have one of some values in a column, and predict the others; by"
+            " default each group is predicted by all others"
+        ),
+    )
+    nothing_fitted: bool = Field(
+        False, description="predict every row by the ranges of the parameters alone"
+    )
+    noise: Fraction = Field(
+        Given(0.05, COUNT, "5%"), description="noise of the rows, where nothing is fitted"
+    )
+    beyond: Note = Field(
+        "",
+        description=(
+            "column of numbers beyond whose fitted range predictions get less sure, by 5 % each"
+            " doubling"
+        ),
+    )
+    known: Note = Field("", description="which inputs of the rows are published")
+    unknown: Note = Field("", description="which are not")
+    peers: list[PeerSpec] = Field([], description="published errors of other models")
+    most: Fraction | None = Field(
+        None, description="the median error of groups as committed; the tests refuse more"
+    )
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """Yield the case whose model predicts."""
+        if self.case is not None:
+            yield ("case",), self.case
+
+    def check_rules(self) -> None:
+        if self.nothing_fitted and self.fitted_to:
+            raise broken_rule("either nothing is fitted, or some rows are", "fitted_to")
+
+
 class FitsPictureSpec(Drawn):
     """Measured times and the fits to them."""
 
@@ -307,4 +382,9 @@ FITS = QuestionKey(
     Field({}, description="models to fit to measured times"),
     "slipstick_measure.questions.fits:read",
     (FitsPictureSpec,),
+)
+VALIDATION = QuestionKey(
+    dict[Name, ValidationSpec],
+    Field({}, description="sets of published measurements that a model is held against"),
+    "slipstick_measure.questions.validation:read",
 )

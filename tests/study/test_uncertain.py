@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from slipstick import run
 from slipstick.cli.main import main
 from slipstick.errors import ModelError, SpecError
 from slipstick.schema.library import Library
 from slipstick.schema.text import Mark, from_plain
 from slipstick.schema.uncertain import told_apart
+from slipstick.study.questions.rank import RankResult
+from slipstick.study.questions.seek import SeekResult
 from slipstick.study.uncertain import drawn, width_shares
 
 TWO = """
@@ -158,3 +161,28 @@ def test_shares_of_the_width_add_up() -> None:
     shares = width_shares(points, points["a"] * points["b"])
     assert sum(shares.values()) == pytest.approx(1)
     assert shares["a"] == pytest.approx(0.8, abs=0.06)
+
+
+def test_a_ranking_takes_the_same_draws_on_both_sides(
+    folder: Path,
+) -> None:
+    """Half of the work saves work / 2 of work + 2 ms, whatever the range of the work is."""
+    (folder / "study.yaml").write_text(
+        "study: 1\nbase: {model: two.yaml, parameters.work: 2 ms..8 ms}\nanswer: [time]\n"
+        "rank: {cases: [base], of: [parameters.work, parameters.start]}\n"
+        "seek:\n  start: {cases: [base], of: parameters.start, from: 0.1 ms, to: 20 ms,"
+        " where: time <= 20 ms}\n"
+    )
+    questions = run("study.yaml").questions
+    ranked, sought = questions["rank"], questions["seek"]
+    assert isinstance(ranked, RankResult)
+    assert isinstance(sought, SeekResult)
+    rows = {str(each.point["parameter"]): each for each in ranked.rankings[0].rows}
+    work = rows["parameters.work"].values["time_saved"]
+    assert work.value == pytest.approx(2e-3 / 6e-3)
+    assert work.low == pytest.approx(1e-3 / 4e-3, rel=0.03)
+    assert work.high == pytest.approx(4e-3 / 10e-3, rel=0.03)
+    (change,) = sought.searches[0].crossings
+    assert change.value == pytest.approx(8e-3)
+    assert change.low == pytest.approx(6e-3, rel=0.05)
+    assert change.high == pytest.approx(9e-3, rel=0.05)

@@ -74,6 +74,31 @@ def with_intervals(answer: Answer, case: Evaluator) -> Answer:
     return replace(answer, values=values, notes=notes, exact=False)
 
 
+def paired_saving(case: Evaluator, changed: Evaluator, path: str, factor: float) -> Value:
+    """Return which part of the first value a change saves, with its interval: the same draws of
+    uncertain settings stand before and after the change, so that what both have in common does not
+    widen it.
+
+    Parameters
+    ----------
+    case : before the change
+    changed : after it
+    path : what was changed
+    factor : by which it was multiplied; a draw of it is multiplied as well
+    """
+    quantity = case.form.quantity
+    points = drawn(case.built.uncertain)
+    moved = {name: each * factor if name == path else each for name, each in points.items()}
+    before = np.asarray(case.columns(points, [quantity])[quantity])
+    after = np.asarray(changed.columns(moved, [quantity])[quantity])
+    with np.errstate(all="ignore"):
+        saved = 1 - after / before
+    if not np.isfinite(saved).all():
+        return Value(None, "1")
+    low, high = np.quantile(saved, [LOW_PART, HIGH_PART])
+    return Value(None, "1", float(low), float(high))
+
+
 def _check(built: BuiltModel, uncertain: UncertainValues) -> None:
     for path in uncertain.paths:
         if path not in built.parameters or not built.can_vary([path]):

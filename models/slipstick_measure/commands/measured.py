@@ -5,6 +5,7 @@ files are read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from slipstick.cli.console import (
     with_options,
 )
 from slipstick.errors import UnitError
+from slipstick_measure.commands.curves import CURVE_OPTIONS, continue_curves
 from slipstick_measure.commands.estimated import COLUMN_OPTIONS, estimate_rows, wants_rows
 
 VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
@@ -369,6 +371,18 @@ _FIT_OPTIONS = (
         "--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."
     ),
     click.option(
+        "--servers",
+        "servers",
+        type=click.IntRange(1),
+        help="Processors of the hardware that work side by side, such as hardware threads.",
+    ),
+    click.option(
+        "--domain",
+        "domain",
+        type=click.IntRange(1),
+        help="Processors of a node, or of a memory domain; they fill one after the other.",
+    ),
+    click.option(
         "--efficiency",
         metavar="E",
         default="75%",
@@ -435,6 +449,7 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
 @with_options(_DATA_OPTIONS)
 @with_options(_FIT_OPTIONS)
 @with_options(COLUMN_OPTIONS)
+@with_options(CURVE_OPTIONS)
 @set_option
 @json_option
 def fit(
@@ -445,23 +460,31 @@ def fit(
     intervals: str | None,
     picture: Path | None,
     region: str | None,
+    servers: int | None,
+    domain: int | None,
     as_json: bool,
     measured_columns: Sequence[str],
     choices: Sequence[str],
     groups: str | None,
     out: Path | None,
+    curve_columns: str | None,
+    sibling_columns: str,
     **told: Any,
 ) -> int:
     """Fit models to measured times: how far the program scales, and how sure that is.
 
     FILE is read as by `slipstick measured`; every repetition counts. Families: amdahl, usl,
-    queue-1, queue-2, phase-barrier, latency, power-log. A model of your own is fitted beside them,
-    some of its parameters free.
+    queue-1, queue-2, phase-barrier, latency, power-log, saturating, and where the hardware is told
+    servers (--servers) and nodes (--domain). A model of your own is fitted beside them, some of its
+    parameters free. What the rows say comes first; a law speaks only if it describes them.
 
     Where columns are numbers of a model, such as `parameters.batch` or `machine`, any value may be
     measured and any parameter free: PATH=LOW..HIGH is what is known of it, @OWNER the column whose
     values may differ in it (@group: what --group names). Each group is left out whole and
     predicted by the others.
+
+    Where a table has several curves (--curve), each is continued by its siblings, which are of the
+    same machine.
 
     \b
     Examples:
@@ -477,6 +500,10 @@ def fit(
     from slipstick_measure.report.fits import draw_fits, fits_text
     from slipstick_measure.report.measured import notes_text
 
+    if curve_columns:
+        at = [float(_whole(word, "--at") or 1) for word in _words(wanted)]
+        named = (told["columns"], measured_columns, curve_columns, sibling_columns)
+        return continue_curves(files, *named, at, as_json)
     rows = (measured_columns, choices, groups, out)
     models = _words(told["models"])
     if wants_rows(files, models, told["free"], rows):
@@ -496,6 +523,7 @@ def fit(
     runs = read_data(files, **told)
     size = _quantity("--size", told["size"], "COUNT")
     timings, notes = observations_of(runs, region, size).timings(), timing_notes(runs, region)
+    timings = replace(timings, servers=servers, domain=domain)
     found = fits(
         timings,
         families,

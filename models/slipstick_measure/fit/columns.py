@@ -82,14 +82,22 @@ class ColumnTable:
         """Return the place of a row."""
         return Mark(self.file, self.lines[row], 1)
 
-    def select(self, wanted: Mapping[str, Sequence[str]]) -> ColumnTable:
-        """Keep the rows that have one of some values in each of some columns."""
+    def chosen(self, wanted: Mapping[str, Sequence[str]]) -> list[int]:
+        """List the rows that have one of some values in each of some columns."""
+        for heading in wanted:
+            if heading not in self.headings:
+                hint = did_you_mean(heading, list(self.headings))
+                raise Mark(self.file, 1, 1).error(f"rows are chosen by no column {heading!r}{hint}")
         columns = {heading: self.column(heading) for heading in wanted}
-        chosen = [
+        return [
             row
             for row in range(len(self.rows))
             if all(columns[heading][row] in values for heading, values in wanted.items())
         ]
+
+    def select(self, wanted: Mapping[str, Sequence[str]]) -> ColumnTable:
+        """Keep the rows that have one of some values in each of some columns."""
+        chosen = self.chosen(wanted)
         return replace(
             self,
             rows=tuple(self.rows[row] for row in chosen),

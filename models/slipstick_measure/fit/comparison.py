@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import NoAnswerError
@@ -16,6 +16,7 @@ from slipstick_measure.fit.families import FAMILIES, family_called
 from slipstick_measure.fit.formula import Family, Timings
 from slipstick_measure.fit.intervals import FitIntervals, profile, resample
 from slipstick_measure.fit.least_squares import FittedFormula, fit
+from slipstick_measure.fit.rows import MeasuredRows
 from slipstick_measure.results import Curve, Fitting
 
 APART = 4.0
@@ -24,6 +25,22 @@ APART = 4.0
 
 STEPS = (2.0, 4.0)
 """Steps beyond the data that are tried inside them."""
+
+WRONG = 0.1
+"""Relative error above which a law does not describe rows: its scatter, unless repetitions scatter
+as much, and what it misses of the largest rows when fitted without them, beyond what scatter and
+uncertain parameters explain."""
+
+MOST_REPETITIONS = 3.0
+"""Multiples of the scatter of repetitions that a law's scatter may have."""
+
+A_DOUBLING = 0.1
+"""Standard deviation of the logarithm by which predictions get less sure each doubling beyond the
+rows, for what no law that is fitted to them can know; chosen with 20 truths that no family has, see
+``benchmarks/fit_coverage.py`` for others."""
+
+WIDEST = 4.0
+"""High over low above which a prediction is refused: it is of no use."""
 
 WEIGHED = 14.0
 """Models whose criteria are farther behind have a weight under 1/1000."""
@@ -39,11 +56,17 @@ class HeldOut:
     missed : relative error at the largest runs (root of the mean square) [1]
     form : error of the mean logarithm there, beyond what scatter and uncertain parameters explain
         [1]
+    criterion : Akaike's, of the fit to the smaller runs
+    apart, spread : predicted less measured mean logarithm there, and what scatter and uncertain
+        parameters explain of it [1]
     """
 
     step: float
     missed: float
     form: float
+    criterion: float
+    apart: float
+    spread: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +101,25 @@ class Candidate:
         """Return the test at the smallest step that is as large; None where the data have none."""
         return next((each for each in self.tests if each.step >= step * (1 - 1e-9)), None)
 
+    def misfit(self, noise: float) -> str:
+        """Return why the family does not describe the rows; nothing where it does.
+
+        Parameters
+        ----------
+        noise : scatter of repetitions [1]
+        """
+        scatter = self.fitted.scatter
+        if scatter > max(WRONG, MOST_REPETITIONS * noise):
+            return f"it misses the rows by {100 * scatter:.3g} %"
+        test = self.test(STEPS[0])
+        if test is None or test.form <= max(WRONG, MOST_REPETITIONS * noise):
+            return ""
+        most = float(self.fitted.timings.p.max())
+        return (
+            f"fitted to the rows up to p = {most / test.step:g}, it misses those on {most:g} by"
+            f" {100 * test.missed:.3g} %"
+        )
+
     def form_error(self, step: float) -> float | None:
         """Return the error of the form at a multiple of the largest data: the largest of its
         tests, by the logarithm of the step.
@@ -88,7 +130,7 @@ class Candidate:
         return max(each.form * max(0.0, float(np.log(step) / np.log(each.step))) for each in tests)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FitComparison:
     """All families, best first.
 
@@ -96,10 +138,57 @@ class FitComparison:
     ----------
     candidates : by the criterion, the best first
     failed : why a family has no fit, by its name
+    noise : scatter of repetitions [1]
     """
 
     candidates: tuple[Candidate, ...]
     failed: Mapping[str, str]
+    noise: float = 0.0
+
+    @cached_property
+    def likely(self) -> tuple[Candidate, ...]:
+        """The families that describe the rows, of those that are not far behind; all of those
+        where none does.
+        """
+        near = [each for each in self.candidates if each.behind < WEIGHED]
+        return tuple(each for each in near if not each.misfit(self.noise)) or tuple(near)
+
+    @property
+    def misfit(self) -> str:
+        """Why no family describes the rows; nothing where one does.
+
+        A family may meet the largest rows by its own parameters, and yet have been chosen by these
+        alone: the families as weighted without them must hold them as well.
+        """
+        if self.likely[0].misfit(self.noise):
+            return self.best.misfit(self.noise)
+        tests = [test for each in self.candidates if (test := each.test(STEPS[0]))]
+        tests = [test for test in tests if np.isfinite(test.criterion)]
+        if not tests:
+            return ""
+        behind = np.array([test.criterion for test in tests])
+        weight = np.exp(-(behind - behind.min()) / 2)
+        weight /= weight.sum()
+        apart = np.array([test.apart for test in tests])
+        mean = float(weight @ apart)
+        variance = float(weight @ np.square([test.spread for test in tests]))
+        variance += float(weight @ (apart - mean) ** 2)
+        form = np.sqrt(max(0.0, mean**2 - variance))
+        if form <= max(WRONG, MOST_REPETITIONS * self.noise):
+            return ""
+        kept = self.most / tests[int(weight.argmax())].step
+        return (
+            f"the rows on {self.most:g} alone carry its form: the laws that the rows up to p ="
+            f" {kept:g} prefer miss them by {100 * abs(np.expm1(mean)):.3g} %"
+        )
+
+    def next_runs(self) -> str:
+        """Name the runs that would tell most: between the largest two numbers, and beyond."""
+        p = self.best.fitted.timings.processors
+        numbers = {round(float(p[-1]) * 1.5), round(float(p[-1]) * 2)}
+        if self.misfit and len(p) > 1 and p[-1] - p[-2] > 1:
+            numbers = {round(float(np.sqrt(p[-1] * p[-2]))), round(float(p[-1]) * 1.5)}
+        return " and ".join(f"{each:g}" for each in sorted(numbers))
 
     @property
     def best(self) -> Candidate:
@@ -136,6 +225,12 @@ class FitComparison:
         Families that agree on the data may differ beyond any bound.
         """
         step, best = p / self.most, self.best
+        if step > 1 and self.misfit:
+            return (
+                f"no prediction at p = {p:g}, beyond the rows, as no law describes them: of"
+                f" {best.name}, {self.misfit}; something may begin there, such as a second node or"
+                f" a limit of memory; measure on {self.next_runs()} next"
+            )
         if step <= 1 or best.test(step):
             return ""
         return (
@@ -184,7 +279,7 @@ class FitComparison:
         from scipy.optimize import brentq
         from scipy.special import ndtri, stdtr, stdtrit
 
-        chosen = [each for each in self.candidates if each.behind < WEIGHED]
+        chosen = self.likely
         forms = [each.form_error(p / self.most) for each in chosen]
         worst = max((each for each in forms if each is not None), default=0.0)
         tail = (1 + level) / 2
@@ -192,9 +287,9 @@ class FitComparison:
         weight = np.exp([-each.behind / 2 for each in chosen])
         centre = np.log([float(each.fitted.predict([p])[0]) for each in chosen])
         own = [_log_error(each.fitted, p) for each in chosen]
-        spread = (
-            np.hypot(own, [wider * (worst if each is None else each) for each in forms]) + 1e-12
-        )
+        beyond = A_DOUBLING * max(0.0, float(np.log2(p / self.most)))
+        spread = np.hypot(own, [wider * (worst if each is None else each) for each in forms])
+        spread = np.hypot(spread, beyond) + 1e-12
         freedom = np.array([each.fitted.freedom for each in chosen])
         if not np.isfinite(spread).all():
             return 0.0, float("inf")
@@ -217,7 +312,24 @@ class FitComparison:
         finite error [s].
         """
         ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
-        return {p: each for p, each in ends.items() if np.isfinite(each[1])}
+        return {p: each for p, each in ends.items() if each[1] <= WIDEST * each[0]}
+
+    def too_wide(self, p: float, level: float) -> str:
+        """Return why a prediction is of no use; nothing where it is of use, or refused already."""
+        if self.refusal(p):
+            return ""
+        low, high = self.predict(p, level)
+        if high <= WIDEST * low:
+            return ""
+        if not np.isfinite(high):
+            return (
+                f"no prediction at p = {p:g}: the error of a fit is beyond all numbers; are the"
+                " measured times right?"
+            )
+        return (
+            f"no prediction at p = {p:g}: the time lies between {low:.3g} s and {high:.3g} s, a"
+            f" factor of {high / low:.3g}; measure on {self.next_runs()} next"
+        )
 
     def disagreement(self, p: float) -> float:
         """Return the disagreement of the rivals on p processors: largest over smallest prediction,
@@ -231,6 +343,8 @@ class FitComparison:
         some numbers of processors.
         """
         names, best = ", ".join(each.name for each in self.rivals), self.best
+        if self.misfit:
+            return f"no law describes these rows: of the nearest, {best.name}, {self.misfit}"
         if len(self.rivals) == 1:
             words = f"the data prefer {names}"
         else:
@@ -299,6 +413,7 @@ def compare(
             for family, each in fits
         ),
         failed,
+        MeasuredRows(timings, EFFICIENT).noise,
     )
 
 
@@ -345,8 +460,10 @@ def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -
         return None
     off = np.log(again.formula.time(again.theta, largest) / largest.time)
     explained = _log_error(again, most) ** 2 + fitted.scatter**2 / len(off)
-    form = np.sqrt(max(0.0, float(off.mean()) ** 2 - explained))
-    return HeldOut(most / kept, float(np.sqrt(np.mean(np.expm1(off) ** 2))), float(form))
+    apart = float(off.mean())
+    form = float(np.sqrt(max(0.0, apart**2 - explained)))
+    missed = float(np.sqrt(np.mean(np.expm1(off) ** 2)))
+    return HeldOut(most / kept, missed, form, again.aicc, apart, float(np.sqrt(explained)))
 
 
 def _log_error(fitted: FittedFormula, p: float) -> float:
@@ -435,22 +552,24 @@ def fits(
     )
     warnings = tuple(words for each in p if (words := found.warning(each)))
     between = found.predictions(p, intervals.level)
-    warnings += tuple(
-        f"no prediction at p = {each:g}: the error of a fit is beyond all numbers; are the measured"
-        " times right?"
-        for each in p
-        if each not in between and not found.refusal(each)
-    )
-    answers = [
-        _answer(each, intervals, efficiency, between, found.reach) for each in found.candidates
-    ]
+    warnings += tuple(words for each in p if (words := found.too_wide(each, intervals.level)))
+    rows = MeasuredRows(timings, efficiency)
+    answers = [_answer(each, intervals, rows, between, found.reach) for each in found.candidates]
     answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
     curves = _curves(found, min(max([2 * most, *p]), found.reach), intervals.level) if drawn else ()
     size = float(timings.n.max()) if timings.has_sizes else None
     data = timings.select(timings.n == timings.n.max())
     shown = data.p.tolist(), data.time.tolist()
     return Fitting(
-        tuple(answers), found.verdict(p), warnings, *shown, curves, size=size, efficiency=efficiency
+        tuple(answers),
+        found.verdict(p),
+        warnings,
+        *shown,
+        curves,
+        size=size,
+        efficiency=efficiency,
+        rows=tuple(rows.sentences()),
+        described=not found.misfit,
     )
 
 
@@ -474,7 +593,7 @@ def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...
 def _answer(
     candidate: Candidate,
     intervals: IntervalSettings,
-    efficiency: float,
+    rows: MeasuredRows,
     between: Mapping[float, tuple[float, float]],
     reach: float,
 ) -> Answer:
@@ -502,7 +621,11 @@ def _answer(
     values |= {"behind": Value(candidate.behind, "1"), "scatter": Value(fitted.scatter, "1")}
     if candidate.missed is not None:
         values["missed"] = Value(candidate.missed, "1")
-    values |= _limits(Extrapolation(fitted, reach=reach), efficiency)
+    efficiency = rows.efficiency
+    extrapolation = Extrapolation(fitted, reach=reach)
+    values |= _limits(extrapolation, rows)
+    if extrapolation.time[0] <= 0:
+        notes.append("it has no work for one processor, so no speed-up over it")
     if fitted.timings.has_sizes:
         values |= {
             f"size_needed[{p:g}]": _size_needed(fitted, p, efficiency, sure, intervals.level)
@@ -531,16 +654,20 @@ def _size_needed(
     return Value(found, "1", between.low, None if open_ended else between.high)
 
 
-def _limits(extrapolation: Extrapolation, efficiency: float) -> dict[str, Value]:
+def _limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:
+    """Return how far a fit scales; what contradicts a row is left out."""
     values: dict[str, Value] = {}
-    if least := extrapolation.fastest():
+    if (least := extrapolation.fastest()) and rows.agrees_on_fastest(least[0]):
         values = {"fastest_processors": Value(least[0], "1"), "fastest_time": Value(least[1], "s")}
     if extrapolation.time[0] > 0:  # a fit without work for one processor has no speed-up over it
         most, at = extrapolation.largest_speedup()
-        values |= {
-            "largest_speedup": Value(most, "1"),
-            "largest_speedup_processors": Value(at, "1"),
-        }
-        values["efficient_processors"] = Value(extrapolation.largest_efficient(efficiency), "1")
+        if rows.agrees_on_speedup(most, at):
+            values |= {
+                "largest_speedup": Value(most, "1"),
+                "largest_speedup_processors": Value(at, "1"),
+            }
+        efficient = extrapolation.largest_efficient(rows.efficiency)
+        if rows.agrees_on_efficiency(efficient):
+            values["efficient_processors"] = Value(efficient, "1")
     values["most_processors"] = Value(float(extrapolation.p[-1]), "1")
     return values

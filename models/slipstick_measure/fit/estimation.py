@@ -43,6 +43,10 @@ anything of the parameter."""
 WANTED, LEAST_COVERAGE = 0.9, 0.85
 """Part of the rows of left-out groups that intervals hold, and below which they are widened."""
 
+A_DOUBLING = 0.05
+"""Standard deviation by which predictions get less sure each doubling of the size beyond what was
+fitted; assumed, as no set has enough large rows left out to learn it."""
+
 MOST_WIDENED = 3.0
 """Largest factor of the parameters' standard deviations; what lies outside then is no matter of
 parameters."""
@@ -101,13 +105,19 @@ class EstimationTask:
     observed : the rows
     free, choices : what is unknown
     groups : columns whose combination is left out whole
-    sizes : columns by whose growth the misfit is explained
+    chosen : the rows that are fitted, the groups of the others being predicted; by default each
+        group is predicted by all others
+    noise : of the rows, where nothing is fitted [log]; None: everything is
+    sizes : of each row, beyond whose fitted range predictions get less sure
     """
 
     observed: Observed
     free: tuple[FreeParameter, ...]
     choices: tuple[UnknownChoice, ...] = ()
     groups: tuple[str, ...] = ()
+    chosen: tuple[int, ...] = ()
+    noise: float | None = None
+    sizes: tuple[float, ...] = ()
 
     def labels(self, columns: Sequence[str]) -> list[str]:
         """Return the combination of some columns in each row."""
@@ -143,21 +153,49 @@ def estimation(task: EstimationTask) -> Estimation:
     NoAnswerError : the model has no answer at a row, or too many combinations of choices
     """
     _check(task)
-    everything = np.arange(task.count)
-    fit = _fitted(task, everything)
-    labels = np.array(task.labels(task.groups))
-    names = list(dict.fromkeys(labels.tolist()))
+    fit = _whole_fit(task)
     errors: list[GroupError] = []
     apart: list[tuple[Array, Array, Array]] = []
-    for name in names if len(names) > 1 else []:
-        left = np.flatnonzero(labels == name)
-        others = np.flatnonzero(labels != name)
-        error, distance = _left_out(task, name, left, _fitted(task, others, fit))
+    for name, rows, others in _split(task):
+        without = fit if others is None else _fitted(task, others, fit)
+        error, distance = _left_out(task, name, rows, without, others)
         errors.append(error)
         apart.append(distance)
     factor = _widening(apart)
     fit = replace(fit, posterior=widened(fit.posterior, factor))
     return _result(task, fit, errors, apart, factor)
+
+
+def _whole_fit(task: EstimationTask) -> _Fit:
+    """Fit to all rows that are to be fitted; the ranges alone where none is."""
+    if task.noise is None:
+        return _fitted(task, np.array(task.chosen) if task.chosen else np.arange(task.count))
+    priors = tuple(each.prior for each in task.free)
+    count = len(task.observed.measured)
+    posterior = Posterior(
+        priors,
+        (),
+        np.array([each.mean for each in priors]),
+        np.diag([each.deviation**2 for each in priors]),
+        {},
+        np.full(count, task.noise),
+        0.0,
+    )
+    return _Fit(posterior, {})
+
+
+def _split(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows | None]]:
+    """Yield each group to predict: its name, its rows, and those to fit to, None where that is the
+    fit itself.
+    """
+    labels = np.array(task.labels(task.groups))
+    names = list(dict.fromkeys(labels.tolist()))
+    fitted = np.isin(np.arange(task.count), task.chosen)
+    alone = task.noise is not None or bool(task.chosen)
+    for name in names if alone or len(names) > 1 else []:
+        rows = np.flatnonzero((labels == name) & ~fitted)
+        if len(rows):
+            yield name, rows, None if alone else np.flatnonzero(labels != name)
 
 
 def _check(task: EstimationTask) -> None:
@@ -277,12 +315,14 @@ def _weights(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
 
 
 def _left_out(
-    task: EstimationTask, name: str, rows: Rows, fit: _Fit
+    task: EstimationTask, name: str, rows: Rows, fit: _Fit, others: Rows | None
 ) -> tuple[GroupError, tuple[Array, Array, Array]]:
     """Predict a group by a fit without it; return its errors, and by row the residual, the noise
     and the standard deviation that the parameters give.
     """
     values, deviation = predicted(task, fit, rows)
+    if task.sizes and task.noise is None:
+        deviation = np.hypot(deviation, _beyond(task, rows, others))
     logs = task.observed.logs[:, rows]
     there = np.isfinite(logs) & np.isfinite(values)
     residual = (logs - values)[there]
@@ -303,6 +343,14 @@ def _left_out(
         tuple(_reasons(task, rows, residual, there, fit)),
     )
     return error, (residual, noise, own)
+
+
+def _beyond(task: EstimationTask, rows: Rows, others: Rows | None) -> Array:
+    """Return what predictions get less sure by outside of the range that was fitted [log]."""
+    sizes = np.log2(np.array(task.sizes))
+    inside = sizes[np.array(task.chosen) if others is None else others]
+    apart = np.maximum(sizes[rows] - inside.max(), inside.min() - sizes[rows])
+    return np.asarray(A_DOUBLING * np.maximum(apart, 0.0))
 
 
 def _reasons(

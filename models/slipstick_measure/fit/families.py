@@ -154,8 +154,53 @@ def cycle_times(outside: Array | float, demands: Array, populations: Array) -> A
     >>> cycle_times(9.0, np.array([1.0]), np.array([1.0, 2.0, 64.0])).round(3).tolist()
     [10.0, 10.1, 64.0]
     """
-    found: Array = populations / _solved(outside, demands, populations).throughput[:, 0]
-    return found
+    small = populations <= EXACT
+    if small.all():
+        found: Array = populations / _solved(outside, demands, populations).throughput[:, 0]
+        return found
+    times = np.empty(len(populations))
+    every = np.broadcast_to(outside, populations.shape)
+    asked = demands if demands.ndim == 1 else demands[small]
+    if small.any():
+        times[small] = cycle_times(every[small], asked, populations[small])
+    asked = demands if demands.ndim == 1 else demands[~small]
+    times[~small] = _large_cycles(every[~small], asked, populations[~small])
+    return times
+
+
+EXACT = 1024.0
+"""Customers up to which the recursion over all smaller populations is taken; beyond it the
+arrival theorem is closed by the queue of the population itself, less its share (Schweitzer), whose
+error is largest where the stations begin to be saturated: 0.2 / sqrt(N) with one station, 0.6 % at
+this number."""
+
+
+def _large_cycles(outside: Array, demands: Array, populations: Array) -> Array:
+    """Return cycle times by Schweitzer's approximation, solved for the throughput by bisection.
+
+    ::
+
+        N = X Z + sum_k Q_k        Q_k = X D_k / (1 - a X D_k)        a = (N - 1) / N
+
+    The right side rises with X, so that the interval is halved until it is at rounding.
+    """
+    part = (populations - 1) / populations
+    asked = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
+    low = np.zeros(len(populations))
+    with np.errstate(all="ignore"):
+        capacity = 1 / (part * asked.max(axis=1))
+        high = np.minimum(populations / (outside + asked.sum(axis=1)), capacity)
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            used = middle[:, None] * asked
+            queues = (used / (1 - part[:, None] * used)).sum(axis=1)
+            below = (middle * outside + queues < populations) & (middle < capacity)
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        times: Array = populations / ((low + high) / 2)
+    return times
+
+
+BISECTIONS = 52
 
 
 def _solved(outside: Array | float, demands: Array, populations: Array) -> NetworkSolution:
@@ -275,6 +320,143 @@ def _phase_barrier(timings: Timings) -> Iterator[TimeFormula]:
         ],
         lost={"spread": "waiting for the slowest", "step": "barrier"},
     )
+
+
+@_family(
+    "servers",
+    "work outside, and a queue with as many servers as the hardware has",
+    "the machine repairman with several repairmen: Feller, vol. 1, 3rd ed., 1968, XVII.7",
+)
+def _servers(timings: Timings) -> Iterator[TimeFormula]:
+    """Yield a closed queue with the told number of servers."""
+    if timings.servers is None:
+        raise NoAnswerError("say how many processors the hardware has (--servers)")
+
+    def time(theta: Array, at: Timings) -> Array:
+        found: Array = repair_cycles(theta[0], theta[1], at.servers or 1, at.p) / shared(at)
+        return found
+
+    def starts(at: Timings) -> list[Array]:
+        work = float((at.time * shared(at)).min())
+        return [np.array([part * work, (1 - part) * work]) for part in (0.05, 0.3, 0.7)]
+
+    parameters = (
+        FitParameter("outside", "s", "time outside the queue"),
+        FitParameter("service", "s", "service demand at a queue with all servers of the hardware"),
+    )
+    text = f"T = cycle of a closed queue with {timings.servers} servers{_over(timings)}"
+    yield TimeFormula("servers", text, parameters, time, starts)
+
+
+def repair_cycles(outside: Array, service: Array, servers: int, populations: Array) -> Array:
+    """Return the mean time of a cycle of N customers of a station with c servers, exactly.
+
+    With n of N at the station, its probability goes with ``N! / (N - n)! (D / Z)^n / prod min(k,
+    c)``; beyond 1,024 customers the asymptotes are taken, of which one is exact up to 1 / sqrt(N).
+
+    Parameters
+    ----------
+    outside, service : Z and D [s], numbers or (M,)
+    servers : c
+    populations : N, (M,)
+
+    >>> repair_cycles(np.array([9.0]), np.array([1.0]), 1, np.array([2.0])).round(3).tolist()
+    [10.1]
+    """
+    z, d = (np.broadcast_to(each, populations.shape).astype(float) for each in (outside, service))
+    found: Array = np.maximum(z + d, populations * d / servers)
+    counts = np.round(populations)
+    for count in np.unique(counts[counts <= EXACT]):
+        points = counts == count
+        busy = _busy_servers(z[points], d[points], servers, int(count))
+        with np.errstate(all="ignore"):
+            cycles = count * d[points] / busy
+        found[points] = np.where(np.isfinite(cycles), cycles, z[points] + d[points])
+    return found
+
+
+def _busy_servers(outside: Array, service: Array, servers: int, count: int) -> Array:
+    """Return the mean number of busy servers, for some times outside and services."""
+    n = np.arange(count + 1)
+    steps = np.log(count - n[:-1]) - np.log(np.minimum(n[1:], servers))
+    with np.errstate(all="ignore"):
+        ratio = np.log(service / np.maximum(outside, 1e-12 * service))
+        ratio = np.where(np.isfinite(ratio), ratio, -700.0)
+    logs = np.concatenate([[0.0], np.cumsum(steps)])[:, None] + n[:, None] * ratio
+    weights = np.exp(logs - logs.max(axis=0))
+    found: Array = (np.minimum(n, servers)[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
+    return found
+
+
+SHARP = 8
+"""Exponent of the smooth maximum: where both sides are equal it is 9 % above them."""
+
+
+def _smooth(one: Array, other: Array) -> Array:
+    largest = np.maximum(np.maximum(one, other), 1e-300)
+    found: Array = largest * ((one / largest) ** SHARP + (other / largest) ** SHARP) ** (1 / SHARP)
+    return found
+
+
+@_family(
+    "saturating",
+    "work, and work that a shared limit such as memory bandwidth holds up",
+    "the roofline of Williams, Waterman and Patterson, CACM 52(4), 2009, over processors",
+)
+def _saturating(timings: Timings) -> Iterator[TimeFormula]:
+    """Yield T = rest / p + max(work / p, floor / domains), of one domain where none is told."""
+    domain = timings.domain
+
+    def time(theta: Array, at: Timings) -> Array:
+        rest, work, floor = theta
+        domains = np.ceil(at.p / at.domain) if at.domain else np.ones(len(at))
+        found: Array = (rest + _smooth(work, floor * at.p / domains)) / shared(at)
+        return found
+
+    def starts(at: Timings) -> list[Array]:
+        work = at.time * shared(at)
+        least, growth = float(work.min()), float((work / at.p).min())
+        return [
+            np.array([part * least, (1 - part) * least, scale * growth])
+            for part in (0.1, 0.5)
+            for scale in (0.5, 0.9)
+        ]
+
+    parameters = (
+        FitParameter("rest", "s", "work that nothing holds up"),
+        FitParameter("work", "s", "work that the shared limit holds up"),
+        FitParameter("floor", "s", "least time of that work in one domain"),
+    )
+    places = f" / ceil(p / {domain})" if domain else ""
+    text = f"T = rest{_over(timings)} + max(work{_over(timings)}, floor{places})"
+    if timings.weak_scaling:
+        text = f"T = rest + max(work, floor p{places})"
+    yield TimeFormula("saturating", text, parameters, time, starts)
+
+
+@_family("nodes", "work that is slower by a part beyond one node", "own")
+def _nodes(timings: Timings) -> Iterator[TimeFormula]:
+    """Yield T = work (1 + slower [p > node]) / p + serial, where the size of a node is told."""
+    if timings.domain is None:
+        raise NoAnswerError("say how many processors a node has (--domain)")
+
+    def time(theta: Array, at: Timings) -> Array:
+        work, serial, slower = theta
+        beyond = at.p > (at.domain or 1)
+        found: Array = (work * (1 + slower * beyond) + serial * at.p) / shared(at)
+        return found
+
+    def starts(at: Timings) -> list[Array]:
+        work = float((at.time * shared(at)).min())
+        return [np.array([work, 1e-3 * work, slower]) for slower in (0.01, 0.3)]
+
+    parameters = (
+        FitParameter("work", "s", "work that is shared"),
+        FitParameter("serial", "s", "part that does not get shorter"),
+        FitParameter("slower", "1", "part by which processors of several nodes are slower"),
+    )
+    text = f"T = work (1 + slower [p > {timings.domain}]){_over(timings)} + serial"
+    yield TimeFormula("nodes", text, parameters, time, starts)
 
 
 _POWERS = sorted({Fraction(k, 4) for k in range(13)} | {Fraction(k, 3) for k in range(10)})

@@ -33,12 +33,18 @@ class Timings:
     time : observed, (M,) [s]
     weak_scaling : every processor has work of its own, so that the time is that of a cycle; else
         all share one work (strong scaling)
+    servers : processors of the hardware that work side by side, where it is told, such as hardware
+        threads
+    domain : processors of a node, or of a memory domain, where it is told; they fill one after the
+        other
     """
 
     p: Array
     n: Array
     time: Array
     weak_scaling: bool = False
+    servers: int | None = None
+    domain: int | None = None
 
     def __len__(self) -> int:
         return len(self.p)
@@ -56,11 +62,11 @@ class Timings:
 
     def select(self, mask: NDArray[np.bool_]) -> Timings:
         """Return some of the observations."""
-        return Timings(self.p[mask], self.n[mask], self.time[mask], self.weak_scaling)
+        return replace(self, p=self.p[mask], n=self.n[mask], time=self.time[mask])
 
     def with_time(self, time: Array) -> Timings:
         """Return the same points with other times."""
-        return Timings(self.p, self.n, time, self.weak_scaling)
+        return replace(self, time=time)
 
     def points(self, p: Sequence[float] | Array, n: float | None = None) -> Timings:
         """Return points to predict at; their times have no meaning.
@@ -72,7 +78,7 @@ class Timings:
         """
         processors = np.asarray(p, dtype=float)
         size = float(self.n.max()) if n is None else n
-        return Timings(processors, np.full(len(processors), size), processors, self.weak_scaling)
+        return replace(self, p=processors, n=np.full(len(processors), size), time=processors)
 
 
 class Observations(NamedTuple):
@@ -236,9 +242,7 @@ class TimeFormula:
         distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
         count, points = len(thetas), distinct.shape[1]
         p, n = (np.tile(each, count) for each in distinct)
-        found = self.time(
-            np.repeat(thetas.T, points, axis=1), Timings(p, n, p, timings.weak_scaling)
-        )
+        found = self.time(np.repeat(thetas.T, points, axis=1), replace(timings, p=p, n=n, time=p))
         return np.broadcast_to(found, (count * points,)).reshape(count, points)[
             :, where.reshape(-1)
         ]

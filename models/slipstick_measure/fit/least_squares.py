@@ -222,7 +222,10 @@ def minimized(
         _without_effect(formula, inside, scale, timings), np.maximum(scale, matters), scale
     )
     room = 1e-9 * np.minimum(scale, most - least)
-    begin = np.clip(inside, least + room, np.minimum(most, np.maximum(inside, scale)) - room)
+    # Of two limits that are far apart beside the scale, the search begins near the lower one; it
+    # begins inside however close they are.
+    last = np.maximum(np.minimum(most, np.maximum(inside, scale)) - room, least + room)
+    begin = np.clip(inside, least + room, last)
 
     def residuals(thetas: Array) -> Array:
         return np.hstack([_residuals(formula, thetas, timings), more(thetas)])

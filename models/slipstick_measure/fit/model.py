@@ -314,6 +314,13 @@ def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
         _path(asked.population, inputs, built) if asked.population else _population(built, asked)
     )
     size = _path(asked.size, inputs, built) if asked.size else ""
+    if population.endswith(".arrivals"):
+        raise _wrong(
+            asked.population or asked.free[0],
+            f"{population} is a rate of arrivals, and times are divided by processors; hold the"
+            f" model against rows: --column '{population}=p [1/s]' --measured"
+            " 'response_time[...]=time [ms]'",
+        )
     for path in {population, size} & parameters.keys():
         raise _wrong(
             asked.free[list(parameters).index(path)],

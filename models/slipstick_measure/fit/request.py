@@ -36,6 +36,9 @@ class EstimationRequest:
     choices : likewise ``path=value|value@owner+owner``
     groups : columns whose combination is left out whole
     rows : values of columns that rows must have
+    fitted_to : values of columns of the rows that are fitted, the others being predicted
+    noise : of the rows, where nothing is fitted [log]
+    beyond : column of numbers beyond whose fitted range predictions get less sure
     """
 
     path: Path | str
@@ -45,6 +48,9 @@ class EstimationRequest:
     choices: Sequence[Scalar] = ()
     groups: Sequence[str] = ()
     rows: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    fitted_to: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    noise: float | None = None
+    beyond: str = ""
 
 
 def prepare_estimation(request: EstimationRequest, library: Library) -> EstimationTask:
@@ -60,7 +66,10 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
     groups = list(request.groups) or [each for each in owners if each in table.headings]
     table = _with_group(table, groups)
     known = [each for each in (*owners, GROUP) if each in table.headings]
-    grouping = dict.fromkeys([*groups, *known])
+    further = [*request.fitted_to, *([request.beyond] if request.beyond else [])]
+    grouping = dict.fromkeys(
+        [*groups, *known, *(each for each in further if each in table.headings)]
+    )
     observed = observe(table, request.uses, request.settings, library, list(grouping))
     problems: list[Problem] = []
     free: dict[str, FreeParameter] = {}
@@ -79,7 +88,29 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    return EstimationTask(observed, tuple(free.values()), tuple(choices), tuple(groups))
+    chosen = table.chosen(request.fitted_to) if request.fitted_to else ()
+    numbers = _sizes(table, request.beyond) if request.beyond else ()
+    return EstimationTask(
+        observed,
+        tuple(free.values()),
+        tuple(choices),
+        tuple(groups),
+        tuple(chosen),
+        request.noise,
+        tuple(numbers),
+    )
+
+
+def _sizes(table: ColumnTable, heading: str) -> list[float]:
+    """Read the column beyond whose range predictions get less sure."""
+    if heading not in table.headings:
+        raise table.mark(0).error(
+            f"no column is called {heading!r}{did_you_mean(heading, list(table.headings))}"
+        )
+    try:
+        return [float(cell) for cell in table.column(heading)]
+    except ValueError as error:
+        raise table.mark(0).error(f"column {heading} is to hold plain numbers: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,5 @@
-"""QUESTIONS OF A STUDY about measured runs, traces and fits; one module for each key."""
+"""QUESTIONS OF A STUDY about measured data: runs, traces, fits and published measurements.
+
+One module for each key of a study: it reads and checks what is asked, computes when the study is
+solved, and says what was found in sentences and tables.
+"""

@@ -60,7 +60,12 @@ class FitsResult(QuestionResult):
         """
         found = {name: needed(each) for name, each in self.fits.items()}
         parts = {
-            name: [lines[0], *[each for each in lines if "needs n = " in each][-1:], lines[-1]]
+            name: [
+                lines[0],
+                *[each for each in lines[1:2] if each.startswith("By ")],
+                *[each for each in lines if "needs n = " in each][-1:],
+                lines[-1],
+            ]
             for name, lines in found.items()
         }
         return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in parts.items()]

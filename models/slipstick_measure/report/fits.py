@@ -67,8 +67,8 @@ def fit_blocks(found: Fitting) -> Iterator[TextBlock]:
 
 
 def needed(found: Fitting) -> list[str]:
-    """Return what a person needs first, of the model that the data prefer: how far, what limits,
-    what is lost, the rest.
+    """Return what a person needs first: what the rows say; of the model that the data prefer how
+    far, what limits, what is lost, the rest; that no law describes the rows where none does.
 
     Parameters
     ----------
@@ -76,7 +76,11 @@ def needed(found: Fitting) -> list[str]:
     """
     best = found.answers[0]
     lost = {name: value for name, value in best.values.items() if name.startswith(LOST)}
-    lines = [f"By {best.model}: {_limits(best, found.efficiency)}"]
+    verdict = f"{found.verdict[:1].upper()}{found.verdict[1:]}."
+    limits = _limits(best, found.efficiency)
+    lines = [*found.rows, *([f"By {best.model}: {limits}"] if limits else [])]
+    if not found.described:
+        return [*found.rows, verdict]
     if lost:
         cause, most = next(iter(lost.items()))
         at = best.point["p"]
@@ -95,7 +99,7 @@ def needed(found: Fitting) -> list[str]:
                     f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}",
                 )
             )
-    return [*lines, f"{found.verdict[:1].upper()}{found.verdict[1:]}."]
+    return [*lines, verdict]
 
 
 def _size(needed: Value, goal: str) -> str:
@@ -164,15 +168,15 @@ def _limits(answer: Answer, efficient: float) -> str:
     def place(processors: float) -> str:
         return f"p = {processors:g}{', the largest number examined' if processors == number('most_processors') else ''}"
 
-    if "largest_speedup" not in answer.values:
-        return "The fit has no work for one processor, so no speed-up over it."
-    at = number("largest_speedup_processors")
-    rises = "still rises, to" if at == number("most_processors") else "is at most"
-    words = (
-        f"Efficiency is at least {percent(efficient)} up to"
-        f" {place(number('efficient_processors'))}."
-    )
-    words += f" Speed-up {rises} {plain(number('largest_speedup'), 3)}, at {place(at)}."
+    words = ""
+    if "efficient_processors" in answer.values:
+        up_to = place(number("efficient_processors"))
+        words = f"Efficiency is at least {percent(efficient)} up to {up_to}."
+    if "largest_speedup" in answer.values:
+        at = number("largest_speedup_processors")
+        rises = "still rises, to" if at == number("most_processors") else "is at most"
+        words += f" Speed-up {rises} {plain(number('largest_speedup'), 3)}, at {place(at)}."
+    words = words.strip()
     if "fastest_processors" in answer.values:
         time = amount(answer.values["fastest_time"])
         words = f"Fastest at p = {answer['fastest_processors']:g}, in {time}. {words}"

@@ -233,9 +233,9 @@ def test_a_fit_of_an_error_beyond_all_numbers_predicts_nothing() -> None:
     p, times = np.array([1.0, 2, 4, 8, 16]), np.array([1e57, 0.5184, 0.27597, 0.1529, 0.099059])
     timings = Timings(p, np.ones(5), times)
     assert compare(timings).predict(8.0, 0.95) == (0.0, np.inf)
-    found = fits(timings, p=[64.0])
+    found = fits(timings, p=[8.0, 64.0])
     assert (
-        "no prediction at p = 64: the error of a fit is beyond all numbers; are the measured times"
+        "no prediction at p = 8: the error of a fit is beyond all numbers; are the measured times"
         " right?" in found.warnings
     )
     assert not any(name.startswith("time[") for answer in found.answers for name in answer.values)

@@ -175,3 +175,29 @@ def test_slopes_beyond_all_numbers_leave_an_infinite_error() -> None:
         fitted.standard_error(lambda thetas: np.array([1.0, *[np.inf] * (len(thetas) - 1)]))
         == np.inf
     )
+
+
+def test_a_best_value_at_the_lower_limit_is_found() -> None:
+    """The search begins inside of the limits, however far apart they are."""
+    p = MEASURED
+    timings = Timings(p, np.ones(len(p)), 40 / p + 0.5)
+    law: dict[str, object] = {
+        "model": "law/amdahl-time",
+        "serial": "5 s",
+        "parallel": "90 s",
+        "processors": 1,
+    }
+    free = ["serial=1 s..10 s", "parallel=1 s..1000 s"]
+    fitted = fit(family(law, *free, population="processors"), timings)
+    assert fitted.parameters["serial"] == pytest.approx(1.0)
+
+
+def test_a_rate_of_arrivals_is_no_number_of_processors() -> None:
+    settings: dict[str, object] = {"model": "lazowska-open"}
+    words = (
+        "is a rate of arrivals, and times are divided by processors; hold the model against rows:"
+        " --column '"
+    )
+    with pytest.raises(SpecError) as error:
+        family(settings, "stations.cpu.service.jobs", population="classes.jobs.arrivals")
+    assert words in str(error.value)

@@ -227,7 +227,7 @@ def test_a_fit_of_a_study_keeps_the_efficiency_that_it_names(tmp_path: Path) -> 
     path = written(tmp_path, STUDY.replace("    at: [64]\n", "    at: [64]\n    efficiency: 60%\n"))
     assert (
         "Efficiency is at least 60 % up to p = "
-        in needed(result_of(answered(path), FitsResult).fits["runs"])[0]
+        in needed(result_of(answered(path), FitsResult).fits["runs"])[1]
     )
 
 

@@ -28,7 +28,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Provenance
-from slipstick.schema.inputs import Settings, build, resolved_with
+from slipstick.schema.inputs import BuiltModel, Settings, build, resolved_with
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
 from slipstick.schema.library import TECHNOLOGY
@@ -36,6 +36,7 @@ from slipstick.schema.text import Mark, Node, Scalar, at, canonical, value_mark
 from slipstick.study.cases import Place, StudyContext, quantity_node
 from slipstick.study.evaluator import ALL_SHARES, Evaluator, evaluator, reduction
 from slipstick.study.questions import BaseAnswers, Question
+from slipstick.study.uncertain import paired_saving
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -337,6 +338,14 @@ class _CaseRanking:
             },
         )
 
+    def _paired(self, changed: BuiltModel, path: str, change: float, left: float) -> Value:
+        """Return the part saved where settings are uncertain, by the same draws on both sides."""
+        after = replace(self.case, built=changed)
+        ends = paired_saving(self.case.smoothed, after.smoothed, path, 1.0 + change)
+        if ends.low is None or ends.high is None:
+            return Value(1 - left, "1")
+        return Value(1 - left, "1", min(ends.low, 1 - left), max(ends.high, 1 - left))
+
     def _effect(self, path: str, change: float, answer: Answer) -> Answer:
         """Solve again with the changed value, for the time it saves; none if the spec does not
         allow it (half a processor).
@@ -357,7 +366,12 @@ class _CaseRanking:
         )
         points = form.points({}) if form.estimated else form.brief_points({})
         after, solved = _value(points.columns(), first, 0), points.solution
-        saved = Value(None, "1") if after.value is None else reduction(after, answer.values[first])
+        if after.value is None:
+            saved = Value(None, "1")
+        elif self.case.built.uncertain.paths:
+            saved = self._paired(changed, path, change, after.value / (answer[first] or 1.0))
+        else:
+            saved = reduction(after, answer.values[first])
         return Answer(
             "rank",
             next(iter(solved.methods), solved.method),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -33,6 +33,7 @@ from slipstick.study.questions.trends import (
     year,
 )
 from slipstick.study.sweep import axis_of
+from slipstick.study.uncertain import HIGH_PART, LOW_PART, drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,6 +446,8 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
         places, longest, found = closer.places, float(closer.longer.max()), closer.found
     margins, holds = condition.look(found)
     seen, undecided = condition.changes(found, places, None if asked.single else asked.columns)
+    if case.built.uncertain.paths and asked.built is None:
+        seen = [_banded(asked, places, each) for each in seen]
     known = np.isfinite(margins[0])
     nearest = (
         int(np.nanargmin(np.abs(np.where(known, margins[0], np.nan)))) if known.any() else None
@@ -472,6 +475,39 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
         longer=longest,
         looked=looked,
     )
+
+
+def _banded(asked: _CaseSearch, places: Array, change: Change) -> Change:
+    """Return where a condition changes with the band of that place: the one of nine of ten draws of
+    the uncertain settings, each of which is looked at in all places.
+    """
+    draws = drawn(asked.case.built.uncertain, BAND_DRAWS)
+    count = len(places)
+    values = {path: np.tile(each, BAND_DRAWS) for path, each in asked.values(places).items()}
+    values = {**{path: np.repeat(each, count) for path, each in draws.items()}, **values}
+    columns = asked.case.smoothed.columns(values, asked.condition.wanted)
+    margins, _ = asked.condition.look(columns)
+    crossings = []
+    for row in margins[0].reshape(BAND_DRAWS, count):
+        sides = (
+            (row[:-1] < 0) & (row[1:] >= 0) if change.starts else (row[:-1] >= 0) & (row[1:] < 0)
+        )
+        for at in np.flatnonzero(sides)[:1]:
+            part = row[at] / (row[at] - row[at + 1])
+            crossings.append(places[at] + part * (places[at + 1] - places[at]))
+    if len(crossings) < BAND_DRAWS / 2:
+        return replace(change, part=len(crossings) / BAND_DRAWS)
+    low, high = np.quantile(crossings, [LOW_PART, HIGH_PART])
+    return replace(
+        change,
+        low=float(min(low, change.value)),
+        high=float(max(high, change.value)),
+        part=len(crossings) / BAND_DRAWS,
+    )
+
+
+BAND_DRAWS = 64
+"""Draws of uncertain settings for the band of a place: its ends are then those of three draws."""
 
 
 def _unanswered(

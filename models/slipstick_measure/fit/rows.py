@@ -1,0 +1,105 @@
+"""What measured rows say by themselves, before any law is fitted to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from slipstick.late import Array, np
+from slipstick.report.formatting import percent
+from slipstick_measure.fit.formula import Timings
+
+NEAR = 0.05
+"""Relative error at which a sentence of a law still agrees with a row."""
+
+
+@dataclass(frozen=True)
+class MeasuredRows:
+    """The medians of timings by processors, for the largest size.
+
+    Parameters
+    ----------
+    timings : what was measured
+    efficiency : that is asked for [1]
+    """
+
+    timings: Timings
+    efficiency: float
+
+    @cached_property
+    def medians(self) -> tuple[Array, Array]:
+        """Processors, ascending, and the median times there [s]."""
+        largest = self.timings.select(self.timings.n == self.timings.n.max())
+        p = largest.processors
+        return p, np.array([np.median(largest.time[largest.p == each]) for each in p])
+
+    @cached_property
+    def speedups(self) -> Array:
+        """Speed-ups over the smallest number of processors, times that number."""
+        p, time = self.medians
+        found: Array = time[0] / time * (p if self.timings.weak_scaling else p[0])
+        return found
+
+    @cached_property
+    def noise(self) -> float:
+        """Standard deviation of the logarithms of repetitions; 0 where there are none."""
+        apart = []
+        for p in self.timings.processors:
+            logs = np.log(self.timings.time[self.timings.p == p])
+            if len(logs) > 1 and not self.timings.has_sizes:
+                apart += (logs - logs.mean()).tolist()
+        freedom = len(apart) - len({*self.timings.p.tolist()})
+        return float(np.sqrt(np.sum(np.square(apart)) / freedom)) if freedom > 0 else 0.0
+
+    @cached_property
+    def crossing(self) -> tuple[float, float]:
+        """The neighbours between which efficiency falls below what is asked for; the largest
+        number and infinity where it does not.
+        """
+        p, _ = self.medians
+        below = np.flatnonzero(self.speedups / p < self.efficiency)
+        first = int(below[0]) if len(below) else len(p)
+        return float(p[max(first - 1, 0)]), float(p[first]) if first < len(p) else np.inf
+
+    def sentences(self) -> list[str]:
+        """Return where efficiency falls below what is asked for, and the best row."""
+        p, _ = self.medians
+        if len(p) < 2:
+            return []
+        goal = percent(self.efficiency)
+        efficiency = dict(zip(p.tolist(), (self.speedups / p).tolist(), strict=True))
+        low, high = self.crossing
+        over = "" if p[0] == 1 else f" over p = {p[0]:g}"
+        if np.isinf(high):
+            said = (
+                f"The rows: efficiency{over} is {percent(efficiency[low])} at p = {low:g}, the"
+                f" largest measured; it does not fall below {goal}."
+            )
+        else:
+            said = (
+                f"The rows: efficiency{over} falls below {goal} between p = {low:g}"
+                f" ({percent(efficiency[low])}) and p = {high:g} ({percent(efficiency[high])})."
+            )
+        best = int(self.speedups.argmax())
+        if best < len(p) - 1:
+            said += f" Most is done on p = {p[best]:g}: more bring nothing there."
+        return [said]
+
+    def agrees_on_efficiency(self, processors: float) -> bool:
+        """Return whether a law's number of efficient processors contradicts no row."""
+        low, high = self.crossing
+        return low * (1 - NEAR) <= processors <= high * (1 + NEAR)
+
+    def agrees_on_speedup(self, largest: float, at: float) -> bool:
+        """Return whether a law's largest speed-up, at some processors, contradicts no row."""
+        p, _ = self.medians
+        beyond = self.speedups[p > at * (1 + NEAR)]
+        there = float(self.speedups.max())
+        no_better = not len(beyond) or float(beyond.max()) <= largest * (1 + NEAR)
+        return p[0] > 1 or (there <= largest * (1 + NEAR) and no_better)
+
+    def agrees_on_fastest(self, processors: float) -> bool:
+        """Return whether no row on more processors is faster than all on as many or fewer."""
+        p, time = self.medians
+        beyond, inside = time[p > processors * (1 + NEAR)], time[p <= processors * (1 + NEAR)]
+        return not len(beyond) or not len(inside) or beyond.min() >= inside.min() * (1 - NEAR)

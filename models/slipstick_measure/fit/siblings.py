@@ -1,0 +1,138 @@
+"""Curves of the same machine predict one another: what no law knows, a sibling shows.
+
+A curve that was measured up to some number of processors is continued by the ratios that its
+siblings show beyond it. Siblings of a similar shape up to there weigh more. No form is assumed;
+the interval is by how far siblings differ, which two pseudo-observations of a floor keep from
+being taken for none where few agree by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from slipstick.late import Array, np
+
+SIMILAR = 0.1
+"""Root of the mean square of the differences in logarithms at which a sibling weighs 0.6."""
+
+LEAST_SPREAD = 0.05
+"""Standard deviation of ratios, in logarithms, that is assumed beside what siblings show."""
+
+SHAPE = 2
+"""Last steps of a curve whose shape is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiblingPrediction:
+    """What siblings say of a curve at a number of processors.
+
+    Parameters
+    ----------
+    curve, p : of what, and where
+    last : the largest number of processors of the curve that is taken as known
+    value, low, high : the prediction with its interval of 90 %
+    siblings : how many curves it is by
+    measured : the measured value there, where it is known
+    """
+
+    curve: str
+    p: float
+    last: float
+    value: float
+    low: float
+    high: float
+    siblings: int
+    measured: float | None = None
+
+
+Curves = Mapping[str, Mapping[float, float]]
+"""By curve, the measured value at each number of processors."""
+
+
+def predict(
+    curves: Curves, alike: Mapping[str, str], name: str, p: float, last: float
+) -> SiblingPrediction | None:
+    """Continue a curve by its siblings; None where fewer than two go on to there.
+
+    Parameters
+    ----------
+    curves : measured values
+    alike : by curve, what siblings have in common
+    name : the curve to continue
+    p : where
+    last : number of processors up to which the curve is taken as known
+
+    >>> curves = {"a": {1: 1, 2: 2, 4: 3}, "b": {1: 2, 2: 4, 4: 6}, "c": {1: 5, 2: 10}}
+    >>> predict(curves, dict.fromkeys("abc", "one machine"), "c", 4, 2).value
+    15.0
+    """
+    own = curves[name]
+    siblings = [
+        other
+        for other in curves
+        if other != name and alike[other] == alike[name] and {p, last} <= curves[other].keys()
+    ]
+    if len(siblings) < 2 or last not in own:
+        return None
+    ratios = np.array([np.log(curves[other][p] / curves[other][last]) for other in siblings])
+    apart = np.array([_apart(own, curves[other], last) for other in siblings])
+    weights = np.exp(-((apart / SIMILAR) ** 2) / 2) + 1e-9
+    weights /= weights.sum()
+    middle, half = _centre(ratios, weights)
+    value = float(own[last] * np.exp(middle))
+    return SiblingPrediction(
+        name,
+        p,
+        last,
+        value,
+        float(value * np.exp(-half)),
+        float(value * np.exp(half)),
+        len(siblings),
+        own.get(p),
+    )
+
+
+def _apart(one: Mapping[float, float], other: Mapping[float, float], last: float) -> float:
+    """Compare the shapes of two curves in the steps before a number of processors."""
+    common = sorted(p for p in one.keys() & other.keys() if p < last)[-SHAPE:]
+    steps = [np.log(one[p] / one[last]) - np.log(other[p] / other[last]) for p in common]
+    return float(np.sqrt(np.mean(np.square(steps)))) if steps else 0.0
+
+
+def _centre(ratios: Array, weights: Array) -> tuple[float, float]:
+    """Return the mean of ratios and half the width of the interval of the next one."""
+    from scipy.stats import t
+
+    count = 1 / float((weights**2).sum())
+    mean = float(weights @ ratios)
+    squares = float(weights @ (ratios - mean) ** 2) * count
+    variance = (squares + 2 * LEAST_SPREAD**2) / (count + 2) * (1 + 1 / count)
+    return mean, float(t.ppf(0.95, count + 1) * np.sqrt(variance))
+
+
+def left_out(
+    curves: Curves, alike: Mapping[str, str], step: float, last: float
+) -> list[SiblingPrediction]:
+    """Predict every curve that goes on to a multiple of a number of processors by its siblings, as
+    if it ended there.
+    """
+    found = (
+        predict(curves, alike, name, step * last, last)
+        for name, values in curves.items()
+        if step * last in values
+    )
+    return [each for each in found if each is not None]
+
+
+def curves_of(
+    names: Sequence[str], processors: Sequence[float], values: Sequence[float]
+) -> dict[str, dict[float, float]]:
+    """Gather rows into curves; of several rows at a point the median."""
+    rows: dict[str, dict[float, list[float]]] = {}
+    for name, p, value in zip(names, processors, values, strict=True):
+        rows.setdefault(name, {}).setdefault(p, []).append(value)
+    return {
+        name: {p: float(np.median(every)) for p, every in sorted(curve.items())}
+        for name, curve in rows.items()
+    }

@@ -1,0 +1,231 @@
+"""Published measurements in a study: what a model errs by on groups that it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import median
+from typing import Any, ClassVar
+
+from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
+from slipstick.results.question import QuestionResult
+from slipstick.schema.text import Scalar
+from slipstick.study.cases import Place, StudyContext
+from slipstick.study.questions import Question
+from slipstick_measure.fit.columns import ColumnUse, heading_and_unit
+from slipstick_measure.fit.estimation import EstimationTask, estimation
+from slipstick_measure.fit.request import EstimationRequest, prepare_estimation
+from slipstick_measure.formats import table_called
+from slipstick_measure.report.estimation import estimation_blocks
+from slipstick_measure.results import Estimation
+from slipstick_measure.specs import ValidationSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationSet:
+    """One set: what is known of it, what another model errs by, what ours does."""
+
+    source: str
+    known: str
+    unknown: str
+    rows: Mapping[str, Sequence[str]]
+    split: str
+    peers: tuple[tuple[str, float, str, str], ...]
+    most: float | None
+    found: Estimation
+
+    @property
+    def errors(self) -> list[float]:
+        """The median errors of the groups that were predicted."""
+        return [each.median for each in self.found.groups]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the sizes of the relative errors of all rows predicted."""
+        groups = self.found.groups
+        return sum(each.mean * each.rows for each in groups) / sum(each.rows for each in groups)
+
+    @property
+    def held(self) -> float:
+        """The part of the predicted rows in their intervals."""
+        count = sum(each.rows for each in self.found.groups)
+        return sum(each.coverage * each.rows for each in self.found.groups) / count
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationResult(QuestionResult):
+    """Sets of published measurements, each with the errors on groups left out."""
+
+    title: ClassVar[str] = "Published measurements, predicted"
+    reading: ClassVar[str] = (
+        "Each group was left out whole and predicted by the others, unless the table says otherwise."
+        " Error: of a group the median of the sizes of the relative errors, of a set the median of"
+        " its groups; mean: of all rows. Held: part of the rows in their intervals of 90 %. High / low: of these"
+        " intervals, in the median. Another model's error is as published, on the rows that are"
+        " named."
+    )
+    sets: Mapping[str, ValidationSet] = field(default_factory=dict)
+
+    def sentences(self) -> list[str]:
+        """Return the error of each set, beside the published ones."""
+        return [self._sentence(name, each) for name, each in self.sets.items()]
+
+    def _sentence(self, name: str, each: ValidationSet) -> str:
+        peers = "".join(f"; {peer} {percent(error)} ({of})" for peer, error, of, _ in each.peers)
+        words = (
+            f"{name}: median error {percent(median(each.errors), 2)}, mean"
+            f" {percent(each.mean, 2)}, over {len(each.errors)} groups, {percent(min(each.errors), 2)} to"
+            f" {percent(max(each.errors), 2)}, {each.split}; intervals hold"
+            f" {percent(each.held, 2)}"
+        )
+        return words + peers
+
+    def parts(self) -> Iterator[str]:
+        """Yield all sets beside one another, then each with its groups and parameters."""
+        yield markdown_table(
+            ["set", "rows", "groups", "error", "mean", "worst", "held", "high / low", "published"],
+            [self._row(name, each) for name, each in self.sets.items()],
+            range(1, 8),
+        )
+        for name, each in self.sets.items():
+            yield f"### {escape(name)}"
+            yield "\n".join(self._about(each))
+            yield from markdown_blocks(estimation_blocks(each.found))
+
+    def _row(self, name: str, each: ValidationSet) -> list[str]:
+        return [
+            escape(name),
+            str(sum(group.rows for group in each.found.groups)),
+            str(len(each.found.groups)),
+            percent(median(each.errors), 2),
+            percent(each.mean, 2),
+            percent(max(each.errors), 2),
+            percent(each.held, 2),
+            f"{median(group.width for group in each.found.groups):.2f}",
+            "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in each.peers) or NOTHING,
+        ]
+
+    def _about(self, each: ValidationSet) -> Iterator[str]:
+        about = {
+            "source": each.source,
+            "known": each.known,
+            "not known": each.unknown,
+            "split": each.split,
+            "rows taken": "; ".join(
+                f"{column} {', '.join(values)}" for column, values in each.rows.items()
+            ),
+        }
+        yield from (f"- {name}: {escape(words)}" for name, words in about.items() if words)
+        for peer, error, of, source in each.peers:
+            words = f"{peer} {percent(error)} of {of}{f' ({source})' if source else ''}"
+            yield f"- published: {escape(words)}"
+
+    def files(self) -> dict[str, list[dict[str, Any]]]:
+        """Return every group of every set with its errors."""
+        rows = [
+            {
+                "set": name,
+                "group": group.name,
+                "rows": group.rows,
+                "median_error": group.median,
+                "mean_error": group.mean,
+                "bias": group.bias,
+                "worst_error": group.worst,
+                "held": group.coverage,
+                "high_over_low": group.width,
+            }
+            for name, each in self.sets.items()
+            for group in each.found.groups
+        ]
+        return {"validation.csv": rows}
+
+
+def read(asked: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
+    """Read and check every set, its rows and models; nothing is fitted.
+
+    Raises
+    ------
+    SpecError : a file, a column, a path or a range is wrong
+    """
+    tasks = {name: _task(name, spec, study) for name, spec in asked.items()}
+
+    @cache
+    def answered() -> dict[str, ValidationSet]:
+        return {name: _answered(asked[name], task) for name, task in tasks.items()}
+
+    return Question(lambda answers: ValidationResult(answered()))
+
+
+def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTask:
+    place = ("validation", name)
+    path = study.library.beside(
+        table_called(spec.data) or spec.data, study.written((*place, "data")).mark
+    )
+    settings = study.cases[spec.case] if spec.case is not None else study.base
+    free, choices = (
+        [_scalar(study, (*place, key, index)) for index in range(len(getattr(spec, key)))]
+        for key in ("free", "choices")
+    )
+    request = EstimationRequest(
+        path,
+        settings,
+        free,
+        dict(_uses(spec, place, study)),
+        choices,
+        spec.groups,
+        spec.rows,
+        spec.fitted_to,
+        spec.noise.value if spec.nothing_fitted else None,
+        spec.beyond,
+    )
+    task = prepare_estimation(request, study.library)
+    study.library.keep_hash(path)
+    return task
+
+
+def _uses(
+    spec: ValidationSpec, place: Place, study: StudyContext
+) -> Iterator[tuple[str, ColumnUse]]:
+    for heading, path in spec.paths.items():
+        name, unit = heading_and_unit(path)
+        yield heading, ColumnUse(path=name, unit=unit)
+    for heading, value in spec.measured.items():
+        name, unit = heading_and_unit(value)
+        yield heading, ColumnUse(measured=name, unit=unit)
+    for heading, cells in spec.names.items():
+        settings = {
+            cell: {
+                path: _scalar(study, (*place, "names", heading, cell, path)).text for path in each
+            }
+            for cell, each in cells.items()
+        }
+        yield heading, ColumnUse(settings=settings)
+
+
+def _scalar(study: StudyContext, place: Place) -> Scalar:
+    found = study.written(place)
+    if not isinstance(found, Scalar):
+        raise found.mark.error("write a single value", place)
+    return found
+
+
+def _answered(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
+    split = "each group predicted by the others"
+    if spec.nothing_fitted:
+        split = "nothing fitted: ranges of the parameters alone"
+    elif spec.fitted_to:
+        columns = " and ".join(
+            f"{column} {', '.join(values)}" for column, values in spec.fitted_to.items()
+        )
+        split = f"fitted to {columns}"
+    return ValidationSet(
+        spec.source,
+        spec.known,
+        spec.unknown,
+        spec.rows,
+        split,
+        tuple((each.name, each.error.value, each.of, each.source) for each in spec.peers),
+        spec.most.value if spec.most else None,
+        estimation(task),
+    )

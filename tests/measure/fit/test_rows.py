@@ -1,0 +1,153 @@
+"""What rows say comes first; a law speaks only if it describes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slipstick.errors import NoAnswerError
+from slipstick.late import Array
+from slipstick_measure.fit.comparison import compare, fits
+from slipstick_measure.fit.families import (
+    EXACT,
+    FAMILIES,
+    cycle_times,
+    repair_cycles,
+)
+from slipstick_measure.fit.formula import Timings
+from slipstick_measure.fit.least_squares import fit
+from slipstick_measure.fit.rows import MeasuredRows
+from slipstick_measure.report.fits import fits_text, needed
+
+
+def timings(p: Array, time: Array, **more: int) -> Timings:
+    return Timings(p, np.ones(len(p)), time, False, more.get("servers"), more.get("domain"))
+
+
+def noisy(p: Array, time: Array, seed: int, noise: float = 0.01, times: int = 3) -> Timings:
+    random = np.random.default_rng(seed)
+    every = np.repeat(p, times)
+    return timings(every, np.repeat(time, times) * np.exp(noise * random.normal(size=len(every))))
+
+
+POWERS = np.array([1.0, 2, 4, 8, 16])
+
+
+def test_rows_name_the_neighbours_of_a_crossing() -> None:
+    rows = MeasuredRows(timings(POWERS, 100 / POWERS + np.array([0, 0.2, 1, 4, 7])), 0.75)
+    assert rows.crossing == (8.0, 16.0) or rows.crossing == (4.0, 8.0)
+    (said,) = rows.sentences()
+    assert said.startswith("The rows: efficiency falls below 75 % between p = ")
+    assert rows.agrees_on_efficiency(rows.crossing[0])
+    assert not rows.agrees_on_efficiency(265.0)
+
+
+def test_rows_that_never_fall_say_so() -> None:
+    rows = MeasuredRows(timings(POWERS, 100 / POWERS), 0.75)
+    assert rows.sentences() == [
+        "The rows: efficiency is 100 % at p = 16, the largest measured; it does not fall below 75 %."
+    ]
+    assert rows.crossing == (16.0, np.inf)
+
+
+def test_a_weak_table_that_begins_above_one() -> None:
+    rate = np.array([1.42e7, 2.48e7, 4.88e7, 7.78e7])
+    p = np.array([2.0, 4, 8, 16])
+    rows = MeasuredRows(Timings(p, np.ones(4), p / rate, True), 0.75)
+    assert rows.crossing == (8.0, 16.0)
+    assert "efficiency over p = 2 falls below 75 % between p = 8 (85.9 %)" in rows.sentences()[0]
+
+
+@pytest.mark.parametrize("seed", range(71, 74))
+def test_a_limit_that_begins_in_the_last_row_is_no_law(seed: int) -> None:
+    """A shared limit of 70 s that begins between 8 and 16 of 16 processors."""
+    truth = np.maximum(700 / POWERS, 70) + 300 / POWERS
+    found = fits(noisy(POWERS, truth, seed), p=[32.0, 64.0])
+    assert not found.described
+    lines = needed(found)
+    assert lines[0].startswith("The rows: ")
+    assert lines[1].startswith("No law describes these rows: of the nearest, ")
+    assert all("beyond the rows, as no law describes them" in each for each in found.warnings)
+    assert not any(name.startswith("time[") for each in found.answers for name in each.values)
+    assert "measure on 11 and 24 next" in " ".join(fits_text(found).split())
+
+
+def test_a_scatter_that_repetitions_do_not_have_is_no_law() -> None:
+    time = np.array([10.0, 9.0, 4.0, 4.5, 1.0])
+    assert "no law describes these rows" in fits(timings(POWERS, time)).verdict
+    assert compare(timings(POWERS, time)).best.misfit(0.5) == ""
+
+
+def test_a_prediction_of_no_use_is_refused_with_what_to_measure() -> None:
+    found = compare(noisy(POWERS, 1 + 99 / POWERS, 5, 0.05))
+    wide = [p for p in (32.0, 64.0) if found.too_wide(p, 0.999999)]
+    for p in wide:
+        assert "; measure on 24 and 32 next" in found.too_wide(p, 0.999999)
+    assert found.next_runs() == "24 and 32"
+
+
+def test_a_saturating_maximum_is_found_where_rows_show_it() -> None:
+    p = np.array([1.0, 2, 4, 8, 12, 16, 24, 32])
+    truth = np.maximum(700 / p, 70) + 300 / p
+    fitted = fit(FAMILIES["saturating"], noisy(p, truth, 6))
+    assert fitted.predict([64.0])[0] == pytest.approx(70 + 300 / 64, rel=0.05)
+    assert compare(noisy(p, truth, 6)).best.name == "saturating"
+
+
+def test_domains_fill_one_after_the_other() -> None:
+    p = np.array([1.0, 2, 4, 8, 16, 32])
+    truth = 3 / p + np.maximum(7 / p, 1.4 / np.ceil(p / 8))
+    fitted = fit(FAMILIES["saturating"], timings(p, truth, domain=8))
+    assert fitted.predict([64.0])[0] == pytest.approx(3 / 64 + 1.4 / 8, rel=0.1)
+
+
+def test_a_step_at_a_node_that_is_told() -> None:
+    p = np.array([1.0, 2, 4, 8, 12, 16, 24])
+    truth = 400 / p * np.where(p > 8, 1.25, 1.0) + 1
+    fitted = fit(FAMILIES["nodes"], timings(p, truth, domain=8))
+    assert fitted.parameters["slower"] == pytest.approx(0.25, rel=0.02)
+    with pytest.raises(NoAnswerError) as error:
+        fit(FAMILIES["nodes"], timings(p, truth))
+    assert str(error.value) == "say how many processors a node has (--domain)"
+
+
+def test_a_queue_with_the_servers_of_the_hardware() -> None:
+    p = np.array([1.0, 2, 4, 8, 16, 32])
+    truth = repair_cycles(np.full(6, 9.0), np.full(6, 1.0), 4, p)
+    weak = Timings(p, np.ones(6), truth, True, servers=4)
+    fitted = fit(FAMILIES["servers"], weak)
+    assert fitted.theta == pytest.approx([9.0, 1.0], rel=1e-3)
+    with pytest.raises(NoAnswerError) as error:
+        fit(FAMILIES["servers"], Timings(p, np.ones(6), truth, True))
+    assert str(error.value) == "say how many processors the hardware has (--servers)"
+
+
+def test_repairmen_agree_with_the_recursion_and_their_limits() -> None:
+    p = np.array([1.0, 5, 40, 300])
+    outside, service = np.array([9.0, 0.0, 30.0, 250.0]), np.ones(4)
+    single = cycle_times(outside, service[:, None], p)
+    assert repair_cycles(outside, service, 1, p) == pytest.approx(single, rel=1e-9)
+    large = np.array([5000.0])
+    assert repair_cycles(np.array([1.0]), np.array([1.0]), 10, large) == pytest.approx(500.0)
+
+
+def test_many_customers_cost_little_and_err_little() -> None:
+    """The error is largest at the knee, and falls with the root of the number."""
+    for count in (EXACT + 1, 4 * EXACT):
+        p, demand = np.array([count]), np.array([[1.0]])
+        exact_cycle = repair_knee(count)
+        near = cycle_times(np.array([count - 1]), demand, p)[0]
+        assert near == pytest.approx(exact_cycle, rel=0.25 / np.sqrt(count))
+    assert cycle_times(np.array([1.0]), np.array([[1.0, 2.0]]), np.array([1e7]))[
+        0
+    ] == pytest.approx(2e7, rel=1e-3)
+
+
+def repair_knee(count: float) -> float:
+    """Return the exact cycle of N customers with N - 1 outside and a server of 1, by Erlang's
+    loss: X = 1 - B(N, Z / D) of the reversed queue.
+    """
+    load, blocked = count - 1, 1.0
+    for n in range(1, int(count) + 1):
+        blocked = load * blocked / (n + load * blocked)
+    return count / (1 - blocked)
