@@ -94,6 +94,9 @@ def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Re
     SpecError : which region is the whole cannot be told
     """
     names = list(dict.fromkeys(region for point in points for region in point.regions("time")))
+    names = names or list(
+        dict.fromkeys(region for point in points for region in point.regions("throughput"))
+    )
     if wanted is not None and wanted not in names:
         raise UnknownNameError("region with a time", wanted, names)
     if not names:
@@ -127,7 +130,7 @@ def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
             found.run
             for point in points
             for (metric, _, _), found in point.values.items()
-            if metric == "time"
+            if metric in ("time", "throughput")
         )
         listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8])
         listed += ", ..." if len(names) > 8 else ""
@@ -293,6 +296,9 @@ class _Account:
         measured_here, notes = self._measured_here(time)
         account, own = self._booked(point, elapsed)
         values = dict(measured_here)
+        beside = point.find("throughput", self.regions.whole)
+        if beside is not None and "time" in values:
+            values["throughput"] = Value(beside.value, beside.run.unit)
         if account:
             values |= _values(point.p, elapsed, account)
             if own and {EXTRA, ON_ONE} & account.keys():
@@ -378,7 +384,7 @@ class _Account:
         if found is not None:
             return found
         for metric in _WITHOUT_TIME:
-            rate = point.find(metric)
+            rate = point.find(metric, self.regions.whole) or point.find(metric)
             if rate is not None and min(rate.values) > 0:
                 return Reduced(1 / rate.value, tuple(1 / each for each in rate.values), rate.run)
         return None

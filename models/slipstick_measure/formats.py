@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -10,8 +10,20 @@ from pathlib import Path
 from slipstick.errors import Problem, SpecError, UnknownNameError
 from slipstick.extensions import Registry
 from slipstick.schema.library import LONGEST_NAME, find, names, shipped
-from slipstick_measure.measurements import Hints, Measurements
-from slipstick_measure.readers import extra_p, messages, perf, pop, profile, tidy
+from slipstick_measure.loads import LoadRow, LoadTest
+from slipstick_measure.measurements import Hints, Measurement, Measurements
+from slipstick_measure.readers import (
+    benchmarks,
+    clusters,
+    extra_p,
+    messages,
+    perf,
+    pop,
+    profile,
+    tidy,
+)
+from slipstick_measure.readers.known import known_text
+from slipstick_measure.readers.load_tests import GENERATORS, load_format, read_load
 from slipstick_measure.readers.reading import FileFormat, Reading, open_file
 from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_trace, trace_format
 
@@ -19,7 +31,7 @@ FORMATS: Registry[FileFormat] = Registry(
     "slipstick.formats",
     {
         each.name: each
-        for module in (profile, extra_p, perf, messages, pop, tidy)
+        for module in (profile, benchmarks, extra_p, perf, messages, clusters, pop, tidy)
         for each in module.FORMATS
     },
 )
@@ -40,11 +52,11 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     SpecError : everything that is wrong, by file and line
     UnknownNameError : there is no such format
     """
-    hints, known = hints or Hints(), [*FORMATS, *TRACE_FORMATS]
+    hints, known = hints or Hints(), [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
     if format is not None and format not in known:
         raise UnknownNameError("format", format, known)
     if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:
-        found = read_trace(path, trace, hints.unit).measurements()
+        found = read_trace(path, trace, hints.unit).main_part().measurements()
         found = replace(found, weak=hints.weak)
         if hints.size is None:
             return found
@@ -52,10 +64,19 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     reading = open_file(path, hints)
     if not reading.content:
         return reading.finished()  # which says that there is nothing in it
+    if (load := load_format(reading) if format is None else format) in LOAD_FORMATS:
+        return _runs_under_load(reading, load)
     name = format or _recognized(reading)
     if name is None:
+        told = known_text(reading.text)
         reading.refuse(
-            1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}"
+            1,
+            "",
+            f"this is {told.what}: {told.way}"
+            if told
+            else "cannot tell what this is: it is no table whose heading names processors or a"
+            " metric, and no output that is known; name its columns (--column p=NAME --column"
+            " time=NAME) or its --format, which slipstick measured --help lists",
         )
     return _as_told(FORMATS[name].read(reading), reading.hints)
 
@@ -72,6 +93,88 @@ def _as_told(found: Measurements, hints: Hints) -> Measurements:
         for run in found.records
     ]
     return replace(found, records=tuple(records), weak=weak, mean_waits=True)
+
+
+def load_test(
+    paths: Sequence[Path | str],
+    hints: Sequence[Hints],
+    servers: Mapping[str, int] | None = None,
+    format: str | None = None,
+) -> LoadTest | None:
+    """Read files that are load tests, each of one load or of several; None if the first is none.
+
+    Parameters
+    ----------
+    paths, hints : the files, and what each does not say
+    servers : of each tier; one where a tier is not named
+    format : of all files; told from the content of each if None
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by file and line
+    """
+    found: list[LoadTest] = []
+    for path, told in zip(paths, hints, strict=True):
+        if format is None and trace_format(path) is not None:
+            return None
+        reading = open_file(path, told)
+        name = format if format in LOAD_FORMATS else "" if format else load_format(reading)
+        if not name and not found:
+            return None
+        if not name:
+            reading.refuse(1, "", "this is no load test, and the files before it are")
+        found.append(read_load(reading, name))
+    tests = LoadTest(
+        ", ".join(each.file for each in found),
+        tuple(sorted((row for each in found for row in each.rows), key=_load_of)),
+        dict(servers or {}),
+        tuple(note for each in found for note in each.notes),
+    )
+    if unknown := [tier for tier in tests.servers if tier not in tests.tiers]:
+        raise UnknownNameError("tier with a utilization", unknown[0], tests.tiers)
+    return tests
+
+
+def _runs_under_load(reading: Reading, name: str) -> Measurements:
+    """Take the throughputs of a load test as those of its users; response times are no times of a
+    work that processors share.
+    """
+    test = read_load(reading, name)
+    records = [
+        Measurement(
+            round(row.users),
+            reading.hints.size,
+            "",
+            "throughput",
+            "1/s",
+            row.throughput,
+            None,
+            test.file,
+            row.line,
+            None,
+            f"{row.throughput:g} /s",
+        )
+        for row in test.rows
+        if row.users is not None and row.users >= 1 and row.throughput
+    ]
+    if not records:
+        reading.refuse(
+            test.rows[0].line,
+            "",
+            "response times against a rate are no times of a work that processors share; slipstick"
+            f" measured {reading.file} has demands, slipstick import makes a network of it",
+        )
+    why = "a load test: throughput by users is taken; response times are in slipstick measured"
+    notes = (*test.notes, records[0].problem(why, "columns"))
+    return Measurements(tuple(records), notes, rate=("/s", 1.0))
+
+
+def _load_of(row: LoadRow) -> float:
+    return row.users or row.rate or row.throughput or 0.0
+
+
+LOAD_FORMATS = (*GENERATORS, "locust", "load-table")
+"""Formats of load tests by name."""
 
 
 def _recognized(reading: Reading) -> str | None:

@@ -52,7 +52,7 @@ METRICS: Mapping[str, Metric] = {
     "cycle": Metric(
         TIME, "time of a cycle in which every processor does a work of its own", ("cycle_time",)
     ),
-    "throughput": Metric(RATE, "work of all processors in a second"),
+    "throughput": Metric(RATE, "work of all processors in a second", ("bandwidth",)),
     "speedup": Metric(COUNT, "time of the smallest run / time, as the file states it"),
     **EFFICIENCIES,
 }

@@ -10,6 +10,7 @@ import click
 
 from slipstick.cli.console import DONE, json_option, model_limit_option, print_json, refuse
 from slipstick.errors import short
+from slipstick_measure.commands.measured import servers_of, servers_option
 
 
 @click.command("import")
@@ -69,6 +70,7 @@ from slipstick.errors import short
     type=click.Path(path_type=Path),
     help="Study to write as well, over the ranges of values that a model holds.",
 )
+@servers_option
 @model_limit_option
 @json_option
 def import_(
@@ -82,13 +84,15 @@ def import_(
     leave_out: Sequence[str],
     settings: Sequence[str],
     study: Path | None,
+    servers: Sequence[str],
     as_json: bool,
 ) -> int:
     """Make a spec of files that other tools wrote: a network, a machine's memory, an activity, or a
     queueing network.
 
     FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together
-    one network), STREAM, HPCG or Intel MLC (values over a machine), perf stat (an activity), or a
+    one network), STREAM, HPCG or Intel MLC (values over a machine), perf stat (an activity), a load
+    test as `slipstick measured` reads it, with the utilization of tiers (a queueing network), a
     model of JMT (JMVA, JSIM), LQNS (LQNX, an activity) or PDQ, or a machine of Kerncraft, SimGrid or
     Calculon.
 
@@ -99,8 +103,10 @@ def import_(
       slipstick import model.jmva -o model.yaml
     """
     from slipstick.report.formatting import TextTable, terminal_blocks
+    from slipstick_measure.formats import LOAD_FORMATS, load_test
     from slipstick_measure.imports.formats import import_spec
     from slipstick_measure.imports.imported import check_new
+    from slipstick_measure.imports.loads import load_spec
     from slipstick_measure.measurements import Hints
 
     check_new(out)
@@ -108,7 +114,13 @@ def import_(
         check_new(study)
     losses = tuple(dict.fromkeys(name for text in leave_out for name in text.split(",")))
     hints = Hints(processors, unit=unit, leave_out=losses, settings=_values(settings))
-    spec = import_spec(files, hints, format_, placement, extends)
+    test = None
+    if format_ is None or format_ in LOAD_FORMATS:
+        test = load_test(files, [hints] * len(files), servers_of(servers), format_)
+    if test is not None:
+        spec = load_spec(test)
+    else:
+        spec = import_spec(files, hints, format_, placement, extends)
     whole = None if study is None else spec.study(os.path.relpath(out, study.parent))
     spec.write(out)
     if whole is not None and study is not None:

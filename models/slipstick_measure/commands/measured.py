@@ -4,7 +4,7 @@ files are read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,8 @@ VIEWS = ("matrix", "concurrency", "utilization", "work", "contention")
 
 if TYPE_CHECKING:
     from slipstick_measure.fit.formula import Family
-    from slipstick_measure.measurements import Measurements
+    from slipstick_measure.loads import LoadTest
+    from slipstick_measure.measurements import Hints, Measurements
 
 
 _DATA_OPTIONS = (
@@ -45,7 +46,9 @@ _DATA_OPTIONS = (
         "format_",
         metavar="FORMAT",
         help=(
-            "csv, extra-p, extra-p-json, extra-p-lines, perf-stat, perf-lock, osu, imb, perftest,"
+            "csv, extra-p, extra-p-json, extra-p-lines, hyperfine, google-benchmark,"
+            " pytest-benchmark, wrk, ab, hey, k6, k6-json, sysbench, pgbench, fio, locust, load-table,"
+            " perf-stat, perf-lock, osu, imb, perftest, nccl, hpl,"
             " netgauge, pop, profile, or of a trace: chrome, paraver, timehist, records, otf2."
             " [told from the content]"
         ),
@@ -99,8 +102,17 @@ _DATA_OPTIONS = (
 )
 
 
+servers_option = click.option(
+    "--servers",
+    multiple=True,
+    metavar="TIER=N",
+    help="Servers of a tier of a load test: db=4. [1]",
+)
+
+
 @click.command()
 @with_options(_DATA_OPTIONS)
+@servers_option
 @json_option
 def measured(
     files: Sequence[Path],
@@ -128,6 +140,10 @@ def measured(
     from slipstick_measure.account import measured as account
     from slipstick_measure.report.measured import measured_text, notes_text
 
+    servers = servers_of(told.pop("servers"))
+    test = read_load_test(files, servers, **told)
+    if test is not None:
+        return _show_load(test, as_json)
     found = account(read_data(files, **told), statistic, region, _quantity("--timer", timer))
     if as_json:
         print_json(
@@ -143,6 +159,46 @@ def measured(
         )
         click.echo(notes_text(found.notes), nl=False, err=True)
     return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
+
+
+def read_load_test(
+    files: Sequence[Path], servers: Mapping[str, int], **told: Any
+) -> LoadTest | None:
+    """Read files as a load test; None if they are none."""
+    from slipstick_measure.formats import load_test
+
+    format_ = told.pop("format_")
+    hints = _hints(len(files), **told)
+    return load_test([_path(each) for each in files], hints, servers, format_)
+
+
+def _path(file: Path) -> Path:
+    from slipstick_measure.formats import runs_called
+
+    return runs_called(str(file)) or file
+
+
+def _show_load(test: LoadTest, as_json: bool) -> int:
+    from slipstick_measure.report.loads import load_document, load_text
+    from slipstick_measure.report.measured import notes_text
+
+    if as_json:
+        print_json({"load_test": load_document(test), "notes": plain_problems(test.notes)})
+    else:
+        click.echo(load_text(test), nl=False)
+        click.echo(notes_text(test.notes), nl=False, err=True)
+    return DONE
+
+
+def servers_of(words: Sequence[str]) -> dict[str, int]:
+    """Read TIER=NUMBER, one for each tier."""
+    found: dict[str, int] = {}
+    for word in words:
+        tier, equals, number = word.partition("=")
+        if not equals or not tier.strip():
+            refuse("--servers", f"write TIER=NUMBER, such as db=4; got {word!r}")
+        found[tier.strip()] = _whole(number.strip(), "--servers") or 1
+    return found
 
 
 def read_data(
@@ -162,20 +218,42 @@ def read_data(
     ------
     SpecError : everything that is wrong with the options, or with the files
     """
-    from slipstick_measure.formats import read_all, runs_called
+    from slipstick_measure.formats import read_all
+
+    told = _hints(len(files), columns, unit, processors, times, size, scaling, waits)
+    return read_all([_path(each) for each in files], told, format_)
+
+
+def _hints(
+    count: int,
+    columns: Sequence[str],
+    unit: str | None,
+    processors: str | None,
+    times: str | None,
+    size: str | None,
+    scaling: str | None = None,
+    waits: str | None = None,
+) -> list[Hints]:
+    """Return what the options say of each file."""
     from slipstick_measure.measurements import Hints
 
-    count = len(files)
     mapped = dict(_mapping(each) for each in columns)
     counts = [_whole(word) for word in _broadcast("--processors", processors, count)]
     seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
     weak = None if scaling is None else scaling == "weak"
     mean = None if waits is None else waits == "mean"
-    told = [
-        Hints(p, _quantity("--size", size, "COUNT"), time, unit, mapped, weak, mean)
+    return [
+        Hints(
+            p,
+            _quantity("--size", size, "COUNT"),
+            time,
+            unit,
+            mapped,
+            weak=weak,
+            mean_waits=mean,
+        )
         for p, time in zip(counts, seconds, strict=True)
     ]
-    return read_all([runs_called(str(each)) or each for each in files], told, format_)
 
 
 def _broadcast(option: str, text: str | None, count: int) -> list[str | None]:
@@ -310,7 +388,8 @@ def trace(
     shown = {}
     for file in files:
         found = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
-        shown[str(file)] = views_of(found, width, network)
+        for kind, part in found.apart().items():
+            shown[f"{file}, {kind}s" if kind else str(file)] = views_of(part, width, network)
     if picture is not None:
         from slipstick.report.write import write_picture
 
@@ -327,10 +406,14 @@ def trace(
     if as_json:
         print_json({"traces": as_data(shown)})
     else:
-        for each in shown.values():
-            click.echo(trace_text(each), nl=len(files) > 1)
+        for name, each in shown.items():
+            if len(shown) > len(files):
+                click.echo(f"{name}\n")
+            click.echo(trace_text(each), nl=len(shown) > 1)
     click.echo(
-        notes_text(note for each in shown.values() for note in each.notes), nl=False, err=True
+        notes_text(dict.fromkeys(note for each in shown.values() for note in each.notes)),
+        nl=False,
+        err=True,
     )
     return NO_ANSWER if any(each.answer.failed for each in shown.values()) else DONE
 

@@ -11,7 +11,7 @@ time, half at the sender and half at the receiver; adapters and switches are ins
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -142,7 +142,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     known = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
     where = records[0]
     if not known:
-        alone = any(run.metric == "bandwidth" for run in two)
+        alone = any(run.metric == "throughput" for run in two)
         way = (
             "give the file of its latencies as well"
             if alone
@@ -168,7 +168,7 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     rates = [
         run
         for run in two
-        if run.metric == "bandwidth" and "bi" not in run.region.casefold() and run.value > 0
+        if run.metric == "throughput" and "bi" not in run.region.casefold() and run.value > 0
     ]
     spec = ImportedSpec("network", _title(tables), known[0].file)
     numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
@@ -206,7 +206,23 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "medium": "switched",
     }
     _show(spec, known, ranges, sizes, times)
+    _name_unused(spec, records, {id(run) for run in (*known, *rates)})
     return spec
+
+
+def _name_unused(spec: ImportedSpec, records: Sequence[Measurement], used: Container[int]) -> None:
+    """Name the benchmarks of the files that the network does not hold, with their largest rates."""
+    left: dict[str, list[Measurement]] = {}
+    for run in records:
+        if id(run) not in used:
+            left.setdefault(run.region, []).append(run)
+    for region, runs in left.items():
+        rates = [run for run in runs if run.metric == "throughput"]
+        best = max(rates, key=lambda run: run.value, default=None)
+        told = f": at most {best.text} of {best.p} processes together" if best else ""
+        spec.say(
+            f"{region} is not used, for a network has the costs of one message at a time{told}"
+        )
 
 
 def _title(tables: Sequence[Measurements]) -> str:

@@ -252,6 +252,7 @@ _UNITS = dict.fromkeys(_IN_SECONDS, "s") | dict.fromkeys(
         "accesses",
         "accesses[",
         "hottest_object",
+        "remote_accesses",
         "contention[",
     ],
     "1",

@@ -96,6 +96,8 @@ class TableColumn:
             if word in (ours, *COLUMNS[ours]):
                 return ours
         head, _, tail = word.rpartition(" per ")
+        if head in names.SIZES and tail in names.SIDES:
+            return "n"
         if head and tail in names.PROCESSORS:
             return {"n": "n of one", "rate": "rate"}.get(TableColumn.of(0, head, []).kind, "")
         if self.has_time_unit or word.endswith(" time"):

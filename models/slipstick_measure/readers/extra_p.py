@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slipstick.errors import did_you_mean, short
-from slipstick_measure.measurements import Measurements
+from slipstick_measure.measurements import METRICS, Measurements
 from slipstick_measure.readers.reading import (
     COLUMNS,
     Coordinates,
@@ -58,7 +58,8 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
         reading.refuse(
             line,
             "",
-            f"which parameter is the processors? there are {listed}; name it with --column p=NAME",
+            f"which parameter is the processors? there are {listed}; name it with --column p=NAME,"
+            " or, if none is, say their number for all runs with --processors",
         )
     for at, name in enumerate(names):
         if at not in found.values():
@@ -90,8 +91,10 @@ def _add(
     values: Sequence[str],
 ) -> None:
     """Add the repetitions of a value, numbered where there are several; nothing where the point
-    is none.
+    is none. The metric that is told to be the time is it.
     """
+    told = reading.hints.columns.get("time", "").casefold()
+    metric = "time" if told and metric.casefold() == told else metric
     for number, value in enumerate(values, 1) if where is not None else ():
         assert where is not None
         at = where._replace(region=path, repetition=number if len(values) > 1 else None)
@@ -119,7 +122,8 @@ def _is_extra_p(reading: Reading) -> bool:
 def _read_extra_p(reading: Reading) -> Measurements:
     now = _TextState()
     for line, text in reading.content:
-        section, _, rest = text.strip().partition(" ")
+        section, *words = text.split(maxsplit=1)
+        rest = words[0] if words else ""
         match section:
             case "PARAMETER":
                 now.parameters += rest.split()
@@ -139,6 +143,20 @@ def _read_extra_p(reading: Reading) -> Measurements:
                     line, "", f"{short(section)} is no section; there are {', '.join(SECTIONS)}"
                 )
     _end_data(reading, now)
+    return _finished(reading)
+
+
+def _finished(reading: Reading) -> Measurements:
+    """Return the measurements; refuse those without any metric that the account knows."""
+    names = list(dict.fromkeys(run.metric for run in reading.runs))
+    if names and not reading.problems and not set(names) & METRICS.keys():
+        listed = ", ".join(names[:8])
+        reading.refuse(
+            reading.runs[0].line,
+            "METRIC",
+            f"no metric is called time; there are {listed}. If one of them is an elapsed time, say"
+            f" --column time={names[0]} --unit s",
+        )
     return reading.finished()
 
 
@@ -237,7 +255,7 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
     for (path, metric), (count, line) in counts.items():
         if count < most:
             reading.odd(line, path, f"{count} points of {metric}, where others have {most}")
-    return reading.finished()
+    return _finished(reading)
 
 
 def _read_json_point(
@@ -279,13 +297,22 @@ def _is_extra_p_lines(reading: Reading) -> bool:
     return first.lstrip()[:1] == "{" and ('"params"' in first or '"parameters"' in first)
 
 
+_OUTSIDE_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|;')
+
+
+def _with_commas(text: str) -> str:
+    """Return a line of TALPAS, which parts by semicolons, as JSON."""
+    bare = text.strip().removesuffix(";")
+    return _OUTSIDE_TEXT.sub(lambda match: "," if match[0] == ";" else match[0], bare)
+
+
 def _read_extra_p_lines(reading: Reading) -> Measurements:
     """Read JSON lines: an object on each, with the parameters and the value or values of one
     measurement.
     """
     found: dict[tuple[str, ...], dict[str, int]] = {}
     for line, text in reading.content:
-        each: Any = parse_json(reading, text, line)
+        each: Any = parse_json(reading, _with_commas(text), line)
         given = (each.get("params") or each.get("parameters")) if isinstance(each, dict) else None
         if not (isinstance(given, dict) and "value" in each):
             reading.wrong(line, "", "a line has the keys 'params', numbers by name, and 'value'")
@@ -305,7 +332,7 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
             if names not in found:
                 found[names] = _roles(reading, line, names)
             _add(reading, line, _point(reading, line, found[names], texts), path, metric, values)
-    return reading.finished()
+    return _finished(reading)
 
 
 FORMATS = (

@@ -16,6 +16,7 @@ from slipstick_measure.readers.reading import Reading
 _BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
 _RULE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
 _DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
+_WIDTHS = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
 _WIDE = re.compile(r"\s{2,}|\t+")
 
 
@@ -59,7 +60,12 @@ def grid_of(reading: Reading) -> CellGrid:
     above = reading.lines[first - 2].lstrip() if first > 1 else ""
     if above.startswith("#") and all(NUMBER.fullmatch(bare_cell(cell)) for cell in cells):
         content = [(first - 1, re.sub(r"^\s*#\s?", "", above)), *content]
-    rows = _rows(reading, content, delimiter)
+    rule = next((text for at, text in lines if at > first and _WIDTHS.fullmatch(text)), None)
+    if delimiter == " " and rule is not None and first < lines[-1][0]:
+        columns = [slice(*match.span()) for match in re.finditer("-+", rule)]
+        rows = [(at, [text[column].strip() for column in columns]) for at, text in content]
+    else:
+        rows = _rows(reading, content, delimiter)
     outside = [at for at, _ in lines if drawn and at not in drawn]
     if not rows:
         return CellGrid(first, [], [], delimiter, outside)

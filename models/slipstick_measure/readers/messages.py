@@ -32,9 +32,12 @@ BETWEEN_TWO = re.compile(
 """Benchmarks of messages between two processes; all others are operations of all of them."""
 
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]+)\s*")
-_HEADING = re.compile(r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)")
+_PAIRS = re.compile(r"#\s*\[\s*pairs:\s*([0-9]+)\s*\].*")
+_HEADING = re.compile(
+    r"[\[(](usec|us|MB/s|MB/sec|MiB/sec|Gb/sec)[\])]|Mbytes/sec|PRTT\(1,0,s\)|\sMB/s\s"
+)
 _TIMES = ("t_typical", "t_avg", "avg latency", "t[", "latency", "prtt(1,0,s)")
-_RATES = ("bw average", "bandwidth", "mbytes/sec")
+_RATES = ("bw average", "bandwidth", "mbytes/sec", "mb/s")
 _SIZES = ("size", "#bytes", "# size", "s")
 
 
@@ -71,6 +74,8 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
             columns, titles = [], [*titles, name]
         if count := _PROCESSES.fullmatch(text):
             processes = reading.processors(line, "#processes", count[1])
+        if pairs := _PAIRS.fullmatch(text.strip()):
+            processes = reading.processors(line, "pairs", str(2 * int(pairs[1][:9])))
         if _HEADING.search(text) and not text.strip()[:1].isdigit():
             columns = _columns(text)
         elif name and (words := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", words[0]):

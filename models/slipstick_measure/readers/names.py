@@ -32,10 +32,21 @@ LOADS: tuple[str, ...] = (
 SIZES: tuple[str, ...] = (
     *("n", "size", "problem size", "grid", "grid size", "mesh", "mesh size", "cells", "zones"),
     *("elements", "unknowns", "dofs", "dof", "degrees of freedom", "atoms", "particles", "points"),
-    *("grid points", "matrix size", "matrix order", "order", "global size", "global grid"),
+    *(
+        "grid points",
+        "gridpoints",
+        "matrix size",
+        "matrix order",
+        "order",
+        "global size",
+        "global grid",
+    ),
     *("vertices", "rows", "nx", "resolution", "batch", "batch size", "global batch size"),
 )
 """What says how large a problem is."""
+
+SIDES: tuple[str, ...] = ("side", "edge", "dimension", "direction", "axis")
+"""What a size may be counted along: a side of a square or a cube."""
 
 SIZES_OF_ONE: tuple[str, ...] = ("local size", "local grid", "local batch size", "micro batch")
 """Sizes of the part of one processor."""

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from slipstick.errors import short
 from slipstick_measure.measurements import EFFICIENCIES, Measurements
-from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+from slipstick_measure.readers.names import PROCESSORS, plain_words
+from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading, time_of_unit
 
 NAMES = {
     **{name.replace("_", " "): name for name in EFFICIENCIES},
@@ -30,7 +31,6 @@ NAMES = {
 """What the tools call it, in lower case, and our name."""
 
 PERCENT_ABOVE = 2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
-_UNITS = {"sec": "s", "seconds": "s", "usec": "us"}
 _PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
 _LABEL = re.compile(r"(?P<name>[^\[(]*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?\s*")
 
@@ -49,7 +49,12 @@ def _is_pop(reading: Reading) -> bool:
     """Return whether a label at the left or in the first line is a POP efficiency."""
     rows = [re.split("[;,\t]", text) for _, text in reading.content[:60]]
     labels = [row[0] for row in rows] + (rows[0] if rows else [])
-    return any(_label(label)[0] in EFFICIENCIES for label in labels)
+    if any(_label(row[0])[0] in EFFICIENCIES for row in rows):
+        return True
+    known = {_label(label)[0] for label in labels} & EFFICIENCIES.keys()
+    head = {plain_words(cell) for cell in rows[0] if _label(cell)[0] != "p"} if rows else set()
+    # A table of runs may have one column of efficiencies, which its author computed.
+    return len(known) > 1 or (len(known) == 1 and not head & {*PROCESSORS})
 
 
 def _read_pop(reading: Reading) -> Measurements:
@@ -94,8 +99,7 @@ def _read_pop(reading: Reading) -> Measurements:
                 cell.line, "time", "run times without a unit are left out; tell it with --unit"
             )
         elif cell.metric == "time":
-            unit = None if cell.unit is None else _UNITS.get(cell.unit, cell.unit)
-            reading.add(cell.line, where[cell.run], "time", cell.text, unit)
+            reading.add(cell.line, where[cell.run], "time", cell.text, cell.unit)
     return reading.finished()
 
 
@@ -123,8 +127,12 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
 
 
 def _label(text: str) -> tuple[str, str | None]:
-    """Return our name for a label, and the unit in it."""
+    """Return our name for a label, and the unit in it; what is in brackets and no unit, as in
+    ``Runtime (ideal)``, is part of the name.
+    """
     match = _LABEL.fullmatch(text.strip(" -\t\"'"))
+    if match and match["unit"] and not time_of_unit(match["unit"])[1] and "%" not in match["unit"]:
+        match = None
     name = (match["name"] if match else text).casefold().removeprefix("mpi ").strip()
     return NAMES.get(name, ""), match["unit"] if match else None
 

@@ -21,6 +21,7 @@ from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension
 from slipstick.schema.text import file_text, shown_name
 from slipstick.units import UNITS, scale
 from slipstick_measure.measurements import METRICS, Hints, Measurement, Measurements
+from slipstick_measure.readers.known import known_bytes
 from slipstick_measure.readers.names import RateUnit, rate_unit, time_unit
 
 MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
@@ -288,6 +289,9 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     ------
     SpecError : no such file, too large, empty, or not text
     """
+    if packed := known_bytes(path):
+        what, way = packed
+        raise SpecError([Problem(shown_name(path), 1, 1, "", f"this is {what}: {way}")])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from slipstick.errors import SpecError, did_you_mean, short
@@ -80,6 +80,7 @@ def _read_tidy(reading: Reading) -> Measurements:
     half, unless all such numbers might be thousands.
     """
     grid = grid_of(reading)
+    grid = grid._replace(rows=list(_whole_jobs(reading, grid)))
     columns = _columns(grid)
     if reading.hints.columns:
         _check_told(reading, grid, columns)
@@ -98,6 +99,31 @@ def _read_tidy(reading: Reading) -> Measurements:
         table.read_row(line, [_with_points(cell, comma) for cell in cells])
     table.note_rest()
     return replace(reading.finished(), weak=roles.weak)
+
+
+def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield the rows, of a batch system's accounts those of whole jobs that were completed; others
+    are noted.
+    """
+    words = [names.plain_words(text) for text in grid.heading]
+    job = words.index("jobid") if "jobid" in words else None
+    state = words.index("state") if "state" in words and job is not None else None
+    steps: list[tuple[int, str]] = []
+    for line, cells in grid.rows:
+        if len(cells) != len(words) or job is None:
+            yield line, cells
+        elif "." in cells[job]:
+            steps.append((line, f"step {cells[job]}"))
+        elif state is not None and not cells[state].upper().startswith("COMPLETED"):
+            steps.append((line, f"{cells[job]}, {cells[state]}"))
+        else:
+            yield line, cells
+    if steps:
+        listed = ", ".join(text for _, text in steps[:4])
+        more = f" and {len(steps) - 4} more" if len(steps) > 4 else ""
+        reading.odd(
+            steps[0][0], "", f"no whole job that was completed, so left out: {listed}{more}"
+        )
 
 
 def _check_told(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:

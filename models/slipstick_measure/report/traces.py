@@ -117,7 +117,7 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
         [_short(views.objects[used[each]]) for each in columns],
     )
     counts = _folded(counts.T, columns).T
-    down = [_short(views.processors[each]) for each in rows]
+    down = [views.processors[each] for each in rows]
     down += [_OTHERS] * (len(counts) - len(down))
     right += [_OTHERS] * (counts.shape[1] - len(right))
     table = [

@@ -23,6 +23,7 @@ from typing import Any
 
 from slipstick.errors import short
 from slipstick.limits import limit, too_many
+from slipstick_measure.traces.kinds import ANNOTATIONS, STREAM, STREAM_CATEGORIES, THREAD
 from slipstick_measure.traces.trace import (
     ADVICE,
     BUSY,
@@ -150,6 +151,8 @@ class ChromeReader:
         self.useful: list[str] | None = None
         self.names: dict[Hashable, str] = {}
         self.left_out: Counter[str] = Counter()
+        self.annotations: list[dict[str, Any]] = []
+        self.streams: set[int] = set()
         self.levels: dict[str, list[tuple[float, int, int]]] = {}
         self.arrows: dict[Hashable, list[tuple[float, int, bool]]] = {}
         self.edge_lane, self.edge_label, self.edge_time = array("i"), array("i"), array("d")
@@ -184,6 +187,7 @@ class ChromeReader:
                 f"the last bracket is missing, after {count:,} events; what wrote them may have"
                 " been stopped"
             )
+        self._take_annotations()
         self._pair()
         return self._finished()
 
@@ -213,7 +217,13 @@ class ChromeReader:
             else self.found.refuse(f"event {count:,} is no object")
         )
         if phase == "X":
+            category = event.get("cat")
+            if category in ANNOTATIONS and not self.own:
+                self.annotations.append(event)
+                return
             lane, time = self._place(event, count)
+            if category in STREAM_CATEGORIES:
+                self.streams.add(lane)
             length = event.get("dur", 0.0)
             if type(length) is not float:
                 length = self.found.number(length, f"length (dur) of event {count:,}")
@@ -282,6 +292,23 @@ class ChromeReader:
                 alone += 1
         self.found.close_open(list(chain.from_iterable(stacks)), last, alone)
 
+    def _take_annotations(self) -> None:
+        """Leave out spans that only mark a stretch of time; where there are no others they are
+        what was done.
+        """
+        if not self.annotations:
+            return
+        if len(self.found.start):
+            marks = dict.fromkeys(str(each.get("name"))[:60] for each in self.annotations)
+            listed = ", ".join(list(marks)[:4])
+            self.found.odd(
+                f"{len(self.annotations):,} annotations mark times and are no activity; left out:"
+                f" {listed}{', ...' if len(marks) > 4 else ''}"
+            )
+            return
+        for at, event in enumerate(self.annotations, 1):
+            self._take({**event, "cat": ""}, at)
+
     def _finished(self) -> ReadTrace:
         found = self.found
         if self.own:
@@ -298,11 +325,18 @@ class ChromeReader:
         if broken:
             found.odd(f"{broken:,} arrows have no beginning or no end; left out")
         if self.left_out:
-            kinds = ", ".join(
+            listed = ", ".join(
                 f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
             )
-            found.odd(f"events that are no spans of a thread are left out: {kinds}")
-        return found.finished(names)
+            found.odd(f"events that are no spans of a thread are left out: {listed}")
+        kinds = [STREAM if self._is_stream(at) else THREAD for at in range(len(names))]
+        return found.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
+
+    def _is_stream(self, lane: int) -> bool:
+        """Return whether a track is a stream of a GPU: it has kernels, or is called so."""
+        key = list(self.found.lanes)[lane]
+        name = self.names.get((str(key[0]), str(key[1])), "") if isinstance(key, tuple) else ""
+        return lane in self.streams or name.casefold().startswith(("stream ", "gpu stream"))
 
     def _processors(self) -> list[str]:
         """Name the threads: as the file does, with the process where there are several; the

@@ -23,7 +23,8 @@ from typing import Any
 
 from slipstick.errors import need, short
 from slipstick.limits import limit, too_many
-from slipstick_measure.traces.trace import ADVICE, LOST, ReadTrace, TraceColumns, processor_names
+from slipstick_measure.traces.kinds import LOST
+from slipstick_measure.traces.trace import ADVICE, ReadTrace, TraceColumns, processor_names
 
 _WAITS = {
     "BARRIER",

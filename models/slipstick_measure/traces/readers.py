@@ -249,7 +249,8 @@ def _state_names(path: Path | str) -> dict[int, str]:
     none.
     """
     names = dict(enumerate(_STATES))
-    beside = Path(path).with_suffix(".pcf")
+    plain = Path(path).with_suffix("") if Path(path).suffix == ".gz" else Path(path)
+    beside = plain.with_suffix(".pcf")
     for block in (
         _TEXT_BLOCK.finditer(file_text(beside, "data_bytes", ADVICE)) if beside.is_file() else ()
     ):

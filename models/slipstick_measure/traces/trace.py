@@ -22,6 +22,7 @@ from slipstick.model.system import is_processor
 from slipstick.results.study import Timeline
 from slipstick.schema.text import shown_name
 from slipstick_measure.measurements import Measurement, Measurements
+from slipstick_measure.traces.kinds import STREAM, is_wait, named_waits
 
 Array: TypeAlias = "NDArray[np.float64]"
 Indices: TypeAlias = "NDArray[np.integer[Any]]"
@@ -38,10 +39,6 @@ MOST_COUNTED = 1e15
 
 ADVICE = "cut the trace, or count accesses per period"
 BUSY = "busy"
-LOST = ("wait", "lock", "entry", "task", "barrier", "idle", "unknown")
-"""First words of the names under which an account books lost time; what bears another name is
-useful by default.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +90,7 @@ class TraceOutline:
     useful : labels that are useful work
     rest : what time without a span is booked to: idle, or unknown where the format leaves gaps
     waiting : names of resources at which processors wait
+    kinds : of the tracks that are processors, in their order; all are alike if empty
     """
 
     file: str
@@ -103,6 +101,7 @@ class TraceOutline:
     useful: tuple[str, ...]
     rest: str
     waiting: Collection[str]
+    kinds: tuple[str, ...] = field(default=(), kw_only=True)
 
     def chosen(
         self,
@@ -132,10 +131,16 @@ class TraceOutline:
                 f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s"
             )
         processors = tuple(name for name in self.processors if (only or "") in name)
+        kept = [at for at, name in enumerate(self.processors) if (only or "") in name]
+        kinds = tuple(self.kinds[at] for at in kept) if self.kinds else ()
         if not processors:
             raise UnknownNameError("processor in the trace", only or "", self.processors)
         return replace(
-            self, processors=processors, useful=tuple(useful) or self.useful, end=end - first
+            self,
+            processors=processors,
+            kinds=kinds,
+            useful=tuple(useful) or self.useful,
+            end=end - first,
         )
 
 
@@ -184,6 +189,32 @@ class ProgramTrace(TraceOutline):
             if only is None
             else found._of(np.array([only in name for name in self.processors], dtype=bool))
         )
+
+    def apart(self) -> dict[str, Self]:
+        """Return a trace for each kind of track, by its name; one without a name if all are alike."""
+        if len(set(self.kinds)) < 2:
+            return {"": self}
+        found: dict[str, Self] = {}
+        for kind in dict.fromkeys(self.kinds):
+            kept = np.array([each == kind for each in self.kinds], dtype=bool)
+            part = self._of(kept)
+            names = [name for name, own in zip(self.processors, kept, strict=True) if own]
+            kinds = tuple(each for each in self.kinds if each == kind)
+            found[kind] = replace(part, processors=tuple(names), kinds=kinds)
+        return found
+
+    def main_part(self) -> Self:
+        """Return the streams of GPUs where there are some beside threads, with a note; else all."""
+        parts = self.apart()
+        if STREAM not in parts:
+            return next(iter(parts.values())) if len(parts) == 1 else self
+        why = (
+            "the account is of the GPU streams; slipstick trace has that of the threads, and --only"
+            " takes others"
+        )
+        part = parts[STREAM]
+        note = Problem(self.file, 1, 1, "", why)
+        return replace(part, notes=(*self.notes, note))
 
     def _from(self, first: float) -> Self:
         spans, used = self.spans, self.accesses
@@ -281,6 +312,7 @@ class TraceColumns:
     time: array[float] = field(default_factory=lambda: array("d"))
     count: array[float] = field(default_factory=lambda: array("d"))
     notes: list[Problem] = field(default_factory=list)
+    cut: bool = False
 
     def refuse(self, message: str, line: int = 1, what: str = "") -> NoReturn:
         """Refuse the file."""
@@ -302,11 +334,13 @@ class TraceColumns:
 
     def named(self, names: dict[Any, int], name: Hashable) -> int:
         """Return the number of a name; a new one is the next."""
-        if name not in names and (len(names) >= MOST_NAMES or len(str(name)) > LONGEST_NAME):
-            self.refuse(
-                f"{short(str(name))} is one name too many, or too long; at most {MOST_NAMES:,} are"
-                " read"
-            )
+        if isinstance(name, str) and len(name) > LONGEST_NAME:
+            note = f"names are cut after {LONGEST_NAME:,} characters: {short(name)}"
+            if not self.cut:
+                self.odd(note)
+            self.cut, name = True, name[:LONGEST_NAME]
+        if name not in names and (len(names) >= MOST_NAMES or len(str(name)) > 2 * LONGEST_NAME):
+            self.refuse(f"{short(str(name))} is one name too many; at most {MOST_NAMES:,} are read")
         return names.setdefault(name, len(names))
 
     def span(self, lane: int, label: int, start: float, end: float) -> None:
@@ -354,6 +388,7 @@ class TraceColumns:
         rest: str = "idle",
         until: float | None = None,
         waiting: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+        kinds: Sequence[str] = (),
     ) -> ReadTrace:
         """Check the whole, and let each instant of a processor be booked once.
 
@@ -364,8 +399,9 @@ class TraceColumns:
         ----------
         names : of the processors
         processors : of each lane; a lane is a processor if None
-        useful : labels of useful work; all but those that `LOST` begins if None
+        useful : labels of useful work; all but waits (`slipstick_measure.traces.kinds`) if None
         rest, waiting : as for `ProgramTrace`
+        kinds : of the tracks, for each name
         until : where the trace ends, in units of the file; where the last span or access does if
             None
 
@@ -380,7 +416,13 @@ class TraceColumns:
             self.refuse("all events are at one time; a trace lasts longer than that")
         labels, objects = tuple(self.labels), tuple(self.objects)
         if useful is None:
-            useful = [each for each in labels if each.partition(":")[0] not in LOST]
+            useful = [each for each in labels if not is_wait(each)]
+            if named := named_waits(labels):
+                listed = ", ".join(each[:60] for each in named[:6])
+                more = f" and {len(named) - 6} more" if len(named) > 6 else ""
+                self.odd(
+                    f"taken for waits by their names: {listed}{more}; --useful names useful work"
+                )
         outline = TraceOutline(
             shown_name(self.path),
             tuple(names[each] for each in _natural(names)),
@@ -390,6 +432,7 @@ class TraceColumns:
             tuple(useful),
             rest,
             waiting or {},
+            kinds=tuple(kinds[each] for each in _natural(names)) if kinds else (),
         )
         return ReadTrace(
             outline, partial(self._booked, outline, names, processors, first, until is not None)

@@ -101,8 +101,10 @@ def network_called(reference: str, library: Library, mark: Mark | None = None) -
 def conflicts(
     network: SwitchedNetwork, source: Indices, target: Indices, time: Array, count: Array
 ) -> dict[str, tuple[Array, Array]]:
-    """Count the requests beyond the first that want the same output in the same slot of time, for
-    each stage.
+    """Count the processors beyond the first that want the same output in the same slot of time, for
+    each stage; a processor does not conflict with itself.
+
+    Requests of a node for its own module pass no switch; they count at the module.
 
     Parameters
     ----------
@@ -116,11 +118,16 @@ def conflicts(
     by stage, the beginnings of the slots in which requests conflict [s], and how many do
     """
     slot = np.floor(time / network.slot + 1e-9).astype(np.int64)
+    asking, remote = count > 0, source != target
     found = {}
-    for stage, output in network.outputs(source, target).items():
+    for stage, outputs in network.outputs(source, target).items():
+        used = asking if stage == "module" else asking & remote
+        output, sources = outputs[used], source[used]
         span = int(output.max(initial=0)) + 1
-        keys, where = np.unique(slot * span + output, return_inverse=True)
-        beyond = np.maximum(np.bincount(where.reshape(-1), count) - 1.0, 0.0)
+        wide = int(sources.max(initial=0)) + 1
+        single = np.unique((slot[used] * span + output) * wide + sources)
+        keys, processors = np.unique(single // wide, return_counts=True)
+        beyond: Array = processors.astype(np.float64) - 1.0
         found[stage] = (keys // span)[beyond > 0] * network.slot, beyond[beyond > 0]
     return found
 
@@ -280,6 +287,7 @@ def views_of(
         ),
         "accesses": Value(float(counts.sum()), "1"),
         **_named(trace, counts),
+        **_remote(trace, network),
         "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
             f"contention[{name}]": Value(float(each.sum()), "1" if network else "s")
@@ -300,6 +308,18 @@ def views_of(
         network is not None,
         trace.notes,
     )
+
+
+def _remote(trace: ProgramTrace, network: SwitchedNetwork | None) -> dict[str, Value]:
+    """Count the accesses to modules of other nodes than the processor's own."""
+    if network is None:
+        return {}
+    source, target = (
+        np.array(numbers_of(names, network.ports)) for names in (trace.processors, trace.objects)
+    )
+    used = trace.accesses
+    away = source[used.processor] != target[used.target]
+    return {"remote_accesses": Value(float(np.asarray(used.count)[away].sum()), "1")}
 
 
 def _access_names(trace: TraceOutline) -> list[str]:

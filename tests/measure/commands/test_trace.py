@@ -52,7 +52,8 @@ def test_json_holds_every_view_whole(capsys: pytest.CaptureFixture[str]) -> None
     assert document["matrix"] == [[1.0, 0.0, 1.0], [0.0, 7.0, 1.0]]
     assert len(document["edges"]) == 5
     assert document["utilization"][1] == pytest.approx([0.8, 0.6, 1.0, 1.0])
-    assert document["contention"]["module"] == [0, 0, 0, 6]
+    assert document["contention"]["module"] == [0, 0, 0, 0]
+    assert document["answer"]["values"]["remote_accesses"]["value"] == 10.0
     assert document["answer"]["values"]["concurrency"]["value"] == pytest.approx(1.65)
 
 

@@ -134,7 +134,7 @@ def test_what_a_tool_printed_is_what_is_read(name: str, head: str) -> None:
     table = [line.split() for line in lines[first + 1 :]]
     column, scale = (2, 1e-6) if "imb" in name else (1, 1e6 if "bw" in name else 1e-6)
     wanted = [(float(row[0]), float(row[column]) * scale) for row in takewhile(bool, table)]
-    metric = "bandwidth" if "bw" in name else "time"
+    metric = "throughput" if "bw" in name else "time"
     runs = [
         run
         for run in read(FILES / name).records

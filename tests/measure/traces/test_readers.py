@@ -75,7 +75,8 @@ def test_a_trace_of_viztracer() -> None:
     trace = read_trace(FILES / "viztracer.json")
     assert trace.processors == ("Process-1/MainThread", "Process-2/MainThread")
     assert "match (traced_pool.py:28)" in trace.labels
-    assert trace.notes == ()
+    (note,) = trace.notes
+    assert "taken for waits by their names: Barrier.wait (threading.py:676)" in note.message
 
 
 def test_a_trace_of_paraver() -> None:

@@ -285,13 +285,14 @@ def test_contention_is_that_of_a_walk_along_every_path() -> None:
             )
             for _ in range(chance.randrange(1, 12))
         ]
-        wanted: Counter[tuple[int, tuple[int, int, int]]] = Counter()
-        for source, target, time, count in requests:
+        wanted: dict[tuple[int, tuple[int, int, int]], set[int]] = {}
+        for source, target, time, _ in requests:
             for output in walked(network, source, target):
-                wanted[int(time), output] += count
+                if source != target or output[0] == network.stages - 1:
+                    wanted.setdefault((int(time), output), set()).add(source)
         beyond = [Counter[int]() for _ in range(network.stages)]
-        for (slot, (stage, _, _)), count in wanted.items():
-            beyond[stage][slot] += count - 1
+        for (slot, (stage, _, _)), who in wanted.items():
+            beyond[stage][slot] += len(who) - 1
         sources, targets, times, counts = (
             np.array(column) for column in zip(*requests, strict=True)
         )
@@ -323,11 +324,12 @@ def test_contention_on_a_machine() -> None:
     )
     views = views_of(trace, width=1.0, network=network)
     assert (views.answer["contention[module]"], views.answer.units["contention[module]"]) == (
-        9.0,
+        3.0,
         "1",
     )
-    assert np.flatnonzero(views.contention["module"]).tolist() == [1, 6]
-    assert views.contention["module"][[1, 6]].tolist() == [7.0, 2.0]
+    assert np.flatnonzero(views.contention["module"]).tolist() == [1]
+    assert views.contention["module"][1] == 3.0
+    assert views.answer["remote_accesses"] == 11.0
     assert views.conflicts
     assert network_called("sequent-symmetry-s81", Library()).ports is None
     with pytest.raises(
@@ -339,6 +341,14 @@ def test_contention_on_a_machine() -> None:
         match="'busy' is no number of a processor or module of the machine, which are 0 to 255",
     ):
         views_of(made([(0, "busy", 0.0, 1.0)], []), network=network)
+
+
+def test_a_lone_processor_has_no_conflicts_and_its_own_module_is_not_remote() -> None:
+    network = network_called("bbn-gp1000", Library())
+    trace = made([(0, "busy", 0.0, 9.0)], [(0, 7, 1.0, 10), (0, 0, 1.0, 5)])
+    answer = views_of(trace, width=1.0, network=network).answer
+    assert answer["contention[module]"] == 0.0
+    assert (answer["remote_accesses"], answer["accesses"]) == (10.0, 15.0)
 
 
 def test_parts_of_a_trace_are_chosen() -> None:

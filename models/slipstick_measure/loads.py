@@ -1,0 +1,164 @@
+"""Load tests: throughput and response times against users or a rate, and what follows from them by
+operational laws.
+
+The demand of a tier is its utilization times its servers over the throughput, ``D = U c / X``
+(utilization law); of several measurements the one of least squares is taken, ``D = sum(U c X) /
+sum(X^2)``, and each measurement's own is its residual. The think time of users is ``Z = N / X - R``
+(Little's law for the whole loop).
+
+Source: Denning and Buzen, The Operational Analysis of Queueing Network Models, Computing Surveys
+10(3), 1978.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from slipstick.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRow:
+    """One measurement under load.
+
+    Parameters
+    ----------
+    line : of the file
+    users : that are in the loop; None where requests arrive at a rate
+    rate : at which requests are offered [1/s]; None where users send them
+    throughput : completed [1/s]; None where it was not measured
+    response : mean response time [s]; None where it was not measured
+    quantiles : of the response time, by fraction [s]
+    utilization : by tier, of all its servers
+    """
+
+    line: int
+    users: float | None = None
+    rate: float | None = None
+    throughput: float | None = None
+    response: float | None = None
+    quantiles: Mapping[float, float] = field(default_factory=dict)
+    utilization: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def completed(self) -> float | None:
+        """The throughput; the rate offered where none was measured [1/s]."""
+        return self.rate if self.throughput is None else self.throughput
+
+    @property
+    def think_time(self) -> float | None:
+        """The think time by Little's law [s]; None without users, throughput or response time."""
+        if self.users is None or not self.throughput or self.response is None:
+            return None
+        return self.users / self.throughput - self.response
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTest:
+    """A load test.
+
+    Parameters
+    ----------
+    file : it is from
+    rows : by users or rate
+    servers : of each tier
+    notes : how it was read
+    """
+
+    file: str
+    rows: tuple[LoadRow, ...]
+    servers: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[Problem, ...] = ()
+
+    @property
+    def tiers(self) -> list[str]:
+        """The tiers whose utilization was measured."""
+        return list(dict.fromkeys(tier for row in self.rows for tier in row.utilization))
+
+    @property
+    def quantiles(self) -> list[float]:
+        """The quantiles of the response time that were measured."""
+        return sorted({quantile for row in self.rows for quantile in row.quantiles})
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The service demand of a tier.
+
+    Parameters
+    ----------
+    tier : its name
+    servers : of it
+    value : seconds of one server for a request, by least squares [s]
+    each : of each row; None where it was not measured [s]
+    """
+
+    tier: str
+    servers: int
+    value: float
+    each: tuple[float | None, ...]
+
+    @property
+    def largest_residual(self) -> float:
+        """How far a row's own demand is from the common one, relative, at most."""
+        known = [each for each in self.each if each is not None]
+        return max((abs(each / self.value - 1) for each in known), default=0.0)
+
+    @property
+    def most(self) -> float:
+        """The throughput at which the tier saturates [1/s]."""
+        return self.servers / self.value
+
+
+def demands(test: LoadTest) -> list[Demand]:
+    """Compute the demand of each tier by the utilization law; a tier that was never busy has none.
+
+    >>> rows = [LoadRow(1, rate=10.0, utilization={"db": 0.2}), LoadRow(2, rate=20.0, utilization={"db": 0.4})]
+    >>> [(each.tier, each.value, each.most) for each in demands(LoadTest("f", tuple(rows)))]
+    [('db', 0.02, 50.0)]
+    """
+    found = []
+    for tier in test.tiers:
+        servers = test.servers.get(tier, 1)
+        busy: list[tuple[float, float]] = []
+        each: list[float | None] = []
+        for row in test.rows:
+            completed, used = row.completed, row.utilization.get(tier)
+            if not completed or used is None:
+                each.append(None)
+                continue
+            busy.append((used * servers, completed))
+            each.append(used * servers / completed)
+        weight = sum(x * x for _, x in busy)
+        value = sum(b * x for b, x in busy) / weight if weight else 0.0
+        if value > 0:
+            found.append(Demand(tier, servers, value, tuple(each)))
+    return found
+
+
+def think_time(test: LoadTest) -> float | None:
+    """Return the mean of the think times of all rows [s]; None without users."""
+    known = [time for row in test.rows if (time := row.think_time) is not None]
+    return sum(known) / len(known) if known else None
+
+
+def beside_tiers(test: LoadTest, found: Sequence[Demand]) -> float | None:
+    """Return what of the response time at the least load no tier takes [s]: network, other
+    services; None where no response time was measured.
+
+    A tier of one server takes D / (1 - U) there, of which an arriving request sees the share (N -
+    1) / N with N users; that of several servers is taken without waiting.
+    """
+    timed = [row for row in test.rows if row.response is not None and row.completed]
+    if not timed:
+        return None
+    first = min(timed, key=lambda row: row.completed or 0.0)
+    assert first.response is not None
+    taken = 0.0
+    for demand in found:
+        seen = first.utilization.get(demand.tier, 0.0) if demand.servers == 1 else 0.0
+        if first.users is not None and first.users >= 1:
+            seen *= (first.users - 1) / first.users
+        taken += demand.value / (1 - min(seen, 0.99))
+    return max(0.0, first.response - taken)

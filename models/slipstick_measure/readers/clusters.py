@@ -1,0 +1,132 @@
+"""Outputs of programs that clusters are measured with: nccl-tests and High-Performance Linpack.
+
+nccl-tests print a row for each size: size [B], count, type, reduction, root, then time [us],
+algorithm bandwidth and bus bandwidth [GB/s] and errors, out of place and in place. The output does
+not name the operation before version 2.14; the ratio of the bandwidths says how much of the data a
+link carries, and so which operation it may be (nccl-tests, doc/PERFORMANCE.md). rccl-tests print
+the same.
+
+HPL prints a row for each run that begins with WR or WC: variant, order N, block NB, grid P and Q,
+time [s] and rate [GFLOP/s].
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from slipstick_measure.measurements import Measurements
+from slipstick_measure.readers.reading import Coordinates, FileFormat, Reading
+
+_NCCL_HEAD = re.compile(r"#\s+size\s+count\s+type\b.*\balgbw\s+busbw\b")
+_RANK = re.compile(r"#\s+Rank\s+([0-9]+)\b.*")
+_OPERATION = re.compile(r"#\s*Collective test starting:\s*(\w+?)(?:_perf)?\s*")
+_SETTINGS = re.compile(r"#\s*nThread\s+([0-9]{1,6})\s+nGpus\s+([0-9]{1,6})\b")
+_NCCL_ROW = re.compile(r"\s*[0-9]+\s+[0-9]+\s+\w+\s.*")
+_HPL_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q\s+Time\s+Gflops\s*")
+_HPL_ROW = re.compile(r"\s*(W[RC]\w+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s*")
+_AFTER_SIZE = {"time": 0, "algbw": 1, "busbw": 2}
+
+
+def _is_nccl(reading: Reading) -> bool:
+    return any(_NCCL_HEAD.match(line) for line in reading.lines[:2000])
+
+
+def _read_nccl(reading: Reading) -> Measurements:
+    """Read the times and bus bandwidths, out of place and in place."""
+    name, ranks, least = "", set[int](), 0
+    columns: list[str] = []
+    shares: list[float] = []
+    for line, text in enumerate(reading.lines, 1):
+        if settings := _SETTINGS.match(text):
+            least = int(settings[1]) * int(settings[2])
+        elif operation := _OPERATION.fullmatch(text):
+            name = operation[1]
+        elif rank := _RANK.fullmatch(text):
+            ranks.add(int(rank[1]))
+        elif _NCCL_HEAD.match(text):
+            columns = text.lstrip("# ").split()
+        elif columns and _NCCL_ROW.fullmatch(text):
+            count = max(len(ranks), least) or reading.hints.processors
+            if count is None:
+                reading.refuse(
+                    line, "", "the ranks are not listed in it; say how many with --processors"
+                )
+            _read_nccl_row(reading, line, text.split(), columns, count, shares)
+    found = reading.finished()
+    words = name or _operation(shares, found.records[0].p)
+    records = [replace(run, region=words) for run in found.records]
+    return replace(found, records=tuple(records), title=words, source=f"nccl-tests {reading.name}")
+
+
+def _read_nccl_row(
+    reading: Reading,
+    line: int,
+    words: Sequence[str],
+    columns: Sequence[str],
+    count: int,
+    shares: list[float],
+) -> None:
+    """Read a row: both ways of the operation, of which the first is out of place."""
+    if len(words) != len(columns):
+        reading.wrong(
+            line, "", f"{len(words)} values, where the heading has {len(columns)} columns"
+        )
+        return
+    size = reading.number(line, "size", words[0])
+    if size is None:
+        return
+    starts = [at for at, column in enumerate(columns) if column == "time"]
+    for start, way in zip(starts, ("time", "in place"), strict=False):
+        where = Coordinates(count, size)
+        cells = [words[start + at] for at in _AFTER_SIZE.values()]
+        reading.add(line, where, way, cells[0], "us")
+        if way == "time":
+            reading.add(line, where, "throughput", cells[2], "GB/s")
+        rates = [reading.number(line, "bandwidth", cell) for cell in cells[1:]]
+        if rates[0] and rates[1]:
+            shares.append(rates[1] / rates[0])
+
+
+def _operation(shares: Sequence[float], count: int) -> str:
+    """Tell the operation by what part of the data a link carries."""
+    if not shares or count < 3:
+        return "collective operation"
+    share = sorted(shares)[len(shares) // 2]
+    names = {
+        2 * (count - 1) / count: "all-reduce",
+        (count - 1) / count: "all-gather, reduce-scatter or all-to-all",
+        1.0: "broadcast or reduce",
+    }
+    nearest = min(names, key=lambda each: abs(each - share))
+    return names[nearest] if abs(nearest - share) < 0.03 else "collective operation"
+
+
+def _is_hpl(reading: Reading) -> bool:
+    return any(_HPL_HEAD.fullmatch(line) for line in reading.lines)
+
+
+def _read_hpl(reading: Reading) -> Measurements:
+    """Read every run: processes P x Q, order N, rate; the rate is what runs of several orders have
+    in common.
+    """
+    grids = {match[4] + match[5] for text in reading.lines if (match := _HPL_ROW.fullmatch(text))}
+    for line, text in enumerate(reading.lines, 1):
+        if row := _HPL_ROW.fullmatch(text):
+            processes = reading.processors(line, "P x Q", str(int(row[4]) * int(row[5])))
+            size = reading.size(line, "N", row[2])
+            if processes is None or size is None:
+                continue
+            where = Coordinates(processes, size if len(grids) == 1 else None)
+            reading.add(line, where, "throughput", row[7], "GFLOP/s")
+            reading.add(line, where, "time of the run", row[6], "s")
+        elif "FAILED" in text and "PASSED" not in text and "tests" not in text:
+            reading.odd(line, "", "a residual check failed, so a run is not valid")
+    return reading.finished()
+
+
+FORMATS = (
+    FileFormat("nccl", _is_nccl, _read_nccl),
+    FileFormat("hpl", _is_hpl, _read_hpl),
+)

@@ -1,0 +1,102 @@
+"""Files that are known by name and not read as measurements, each with the way to what is wanted of
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+
+class KnownFile(NamedTuple):
+    """A kind of file: what tells it, what it is, and the way out."""
+
+    pattern: re.Pattern[str]
+    what: str
+    way: str
+
+
+_IMPORT = "slipstick import makes a machine of it: slipstick import FILE -o machine.yaml --extends MACHINE"
+
+KNOWN_TEXTS: tuple[KnownFile, ...] = (
+    KnownFile(re.compile(r"^Function\s+Best Rate MB/s", re.MULTILINE), "output of STREAM", _IMPORT),
+    KnownFile(re.compile(r"^(Final|GFLOP/s) Summary::", re.MULTILINE), "output of HPCG", _IMPORT),
+    KnownFile(
+        re.compile(r"^Measuring idle latencies", re.MULTILINE), "output of Intel MLC", _IMPORT
+    ),
+    KnownFile(
+        re.compile(r"<(lqn-model|sim|listation)\b"),
+        "a model of another tool",
+        "slipstick import FILE -o model.yaml reads it",
+    ),
+    KnownFile(
+        re.compile(r"<topology\b.*<object type=\"Machine\"", re.DOTALL),
+        "a topology of hwloc",
+        "it has no times; write its cores, sockets and caches into a machine (slipstick new machine)",
+    ),
+    KnownFile(
+        re.compile(r"^Machine \([0-9]+[KMGT]?i?B(?: total)?\)", re.MULTILINE),
+        "a topology printed by lstopo",
+        "it has no times; write its cores, sockets and caches into a machine (slipstick new machine)",
+    ),
+    KnownFile(
+        re.compile(r"^(TABLE|STRUCT),", re.MULTILINE),
+        "output of likwid-perfctr -o",
+        "write one row for each run, with the threads and the runtime of its metrics: p,time [s]",
+    ),
+    KnownFile(
+        re.compile(r"Shared Data Cache Line Table"),
+        "a report of perf c2c",
+        "its samples are a table: perf script -F time,cpu,addr,event, saved as time,processor,event,"
+        "destination for slipstick trace",
+    ),
+    KnownFile(
+        re.compile(r"^\s*Per-node (numastat|process memory usage)|^\s+node0\s+node1", re.MULTILINE),
+        "output of numastat",
+        "it counts pages, not accesses; perf mem record has those",
+    ),
+    KnownFile(
+        re.compile(r"^\s*<platform\b", re.MULTILINE),
+        "a platform of SimGrid",
+        "write its hosts and links into a machine (slipstick new machine)",
+    ),
+)
+"""Texts that are known, in the order in which they are tried."""
+
+PACKED: Mapping[bytes, tuple[str, str]] = {
+    b"PK\x03\x04": (
+        "a zip archive; Extra-P's experiments are such",
+        "open it in Extra-P and save it as JSON lines, or unpack it",
+    ),
+    b"\x89HDF": ("HDF5", "write what you need of it as CSV"),
+    b"PAR1": ("Parquet", "slipstick trace reads records in it; write a table of runs as CSV"),
+    b"\x1f\x8b": ("packed by gzip", "unpack it, unless it is a trace: slipstick trace FILE"),
+}
+"""First bytes of files that are no text, with what they are and the way out."""
+
+CUBE = (
+    "a Cube profile",
+    (
+        "print what you need of it: cube_dump -m time -c all -z incl -s csv FILE, or open it in Extra-P"
+        " and save it as JSON lines"
+    ),
+)
+
+
+def known_text(text: str) -> KnownFile | None:
+    """Return what a text is known as; None if it is not."""
+    return next((each for each in KNOWN_TEXTS if each.pattern.search(text[:200_000])), None)
+
+
+def known_bytes(path: Path | str) -> tuple[str, str] | None:
+    """Return what a file that is no text is, and the way out; None if that is not known."""
+    file = Path(path)
+    if not file.is_file():
+        return None
+    with file.open("rb") as opened:
+        head = opened.read(512)
+    if file.suffix == ".cubex" or (head[257:262] == b"ustar" and b"anchor.xml" in head[:100]):
+        return CUBE
+    return next((told for mark, told in PACKED.items() if head.startswith(mark)), None)

@@ -1,0 +1,438 @@
+"""Load tests: tables with users or rates, and the outputs of load generators.
+
+Generators print one test each: wrk and wrk2, ab, hey, k6 (its summary as text or JSON), sysbench,
+pgbench, fio (JSON) and JMeter's and Locust's CSV. Several files make one load test. The number of
+users is that of connections, clients, threads or jobs; where it is not printed, it is told.
+
+Formats: as printed by wrk 4.1, ab 2.3, hey 0.1.4, sysbench 1.0.20, pgbench 15 and fio 3.33, which
+were run; k6's end-of-test summary (its documentation), Locust's requests CSV (locust/stats.py) and
+JMeter's aggregate report (its user manual).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from slipstick.errors import SpecError
+from slipstick_measure.loads import LoadRow, LoadTest
+from slipstick_measure.readers.cells import bare_cell, comma_of, is_missing, split_value
+from slipstick_measure.readers.columns import TableColumn
+from slipstick_measure.readers.grid import CellGrid, grid_of
+from slipstick_measure.readers.names import LOADS, RATES, rate_unit
+from slipstick_measure.readers.reading import Reading, time_of_unit
+
+_RESPONSES = (
+    *("response time", "response", "latency", "mean latency", "avg latency", "average latency"),
+    *("mean response time", "average response time", "avg response time", "average", "mean", "avg"),
+    *("rt", "resp time", "mean time", "latency avg", "latency mean", "average time", "r"),
+)
+_OFFERED = (
+    *("rate", "arrival rate", "offered rate", "offered load", "offered", "arrivals", "lambda"),
+    *("target rate", "target rps", "target", "requested rate", "load"),
+)
+_QUANTILE = re.compile(
+    r"(?:(?:latency|response time) )?(?:p ?(?P<p>\d{1,2}(?:[ .]\d+)?)|(?P<th>\d{1,2})(?:th|%ile|%)"
+    r"(?: ?(?:percentile|%ile|line|pct))?|(?P<median>median))(?: (?:latency|response time))?"
+)
+_BUSY = re.compile(
+    r"(?:(?P<before>.+?) )?(?:cpu|util|utilization|utilisation|busy)(?: (?:util|utilization|usage|%))*"
+    r"(?: (?P<after>[a-z]\w*))?(?: ?%)?"
+)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+class _LoadColumn(NamedTuple):
+    """What a column of a load test holds: users, rate, throughput, response, a quantile or the
+    utilization of a tier, and the unit of its heading.
+    """
+
+    kind: str
+    name: str
+    unit: str | None
+
+
+def _held(column: TableColumn) -> _LoadColumn | None:
+    word = re.sub(r"[\[(].*", "", column.words).strip()
+    if word in LOADS and word not in ("load",):
+        return _LoadColumn("users", word, None)
+    if match := _QUANTILE.fullmatch(word.replace("_", " ")):
+        digits = (match["p"] or match["th"] or "50").replace(" ", ".")
+        return _LoadColumn("quantile", f"{float(digits) / 100:.12g}", column.unit)
+    if match := _BUSY.fullmatch(word.removeprefix("% ")):
+        return _LoadColumn("busy", match["before"] or match["after"] or "cpu", column.unit)
+    if word in _RESPONSES or (column.kind == "time" and "response" in word):
+        return _LoadColumn("response", word, column.unit)
+    if word in _OFFERED:
+        return _LoadColumn("rate", word, column.unit)
+    if column.kind == "rate" or word in RATES:
+        return _LoadColumn("throughput", word, column.unit or column.text)
+    return None
+
+
+def _load_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
+    columns = [TableColumn.of(at, text, []) for at, text in enumerate(grid.heading)]
+    held = {each.index: found for each in columns if (found := _held(each)) is not None}
+    if any(each.kind == "p" for each in columns):
+        return {}
+    return held
+
+
+def is_load_table(reading: Reading) -> bool:
+    """Return whether a table has response times or utilizations beside users, a rate or a
+    throughput.
+    """
+    try:
+        grid = grid_of(Reading(reading.file, reading.text, reading.hints))
+    except SpecError:
+        return False  # of quotes that do not end, which the reader of tables says
+    kinds = {each.kind for each in _load_columns(grid).values()}
+    return bool(kinds & {"users", "rate", "throughput"}) and bool(
+        kinds & {"response", "quantile", "busy"}
+    )
+
+
+def read_load_table(reading: Reading) -> LoadTest:
+    """Read a table with a row for each load.
+
+    Raises
+    ------
+    SpecError : everything that is wrong, by line
+    """
+    grid = grid_of(reading)
+    held = _load_columns(grid)
+    comma = comma_of(cell for _, cells in grid.rows for cell in cells)
+    rows = []
+    for line, cells in grid.rows:
+        if len(cells) != len(grid.heading):
+            reading.wrong(
+                line, "", f"{len(cells)} values, where the header promises {len(grid.heading)}"
+            )
+            continue
+        plain = [cell if comma == "," else cell.replace(",", comma) for cell in cells]
+        rows.append(_table_row(reading, line, plain, held))
+    names = ", ".join(
+        f"{_MEANS.get(each.kind, each.kind)}{f' of {each.name}' if each.kind == 'busy' else ''} ="
+        f" {grid.heading[at]}"
+        for at, each in held.items()
+    )
+    left = [text for at, text in enumerate(grid.heading) if at not in held]
+    rest = f"; left out: {', '.join(left)}" if left else ""
+    reading.odd(grid.line, "columns", f"read as a load test: {names}{rest}")
+    return _finished(reading, rows)
+
+
+_MEANS = {"busy": "utilization", "response": "mean response time", "rate": "rate offered"}
+
+
+def _table_row(
+    reading: Reading, line: int, cells: list[str], held: Mapping[int, _LoadColumn]
+) -> LoadRow:
+    found: dict[str, float] = {}
+    quantiles: dict[float, float] = {}
+    busy: dict[str, float] = {}
+    for at, column in held.items():
+        text = bare_cell(cells[at])
+        if is_missing(text):
+            continue
+        number, unit, _ = split_value(text)
+        value = reading.number(line, column.name, number)
+        if value is None:
+            continue
+        if value < 0:
+            reading.wrong(line, column.name, f"must be at least 0; got {text}")
+        elif column.kind == "users":
+            found["users"] = value
+        elif column.kind == "busy":
+            share = (
+                value / 100
+                if (unit or column.unit or "%") == "%" and _in_percent(cells, at, held, value)
+                else value
+            )
+            busy[column.name] = share
+        elif column.kind in ("rate", "throughput"):
+            rate = rate_unit(unit or column.unit or "1/s")
+            found[column.kind] = value * float(rate.factor if rate else 1)
+        else:
+            seconds = _seconds(reading, line, column.name, value, unit or column.unit)
+            if column.kind == "quantile":
+                quantiles[float(column.name)] = seconds
+            else:
+                found["response"] = seconds
+    return LoadRow(line, **found, quantiles=quantiles, utilization=busy)
+
+
+def _in_percent(cells: list[str], at: int, held: Mapping[int, _LoadColumn], value: float) -> bool:
+    """Return whether a utilization is in percent: it says so, or is above 1."""
+    return held[at].unit == "%" or "%" in cells[at] or value > 1
+
+
+def _seconds(reading: Reading, line: int, name: str, value: float, unit: str | None) -> float:
+    written = unit or reading.hints.unit
+    known = time_of_unit(written)[0] if written else ""
+    if known not in _SECONDS:
+        reading.wrong(
+            line, name, "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
+        )
+        return 0.0
+    return value * _SECONDS[known]
+
+
+def _finished(reading: Reading, rows: list[LoadRow]) -> LoadTest:
+    if reading.problems:
+        reading.finished()
+    if not any(row.completed or row.response is not None for row in rows):
+        reading.refuse(1, "", "there is no throughput and no response time in it")
+    ordered = sorted(rows, key=lambda row: row.users or row.rate or row.throughput or 0.0)
+    return LoadTest(reading.file, tuple(ordered), notes=tuple(dict.fromkeys(reading.notes)))
+
+
+# Generators
+
+
+def _found(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text, re.MULTILINE)
+
+
+def _time(text: str) -> float | None:
+    """Read a time with its unit, as 3.79ms; None if it is none."""
+    match = re.fullmatch(r"([0-9.]+)\s*([a-zµ]+)", text.strip())
+    unit = time_of_unit(match[2])[0] if match else ""
+    return float(match[1]) * _SECONDS[unit] if match and unit in _SECONDS else None
+
+
+def _number(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
+    return float(match[1].replace(",", "")) * factor if match else None
+
+
+def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float, float]:
+    """Read lines of a percentage and a time; the time in `unit` or with its own."""
+    found = {}
+    for match in re.finditer(pattern, text, re.MULTILINE):
+        time = _time(match[2]) if unit is None else float(match[2]) * unit
+        share = float(match[1]) / 100
+        if time is not None and 0 < share < 1:
+            found[share] = time
+    return found
+
+
+def _read_wrk(reading: Reading) -> LoadRow:
+    text = reading.text
+    latency = _found(r"^\s+Latency\s+([0-9.]+\w+)", text)
+    return LoadRow(
+        1,
+        users=_number(_found(r"([0-9]+) connections", text)),
+        throughput=_number(_found(r"^Requests/sec:\s+([0-9.]+)", text)),
+        response=_time(latency[1]) if latency else None,
+        quantiles=_quantiles(text, r"^\s+([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
+    )
+
+
+def _read_ab(reading: Reading) -> LoadRow:
+    text = reading.text
+    return LoadRow(
+        1,
+        users=_number(_found(r"^Concurrency Level:\s+([0-9]+)", text)),
+        throughput=_number(_found(r"^Requests per second:\s+([0-9.]+)", text)),
+        response=_number(_found(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)\s*$", text), 1e-3),
+        quantiles=_quantiles(text, r"^\s+([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
+    )
+
+
+def _read_hey(reading: Reading) -> LoadRow:
+    text = reading.text
+    return LoadRow(
+        1,
+        throughput=_number(_found(r"^\s*Requests/sec:\s+([0-9.]+)", text)),
+        response=_number(_found(r"^\s*Average:\s+([0-9.]+) secs", text)),
+        quantiles=_quantiles(text, r"^\s*([0-9.]+)%+ in ([0-9.]+) secs", 1.0),
+    )
+
+
+def _read_sysbench(reading: Reading) -> LoadRow:
+    text = reading.text
+    rate = _found(
+        r"(?:transactions:\s+[0-9]+\s+\(|events per second:\s+|events/s \(eps\):\s+)([0-9.]+)", text
+    )
+    quantile = _found(r"([0-9]+)th percentile:\s+([0-9.]+)", text)
+    return LoadRow(
+        1,
+        users=_number(_found(r"Number of threads: ([0-9]+)", text)),
+        throughput=_number(rate),
+        response=_number(_found(r"^\s+avg:\s+([0-9.]+)", text), 1e-3),
+        quantiles={float(quantile[1]) / 100: float(quantile[2]) / 1e3} if quantile else {},
+    )
+
+
+def _read_pgbench(reading: Reading) -> LoadRow:
+    text = reading.text
+    return LoadRow(
+        1,
+        users=_number(_found(r"^number of clients: ([0-9]+)", text)),
+        rate=_number(_found(r"^rate limit schedule lag.*\n.*rate ([0-9.]+)", text)),
+        throughput=_number(_found(r"^tps = ([0-9.]+)", text)),
+        response=_number(_found(r"^latency average = ([0-9.]+) ms", text), 1e-3),
+    )
+
+
+def _read_k6(reading: Reading) -> LoadRow:
+    text = reading.text
+    line = _found(r"^\s*http_req_duration\.*:\s+(.*)$", text)
+    parts = dict(re.findall(r"(\S+?)=(\S+)", line[1])) if line else {}
+    quantiles = {
+        float(match[1]) / 100: time
+        for name, value in parts.items()
+        if (match := re.fullmatch(r"p\(([0-9.]+)\)", name)) and (time := _time(value)) is not None
+    }
+    return LoadRow(
+        1,
+        users=_number(_found(r"^\s*vus_max\.*:\s+([0-9]+)", text)),
+        throughput=_number(_found(r"^\s*http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
+        response=_time(parts.get("avg", "")),
+        quantiles=quantiles,
+    )
+
+
+def _read_k6_json(reading: Reading) -> LoadRow:
+    metrics = json.loads(reading.text)["metrics"]
+
+    def values(name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = metrics.get(name) or {}
+        inside: Mapping[str, Any] = found.get("values", found)
+        return inside
+
+    duration, rate = values("http_req_duration"), values("http_reqs")
+    quantiles = {
+        float(match[1]) / 100: float(value) / 1e3
+        for name, value in duration.items()
+        if (match := re.fullmatch(r"p\(([0-9.]+)\)", name))
+    }
+    users = values("vus_max").get("max", values("vus_max").get("value"))
+    return LoadRow(
+        1,
+        users=None if users is None else float(users),
+        throughput=float(rate["rate"]) if "rate" in rate else None,
+        response=float(duration["avg"]) / 1e3 if "avg" in duration else None,
+        quantiles=quantiles,
+    )
+
+
+def _read_fio(reading: Reading) -> LoadRow:
+    document = json.loads(reading.text)
+    done, time, users = 0.0, 0.0, 0.0
+    quantiles: dict[float, float] = {}
+    jobs = document.get("jobs", [])
+    for job in jobs:
+        options = {**document.get("global options", {}), **job.get("job options", {})}
+        users += float(options.get("iodepth", 1)) * float(options.get("numjobs", 1))
+        for way in ("read", "write"):
+            part = job.get(way) or {}
+            latency = part.get("lat_ns") or part.get("clat_ns") or {}
+            done += float(part.get("iops", 0.0))
+            time += float(part.get("iops", 0.0)) * float(latency.get("mean", 0.0)) * 1e-9
+            if len(jobs) == 1 and part.get("iops") and not quantiles:
+                shares = (part.get("clat_ns") or {}).get("percentile") or {}
+                quantiles = {
+                    float(share) / 100: float(each) * 1e-9
+                    for share, each in shares.items()
+                    if float(share) in (50, 90, 95, 99, 99.9)
+                }
+    return LoadRow(1, users, None, done or None, time / done if done else None, quantiles)
+
+
+class LoadFormat(NamedTuple):
+    """An output of a load generator: the pattern that tells it, and its reader."""
+
+    pattern: re.Pattern[str]
+    read: Callable[[Reading], LoadRow]
+
+
+GENERATORS: Mapping[str, LoadFormat] = {
+    "wrk": LoadFormat(re.compile(r"^Running .* test @ ", re.MULTILINE), _read_wrk),
+    "ab": LoadFormat(re.compile(r"^Concurrency Level:", re.MULTILINE), _read_ab),
+    "hey": LoadFormat(
+        re.compile(r"^Summary:\s*\n\s*Total:\s+[0-9.]+ secs", re.MULTILINE), _read_hey
+    ),
+    "sysbench": LoadFormat(re.compile(r"^sysbench [0-9]", re.MULTILINE), _read_sysbench),
+    "pgbench": LoadFormat(re.compile(r"^tps = [0-9.]+", re.MULTILINE), _read_pgbench),
+    "k6": LoadFormat(re.compile(r"^\s*http_req_duration\.+:", re.MULTILINE), _read_k6),
+    "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
+    "fio": LoadFormat(re.compile(r'\A\s*\{.*"fio version"', re.DOTALL), _read_fio),
+}
+"""Outputs of load generators by name."""
+
+
+def load_format(reading: Reading) -> str:
+    """Return the name of the format of a load test; nothing if it is none."""
+    for name, each in GENERATORS.items():
+        if each.pattern.search(reading.text):
+            return name
+    if reading.text.lstrip()[:1] in "{[":
+        return ""
+    if _is_locust(reading):
+        return "locust"
+    return "load-table" if is_load_table(reading) else ""
+
+
+def _is_locust(reading: Reading) -> bool:
+    return bool(
+        re.match(r'"?Type"?,"?Name"?,"?Request Count"?,', reading.text.lstrip("\ufeff"))
+    ) or (reading.text.startswith("Label,# Samples,Average,"))
+
+
+def _read_totals(reading: Reading) -> LoadRow:
+    """Read the last row, of all requests, of Locust's requests or of JMeter's aggregate report."""
+    grid = grid_of(reading)
+    line, cells = next(
+        (
+            (line, cells)
+            for line, cells in grid.rows
+            if "Aggregated" in cells or cells[0] == "TOTAL"
+        ),
+        grid.rows[-1],
+    )
+    row = dict(zip(grid.heading, cells, strict=False))
+    rate = row.get("Requests/s") or row.get("Throughput", "")
+    mean = row.get("Average Response Time") or row.get("Average", "")
+    quantiles = {
+        float(match[1]) / 100: float(cell) / 1e3
+        for name, cell in row.items()
+        if (match := re.fullmatch(r"([0-9.]+)%(?: Line)?", name))
+        and re.fullmatch(r"[0-9.]+", cell)
+        and 0 < float(match[1]) < 100
+    }
+    unit = rate_unit(re.sub(r"^[0-9.]+\s*", "", rate)) if "/" in rate else None
+    number = _found(r"^([0-9.]+)", rate)
+    return LoadRow(
+        line,
+        throughput=_number(number, float(unit.factor) if unit else 1.0),
+        response=_number(_found(r"^([0-9.]+)", mean), 1e-3),
+        quantiles=quantiles,
+    )
+
+
+def read_load(reading: Reading, name: str) -> LoadTest:
+    """Read a load test in a format that `load_format` names; users that are not printed are told
+    as processors.
+
+    Raises
+    ------
+    SpecError : what is wrong with it
+    """
+    if name == "load-table":
+        return read_load_table(reading)
+    try:
+        row = _read_totals(reading) if name == "locust" else GENERATORS[name].read(reading)
+    except (KeyError, TypeError, ValueError) as error:
+        reading.refuse(1, "", f"this is no output of {name} as it is known: {error}")
+    users = row.users if reading.hints.processors is None else float(reading.hints.processors)
+    if users is None:
+        reading.refuse(
+            1, "", f"{name} does not print how many users there were; say --processors N, as -c did"
+        )
+    if not row.throughput:
+        reading.refuse(1, "", f"{name} completed no request, or its output is cut")
+    found = LoadRow(row.line, users, row.rate, row.throughput, row.response, row.quantiles)
+    return LoadTest(reading.file, (found,), notes=tuple(reading.notes))

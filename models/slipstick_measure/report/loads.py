@@ -1,0 +1,133 @@
+"""Load tests for the terminal: throughput and response times by load, demands of tiers, think time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from slipstick.report.formatting import NOTHING, ascii_only, percent, plain_table, quantity, wrapped
+from slipstick_measure.loads import Demand, LoadTest, beside_tiers, demands, think_time
+
+
+def load_text(test: LoadTest) -> str:
+    """Write what a load test says, and the demands that follow from it by operational laws.
+
+    Parameters
+    ----------
+    test : the load test
+    """
+    found = demands(test)
+    parts = [_rows(test)]
+    if found:
+        parts += ["demands by the utilization law, D = U c / X", _demands(test, found)]
+    parts += [wrapped(sentence) for sentence in sentences(test, found)]
+    return ascii_only("\n\n".join(parts) + "\n")
+
+
+def _rows(test: LoadTest) -> str:
+    head = ["users" if test.rows[0].users is not None else "rate", "throughput", "mean response"]
+    head += [f"{100 * each:g} %" for each in test.quantiles]
+    head += [f"{tier} busy" for tier in test.tiers]
+    with_think = any(row.think_time is not None for row in test.rows)
+    head += ["think time"] if with_think else []
+    rows = []
+    for row in test.rows:
+        load = f"{row.users:g}" if row.users is not None else quantity(row.rate, "1/s")
+        cells = [load, quantity(row.throughput, "1/s"), quantity(row.response, "s")]
+        cells += [quantity(row.quantiles.get(each), "s") for each in test.quantiles]
+        cells += [percent(row.utilization.get(tier)) for tier in test.tiers]
+        cells += [quantity(row.think_time, "s")] if with_think else []
+        rows.append(cells)
+    used = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
+    return plain_table(
+        [head[at] for at in used], [[row[at] for at in used] for row in rows], range(len(used))
+    )
+
+
+def _demands(test: LoadTest, found: Sequence[Demand]) -> str:
+    head = ["tier", "servers", "demand", "largest residual", "saturates at"]
+    rows = [
+        [
+            demand.tier,
+            str(demand.servers),
+            quantity(demand.value, "s"),
+            percent(demand.largest_residual, 2),
+            quantity(demand.most, "1/s"),
+        ]
+        for demand in found
+    ]
+    return plain_table(head, rows, range(1, len(head)))
+
+
+def sentences(test: LoadTest, found: Sequence[Demand]) -> list[str]:
+    """Word what limits the throughput, the think time, and where the response time is not
+    explained.
+    """
+    words = []
+    if found:
+        first = min(found, key=lambda demand: demand.most)
+        words.append(
+            f"{first.tier} saturates first, at {quantity(first.most, '1/s')}, if its demand stays."
+        )
+    thinking = think_time(test)
+    if thinking is not None:
+        words.append(_think_words(test, thinking))
+    rest = beside_tiers(test, found)
+    if found and rest:
+        words.append(
+            f"At the least load, no measured tier takes {quantity(rest, 's')} of the response time."
+        )
+    alone = [demand.tier for demand in found if demand.tier not in test.servers]
+    if alone:
+        words.append(
+            f"Taken as one server: {', '.join(alone)}; say --servers {alone[0]}=4 where it has four."
+        )
+    if found:
+        words.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
+    return words
+
+
+_NO_THINKING = 0.05
+"""Part of a response time below which a think time is as good as none."""
+
+
+def _think_words(test: LoadTest, thinking: float) -> str:
+    """Word the think time; that of users who do not think is none."""
+    times = [row.response for row in test.rows if row.response]
+    if thinking < -_NO_THINKING * min(times):
+        return (
+            "Users / throughput is below the mean response time, so one of the three was not"
+            " measured over the same time as the others (Little's law)."
+        )
+    if thinking < _NO_THINKING * min(times):
+        return "Users do not think between requests, by Little's law."
+    return f"Users think {quantity(thinking, 's')} on average, by Little's law."
+
+
+def load_document(test: LoadTest) -> dict[str, Any]:
+    """Return a load test as plain data, with its demands."""
+    return {
+        "file": test.file,
+        "rows": [
+            {
+                "users": row.users,
+                "rate": row.rate,
+                "throughput": row.throughput,
+                "response_time": row.response,
+                "quantiles": {f"{each:g}": time for each, time in row.quantiles.items()},
+                "utilization": dict(row.utilization),
+                "think_time": row.think_time,
+            }
+            for row in test.rows
+        ],
+        "demands": {
+            each.tier: {
+                "servers": each.servers,
+                "value": each.value,
+                "each": list(each.each),
+                "saturates": each.most,
+            }
+            for each in demands(test)
+        },
+        "think_time": think_time(test),
+    }

@@ -1,0 +1,142 @@
+"""Load tests: demands by the utilization law, think times by Little's law, and the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slipstick.errors import SpecError, UnknownNameError
+from slipstick_measure.formats import LOAD_FORMATS, load_test, read
+from slipstick_measure.imports.loads import load_spec
+from slipstick_measure.loads import LoadRow, LoadTest, demands, think_time
+from slipstick_measure.measurements import Hints
+from slipstick_measure.report.loads import load_text
+
+
+def _closed(users: int, demand: tuple[float, ...], think: float) -> tuple[float, float]:
+    """Return the throughput and the response time of a closed network by mean value analysis."""
+    present = [0.0] * len(demand)
+    throughput = response = 0.0
+    for number in range(1, users + 1):
+        times = [own * (1 + queue) for own, queue in zip(demand, present, strict=True)]
+        response = sum(times)
+        throughput = number / (think + response)
+        present = [throughput * time for time in times]
+    return throughput, response
+
+
+@given(st.floats(1e-4, 0.1), st.floats(1e-4, 0.1), st.floats(0.1, 10.0))
+def test_demands_and_think_time_of_a_known_network_are_found(
+    web: float, db: float, think: float
+) -> None:
+    rows = []
+    for users in (1, 5, 40):
+        throughput, response = _closed(users, (web, db), think)
+        busy = {"web": throughput * web, "db": throughput * db}
+        rows.append(LoadRow(1, users, None, throughput, response, {}, busy))
+    test = LoadTest("f", tuple(rows))
+    assert {each.tier: each.value for each in demands(test)} == pytest.approx(
+        {"web": web, "db": db}
+    )
+    assert all(each.largest_residual < 1e-9 for each in demands(test))
+    assert think_time(test) == pytest.approx(think, rel=1e-6, abs=1e-9)
+
+
+def test_servers_of_a_tier_multiply_its_demand() -> None:
+    rows = (LoadRow(1, None, 100.0, 100.0, None, {}, {"app": 0.5}),)
+    (one,) = demands(LoadTest("f", rows))
+    (four,) = demands(LoadTest("f", rows, {"app": 4}))
+    assert (one.value, four.value) == (0.005, 0.02)
+    assert one.most == four.most == 200.0
+
+
+def _table(folder: Path, text: str) -> Path:
+    path = folder / "load.csv"
+    path.write_text(text)
+    return path
+
+
+TIERS = "users,throughput [req/s],mean [ms],app CPU %,db CPU %\n"
+
+
+def test_the_network_of_a_load_test_repeats_it(tmp_path: Path) -> None:
+    lines = []
+    for users in (10, 50, 90):
+        throughput, response = _closed(users, (0.004, 0.01), 1.0)
+        lines.append(f"{users},{throughput},{response * 1e3},{throughput * 0.4},{throughput}\n")
+    test = load_test([_table(tmp_path, TIERS + "".join(lines))], [Hints()])
+    assert test is not None
+    spec = load_spec(test)
+    assert spec.document["classes"]["requests"]["population"] == 90
+    assert set(spec.document["stations"]) >= {"app", "db"}
+    errors = [float(row[3].split()[0]) for row in spec.rows]
+    assert len(errors) == 3
+    assert max(map(abs, errors)) < 1.0
+    assert "db saturates first, at 100 /s" in load_text(test)
+
+
+def test_without_a_utilization_there_is_no_network(tmp_path: Path) -> None:
+    test = load_test([_table(tmp_path, "users,req/s,mean [ms]\n10,99,1\n20,190,5\n")], [Hints()])
+    assert test is not None
+    with pytest.raises(SpecError, match="there is no utilization of a tier"):
+        load_spec(test)
+
+
+def test_throughputs_of_users_are_what_a_fit_takes_of_a_load_test(tmp_path: Path) -> None:
+    path = _table(tmp_path, "users,req/s,mean [ms]\n10,99,1\n20,190,5\n")
+    found = read(path)
+    assert [(run.p, run.metric, run.value) for run in found.records] == [
+        (10, "throughput", 99),
+        (20, "throughput", 190),
+    ]
+    path.write_text("rate,mean [ms]\n10,1\n20,5\n")
+    with pytest.raises(SpecError, match="response times against a rate"):
+        read(path)
+
+
+def test_a_tier_that_is_not_there_and_times_without_a_unit_are_refused(tmp_path: Path) -> None:
+    path = _table(tmp_path, TIERS + "10,99,1,40,99\n")
+    with pytest.raises(UnknownNameError, match="tier with a utilization"):
+        load_test([path], [Hints()], {"web": 2})
+    path.write_text("users,req/s,mean\n10,99,1\n")
+    with pytest.raises(SpecError, match="there is no unit of time"):
+        load_test([path], [Hints()])
+
+
+def test_several_files_of_a_generator_are_one_load_test(tmp_path: Path) -> None:
+    text = "Concurrency Level: {0}\nRequests per second:    {1} [#/sec] (mean)\n"
+    text += "Time per request:       {2} [ms] (mean)\n"
+    paths = []
+    for users, rate in ((8, 800.0), (2, 250.0)):
+        path = tmp_path / f"ab-{users}.txt"
+        path.write_text(text.format(users, rate, 1e3 * users / rate))
+        paths.append(path)
+    test = load_test(paths, [Hints(), Hints()])
+    assert test is not None
+    assert [row.users for row in test.rows] == [2, 8]
+    assert think_time(test) == pytest.approx(0.0, abs=1e-12)
+    assert "Users do not think" in load_text(test)
+
+
+def test_percentages_may_be_of_all_kinds_of_spelling(tmp_path: Path) -> None:
+    path = _table(
+        tmp_path,
+        "target rps;throughput;p50 [ms];95th percentile [ms];p99.9 (ms);% cpu\n50;50;5;9;20;25%\n",
+    )
+    test = load_test([path], [Hints()])
+    assert test is not None
+    (row,) = test.rows
+    assert row.rate == 50
+    assert row.quantiles == pytest.approx({0.5: 0.005, 0.95: 0.009, 0.999: 0.02})
+    assert list(row.utilization.values()) == [0.25]
+
+
+def test_every_format_is_listed_by_the_command() -> None:
+    from slipstick_measure.commands.measured import measured
+
+    (option,) = [each for each in measured.params if each.name == "format_"]
+    words = str(getattr(option, "help", "")).replace(",", " ").replace(".", " ").split()
+    assert set(LOAD_FORMATS) <= set(words)
