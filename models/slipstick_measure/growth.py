@@ -33,17 +33,21 @@ class Growth:
 
     Parameters
     ----------
-    weak : the work grows with the processors
+    weak : the work grows with the processors, and what was measured is its time
     exponent : of the size in the work; where sizes grow with the processors
+    together : rates of work that grows with the processors are compared whatever the size
     """
 
     weak: bool = False
     exponent: float = 1.0
+    together: bool = False
 
     def group(self, point: MeasuredPoint) -> float | None:
         """Return what the runs have in common that a run is compared with: the size, or the work
         a processor.
         """
+        if self.together:
+            return None
         if not self.weak or point.n is None:
             return point.n
         return round(log(point.n**self.exponent / point.p), 1)
@@ -76,13 +80,14 @@ def growth_of(
     """
     timed = [at for at in times if times[at].value > 0]
     exponent = _exponent([points[at] for at in timed])
+    if timed and times[timed[0]].run.metric in ("throughput", "speedup"):
+        # Work in a time is what it is, whether the work grew or not.
+        return Growth(together=exponent is not None or bool(runs.weak))
     if runs.weak is not None:
         return Growth(runs.weak, exponent or 1.0)
     cycle = any(times[at].run.metric == "cycle" for at in timed)
     if cycle or exponent is not None:
         return Growth(weak=True, exponent=exponent or 1.0)
-    if timed and times[timed[0]].run.metric in ("throughput", "speedup"):
-        return Growth()
     _ask(points, times, timed)
     return Growth()
 

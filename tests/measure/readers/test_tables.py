@@ -220,6 +220,23 @@ def test_work_that_grows_with_the_processors_keeps_its_time(name: str, tmp_path:
     assert last["processors_lost[lost]"] == pytest.approx(p * (1 - 1.464 / 1.744))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gpus,batch size,samples/s\n8,512,3280\n16,1024,6432\n32,2048,12160\n",
+        "nodes,gpus,batch size,samples/s/gpu\n1,8,512,410\n2,16,1024,402\n4,32,2048,380\n",
+    ],
+)
+def test_a_rate_of_work_that_grows_is_no_time_that_stays(text: str, tmp_path: Path) -> None:
+    """12160 of 32 for 3280 of 8 is 3.7 times as much of 4 times as many."""
+    (tmp_path / "x.csv").write_text(text)
+    answer = at(measured(read(tmp_path / "x.csv")), 32)
+    assert answer["relative_speedup"] == pytest.approx(12160 / 3280)
+    assert answer["efficiency"] == pytest.approx(12160 / 3280 / 4)
+    weak = at(measured(read(tmp_path / "x.csv", Hints(weak=True))), 32)
+    assert weak["efficiency"] == answer["efficiency"]
+
+
 def test_sizes_that_stay_are_strong_scaling_and_are_not_asked_about(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("p,time [s],n\n1,1.0,512\n16,1.2,512\n")
     assert at(measured(read(tmp_path / "x.csv")), 16)["speedup"] == pytest.approx(1 / 1.2)
