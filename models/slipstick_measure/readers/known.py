@@ -60,7 +60,7 @@ KNOWN_TEXTS: tuple[KnownFile, ...] = (
     KnownFile(
         re.compile(r"^\s*<platform\b", re.MULTILINE),
         "a platform of SimGrid",
-        "write its hosts and links into a machine (slipstick new machine)",
+        "slipstick import FILE -o machine.yaml makes a machine of it",
     ),
 )
 """Texts that are known, in the order in which they are tried."""
