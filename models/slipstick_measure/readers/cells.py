@@ -13,6 +13,7 @@ from slipstick_measure.readers.names import MISSING, time_unit
 
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?"
 NUMBER = re.compile(_NUMBER)
+_AROUND = re.compile(r"^[\s*_`~≈]+|[\s*_`†‡]+$")
 _SPREAD = re.compile(
     rf"({_NUMBER})\s*(?:±|\+/?-|\+\\-)\s*{_NUMBER}\s*(.*)|({_NUMBER})\s*\([^)]*\)\s*(.*)"
 )
@@ -39,7 +40,8 @@ def is_missing(text: str) -> bool:
 
 def bare_cell(text: str) -> str:
     """Return a cell without the marks of emphasis, footnotes and approximation around it."""
-    return re.sub(r"^[\s*_`~≈]+|[\s*_`†‡]+$", "", text)
+    bare = text.strip()
+    return bare if NUMBER.fullmatch(bare) else _AROUND.sub("", bare)
 
 
 def seconds(text: str) -> Fraction | None:
@@ -53,6 +55,8 @@ def seconds(text: str) -> Fraction | None:
     (None, None)
     """
     bare = text.strip()
+    if NUMBER.fullmatch(bare):
+        return None
     if clock := _CLOCK.fullmatch(bare):
         fields = [int(field) for field in clock["fields"].split(":")]
         if any(field > 59 for field in fields[1:]):
@@ -86,6 +90,8 @@ def split_value(text: str) -> tuple[str, str | None, bool]:
     (('117.2', 'sec', False), ('12.3', 's', True), ('3.5', 'GB/s', False), ('8', None, False))
     """
     bare = bare_cell(text)
+    if NUMBER.fullmatch(bare):
+        return bare, None, False
     spread = _SPREAD.fullmatch(bare)
     if spread:
         number, rest = (spread[1], spread[2]) if spread[1] else (spread[3], spread[4])
@@ -111,6 +117,8 @@ def product(text: str) -> str:
     ('134217728', '1048576', '64000', '1e6', 'big')
     """
     bare = bare_cell(text)
+    if NUMBER.fullmatch(bare):
+        return bare
     if power := _POWER.fullmatch(bare):
         return str(int(power[1]) ** int(power[2]))
     if _PRODUCT.fullmatch(bare):
@@ -139,7 +147,12 @@ def comma_of(cells: Iterable[str]) -> str:
     >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
     ('.', '', ',', ',')
     """
-    every = [match[0] for cell in cells if (match := _LEADING.match(bare_cell(cell)))]
+    every = [
+        match[0]
+        for cell in cells
+        if "," in cell or "." in cell
+        if (match := _LEADING.match(bare_cell(cell)))
+    ]
     with_commas = [cell for cell in every if "," in cell]
     if not with_commas:
         return ","

@@ -32,19 +32,25 @@ class CellGrid(NamedTuple):
     outside: Sequence[int]
 
 
-def grid_of(reading: Reading) -> CellGrid:
+JUDGED = 200
+"""Lines by which the kind of a table is told."""
+
+
+def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     """Find the table of a file: its heading is the first line, or the comment before it where the
     first line has numbers alone.
 
     Of a text with a table in Markdown the first one is taken; `outside` are the lines that are no
-    part of it.
+    part of it. To judge it, `most` lines suffice.
 
     Raises
     ------
     SpecError : quotes that do not end
     """
     lines = [
-        (at, text.translate(_BARS)) for at, text in enumerate(reading.lines, 1) if text.strip()
+        (at, text.translate(_BARS))
+        for at, text in enumerate(reading.lines[:most], 1)
+        if text.strip()
     ]
     drawn = _drawn_table(lines)
     used = [(at, text) for at, text in lines if not drawn or at in drawn]

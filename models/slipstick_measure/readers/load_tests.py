@@ -20,7 +20,7 @@ from slipstick.errors import SpecError
 from slipstick_measure.loads import LoadRow, LoadTest
 from slipstick_measure.readers.cells import bare_cell, comma_of, is_missing, split_value
 from slipstick_measure.readers.columns import TableColumn
-from slipstick_measure.readers.grid import CellGrid, grid_of
+from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of
 from slipstick_measure.readers.names import LOADS, RATES, rate_unit
 from slipstick_measure.readers.reading import Reading, time_of_unit
 
@@ -85,7 +85,7 @@ def is_load_table(reading: Reading) -> bool:
     throughput.
     """
     try:
-        grid = grid_of(Reading(reading.file, reading.text, reading.hints))
+        grid = grid_of(Reading(reading.file, reading.text, reading.hints), JUDGED)
     except SpecError:
         return False  # of quotes that do not end, which the reader of tables says
     kinds = {each.kind for each in _load_columns(grid).values()}

@@ -25,7 +25,7 @@ from slipstick_measure.readers.cells import (
     whole_number,
 )
 from slipstick_measure.readers.columns import Roles, TableColumn, looks_like_runs, roles_of
-from slipstick_measure.readers.grid import CellGrid, grid_of
+from slipstick_measure.readers.grid import JUDGED, CellGrid, grid_of
 from slipstick_measure.readers.reading import (
     COLUMNS,
     Coordinates,
@@ -57,7 +57,7 @@ def _with_points(cell: str, comma: str) -> str:
 def _is_tidy(reading: Reading) -> bool:
     """Return whether the heading names columns, one of them the processors or a value."""
     try:
-        grid = grid_of(replace(reading, problems=[], notes=[]))
+        grid = grid_of(replace(reading, problems=[], notes=[]), JUDGED)
     except SpecError:
         return True  # of quotes that do not end, which reading says
     if not grid.heading:
