@@ -476,7 +476,20 @@ PROGRAM = [
         lambda: MachineOperations(FE, "sum", "busy").collective(
             "reduce", *TWO_BYTES, "ring", "network", None
         ),
-        "reduce has no algorithm 'ring'; known: tree, rabenseifner, best",
+        "reduce has no algorithm 'ring'; known: tree, rabenseifner, levels, best",
+    ),
+    bad(
+        lambda: MachineOperations(FE, "sum", "busy").collective(
+            "reduce", *TWO_BYTES, "levels", None, None
+        ),
+        "reduce works in levels over nodes; give machine.node",
+    ),
+    bad(
+        lambda: MachineOperations(FE, "sum", "busy").collective(
+            "allreduce", *TWO_BYTES, "in-switch", "network", None
+        ),
+        "in-switch needs switches that do it; give machine.network.in_switch:"
+        " {algorithm: in-switch, per_byte: RATE}",
     ),
     bad(
         lambda: MachineOperations(FE, "send", "busy").message(TWO_BYTES[0], "node"),

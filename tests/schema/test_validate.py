@@ -24,7 +24,7 @@ def test_the_advice_on_items_can_be_written_as_it_stands(kind: str, tmp_path: Pa
     assert ITEMS[kind].use.startswith("for ")
     held = "bus: {servers: 1}, table: {lock: fifo}, meet: {barrier: central}, queue: {buffer: 4}"
     pool = "stack: {pool: lifo, chunk: 1, iterations: 4, time: 1 ms}"
-    head = f"machine: gpu-node-h100\nresources: {{{held}, {pool}}}\n"
+    head = f"machine: epyc-rome-7452\nresources: {{{held}, {pool}}}\n"
     others = {"wait": "{signal: queue.items}", "signal": "{wait: queue.places}"}
     others |= {
         "put": "{get: queue, body: [{delay: 1 s}]}",
@@ -66,7 +66,7 @@ MACHINES = [
         "processors: {zzz: 8}",
         [
             "2:13: processors.count: key 'count' is missing: how many there are",
-            "2:14: processors.zzz: unknown key; known: count, speed, flops",
+            "2:14: processors.zzz: unknown key; known: count, speed, flops, units",
         ],
     ),
     (2, "processors: 8", ["2:13: processors: write keys and values; got 8"]),
@@ -250,7 +250,7 @@ ACTIVITIES = [
         [
             (
                 "4:30: cycle.0.technology: write 'application', 'software', 'system', 'protocol',"
-                " 'signal', 'adapter', 'switch', 'wire' or 'memory'; got 'wier'; did you mean 'wire'?"
+                " 'signal', 'adapter', 'switch', 'wire', 'memory' or 'memory_latency'; got 'wier'; did you mean 'wire'?"
             )
         ],
     ),

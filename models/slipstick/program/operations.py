@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
-    BYTES,
     TIME,
     Expr,
     Like,
@@ -31,7 +30,6 @@ from slipstick.expression.nodes import (
     minimum,
     select,
     total,
-    zero,
 )
 from slipstick.law.collectives import ALGORITHMS, CollectiveAlgorithm
 from slipstick.law.network import ADAPTER_LATENCY, PROTOCOL_TIME, SWITCH_LATENCY, WIRE_TIME
@@ -216,7 +214,7 @@ class MachineOperations:
         Sources: Cho and others, BlueConnect, MLSys 2019, for the levels; the study
         collectives compares them with measured times.
         """
-        empty = replace(task, size=zero(BYTES))
+        empty = replace(task, size=0 * task.size)
         levels, fill = self._part("levels"), self._part("fill")
         orders = []
         for first, second in ((levels, fill), (fill, levels)):
@@ -320,7 +318,7 @@ class MachineOperations:
                 f"{algorithm.name} needs switches that do it; give {where}.in_switch:"
                 f" {{algorithm: {algorithm.name}, per_byte: RATE}}"
             )
-        steps = self._message_steps(zero(BYTES), placement)
+        steps = self._message_steps(0 * moved, placement)
         start = self._delay("start", reduction.start, "software")
         bytes_moved = self._delay("moved", moved * reduction.per_byte, "wire")
         operation = start >> repeat(rounds, then(*steps)) >> bytes_moved

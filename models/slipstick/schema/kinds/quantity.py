@@ -885,8 +885,8 @@ class QuantityWriter:
         """Name the long parts of a formula, the inner ones first, for a reader takes no text
         that is too long.
         """
-        if len(repr(value)) <= _LONGEST_PART:
-            return value
+        if len(words := repr(value)) <= _LONGEST_PART and "..." not in words:
+            return value  # nothing of it is cut
         made: dict[int, Expr] = {}
         for node in walk(value):
             new = node
