@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slipstick import Simulation, load, solve
+from slipstick import Simulation, load, run, solve
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick_measure.imports.formats import import_spec
 from slipstick_measure.imports.layered.lowering import _digit_chances
@@ -268,3 +268,75 @@ def test_a_name_that_no_loss_has_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.lqnx").write_text(SECOND)
     with pytest.raises(UnknownNameError, match="priorities"):
         import_spec([tmp_path / "model.lqnx"], Hints(leave_out=("priority",)))
+
+
+TEXT = """$n = [1, 2]
+$s = $n / 4
+P 2
+  p home i
+  p cpu s 0.1
+-1
+T 2
+  t user r go -1 home m $n z 1
+  t disk n read -1 cpu i
+-1
+E 2
+  s go 0 -1
+  y go read 1 -1
+  f go 1 -1
+  s read {$s * 2} -1
+-1
+"""
+
+
+def test_variables_are_parameters_and_ranges_are_axes_of_a_study(tmp_path: Path) -> None:
+    """By hand: one user of 0.5 s and 1 s, and two of 1 s and 1 s: 2 / (1 + 1.5)."""
+    (tmp_path / "model.lqn").write_text(TEXT)
+    spec = import_spec([tmp_path / "model.lqn"])
+    assert spec.document["parameters"]["s"] == "n / 4"
+    assert spec.axes == [{"parameters.n": ["1", "2"]}]
+    spec.write(tmp_path / "model.yaml")
+    study = spec.study("model.yaml")
+    study.write(tmp_path / "study.yaml")
+    sweep = run(tmp_path / "study.yaml").sweeps[0]
+    assert list(sweep.column("throughput")) == pytest.approx([1 / 1.5, 2 / 2.5])
+    set_beside = import_spec([tmp_path / "model.lqn"], Hints(settings={"n": "2"}))
+    set_beside.write(tmp_path / "two.yaml")
+    assert not set_beside.axes
+    assert solve(str(tmp_path / "two.yaml"))["throughput"] == pytest.approx(2 / 2.5)
+    with pytest.raises(SpecError, match="no ranges of values; leave --study out"):
+        set_beside.study("two.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("$n / 4", "$m / 4", r"2:1: parameter: '\$m' has no value in the file; .* --set m=NUMBER"),
+        ("$n / 4", "rand() / 4", "cannot be computed"),
+        ("[1, 2]", "[1 : 1e9, 1]", "needs 1 to 1000 values"),
+        ("p cpu s", "p cpu x", "'x', where a scheduling of cpu, one of f, i, r, h, p, c, s, is due"),
+        ("t disk n", "t disk w", "a scheduling of disk, one of"),
+        ("s go 0 -1", "s gone 0 -1", "there is no entry 'gone'"),
+        ("y go read 1 -1", "y go rad 1 -1", "there is no entry 'rad'"),
+        ("s go 0 -1", "s go 0 1 2 3 -1", "-1 after the third phase"),
+        ("-1\nT 2", "-1\nC 1\n$n = 2\n-1\nT 2", "changes its own parameters until they settle"),
+        ("s read", "O user none 2\n  s read", "'O', where a or A or c"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_a_text_are_named_at_their_line(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    assert old in TEXT
+    (tmp_path / "model.lqn").write_text(TEXT.replace(old, new))
+    with pytest.raises(SpecError, match=message):
+        import_spec([tmp_path / "model.lqn"])
+
+
+def test_damaged_texts_make_a_spec_or_are_refused_by_name(tmp_path: Path) -> None:
+    chance, outcomes = random.Random(16), set()
+    for variant in range(200):
+        (tmp_path / "x.lqn").write_bytes(damaged(TEXT, chance)[1])
+        problems = _problems(tmp_path / "x.lqn", write=variant % 10 == 0)
+        outcomes.add("refused" if problems else "made")
+        assert all(0 < len(message) < 500 for _, message in problems)
+    assert outcomes == {"made", "refused"}

@@ -88,6 +88,7 @@ class _TextReader:
         self.network, self.variables = LayeredNetwork(reading), Variables(reading)
         self.tokens = self._tokens()
         self.at = 0
+        self._fans: list[tuple[str, list[TextToken], int]] = []
 
     def _tokens(self) -> list[TextToken]:
         tokens: list[TextToken] = []
@@ -182,6 +183,7 @@ class _TextReader:
                 self.at -= 1
                 self.refuse("a section: G, P, U, T, E, A, R or C")
             sections[letter.text]()
+        self._set_fans()
 
     def _assignments(self) -> None:
         """Read `$name = formula`, each up to the next one or to the first section."""
@@ -234,7 +236,7 @@ class _TextReader:
             self.refuse(f"a scheduling of {token.text}, one of {', '.join(_PROCESSORS)},")
         made = Processor(token.text, token.line, _PROCESSORS[kind.text])
         made.servers = ModelAmount(inf) if made.kind == "inf" else made.servers
-        if kind.text in "cs" and self.next.kind in ("number", "variable"):
+        if self.next.kind in ("number", "variable"):
             self.amount("a quantum")
             self.ledger.declare("quantum", token.line)
         while self.next.kind == "name" and self.next.text in ("i", "m", "r", "R"):
@@ -303,14 +305,19 @@ class _TextReader:
     def _fan(self, letter: str) -> None:
         tasks = [self.name("a task") for _ in range(2)]
         count = self.whole("a number of copies")
-        for each in tasks:
-            if each.text not in self.network.tasks:
-                self.reading.refuse(each.line, letter, f"there is no task {short(each.text)}")
-        first, second = (each.text for each in tasks)
-        if letter == "I":
-            self.network.tasks[second].fan_in[first] = count
-        else:
-            self.network.tasks[first].fan_out[second] = count
+        self._fans.append((letter, tasks, count))
+
+    def _set_fans(self) -> None:
+        """Take the numbers of copies that tasks call, when all tasks are known."""
+        for letter, tasks, count in self._fans:
+            for each in tasks:
+                if each.text not in self.network.tasks:
+                    self.reading.refuse(each.line, letter, f"there is no task {short(each.text)}")
+            source, target = (each.text for each in tasks)
+            if letter == "I":
+                self.network.tasks[target].fan_in[source] = count
+            else:
+                self.network.tasks[source].fan_out[target] = count
 
     def _entry(self, letter: str) -> None:
         token = self.name("an entry")

@@ -21,7 +21,7 @@ from slipstick_measure.readers.reading import NUMBER, Reading
 INFINITE = ("inf", "infinite", "infinity", "@infinity", "*")
 MOST_VALUES = 1000
 """Values of a range."""
-_RANGE = re.compile(r"\[(.*)\]", re.DOTALL)
+_RANGE = re.compile(r"(?:\[|array_create\s*\()(.*)[\])]", re.DOTALL)
 
 
 @dataclass
