@@ -93,8 +93,8 @@ def import_(
     FILE is the output of OSU micro-benchmarks, Intel MPI Benchmarks, perftest or netgauge (together
     one network), STREAM, HPCG or Intel MLC (values over a machine), perf stat (an activity), a load
     test as `slipstick measured` reads it, with the utilization of tiers (a queueing network), a
-    model of JMT (JMVA, JSIM), LQNS (LQNX, an activity) or PDQ, or a machine of Kerncraft, SimGrid or
-    Calculon.
+    model of JMT (JMVA, JSIM), LQNS (LQNX or LQN text, an activity) or PDQ, or a machine of
+    Kerncraft, SimGrid or Calculon.
 
     \b
     Examples:

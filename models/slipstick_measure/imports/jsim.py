@@ -52,10 +52,19 @@ def _hyperexponential(p: float, first: float, second: float) -> tuple[float, flo
     return mean, 2 * (p / first**2 + (1 - p) / second**2) / mean**2 - 1
 
 
+def _coxian(first: float, second: float, ends: float) -> tuple[float, float]:
+    """Return the moments of a time of one phase, which ends with a probability, and a second."""
+    goes_on = 1 - ends
+    mean = 1 / first + goes_on / second
+    square = 2 / first**2 + goes_on * (2 / (first * second) + 2 / second**2)
+    return mean, square / mean**2 - 1
+
+
 _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, float]]]] = {
     "Exponential": (("lambda",), lambda rate: (1 / rate, 1.0)),
     "Erlang": (("alpha", "r"), lambda rate, phases: (phases / rate, 1 / phases)),
     "HyperExp": (("p", "lambda1", "lambda2"), _hyperexponential),
+    "CoxianDistr": (("lambda0", "lambda1", "phi0"), _coxian),
     "Deterministic": (("t",), lambda time: (time, 0.0)),
     "Uniform": (
         ("min", "max"),
@@ -73,7 +82,7 @@ _DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Callable[..., tuple[float, floa
 }
 """Of each distribution its numbers, and its mean and squared coefficient of variation."""
 
-_TWO_MOMENTS = ("HyperExp", "Uniform", "GammaDistr", "Lognormal", "Pareto")
+_TWO_MOMENTS = ("HyperExp", "CoxianDistr", "Uniform", "GammaDistr", "Lognormal", "Pareto")
 
 
 @dataclass
