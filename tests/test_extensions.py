@@ -178,7 +178,7 @@ def test_a_study_without_questions_of_other_packages_has_none_of_their_keys() ->
     plain, asks = read_text("study: 1\n", "x.yaml"), read_text("study: 1\nmeasured: {}\n", "x.yaml")
     assert study_model(plain) is StudySpec
     assert study_model(asks) is study_model()
-    assert [*QUESTIONS.places] == ["measured", "traces", "fits"]
+    assert [*QUESTIONS.places] == ["measured", "traces", "fits", "validation"]
     assert (
         study_model().model_fields.keys() == StudySpec.model_fields.keys() | QUESTIONS.places.keys()
     )

@@ -20,6 +20,7 @@ ONE_OF_EACH = {
     "workload": "lock",
     "technology": "table-7",
     "trend": "milestones",
+    "fitted": "serving-vllm",
     "activity": "tour",
     "queueing-network": "central-server",
     "study": "locks",
