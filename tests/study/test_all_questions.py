@@ -42,6 +42,8 @@ choose:
 sample: {of: {cycle.ask.time: {distribution: uniform, from: 2 ms, to: 4 ms}}, samples: 16, indices: false}
 bottleneck: {along: {population.processors: [1, 8]}}
 scale: {processors: {population.processors: [1, 2, 8]}, size: {cycle.work.delay: 1}, threshold: 70%, ways: [time-bound], time: 20 ms}
+validation:
+  rows: {data: rows.csv, measured: {seen: "time [ms]"}, groups: [host], free: [cycle.work.delay=5 ms..20 ms]}
 statements: {slow: {says: few is fast, value: time, of: [few], below: [base]}}
 """
 ACTIVITY = """\
@@ -62,7 +64,9 @@ KNOWN = {*(name for names in METHODS.values() for name in names), "account", "fi
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     in_folder(tmp_path, monkeypatch)
-    for name, text in (("asks.yaml", ACTIVITY), ("trend.yaml", TREND), ("study.yaml", STUDY)):
+    rows = "host,population.processors,seen\na,1,12\na,4,16\nb,1,13\nb,8,26\n"
+    files = {"asks.yaml": ACTIVITY, "trend.yaml": TREND, "study.yaml": STUDY, "rows.csv": rows}
+    for name, text in files.items():
         Path(name).write_text(text)
     return tmp_path
 
