@@ -331,7 +331,12 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
         if run.metric not in METRICS:
             first.setdefault(run.metric, run)
     hints = {name: did_you_mean(name, list(METRICS)) for name in first}
-    near = [name for name in first if "did you mean" in hints[name]]
+    # The count of cycles that perf prints is no misspelt 'cycle', nor any other plural.
+    near = [
+        name
+        for name in first
+        if "did you mean" in hints[name] and name.removesuffix("s") not in METRICS
+    ]
     notes = [
         first[name].problem(f"is no part of the account of time{hints[name]}") for name in near
     ]

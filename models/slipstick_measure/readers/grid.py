@@ -76,7 +76,26 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     if not rows:
         return CellGrid(first, [], [], delimiter, outside)
     (line, heading), *others = rows
-    return CellGrid(line, heading, others, delimiter, outside)
+    return _turned(CellGrid(line, heading, others, delimiter, outside))
+
+
+def _turned(grid: CellGrid) -> CellGrid:
+    """Turn a table whose first column has the names, as where each run is a column; the values of a
+    run then stand in the line of the first name.
+    """
+    rows = [[*grid.heading], *(list(cells) for _, cells in grid.rows)]
+    width = len(grid.heading)
+    is_turned = (
+        width > 2
+        and len(rows) > 1
+        and all(len(row) == width for row in rows)
+        and all(NUMBER.fullmatch(bare_cell(cell)) for cell in grid.heading[1:])
+        and not any(NUMBER.fullmatch(bare_cell(row[0])) for row in rows)
+    )
+    if not is_turned:
+        return grid
+    names, *runs = zip(*rows, strict=True)
+    return grid._replace(heading=list(names), rows=[(grid.line, list(run)) for run in runs])
 
 
 def _is_rule(text: str) -> bool:

@@ -82,6 +82,16 @@ READ: dict[str, tuple[str, str, list[tuple[int, float]]]] = {
         "throughput",
         [(1, 500e9), (4, 1800e9)],
     ),
+    "runs as columns": (
+        "Cores,1,2,4\nTime [s],10,5.2,2.9\nSpeedup,1,1.92,3.45\n",
+        "time",
+        [(1, 10), (2, 5.2), (4, 2.9)],
+    ),
+    "runs as columns in Markdown": (
+        "| GPUs | 1 | 8 |\n|---|---|---|\n| tokens/s | 310 | 2100 |\n",
+        "throughput",
+        [(1, 310), (8, 2100)],
+    ),
     "only speed-up": ("p,speedup\n1,1\n2,1.9\n8,6.4\n", "speedup", [(1, 1), (2, 1.9), (8, 6.4)]),
     "nodes beside cores": (
         "nodes,cores,time [s]\n1,48,100\n2,96,52\n4,192,28\n",
