@@ -75,7 +75,7 @@ _KINDS = ("times", "gaps")
 _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
 """Words, each with a unit in brackets behind it."""
 
-_IN_BRACKETS = re.compile(r"\s*(?P<name>.*?)\s*[\[(](?P<unit>[^\])]+)[\])]\s*")
+_IN_BRACKETS = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 
 
 def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
@@ -97,7 +97,7 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
     if _number(cells[0][1][0]) is None or "column" in words:
         header = [_IN_BRACKETS.fullmatch(heading) for heading in cells[0][1]]
         names = [
-            heading["name"] if heading else name
+            heading["name"].strip() if heading else name
             for heading, name in zip(header, cells[0][1], strict=True)
         ]
         if words.get("column", names[0]) not in names:

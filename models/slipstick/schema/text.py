@@ -364,7 +364,7 @@ MOST_DIGITS = 18
 _BOOLS = {
     text: text.lower() == "true" for text in ("true", "True", "TRUE", "false", "False", "FALSE")
 }
-_DECIMAL = re.compile(r"([-+]?)0*([0-9]+)")
+_DECIMAL = re.compile(r"([-+]?)(?:0(?=[0-9]))*+([0-9]++)")
 _RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|nan)", re.IGNORECASE)

@@ -26,7 +26,7 @@ FITTED = "fitted"
 NORMAL_90 = 1.6448536269514722
 """Standard deviations on each side that hold 90 % of a normal distribution."""
 
-_RANGE = re.compile(r"(?P<low>[^.\s](?:[^.]|\.(?!\.))*?)\s*\.\.\s*(?P<high>[^.\s].*)")
+_RANGE = re.compile(r"(?P<low>[^.\s](?:[^.]|\.(?!\.))*+)\.\.\s*+(?P<high>[^.\s].*)")
 _BARE = re.compile(r"[-+0-9.eE]+")
 
 
@@ -103,7 +103,7 @@ def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
     match = _RANGE.fullmatch(node.text.strip())
     if match is None:
         return None
-    low, high = match["low"], match["high"]
+    low, high = match["low"].rstrip(), match["high"]
     unit = high.lstrip("+-0123456789.eE ")
     if _BARE.fullmatch(low) and unit:
         low = f"{low} {unit}"

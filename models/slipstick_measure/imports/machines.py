@@ -287,7 +287,7 @@ _SPEED = re.compile(r"([0-9.eE+-]+)\s*([kKMGTPE]?)f(?:lops?)?")
 _PREFIX = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _RATE = re.compile(r"([0-9.eE+-]+)\s*([kKMGT]?)(i?)(Bps|bps)?")
 _TIMES = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
-_LATENCY = re.compile(r"([0-9.eE+-]+)\s*([a-z]*)")
+_LATENCY = re.compile(r"([0-9.eE+-]++)\s*+([a-z]*)")
 
 
 def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:

@@ -11,26 +11,26 @@ from math import isfinite, prod
 
 from slipstick_measure.readers.names import MISSING, time_unit
 
-_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?"
+_NUMBER = r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]{1,4}+)?"
 NUMBER = re.compile(_NUMBER)
 _AROUND = re.compile(r"^[\s*_`~≈]+|[\s*_`†‡]+$")
 _SPREAD = re.compile(
-    rf"({_NUMBER})\s*(?:±|\+/?-|\+\\-)\s*{_NUMBER}\s*(.*)|({_NUMBER})\s*\([^)]*\)\s*(.*)"
+    rf"({_NUMBER})\s*+(?:±|\+/?-|\+\\-)\s*+{_NUMBER}\s*+(.*)|({_NUMBER})\s*+\([^)]*+\)\s*+(.*)"
 )
-_WITH_UNIT = re.compile(rf"({_NUMBER})\s*([^\W\d_%]+(?:\s*/\s*[^\W\d_]+)*|%)")
+_WITH_UNIT = re.compile(rf"({_NUMBER})\s*+([^\W\d_%]++(?:\s*+/\s*+[^\W\d_]++)*+|%)")
 _CLOCK = re.compile(
     r"(?:(?P<days>\d+)(?:-| days?,? ))?(?P<fields>\d+(?::\d{1,2}){1,2})(?P<rest>\.\d*)?"
 )
 _PARTS = re.compile(
-    r"(\d+(?:\.\d*)?)\s*(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s|''|\"|″|'|′)\s*"
+    r"(?<![\d.])(\d++(?:\.\d*+)?)\s*+(days?|d|hours?|hrs?|h|minutes?|mins?|min|m|seconds?|secs?|s|''|\"|″|'|′)\s*"
 )
 _IN_PARTS = {"'": "min", "′": "min", "''": "s", '"': "s", "″": "s"}
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
 _LEADING = re.compile(r"[-+]?[0-9.][-+0-9.,eE]*")
-_PRODUCT = re.compile(rf"{_NUMBER}(?:\s*[x×*]\s*{_NUMBER})+")
+_PRODUCT = re.compile(rf"{_NUMBER}(?:\s*+[x×*]\s*+{_NUMBER})++")
 _POWER = re.compile(r"([0-9]+)\s*(?:\^|\*\*)\s*([0-9]{1,2})")
-_PREFIXED = re.compile(rf"({_NUMBER})\s*([kKMGT]i?)")
+_PREFIXED = re.compile(rf"({_NUMBER})\s*+([kKMGT]i?)")
 
 
 def is_missing(text: str) -> bool:

@@ -14,6 +14,9 @@ from slipstick_measure.readers.cells import NUMBER, bare_cell
 from slipstick_measure.readers.reading import Reading
 
 _BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
+LONGEST_CELL = 10_000
+"""Characters of a cell of a table; a longer one is no value, and its line no line of a table."""
+
 _RULE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
 _DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
 _WIDTHS = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
@@ -75,6 +78,10 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     outside = [at for at, _ in lines if drawn and at not in drawn]
     if not rows:
         return CellGrid(first, [], [], delimiter, outside)
+    for line, row in rows:
+        if longest := max((cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""):
+            words = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
+            reading.refuse(line, "", words)
     (line, heading), *others = rows
     return _turned(CellGrid(line, heading, others, delimiter, outside))
 
@@ -161,7 +168,7 @@ def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]
     A unit belongs to the name before it.
     """
     (line, first), *others = content
-    heading = re.sub(r"\s+(?=[\[(])", "", first).strip()
+    heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first).strip()
     for pattern in (_WIDE, re.compile(r"\s+")):
         rows = [(at, pattern.split(text.strip())) for at, text in [(line, heading), *others]]
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:

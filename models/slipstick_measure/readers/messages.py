@@ -51,7 +51,12 @@ class _Tool(NamedTuple):
 
 
 _TOOLS = (
-    _Tool("osu", re.compile(r"#\s*OSU\s+(?P<name>.*?)(?:\s+Test)?(?:\s+v[0-9.a-z-]+)?\s*")),
+    _Tool(
+        "osu",
+        re.compile(
+            r"#\s*+OSU\s++(?P<name>\S++(?:\s++\S++)*?)(?:\s++Test)?(?:\s++v[0-9.a-z-]++)?\s*+"
+        ),
+    ),
     _Tool("imb", re.compile(r"#\s*Benchmarking\s+(?P<name>\S+)\s*")),
     _Tool(
         "perftest",
@@ -90,7 +95,7 @@ def _columns(text: str) -> list[str]:
     """Part a heading: names may have blanks inside, and blanks before their unit."""
     bare = text.strip()
     bare = bare if bare.startswith("#bytes") else bare.lstrip("# ")
-    wide = re.split(r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"\s+(?=[\[(])", "", bare))
+    wide = re.split(r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"(?<!\s)\s++(?=[\[(])", "", bare))
     return [each.casefold() for each in wide if each]
 
 

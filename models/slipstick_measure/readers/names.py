@@ -193,8 +193,8 @@ _PREFIX: Mapping[str, int] = {
     "Ti": 2**40,
 }
 _WORK_IN_A_TIME = re.compile(
-    r"(?P<work>[^/]+?)?\s*(?:/\s*(?P<time>[a-zµ]+)|\bper\s+(?P<word>[a-z]+))"
-    r"(?P<each>\s*(?:/\s*|\bper\s+|-)(?P<one>[a-z]+))?",
+    r"(?P<work>[^/]*?[^/\s])?\s*+(?:/\s*+(?P<time>[a-zµ]+)|\bper\s++(?P<word>[a-z]+))"
+    r"(?P<each>\s*+(?:/\s*+|\bper\s++|-)(?P<one>[a-z]+))?",
     re.IGNORECASE,
 )
 _FLOPS = re.compile(
@@ -322,7 +322,7 @@ _COUNTED_WORK = frozenset(
     )
 )
 
-_UNIT = re.compile(r"(?P<name>.*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
+_UNIT = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]*+)[\])]\s*+")
 _MARKS = re.compile(r"[*_`~.:\-]+")
 _GLUED = re.compile(
     r"(?:n|nr|no|num|#|number)_?(?P<noun>"
@@ -331,7 +331,9 @@ _GLUED = re.compile(
 )
 _CLOCK = re.compile(r"[dhms]+(?:[-:][hms]+)+")
 _FUNCTIONS = {"t": "time", "s": "speedup", "e": "efficiency"}
-_TAIL = re.compile(r"(?P<name>.+?)[ ,]+(?:in )?(?P<unit>[a-zµ%]+(?: ?/ ?[a-z]+)*)", re.IGNORECASE)
+_TAIL = re.compile(
+    r"(?P<name>.*?[^ ,])[ ,]++(?:in )?(?P<unit>[a-zµ%]++(?: ?/ ?[a-z]++)*+)", re.IGNORECASE
+)
 
 
 def plain_words(text: str) -> str:

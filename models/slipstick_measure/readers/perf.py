@@ -29,7 +29,7 @@ from slipstick_measure.readers.reading import (
     parse_json,
 )
 
-_HEADER = re.compile(r"#?\s*(?:output:)?\s*contended\b.*\btotal wait\b")
+_HEADER = re.compile(r"#?\s*+(?:output:\s*+)?contended\b.*\btotal wait\b")
 _REPORT = re.compile(r"\s*Name\s+acquired\s+contended\b")
 _WAIT = r"([0-9.]+) (ns|us|ms|s|m|h)"
 _ROW = re.compile(rf"\s*([0-9]+)\s+{_WAIT}\s+{_WAIT}\s+{_WAIT}\s+(.+)")
@@ -113,8 +113,8 @@ _FIRST = re.compile(
 )
 _TABLE = "Performance counter stats for"
 _IN_TABLE = re.compile(
-    r"\s*([0-9][0-9,.]*|<not (?:supported|counted)>) +(?:(msec|ns) )?([A-Za-z][\w:./=-]*)(?:"
-    r" +#.*|\s+\(.*)?\s*$"
+    r"\s*([0-9][0-9,.]*|<not (?:supported|counted)>) +(?:(msec|ns) )?([A-Za-z][\w:./=-]*+)(?:"
+    r" ++#.*+|\s++\(.*+)?\s*+$"
 )
 _ELAPSED = re.compile(r"\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed")
 _EVENTS = {"duration_time": "time", "task-clock": "busy", "cpu-clock": "busy"}

@@ -32,7 +32,7 @@ NAMES = {
 
 PERCENT_ABOVE = 2.0  # no efficiency is 200%, and a parallel efficiency of 2% is not worth a table
 _PROCESSES = re.compile(r"\s*([0-9]+)\s*([\[(].*)?")
-_LABEL = re.compile(r"(?P<name>[^\[(]*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?\s*")
+_LABEL = re.compile(r"(?P<name>[^\[(]*+)(?:[\[(](?P<unit>[^\])]*+)[\])])?\s*+")
 
 
 class MetricCell(NamedTuple):

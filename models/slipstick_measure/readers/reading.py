@@ -27,10 +27,10 @@ from slipstick_measure.readers.names import RateUnit, rate_unit, time_unit
 MOST_PROBLEMS = 1000  # reading ends here; a longer list helps no one
 MOST_PROCESSORS = 100_000_000
 LONGEST_NAME = 1000
-NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
+NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
-_UNIT = re.compile(r"(?P<name>[^\[(]*?)\s*[\[(](?P<unit>[^\])]*)[\])]\s*")
+_UNIT = re.compile(r"(?P<name>[^\[(]*+)[\[(](?P<unit>[^\])]*+)[\])]\s*+")
 _LINE_END = re.compile("\r\n|\n|\r")
 
 

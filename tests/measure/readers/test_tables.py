@@ -349,3 +349,9 @@ def test_files_with_rates_of_several_kinds_are_not_added_up(tmp_path: Path) -> N
         (tmp_path / name).write_text(f"threads,x [{unit}]\n1,12.5\n16,90.25\n")
     with pytest.raises(SpecError, match="the files have throughputs in GB/s and ns/day"):
         read_all([tmp_path / "a.csv", tmp_path / "b.csv"], [Hints(), Hints()])
+
+
+def test_a_cell_that_is_too_long_is_no_value(tmp_path: Path) -> None:
+    text = f"p,time [s]\n1,2\n2,{'1' * 100_000}eeee\n"
+    (problem,) = refused(tmp_path, text)
+    assert problem == "x.csv:3:1: a cell of 100,004 characters; a table has at most 10,000"

@@ -236,11 +236,27 @@ def network_point(network: NetworkArrays, routing: Routing | None = None) -> Net
         raise ModelError(
             f"the time-out at {name} is constant, which a chain does not take; ask for simulation"
         )
+    for name, discipline, patient in zip(
+        network.stations, network.discipline, _abandoned(network), strict=True
+    ):
+        if patient and DISCIPLINES[discipline].preemptive:
+            raise ModelError(
+                f"customers abandon {name}, which interrupts services; a chain does not tell those"
+                " that wait to be resumed from those whose service has not begun; ask for simulation"
+            )
     if AFTER_SERVICE in network.blocking:
         _check_blocking_after_service(point)
     else:
         _check_blocking(point)
     return point
+
+
+def _abandoned(network: NetworkArrays) -> list[bool]:
+    """Return whether some customers abandon the queue of each station."""
+    if network.patience is None:
+        return [False] * len(network.stations)
+    found: list[bool] = network.patience[0].astype(bool).any(axis=0).tolist()
+    return found
 
 
 def _check_blocking(point: NetworkPoint) -> None:

@@ -492,9 +492,10 @@ class StationState(ABC):
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
         """Let a customer of a class abandon the queue; also give the number of customers whose
-        leaving gives the same state.
+        leaving gives the same state; none where services are interrupted, which is refused
+        before.
         """
-        raise NotImplementedError
+        raise AssertionError(type(self).__name__)
 
 
 def changed(rows: Rows, *steps: tuple[int, int]) -> Rows:

@@ -476,7 +476,10 @@ def _choice(
         default=None,
     )
     # Each part is as it is written, but for those of a chain such as 1 <= n < 8.
-    parts, written = asked.condition.parts, re.split(r"\s+and\s+", asked.condition.text.strip())
+    parts, written = (
+        asked.condition.parts,
+        re.split(r"(?<!\s)\s++and\s++", asked.condition.text.strip()),
+    )
     return ChosenPoints(
         case=asked.case.case,
         units=asked.units,

@@ -224,8 +224,8 @@ def _problems(
     largest value in their place.
     """
     place = ("sample", "of", written)
-    if not built.built.computed_from([path]):
-        near = did_you_mean(written, sorted(built.built.free))
+    if not built.built.computed_from([path]) or path not in built.built.parameters:
+        near = did_you_mean(written, sorted(built.built.free & built.built.parameters.keys()))
         why = (
             f"no answer of {built.case} is computed from {written} as a number that can be"
             f" anything{near}"

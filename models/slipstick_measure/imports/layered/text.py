@@ -63,7 +63,7 @@ def is_text(reading: Reading) -> bool:
     """Return whether a file is a layered network in the text form."""
     return (
         re.search(HEAD, reading.text) is not None
-        and re.search(r"(?m)^\s*T\s+\d+", reading.text) is not None
+        and re.search(r"(?m)^[ \t]*+T\s+\d+", reading.text) is not None
     )
 
 
