@@ -1,7 +1,5 @@
 """Draw questions of `seek`, `rank` and `choose` near saturation, and execute each sentence.
 
-python benchmarks/sentences.py SEED [COUNT]
-
 Every sentence is held against formulas that are written here: open tandems of M/M/c queues. A
 sentence of `seek` is read as what it says of every place of the range, and compared at random
 places and on both sides of each place that it names; that of `rank` with every change of every
@@ -10,10 +8,12 @@ quantity; that of `choose` with all points.
 
 from __future__ import annotations
 
+import argparse
 import math
 import random
 import re
 import sys
+import time as clock
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -26,7 +26,7 @@ from slipstick.units import parse
 PLACES = 40
 """Random places at which a sentence of `seek` is compared."""
 
-BESIDE = 2e-6
+BESIDE = 6e-6
 """Relative distance from a place that a sentence names: it is written with six digits."""
 
 
@@ -113,11 +113,13 @@ CLAIMS = {
 
 
 def claims(sentence: str) -> list[tuple[float, str]]:
-    """Read the places that a sentence names, rising."""
+    """Read the places that a sentence names, rising; of equal ones as they are written."""
     found = [
-        (parse(hit[1])[0], kind) for kind, each in CLAIMS.items() for hit in each.finditer(sentence)
+        (parse(hit[1])[0], hit.start(), kind)
+        for kind, each in CLAIMS.items()
+        for hit in each.finditer(sentence)
     ]
-    return sorted(found)
+    return [(place, kind) for place, _, kind in sorted(found)]
 
 
 def said(sentence: str, named: list[tuple[float, str]], place: float) -> bool:
@@ -250,19 +252,33 @@ def false_choose(tandem: Tandem, chance: random.Random, folder: Path) -> str:
     return ""
 
 
-def main(seed: int, count: int) -> None:
+def main() -> int:
     """Draw as many questions of each kind, and print the false sentences and their number."""
-    kinds = {"seek": false_seek, "rank": false_rank, "choose": false_choose}
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, help="by default the time; 1 where short")
+    parser.add_argument("--questions", type=int, default=100, help="of each kind")
+    parser.add_argument("--short", action="store_true", help="three of each kind")
+    given = parser.parse_args()
+    count = 3 if given.short else given.questions
+    drawn_seed = 1 if given.short else int(clock.time())
+    seed = drawn_seed if given.seed is None else given.seed
+    print(f"seed {seed}")
+    wrong: list[str] = []
     with TemporaryDirectory() as folder:
-        for kind, check in kinds.items():
-            wrong: list[str] = []
+        for kind, check in KINDS.items():
+            found: list[str] = []
             for number in range(count):
                 chance = random.Random(f"{kind} {seed} {number}")
-                wrong += filter(None, [check(drawn(chance), chance, Path(folder))])
-            print(f"{kind}: {len(wrong)} of {count} sentences are false")
-            for each in wrong[:5]:
-                print(f"- {each}")
+                found += filter(None, [check(drawn(chance), chance, Path(folder))])
+            print(f"{kind}: {len(found)} of {count} sentences are false")
+            wrong += found
+    for sentence in wrong:
+        print(f"- {sentence}")
+    return 1 if wrong else 0
+
+
+KINDS = {"seek": false_seek, "rank": false_rank, "choose": false_choose}
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 100)
+    sys.exit(main())

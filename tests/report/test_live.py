@@ -289,6 +289,27 @@ def test_a_grid_is_as_far_off_as_its_page_says(
     assert "Computed at" in live_page(found)
 
 
+@pytest.mark.parametrize("arrivals", [80, 95, 99])
+def test_sliders_of_an_open_network_end_where_its_answers_do(tmp_path: Path, arrivals: int) -> None:
+    """The best of both service and arrivals alone goes far beyond saturation."""
+    path = tmp_path / "shop.yaml"
+    path.write_text(
+        f"""\
+queueing-network: 1
+classes: {{requests: {{arrivals: {arrivals} /s}}}}
+stations:
+  web: {{servers: 2, discipline: fcfs, service: {{requests: 5 ms}}}}
+  db: {{discipline: fcfs, service: {{requests: 10 ms}}}}
+"""
+    )
+    found = live_model({"model": read_value(str(path), "model")})
+    assert not found.fixed
+    ends = {each.name: each.high for each in found.sliders}
+    assert ends.keys() == {"classes.requests.arrivals", "stations.db.service.requests"}
+    assert 0.9 < ends["classes.requests.arrivals"] * ends["stations.db.service.requests"] < 1
+    assert all(each.low < each.value / 1.2 for each in found.sliders)
+
+
 def test_a_page_that_would_be_too_large_has_fixed_answers() -> None:
     large = hostile()
     page = live_page(

@@ -24,6 +24,7 @@ from slipstick.model.activity import Choice, Fork, Pipeline
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import each_once
 from slipstick.model.system import Labels, Model
+from slipstick.report.formatting import quantity
 from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
 from slipstick.schema.inputs import BuiltModel, Settings, resolve, solve_settings
@@ -230,12 +231,59 @@ def _gridded(found: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveMo
                 return replace(
                     found, grid=grid, values={name: values[name] for name in names}, sliders=sliders
                 )
+            sliders = _within_answers(form, sliders, slopes)
+            if grid := _grid(
+                form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
+            ):
+                return replace(
+                    found, grid=grid, values={name: values[name] for name in names}, sliders=sliders
+                )
             if sum(spent) > 1:
                 return replace(
                     found,
                     fixed="the points of a grid take more than the limits of one answer allow",
                 )
-    return replace(found, fixed="some of the points of a grid around these values have no answer")
+    return replace(found, fixed=_missing(form, sliders))
+
+
+_MOST_HALVINGS = 20
+
+
+def _within_answers(
+    form: CompiledModel, sliders: Sequence[Slider], slopes: Mapping[str, float]
+) -> list[Slider]:
+    """Draw in the ends that lengthen the time, all together, until there is an answer where all
+    sliders stand at them: an open network has none beyond saturation.
+    """
+    found = list(sliders)
+    for _ in range(_MOST_HALVINGS):
+        longer = {
+            each.name: each.high if slopes.get(each.name, 0.0) > 0 else each.low for each in found
+        }
+        if np.isfinite(form.times({name: np.array([end]) for name, end in longer.items()})).all():
+            return found
+        found = [_drawn_in(each, high=slopes.get(each.name, 0.0) > 0) for each in found]
+    return list(sliders)
+
+
+def _drawn_in(slider: Slider, *, high: bool) -> Slider:
+    """Draw in one end of a slider by half, on a scale of ratios."""
+    end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
+    if slider.whole:
+        end = float(np.floor(end) if high else np.ceil(end))
+    return replace(slider, high=end) if high else replace(slider, low=end)
+
+
+def _missing(form: CompiledModel, sliders: Sequence[Slider]) -> str:
+    """Return where a grid has no answer, and why: at an end of one input, or of several together."""
+    for slider in sliders:
+        for end in (slider.low, slider.high):
+            answer = form.points({slider.name: np.array([end])}).answer(0, shares=False)
+            if answer.failed:
+                place = f"{slider.name} = {quantity(end, slider.unit)}"
+                return f"at {place} there is no answer: {answer.failed}"
+    names = " and ".join(slider.name for slider in sliders)
+    return f"where {names} are all changed there is no answer at some points"
 
 
 def _costly(model: object, method: str) -> bool:

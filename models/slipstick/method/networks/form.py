@@ -332,7 +332,16 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
         for label in station.service
         if label in in_chains and (label, name) not in places
     )
-    return *alike, *unused
+    arriving = {each.target for each in model.routing}
+    begun = (
+        f"a cycle of {name} goes from one visit of any of its classes to {station} to the next;"
+        f" which of them is in reference changes nothing"
+        for name, chain in model.chains.items()
+        if isinstance(chain.members, ClosedClass)
+        for station in (chain.reference[1],)
+        if sum((label, station) in arriving for label in chain.classes) > 1
+    )
+    return *alike, *unused, *begun
 
 
 def _shared(arrays: NetworkPoints, residence: Array) -> Array:
