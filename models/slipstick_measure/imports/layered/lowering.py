@@ -511,7 +511,7 @@ class Lowering:
             return []
         processor = self.network.processors[task.processor]
         alike = len({shape(branch) for branch, _ in branches}) == 1
-        free = processor.kind in ("ps", "cfs") or processor.servers.value >= len(branches)
+        free = processor.kind in ("ps", "cfs", "rand") or unlimited(processor.servers)
         bodies = [items for _, items in branches]
         if alike or free:
             return [{"fork": bodies}]
