@@ -22,7 +22,7 @@ from slipstick.cli.main import main
 from slipstick.errors import SlipstickError
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
-from slipstick.schema.library import editor_schema
+from slipstick.schema.library import editor_schema, names
 from slipstick.vocabulary import NETWORK_DISCIPLINES
 from tests.samples import Sampler
 
@@ -162,13 +162,27 @@ def activities(step: str) -> Iterator[Document]:
     """
     steps_of, resources_of = Sampler(ACTIVITY, OF_STEPS), Sampler(ACTIVITY, OF_RESOURCES)
     cycles = [each for _, each in steps_of.with_each_key(ACTIVITY["$defs"][step])]
+    # Some steps need one more key than their schema requires, or another machine.
+    station = {"servers": 1}
+    machines = (MACHINE, *names("machine"))
+    tried = ((machine, cycle) for machine in machines for cycle in cycles)
+    good = ((m, cycle) for m, cycle in tried if valid(activity(station, cycle, machine=m)))
+    machine, base = next(good, (MACHINE, cycles[0]))
+    cycles = [base, *({**base, **cycle} for cycle in cycles if cycle != base)]
+    for document in _crossed(cycles, resources_of, machine):
+        yield {**document, "machine": machine}
+
+
+def _crossed(cycles: list[Document], resources_of: Sampler, machine: str) -> Iterator[Document]:
+    """Yield activities of the first of some steps at each resource, and of all at some."""
     accepted = 0
     for resource in resources():
         made = [each for _, each in resources_of.with_each_key(ACTIVITY["$defs"][resource])]
         if resource == "TaskPoolSpec":
             made = [{**each, **OF_RESOURCES} for each in made]
         yield activity(made[0], cycles[0])
-        if valid(activity(made[0], cycles[0])) and (accepted := accepted + 1) <= MOST_RESOURCES:
+        accepted += valid(activity(made[0], cycles[0], machine=machine))
+        if accepted <= MOST_RESOURCES and valid(activity(made[0], cycles[0], machine=machine)):
             yield from (activity(made[0], cycle) for cycle in cycles[1:])
             yield from (activity(each, cycles[0]) for each in made[1:])
         for partner in PARTNERS:
@@ -191,11 +205,11 @@ def valid(document: Document) -> bool:
     return True
 
 
-def activity(resource: Document, *steps: Document) -> Document:
+def activity(resource: Document, *steps: Document, machine: str = "") -> Document:
     """Write an activity of two processors of a machine."""
     return {
         "activity": 1,
-        "machine": MACHINE,
+        "machine": machine or MACHINE,
         "population": {"processors": 2},
         "resources": {"r": resource},
         "cycle": [{"name": "before", **WORK}, *steps],
