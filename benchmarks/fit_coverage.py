@@ -138,7 +138,7 @@ def foretold(seeds: range) -> None:
         )
         for at, p in enumerate((2.0 * most, 4.0 * most)):
             low, high = found.predict(p, LEVEL)
-            given = not found.refusal(p)
+            given = not found.refusal(p) and not found.too_wide(p, LEVEL)
             row = count.setdefault(name, np.zeros((2, 3), dtype=np.int64))
             row[at] += [1, given, given and low <= time_of(np.array([p]))[0] <= high]
     print(

@@ -15,7 +15,6 @@ Speed: rows of a closed form that are fitted in a second.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -39,11 +38,21 @@ ROOT = Path(__file__).parents[1]
 STARTS, STEPS = (8.0, 16.0), (2.0, 4.0)
 
 
-def serving(table: Path) -> None:
-    """Run the study on the table, and print its sentences and the errors of each group."""
+def serving(table: Path, new: Path | None = None) -> None:
+    """Run the study on the table, and print the errors of each group; rows of a new table are
+    predicted by a fit to all of the other.
+    """
+    text = (ROOT / "benchmarks" / "serving.yaml").read_text()
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(ROOT / "benchmarks" / "serving.yaml", folder)
-        (Path(folder) / "serving.csv").symlink_to(table.resolve())
+        rows = Path(folder) / "serving.csv"
+        if new is None:
+            rows.symlink_to(table.resolve())
+        else:
+            rows.write_text(_joined(table, new))
+            head, questions = text.split("validation:\n")
+            every = questions[questions.index("  all:\n") : questions.index("  to-tensorrt-llm:\n")]
+            text = f"{head}validation:\n{every}    fitted_to: {{origin: [known]}}\n"
+        (Path(folder) / "serving.yaml").write_text(text)
         results = run(Path(folder) / "serving.yaml")
     found = results.questions["validation"]
     assert isinstance(found, ValidationResult)
@@ -63,6 +72,16 @@ def serving(table: Path) -> None:
             f" {each.found.score or np.nan:.3f}, by other groups' errors"
             f" {each.found.simple_score or np.nan:.3f}"
         )
+
+
+def _joined(table: Path, new: Path) -> str:
+    """Return the rows of two tables of the same columns, with a column that says of which."""
+    parts = {name: path.read_text().splitlines() for name, path in (("known", table), ("new", new))}
+    heading = parts["known"][0]
+    if parts["new"][0] != heading:
+        raise SystemExit(f"{new} has other columns than {table}: {parts['new'][0]}")
+    rows = [f"{line},{name}" for name, lines in parts.items() for line in lines[1:] if line]
+    return "\n".join([f"{heading},origin", *rows])
 
 
 def database(table: Path) -> None:
@@ -154,6 +173,9 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "validation")
     parser.add_argument("--serving", type=Path, help="another table of the same columns")
+    parser.add_argument(
+        "--new", type=Path, help="rows of servers that are predicted by a fit to the table"
+    )
     parser.add_argument("--database", type=Path, help="another table of the same columns")
     parser.add_argument("--only", choices=["serving", "database", "speed"])
     parser.add_argument("--short", action="store_true", help="a thousand rows of speed alone")
@@ -165,13 +187,13 @@ def main() -> None:
         "serving": asked.serving or asked.data / "serving.csv",
         "database": asked.database or asked.data / "database-threads.csv",
     }
-    for name, program in (("serving", serving), ("database", database)):
+    for name, table in tables.items():
         if asked.only not in (None, name):
             continue
-        if tables[name].is_file():
-            program(tables[name])
+        if table.is_file():
+            serving(table, asked.new) if name == "serving" else database(table)
         else:
-            print(f"there is no {tables[name]}; name the folder by --data")
+            print(f"there is no {table}; name the folder by --data")
     if asked.only in (None, "speed"):
         speed(100_000)
 

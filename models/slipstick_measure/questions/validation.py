@@ -181,7 +181,26 @@ def _task(name: str, spec: ValidationSpec, study: StudyContext) -> EstimationTas
     )
     task = prepare_estimation(request, study.library)
     study.library.keep_hash(path)
+    _check_split(task, spec, place, study)
     return task
+
+
+def _check_split(
+    task: EstimationTask, spec: ValidationSpec, place: Place, study: StudyContext
+) -> None:
+    """Refuse a set of which no group can be predicted by others, or none is left to fit."""
+    count = len({*task.labels(task.groups)})
+    if spec.fitted_to and len(task.chosen) in (0, task.count):
+        what = "no row" if not task.chosen else "every row"
+        raise study.refusal(
+            (*place, "fitted_to"), f"{what} is fitted so, and there is nothing to predict by it"
+        )
+    if count < 2 and not spec.fitted_to and not spec.nothing_fitted:
+        raise study.refusal(
+            (*place, "groups"),
+            "all rows are one group, which no other predicts; name columns with several values, or"
+            " say which rows are fitted (fitted_to)",
+        )
 
 
 def _uses(

@@ -101,6 +101,19 @@ def test_ranges_alone_predict(folder: Path, capsys: pytest.CaptureFixture[str]) 
             "either nothing is fitted, or some rows are",
         ),
         ("d: {}", "d: {parameters.rate: [1, 2]}", "write a single value"),
+        (
+            "source: made up",
+            "fitted_to: {host: [z]}",
+            "no row is fitted so, and there is nothing to predict by it",
+        ),
+        (
+            "source: made up",
+            "rows: {host: [a]}",
+            (
+                "all rows are one group, which no other predicts; name columns with several values,"
+                " or say which rows are fitted (fitted_to)"
+            ),
+        ),
         ("b: {parameters.rate", "e: {parameters.rate", "nothing says what 'b' stands for"),
     ],
 )
