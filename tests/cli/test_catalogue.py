@@ -93,7 +93,7 @@ def test_the_list_is_short_by_default_and_can_be_searched(
 ) -> None:
     assert main(["list"]) == 0
     short = capsys.readouterr().out
-    assert f"network ({len(names('network'))}): 25gbe-tcp, " in short
+    assert f"network ({len(names('network'))}): 100gbe-tcp, " in short
     assert len(short.splitlines()) < 45
     assert main(["list", "--search", "Multiprocessor TRACE"]) == 2
     assert main(["list", "--search", "ETHERNET"]) == 0
@@ -137,7 +137,7 @@ def test_lookups_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         assert made["problems"] == []
         return made
 
-    assert document("list", "network")["catalogue"][0]["name"] == "25gbe-tcp"  # type: ignore[index]
+    assert document("list", "network")["catalogue"][0]["name"] == "100gbe-tcp"  # type: ignore[index]
     adapter = document("show", "network/atm-oc3")["values"]["adapter"]  # type: ignore[index]
     assert (adapter["unit"], adapter["meaning"][:7]) == ("s", "latency")
     law = document("explain", "law/flow-line")
@@ -194,10 +194,10 @@ def test_warnings_have_a_colour_unless_none_is_wanted(monkeypatch: pytest.Monkey
         (["run"], "dvsm-what", ["dvsm-what-if"]),
         (["solve"], "law/amdahl-s", ["law/amdahl-speedup"]),
         (["solve", "x", "--machine"], "rs6000-43p-a", ["rs6000-43p-atm"]),
-        (["show"], "infiniband-h", ["infiniband-hdr"]),
+        (["show"], "infiniband-n", ["infiniband-ndr"]),
         (["check"], "mine/", ["mine/"]),
         (["check"], "act.y", ["act.yaml"]),
-        (["show"], "network/infiniband-h", ["network/infiniband-hdr"]),
+        (["show"], "network/infiniband-n", ["network/infiniband-ndr"]),
         (["list"], "la", ["law"]),
         ([], "gal", ["gallery"]),
         (["solve", "x", "--with"], "sim", ["simulation"]),

@@ -202,7 +202,10 @@ WRONG = [
         ["solve", "dvsm/lock"],
         "MODEL: machine: dvsm/lock runs on a machine; name one of linux-cluster, rs6000-43p-atm",
     ),
-    ([*LOCK[:2], "--machine", "rs"], "--machine: there is no machine 'rs'; known: bbn-gp1000"),
+    (
+        [*LOCK[:2], "--machine", "rs"],
+        "--machine: there is no machine 'rs'; known: a64fx, bbn-gp1000",
+    ),
     ([*LOCK, "--set", "parties"], "--set parties: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", "=3"], "--set =3: write PATH=VALUE, such as parts=3"),
     ([*LOCK, "--set", " =3"], "--set : a value needs a path, such as machine.network.adapter"),
@@ -228,7 +231,10 @@ WRONG = [
         ["schema", "machin"],
         "command line: there is no kind of spec 'machin'; did you mean 'machine'?",
     ),
-    (["show", "machine/x"], "machine/x: there is no machine 'x'; known: bbn-gp1000, bbn-tc2000"),
+    (
+        ["show", "machine/x"],
+        "machine/x: there is no machine 'x'; known: a64fx, bbn-gp1000, bbn-tc2000",
+    ),
     (["show", "touur"], "command line: there is no spec 'touur'; did you mean 'tour'?"),
     (
         ["list", "x"],
@@ -678,6 +684,8 @@ def test_a_file_of_any_kind_is_checked_without_the_numerical_libraries(tmp_path:
         for folder in ("files", "traces/files")
         for each in sorted((root / "tests/measure" / folder).rglob("*.*"))
     ]
+    # What a model requires is computed, which takes arrays.
+    specs = [path for path in specs if "\nrequires:" not in path.read_text("utf-8")]
     command = [sys.executable, "-c", CHECK_EACH, *map(str, [*specs, *data])]
     done = subprocess.run(command, capture_output=True, timeout=HANGS, check=False)
     assert not done.stderr
