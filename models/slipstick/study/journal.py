@@ -38,7 +38,9 @@ create table if not exists points (key blob primary key, points integer, failed 
 create table if not exists about (name text primary key, value text);
 commit;
 """
-_ALLOWED = {("slipstick.answer", name) for name in ("Answer", "Value", "Limit", "Takeover")} | {
+_ALLOWED = {
+    ("slipstick.answer", name) for name in ("Answer", "AskedValue", "Value", "Limit", "Takeover")
+} | {
     ("slipstick.results.study", "Provenance"),
     ("slipstick.study.points", "SolvedBlock"),
     ("slipstick.sim.estimate", "ReplicationResult"),
