@@ -9,6 +9,7 @@ from typing import Any
 
 from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import UnknownNameError
+from slipstick.vocabulary import NOT_CHECKED, UNDECIDED
 
 HELD = ", which its interval holds"
 """Ends the words on a value beyond a bound that is no contradiction: its interval reaches the
@@ -146,6 +147,45 @@ class Limit:
     takeovers: tuple[Takeover, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """What a second road has replaced: the method, and what it said of which value."""
+
+    method: str
+    name: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a second road, a short simulation, says of an answer by default.
+
+    Parameters
+    ----------
+    word : agreed, replaced (by the usual simulation), undecided or not checked
+    reason : in words, where there is more to say
+    rejected : what was replaced
+    value : the name of the value that was compared
+    mean, half_width : of that value by the short simulation, in its base unit
+
+    >>> str(Verdict("agreed")), str(Verdict("not checked", "no cycle ended"))
+    ('agreed', 'not checked: no cycle ended')
+    """
+
+    word: str
+    reason: str = ""
+    rejected: Rejected | None = None
+    value: str = ""
+    mean: float | None = None
+    half_width: float | None = None
+
+    def __str__(self) -> str:
+        """Write the verdict as tables and JSON have it: with the reason where it is open."""
+        open_ended = self.word in (UNDECIDED, NOT_CHECKED) and self.reason
+        return f"{self.word}: {self.reason}" if open_ended else self.word
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(ShownAsTables):
     """What one method says of one model at one point.
@@ -180,6 +220,8 @@ class Answer(ShownAsTables):
     interrupted : the method was stopped before it was done
     intervals : ends of the interval of what the account holds, by names such as ``account[lock]``
         and ``step[send]``
+    check : what a second road says of an answer by the default method; None where there is none:
+        the answer is exact or simulated, or its method was named
     left_out : losses of the import that the model comes from, by name, and what each changes; such
         an answer is never exact
     described : what the specs say of each quantity, by path, where they are known
@@ -210,6 +252,7 @@ class Answer(ShownAsTables):
     interrupted: bool = False
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    check: Verdict | None = None
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     asked: Mapping[str, AskedValue] = field(default_factory=dict)
 

@@ -163,6 +163,28 @@ def limited(values: Mapping[str, float]) -> Iterator[None]:
 
 
 @contextmanager
+def at_most(values: Mapping[str, float]) -> Iterator[None]:
+    """Hold lower limits inside, whatever is given outside; nothing is announced or added up there.
+
+    >>> with limited({"states": 1e6}), at_most({"states": 300}):
+    ...     limit("states")
+    300
+    """
+    lower = {name: min(value, limit(name)) for name, value in values.items()}
+    given, spent, announce = (
+        _GIVEN.set({**_GIVEN.get(), **lower}),
+        _SPENT.set(None),
+        ANNOUNCE.set(None),
+    )
+    try:
+        yield
+    finally:
+        _GIVEN.reset(given)
+        _SPENT.reset(spent)
+        ANNOUNCE.reset(announce)
+
+
+@contextmanager
 def added_up() -> Iterator[list[float]]:
     """Apply the limits to the sum of all requests inside; gives each request as a part of its
     limit.

@@ -234,6 +234,14 @@ def in_words(names: tuple[str, ...]) -> str:
     return "; ".join(f"{name}: {DISCIPLINES[name].title}" for name in names)
 
 
+AGREED, REPLACED, UNDECIDED, NOT_CHECKED = "agreed", "replaced", "undecided", "not checked"
+"""What a second road says of an answer by the default method."""
+
+VERDICTS = (AGREED, REPLACED, UNDECIDED, NOT_CHECKED)
+
+CHECK_OFF, CHECK_ENDS, CHECK_ALL = "off", "ends", "all"
+"""Which points of a sweep are looked at by a second road: none; the ends, a knee and two others; all."""
+
 LEFT_OUT = "left_out"
 """The key of a spec, and the column of a table, that names the losses of an import."""
 

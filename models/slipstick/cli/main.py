@@ -518,6 +518,14 @@ def run(
     ),
 )
 @click.option(
+    "--check",
+    metavar="WHICH",
+    help=(
+        "Whether a short simulation looks at a default answer that is not exact: off, ends, all, or"
+        " a number of events. [ends: of several points the ends and three others]"
+    ),
+)
+@click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a time line of the run: .json for trace viewers, .png or .svg to look at.",
@@ -534,6 +542,7 @@ def solve(
     seed: int | None,
     precision: str | None,
     fitted: str | None,
+    check: str | None,
     timeline: Path | None,
     whole: bool,
     as_json: bool,
@@ -559,7 +568,7 @@ def solve(
     from slipstick.schema.library import Library
     from slipstick.schema.text import read_value
 
-    simulation = {"seed": seed, "precision": precision}
+    simulation = {"seed": seed, "precision": precision, "check": check}
     options = {
         f"simulation.{name}": read_value(str(value), f"--{name}")
         for name, value in simulation.items()
@@ -920,6 +929,8 @@ def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
         shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
         doubts = [each for each in (answer.bound, answer.error) if each and not each.endswith(HELD)]
+        if answer.check:
+            doubts.append(f"check: {answer.check}")
         if answer.left_out:
             doubts.append(f"left out by the import: {', '.join(answer.left_out)}")
         rows.append([name, answer.model, shown, answer.method, exact, "; ".join(doubts)])

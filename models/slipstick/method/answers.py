@@ -16,7 +16,7 @@ from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slipstick.answer import HELD, Answer, Limit, Value, beyond_rounding, unit_of
+from slipstick.answer import HELD, Answer, Limit, Value, Verdict, beyond_rounding, unit_of
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Flags, Values, at, only
 from slipstick.expression.nodes import Expr, Parameter
@@ -138,6 +138,7 @@ class Solution:
     interrupted : the method was stopped before it was done
     left_out : losses of the model's import by name, and what each changes
     estimates : what the model takes in the mean, for which no answer is exact
+    checks : what a second road says of answers, by the number of the point
     """
 
     model: str
@@ -164,6 +165,7 @@ class Solution:
     interrupted: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
     estimates: tuple[str, ...] = ()
+    checks: Mapping[int, Verdict] = field(default_factory=dict)
 
     def remarks_at(self, index: int) -> Remarks:
         """Return what is said of a point in its whole answer."""
@@ -409,7 +411,7 @@ class Answers:
 
         left_out = dict.fromkeys(range(points), found.left_out) if found.left_out else {}
         exact = np.broadcast_to(found.exact, points)
-        return Provenance(methods, exact, outside, errors, left_out)
+        return Provenance(methods, exact, outside, errors, left_out, found.checks)
 
     @cached_property
     def outside(self) -> dict[int, str]:
@@ -473,6 +475,7 @@ class Answers:
         """
         found, bound = self.solution, self.outside.get(index, "")
         left_out, estimates = found.left_out, found.estimates
+        check = found.checks.get(index)
         while found.detail is not None:
             found, index = found.detail(index)
         said = found.remarks(index)
@@ -482,6 +485,7 @@ class Answers:
             point=point or {},
             given=given or {},
             left_out=left_out,
+            check=check,
         )
         if said.failed:
             return replace(blank, failed=said.failed)
@@ -579,6 +583,9 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         stages={
             name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count)
             for name in pipelines
+        },
+        checks={
+            row: each.checks[index] for row, (each, index) in owner.items() if index in each.checks
         },
         errors={
             row: each.errors[index] for row, (each, index) in owner.items() if index in each.errors

@@ -26,6 +26,7 @@ from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import CHECK_OFF
 
 Subject = Model | QueueingNetwork | Law
 """What a method answers for."""
@@ -34,9 +35,9 @@ Parameters = Mapping[str, Parameter]
 
 Rows: TypeAlias = "NDArray[np.intp]"
 
-EXACT_RANK, APPROXIMATE_RANK, SIMULATION_RANK = 10.0, 30.0, 100.0
-"""Places on the ladder: of what is exact, of an approximation with a promised error, and of
-simulation, which is the last."""
+EXACT_RANK, CHAIN_RANK, APPROXIMATE_RANK, SIMULATION_RANK = 10.0, 20.0, 30.0, 100.0
+"""Places on the ladder: of what is exact, of Markov chains where they are small, of an
+approximation with a promised error, and of simulation, which is the last."""
 
 
 class Acceptance(NamedTuple):
@@ -128,7 +129,8 @@ class LadderForm(CompiledModel):
             self.refusals[method.name] = acceptance.why_not
             return None
         try:
-            return method.compile(*self._arguments)
+            make = method.compile
+            return make(*self._arguments)
         except NoAnswerError as error:
             self.refusals[method.name] = str(error)
             return None
@@ -177,8 +179,21 @@ class LadderForm(CompiledModel):
         return self._solved(values, lambda form, cut: form.brief(cut))
 
     def solution(self, values: Values) -> Solution:
-        """Solve each point by its method."""
-        return self._solved(values, lambda form, cut: form.solution(cut))
+        """Solve each point by its method, and look at what is not exact by a second road."""
+        solution = self._solved(values, lambda form, cut: form.solution(cut))
+        simulation = self._arguments[2]
+        if self._smooth or simulation.check == CHECK_OFF:
+            return solution
+        from slipstick.method.second_road import checked
+
+        return checked(self.model, values, solution, simulation, self._simulated)
+
+    def _simulated(self, values: Values) -> Solution:
+        """Solve by the last method of the ladder, which leaves nothing out."""
+        form = self.form(self._methods[-1])
+        if form is None:
+            raise NoAnswerError(self.refusals[self._methods[-1].name])
+        return form.solution(values)
 
     def slopes(
         self, values: Values, names: Sequence[str], wanted: Sequence[str]

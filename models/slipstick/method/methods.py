@@ -16,6 +16,7 @@ from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
 from slipstick.method.ladder import (
     APPROXIMATE_RANK,
+    CHAIN_RANK,
     EXACT_RANK,
     SIMULATION_RANK,
     Acceptance,
@@ -77,6 +78,17 @@ def _chain(model: Subject, parameters: Parameters, simulation: Simulation) -> Co
     from slipstick.method.activity_chain import ActivityChain
 
     return ActivityChain(cast(Model, model))
+
+
+def _chains(model: Subject, smooth: bool) -> Acceptance:
+    """Accept what a Markov chain takes, but not where mean value is exact at less cost."""
+    from slipstick.method.activity_chain import fits_by_kind
+    from slipstick.method.mean_value.form import exact_everywhere
+
+    activity = cast(Model, model)
+    if smooth or not fits_by_kind(activity) or exact_everywhere(activity):
+        return Acceptance(False, "the Markov chain is not asked")
+    return Acceptance(True)
 
 
 def _simulates(model: Subject, smooth: bool) -> Acceptance:
@@ -150,7 +162,7 @@ def _law(model: Subject, parameters: Parameters, simulation: Simulation) -> Comp
 _OWN = (
     Method(CLOSED_FORM, ACTIVITY, _closed_form, EXACT_RANK, partial=True),
     Method(MEAN_VALUE, ACTIVITY, _mean_value, APPROXIMATE_RANK, _promises),
-    Method(MARKOV_CHAIN, ACTIVITY, _chain),
+    Method(MARKOV_CHAIN, ACTIVITY, _chain, CHAIN_RANK, _chains, partial=True),
     Method(SIMULATION, ACTIVITY, _simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, ACTIVITY, _bounds),
     Method(CLOSED_FORM, LAW, _law, EXACT_RANK),
@@ -184,7 +196,8 @@ def ladder(kind: str) -> list[Method]:
 def default_method(model: Subject, smooth: bool = False) -> str:
     """Name the method that answers where none is named, and the closed form is not exact.
 
-    Of an activity it is mean value, where that is exact or an error is promised; else simulation,
+    Of an activity it is mean value, where that is exact or an error is promised, and the Markov
+    chain before it at points where that is small; else simulation,
     which leaves nothing out: above all where all times are constant, so that processors may fall
     into step. Of a network it is the most exact solver that its size allows, chosen for each point;
     simulation where nothing is left but an approximation whose measured error is over a tenth.
@@ -242,15 +255,16 @@ def form_of(
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
         known = name or METHODS[LAW][0]
-        form = method_named(kind, known).compile(model, parameters, settings)
+        compiled = method_named(kind, known).compile
+        form = compiled(model, parameters, settings)
     else:
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
         form.estimates, form.requires = model.estimates, model.requires
     if method != BOUNDS and not isinstance(model, Law):
-        bounds = method_named(kind, BOUNDS)
-        form.bounds = lambda: bounds.compile(model, parameters, settings)
+        bounds = method_named(kind, BOUNDS).compile
+        form.bounds = lambda: bounds(model, parameters, settings)
     return form
 
 
@@ -274,10 +288,11 @@ def default_answer(
     if not isinstance(form, LadderForm) or answer.failed:
         return answer
     if isinstance(model, QueueingNetwork):
-        refused = form.refusals.get(BEST) if answer.method == SIMULATION else None
+        by_kind = answer.method == SIMULATION and answer.check is None
+        refused = form.refusals.get(BEST) if by_kind else None
         told = (f"simulated by default: {refused}",) if refused else ()
         return replace(answer, notes=(*told, *answer.notes))
-    if answer.method == SIMULATION:
+    if answer.method == SIMULATION and answer.check is None:
         refused = form.refusals.get(CLOSED_FORM)
         note = f"simulated by default: {refused}" if refused else SIMULATED
         return replace(answer, notes=(*answer.notes, note))

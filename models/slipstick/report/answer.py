@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import ANSWERED, HELD, Answer, Limit, Value
+from slipstick.answer import ANSWERED, HELD, Answer, Limit, Value, Verdict
 from slipstick.display import TableShown
 from slipstick.report.formatting import (
     NOTHING,
@@ -27,6 +27,7 @@ from slipstick.report.formatting import (
     terminal_width,
     wrapped,
 )
+from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED
 
 if TYPE_CHECKING:
     from slipstick.results.study import Agreement, Sweep
@@ -104,7 +105,7 @@ def answer_text(answer: Answer, whole: bool = False) -> str:
     whole : every value and step; else what fits a screen
 
     >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
-    demo by closed-form: exact
+    demo by closed-form: solved exactly
     <BLANKLINE>
     value    amount
     -------  --------
@@ -171,6 +172,7 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     if booked:
         yield "account of time", ["component", "time", "part"], booked
     losses = [losses_sentence(answer.left_out)] if answer.left_out else []
+    losses += [check_sentence(answer.check)] if answer.check else []
     if losses or answer.notes:
         yield "", ["notes"], [[note] for note in (*losses, *answer.notes)]
 
@@ -265,16 +267,37 @@ def _heading(answer: Answer) -> str:
         )
         line = f"{answer.model} by {answer.method}: estimated, {sure}"
     elif answer.exact:
-        line = f"{answer.model} by {answer.method}: exact"
+        line = f"{answer.model} by {answer.method}: solved exactly"
+    elif answer.method == CLOSED_FORM and any(
+        "leaves out waiting" in each for each in answer.notes
+    ):
+        line = f"{answer.model} in closed form, without queueing; the notes say what is left out"
     else:
-        why = "" if answer.left_out else "; the notes say what is left out"
+        why = "" if answer.left_out or answer.check else "; the notes say what is left out"
         line = f"{answer.model} by {answer.method}: not exact{why}"
+    line += f"; {check_sentence(answer.check)}" if answer.check and not answer.failed else ""
     # A bound that an interval holds is no doubt.
     line += f". {answer.bound}" if answer.bound and not answer.bound.endswith(HELD) else ""
     line += f". No error is promised: {answer.error}" if answer.error else ""
     line += f"; {losses_sentence(answer.left_out)}" if answer.left_out else ""
     where = [*_settings("at", answer.point, answer), *_settings("with", answer.given, answer)]
     return "\n".join([wrapped(line, _INDENT), *where])
+
+
+def check_sentence(check: Verdict) -> str:
+    """Write what a second road says of an answer.
+
+    >>> check_sentence(Verdict(AGREED, "within 1.8 % of a short simulation"))
+    'checked: within 1.8 % of a short simulation'
+    """
+    if check.word == AGREED:
+        return f"checked: {check.reason}"
+    rejected = check.rejected
+    if check.word == REPLACED and rejected is not None:
+        amount = quantity(rejected.value, rejected.unit)
+        which = "" if rejected.name == "time" else f"{rejected.name} "
+        return f"{rejected.method} was rejected ({which}{amount}, {check.reason})"
+    return str(check)
 
 
 def _settings(lead: str, settings: Mapping[str, float | str], answer: Answer) -> list[str]:

@@ -41,7 +41,7 @@ from slipstick.report.formatting import (
 from slipstick.report.shorten import ABOUT
 from slipstick.results.question import ResultColumn, case_table, sweep_table
 from slipstick.results.study import Axis, Results, Sweep
-from slipstick.vocabulary import ABSENT
+from slipstick.vocabulary import ABSENT, VERDICTS
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import Drawn, StudySpec
@@ -622,6 +622,7 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
             "all answers are exact for what the models"
             f" say{', but for values with an interval' if rough else ''}"
         )
+    words += _verdicts(answers, results.sweeps)
     words += _losses(answers, results.sweeps)
     failed = sum(1 for each in answers if each.failed) + sum(
         len(sweep.failed) for sweep in results.sweeps
@@ -638,6 +639,17 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
     words += filter(None, (each.doubt() for each in results.questions.values()))
     words += [note for note in results.notes if note.startswith(ABSENT)]
     return "; ".join(words) or "measured values are as certain as their source"
+
+
+def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+    """Return how many answers a second road looked at, and what it said."""
+    checks = [each.check for each in cases if each.check]
+    checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
+    counts = Counter(check.word for check in checks)
+    if not counts:
+        return []
+    said = ", ".join(f"{counts[each]} {each}" for each in VERDICTS if counts[each])
+    return [f"by a second road, a short simulation: {said}"]
 
 
 def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:

@@ -373,6 +373,8 @@ def answer_document(answer: Answer) -> dict[str, Any]:
             for name, each in answer.asked.items()
             if each.state != ANSWERED
         },
+        "check": str(answer.check) if answer.check else None,
+        "rejected": as_data(answer.check.rejected) if answer.check else None,
     }
 
 

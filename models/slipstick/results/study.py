@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from slipstick.answer import Answer, Value
+from slipstick.answer import Answer, Value, Verdict
 from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import ModelError, UnknownNameError, need
 from slipstick.late import NDArray, np
@@ -115,6 +115,7 @@ class Provenance:
     errors : the class of the error of an answer whose method promises none, in words, by the number
         of the point
     left_out : losses of the import that the model of a point comes from, by the number of the point
+    checks : what a second road says of the answer of a point, by its number
 
     >>> found = Provenance(["closed-form", "mean-value"], [True, False])
     >>> found.columns()
@@ -128,6 +129,7 @@ class Provenance:
     outside: Mapping[int, str] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
     left_out: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    checks: Mapping[int, Verdict] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
@@ -135,8 +137,10 @@ class Provenance:
         outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
         errors = {index: each.error for index, each in enumerate(answers) if each.error}
         left_out = {index: each.left_out for index, each in enumerate(answers) if each.left_out}
+        told = ((index, getattr(each, "check", None)) for index, each in enumerate(answers))
+        checks = {index: check for index, check in told if check is not None}
         methods = [each.method for each in answers]
-        return cls(methods, [each.exact for each in answers], outside, errors, left_out)
+        return cls(methods, [each.exact for each in answers], outside, errors, left_out, checks)
 
     @classmethod
     def joined(
@@ -154,24 +158,28 @@ class Provenance:
         outside: dict[int, str] = {}
         errors: dict[int, str] = {}
         left_out: dict[int, Mapping[str, str]] = {}
+        checks: dict[int, Verdict] = {}
         for rows, piece in pieces:
             methods[rows], exact[rows] = piece.methods, piece.exact
             outside |= {int(rows[index]): words for index, words in piece.outside.items()}
             errors |= {int(rows[index]): words for index, words in piece.errors.items()}
             left_out |= {int(rows[index]): losses for index, losses in piece.left_out.items()}
+            checks |= {int(rows[index]): check for index, check in piece.checks.items()}
         return cls(
             methods.tolist(),
             exact.tolist(),
             dict(sorted(outside.items())),
             dict(sorted(errors.items())),
             dict(sorted(left_out.items())),
+            dict(sorted(checks.items())),
         )
 
     def at(self, row: int) -> dict[str, Any]:
         """Return how one point was computed, by the names that an answer has for it."""
         how = {"method": self.methods[row], "exact": bool(self.exact[row])}
         doubts = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
-        return {**how, **doubts, "left_out": self.left_out.get(row, {})}
+        check = self.checks.get(row)
+        return {**how, **doubts, "left_out": self.left_out.get(row, {}), "check": check}
 
     @property
     def together(self) -> dict[str, Any]:
@@ -213,6 +221,11 @@ class Provenance:
                 else {}
             ),
             **(
+                {"check": [str(self.checks.get(row, "")) or None for row in range(count)]}
+                if self.checks
+                else {}
+            ),
+            **(
                 {LEFT_OUT: [", ".join(self.left_out.get(row, ())) or None for row in range(count)]}
                 if self.left_out
                 else {}
@@ -238,10 +251,13 @@ class Provenance:
         bounds, or there are none.
         """
         both = set(zip(self.methods, map(bool, self.exact), strict=True))
-        if len(both) != 1 or self.outside or self.errors or self.left_out:
+        verdicts = {str(self.checks.get(row, "")) for row in range(len(self.methods))}
+        doubts = self.outside or self.errors or self.left_out or len(verdicts) != 1
+        if len(both) != 1 or doubts:
             return ""
-        ((method, exact),) = both
-        return f"by {method}, {'exact' if exact else 'not exact'}"
+        ((method, exact),), (verdict,) = both, verdicts
+        check = f", check: {verdict}" if verdict else ""
+        return f"by {method}, {'exact' if exact else 'not exact'}{check}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

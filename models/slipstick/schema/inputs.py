@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from slipstick.errors import (
     ModelError,
@@ -38,6 +38,7 @@ from slipstick.schema.kinds.quantity import (
     Given,
     Quantity,
     Spec,
+    broken_rule,
     entries,
     factors,
     parameters_of,
@@ -74,7 +75,7 @@ from slipstick.schema.text import replace as replaced
 from slipstick.schema.uncertain import UncertainValues, told_apart
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.units import InBaseUnits, parse
-from slipstick.vocabulary import ACTIVITY, METHODS
+from slipstick.vocabulary import ACTIVITY, CHECK_ALL, CHECK_ENDS, CHECK_OFF, METHODS
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer
@@ -89,6 +90,20 @@ METHOD = "method"
 SECTION = "simulation."
 
 _DEFAULT = Simulation()
+
+
+def _looked_at(check: str | int) -> str | int:
+    """Insist on what says which answers are looked at."""
+    words = (CHECK_OFF, CHECK_ENDS, CHECK_ALL)
+    if check in words if isinstance(check, str) else 0 < check <= MOST_EVENTS:
+        return check
+    raise broken_rule(
+        f"write {', '.join(words)}, or a number of events up to {MOST_EVENTS:,}; got {check!r}"
+    )
+
+
+MOST_EVENTS = 10**9
+"""Events of the look at an answer at most."""
 
 
 class SimulationSpec(Spec):
@@ -126,6 +141,14 @@ class SimulationSpec(Spec):
         ),
         ge=1,
         le=MOST_REPLICATIONS,
+    )
+    check: Annotated[str | int, AfterValidator(_looked_at)] = Field(
+        "ends",
+        description=(
+            "whether a short simulation looks at default answers that are not exact: off; ends, of"
+            " a sweep the ends, the point nearest to a knee and two at random; all; or a number of"
+            " events"
+        ),
     )
     kernel: Literal["auto", "plain", "compiled"] = Field(
         "auto", description="event loop; all give the same results"

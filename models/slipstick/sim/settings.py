@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError
+from slipstick.vocabulary import CHECK_ALL, CHECK_ENDS, CHECK_OFF
 
 KERNELS = ("auto", "plain", "compiled")
 """The event loops; they give the same events to the last bit and differ in speed only."""
@@ -33,6 +34,9 @@ class Simulation:
         its own; one long run has the least warm-up, several run side by side, and are better where
         there are more cores than points. The replications of a program are what `least` and
         `cycles` count
+    check : of a default answer that is not exact, whether a short simulation looks at it: off, ends
+        (of a sweep the ends, the point nearest to a knee and two at random), all points, or a
+        number of events instead of the usual ones
     kernel : one of `KERNELS`; auto begins with the plain kernel and takes the compiled one for long
         runs
 
@@ -53,6 +57,7 @@ class Simulation:
     shares: int = 0
     kernel: str = "auto"
     replications: int = 1
+    check: str | int = CHECK_ENDS
 
     def longer(self, factor: float) -> Simulation:
         """Return the settings of a run that is longer by a factor, whichever rule ends it:
@@ -83,6 +88,11 @@ class Simulation:
             raise ModelError(
                 f"a simulation has from 1 to {MOST_REPLICATIONS} replications, got"
                 f" {self.replications}"
+            )
+        checks = (CHECK_OFF, CHECK_ENDS, CHECK_ALL)
+        if self.check not in checks and not (isinstance(self.check, int) and self.check > 0):
+            raise ModelError(
+                f"check is {', '.join(checks)}, or a number of events, got {self.check!r}"
             )
         if self.kernel not in KERNELS:
             raise ModelError(f"there is no kernel {self.kernel!r}; there are {', '.join(KERNELS)}")

@@ -23,6 +23,7 @@ from slipstick.method.answers import (
     perturbed,
     value_at,
 )
+from slipstick.method.exactness import Variation
 from slipstick.method.mean_value.closed import (
     MeanValueTable,
     Recursion,
@@ -149,7 +150,9 @@ class MeanValue(CompiledModel):
         """Find the points at which the mean values are exact; none of a model that is refused."""
         nothing = self._contention.left_out(values).nothing()
         everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
-        return np.broadcast_to(everywhere | nothing, (len(found.time),))
+        if everywhere:
+            nothing = nothing | Variation(self.model).there(values)
+        return np.broadcast_to(nothing, (len(found.time),))
 
     @cached_property
     def _error(self) -> str:
@@ -633,14 +636,16 @@ def promise_holds(model: Model) -> bool:
 
 
 def exact_everywhere(model: Model) -> bool:
-    """Return whether mean value is exact for a model at any values: in product form, or for one
-    maximum of exponential delays.
+    """Return whether mean value is exact for a model at any values where something is random: in
+    product form, or for one maximum of exponential delays.
     """
     population = model.population
     if population.finite or len(population.bodies) > 1:
         return False
-    if has_product_form(model, Recursion(model, population.bodies)):
-        return True
+    recursion = Recursion(model, population.bodies)
+    if has_product_form(model, recursion):
+        # Without a queue the times add up; in one it depends on what is random.
+        return not recursion.queues or Variation(model).possible
     match population:
         case ClosedPopulation(
             (Group(cycle=Then((Step(resource=None, scv=1.0), BarrierWait(parties=None)))),)

@@ -133,6 +133,20 @@ class FlatNetwork:
                 self._chain(c, name, chain)
         self.plan = self.builder.plan()
 
+    def known_times(self, chain: str) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the mean time of a chain in service at each place, in a cycle and of one visit,
+        by its label [s].
+
+        Nothing of a chain whose customers may be lost.
+        """
+        places = [
+            place
+            for place in self._places(self.compiled.chains[chain])
+            if chain not in self.first and not self.model.stations[place[1]].rates
+        ]
+        once = {_served(place): self.service[place] for place in places}
+        return {_served(place): self.visits[place] * self.service[place] for place in places}, once
+
     def _number(self, path: str) -> float:
         return float(self.columns[path][0].real)
 
@@ -374,7 +388,7 @@ def simulation_of(model: QueueingNetwork, simulation: Simulation) -> CompiledSim
 def _solution(
     compiled: NetworkLayout, values: Mapping[str, float], simulation: Simulation
 ) -> Solution:
-    flat = _flat(compiled, values)
+    flat = flat_network(compiled, values)
     result = simulate(flat.plan, simulation) if flat.groups else None
     seen = _NetworkEstimates(compiled, flat, result)
     found, remarks = seen.values(), seen.remarks()
@@ -389,7 +403,13 @@ def _solution(
     )
 
 
-def _flat(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
+def flat_network(compiled: NetworkLayout, values: Mapping[str, float]) -> FlatNetwork:
+    """Turn a network at one point into a plan.
+
+    Raises
+    ------
+    ModelError, NoAnswerError : see `FlatNetwork`; a station is saturated
+    """
     columns = compiled.columns(values)
     arrays = compiled.arrays(columns)
     if wrong := unsolvable(arrays):
@@ -699,7 +719,7 @@ def _shares(
     ranked = sorted(timed, key=lambda name: -abs(guess.get(name, 0.0)))
 
     def rerun(changed: Mapping[str, float], settings: Simulation) -> Array:
-        flat = _flat(compiled, {**values, **changed})
+        flat = flat_network(compiled, {**values, **changed})
         run = simulate(flat.plan, settings)
         seen = _NetworkEstimates(compiled, flat, run)
         times = seen.sum(map(seen.time, seen.places(chain)))

@@ -1,0 +1,46 @@
+"""What a method needs to be exact, decided in one place by the model and the values at a point.
+
+Mean value is exact in product form. Product form needs something random: where nothing is, all
+processors stay as they started, in step or not, and no mean of all states is what they do. Two
+processors that work 1 s and then share another for 1 s each take 3 s if they start together; product
+form says 2.5 s.
+"""
+
+from __future__ import annotations
+
+from slipstick.expression.columns import Flags, Values, only
+from slipstick.expression.nodes import total
+from slipstick.expression.tape import Tape
+from slipstick.late import np
+from slipstick.model.steps import NEVER
+from slipstick.model.system import Model
+from slipstick.structure.contention import variation
+
+
+class Variation:
+    """Where something in a model is random, compiled for many points.
+
+    Parameters
+    ----------
+    model : the system
+
+    Attributes
+    ----------
+    possible : whether anything is, at some values
+
+    >>> from slipstick.model.activity import delay, service
+    >>> from slipstick.model.system import closed_model
+    >>> [Variation(closed_model(delay(1.0, scv=scv) >> service("cpu", 1.0), 2)).possible for scv in (0, 1)]
+    [False, True]
+    """
+
+    def __init__(self, model: Model) -> None:
+        varied = total([variation(model.bodies), model.population.variation])
+        self.possible = varied != NEVER
+        self._tape = Tape([varied])
+
+    def there(self, values: Values) -> Flags:
+        """Return at which points something is random."""
+        (varied,) = self._tape.run(only(values, self._tape.parameters))
+        found: Flags = np.asarray(varied > 0)
+        return found

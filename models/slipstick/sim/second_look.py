@@ -1,0 +1,385 @@
+"""A second look at mean times that are already known: one short run, which is only simulated until
+it is decided whether they are right.
+
+The run is looked at after 2,500, 5,000, 10,000 ... events and stops at the first look that decides.
+Its first fifth is dropped, the rest are at most 16 batches, and their interval is taken times 1.3:
+so short a run has too narrow ones (of 30 seeds of six closed models 97 to 100 of 100 then hold the
+mean). What is known of a cycle beside its time, the mean times of its steps, is a control variate:
+the part of the time that follows from what was drawn is taken out, which decides mixtures of short
+and long services with a tenth of the events.
+
+The seed is fixed and both kernels give the same events, so a verdict is the same on all machines.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from slipstick.late import Array, np
+from slipstick.sim.compiled.kernel import AVAILABLE, CompiledKernel
+from slipstick.sim.estimate import (
+    AnyKernel,
+    Estimate,
+    Layout,
+    batch_sums,
+    ratio,
+    t_quantile,
+    time_spent,
+    unended,
+)
+from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plan.plan import Plan
+from slipstick.sim.run import LOOP
+
+AGREES, DIFFERS, UNDECIDED, UNSETTLED = "agrees", "differs", "undecided", "unsettled"
+
+SEED = 20_011
+"""Key of the random streams: not 0, so that a simulation that is asked for is an independent
+look.
+"""
+
+FIRST_LOOK = 2_500
+"""Events before the first look; each look is after twice as many."""
+
+FEWEST_EVENTS = 20_000
+"""Events before a mean that is called exact is contradicted."""
+
+WIDER = 1.3
+"""Factor by which the interval of so short a run is taken wider."""
+
+WIDEST = 0.25
+"""Half-width, relative to the mean, above which nothing is contradicted [1]."""
+
+CERTAIN_WIDTH = 0.03
+"""Half-width, relative to the mean, up to which a run that holds an exact mean confirms it [1]."""
+
+MOST_UNLIKE = 0.3
+"""Difference of the times drawn from their means, relative to these and weighted by the time of one
+step, from which a run says nothing [1].
+"""
+
+_DROPPED = 5
+"""The first of so many parts of a run is its warm-up."""
+
+_BATCHES = 16
+_FEWEST_ROWS = 5
+_CONTROLS = 3
+"""Control variates at most: each costs a degree of freedom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is held against the run, of one group of customers.
+
+    Parameters
+    ----------
+    mean : of the time of a cycle [s]
+    tolerance : relative difference that is borne [1]
+    certain : the mean is called exact
+    cycles : that have to end before anything is said
+    steps : by label, the mean time of it in a cycle, where that is known [s]
+    once : of each of them, the mean time of one execution [s]
+    """
+
+    mean: float
+    tolerance: float
+    certain: bool = False
+    cycles: float = 0.0
+    steps: Mapping[str, float] = field(default_factory=dict)
+    once: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a run says of the means.
+
+    Parameters
+    ----------
+    verdict : `AGREES`, `DIFFERS`, `UNDECIDED` (the interval is too wide) or `UNSETTLED` (there is
+        none that can be trusted)
+    group : the number of the group that differs, or is farthest off
+    seen : its mean time, with the interval as it is taken
+    off : relative difference of what was expected [1]
+    reason : why there is no verdict
+    events : simulated
+    """
+
+    verdict: str
+    group: int = 0
+    seen: Estimate = field(default_factory=lambda: Estimate(math.nan))
+    off: float = math.nan
+    reason: str = ""
+    events: int = 0
+
+
+def second_look(plan: Plan, expected: Mapping[int, Expected], events: int) -> Look:
+    """Simulate until it is decided whether mean times are right.
+
+    Parameters
+    ----------
+    plan : what is run
+    expected : by the number of its group
+    events : at most
+
+    >>> from slipstick.sim.plan.builder import Builder
+    >>> from slipstick.sim.plan.distributions import ServiceTime
+    >>> builder = Builder()
+    >>> builder.station("bus")
+    >>> builder.serve("bus", ServiceTime("deterministic", 2.0, 0.0))
+    >>> builder.closed("all", customers=3, at=0)
+    >>> plan = builder.plan()
+    >>> second_look(plan, {0: Expected(6.0, 0.01)}, 10_000).verdict
+    'agrees'
+    >>> second_look(plan, {0: Expected(5.0, 0.01)}, 10_000).verdict
+    'differs'
+    """
+    run: _Steady | _Programs = _Programs(plan, events) if plan.once else _Steady(plan)
+    look, at = Look(UNSETTLED, reason="nothing was simulated"), FIRST_LOOK
+    while at <= max(events, FIRST_LOOK):
+        going = run.until(at)
+        look = replace(_judged(run, expected, events), events=run.events)
+        if look.verdict in (AGREES, DIFFERS) or not going or (look.reason and at < 0):
+            return look
+        if look.reason and run.hopeless(expected, events):
+            return look
+        at *= 2
+    return look
+
+
+class _Steady:
+    """One run without an end."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.layout = plan, Layout(plan)
+        compiled = AVAILABLE and LOOP in sys.modules
+        make = CompiledKernel if compiled else Kernel
+        self._kernel: AnyKernel = make(plan, SEED, 0)
+        self._rows = [np.zeros((1, self.layout.width))]
+
+    @property
+    def events(self) -> int:
+        """Events so far."""
+        return self._kernel.events
+
+    def until(self, events: int) -> bool:
+        """Go on until a number of events; False at a deadlock."""
+        going = self._kernel.run(events - self._kernel.events)
+        self._rows.append(self._kernel.take_rows())
+        for group in range(len(self.plan.groups)):
+            self._kernel.take_responses(group)
+        return going
+
+    def sums(self) -> Array:
+        """Return the sums over stretches of the run, without its first fifth."""
+        self._rows = [np.concatenate(self._rows)]
+        stretches: Array = np.diff(self._rows[0], axis=0)
+        return stretches[max(1, len(stretches) // _DROPPED) :] if self.plan.random else stretches
+
+    def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
+        """Return whether so many events will not end the cycles that have to end."""
+        last = self._rows[0][-1]
+        return any(
+            last[self.layout.cycles[group]] * events < each.cycles * self.events
+            for group, each in expected.items()
+        )
+
+
+class _Programs:
+    """Replications of a program; a new kernel for each costs more than its events."""
+
+    PART = 4
+    """Part of the events of a steady run: an event costs so many times as much."""
+
+    def __init__(self, plan: Plan, events: int) -> None:
+        self.plan, self.layout, self.events = plan, Layout(plan), 0
+        self._most, self._rows = events, list[Array]()
+
+    def until(self, events: int) -> bool:
+        """Replicate until a number of events; False where one replication says all, or takes all of
+        them.
+        """
+        while self.events < max(events // self.PART, FIRST_LOOK):
+            kernel = Kernel(self.plan, SEED, len(self._rows))
+            while kernel.run(min(1024, self._most)) and kernel.events < self._most:
+                pass
+            rows = kernel.take_rows()
+            self.events += max(kernel.events, 1)
+            if not len(rows):
+                return False
+            self._rows.append(rows[-1:])
+            if not self.plan.random:
+                return False
+        return True
+
+    def sums(self) -> Array:
+        """Return the sums of each replication."""
+        empty = np.zeros((0, self.layout.width))
+        return np.concatenate([empty, *self._rows])
+
+    def hopeless(self, expected: Mapping[int, Expected], events: int) -> bool:
+        """Return whether more events say no more."""
+        return False
+
+
+def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: int) -> Look:
+    """Compare all groups with what is expected: one that differs decides, else all have to agree."""
+    looks = []
+    sums = run.sums()
+    for group, known in expected.items():
+        seen, reason = _seen(run.plan, sums, group, known)
+        if reason:
+            looks.append(Look(UNSETTLED, group, seen, reason=reason))
+            continue
+        half, off = seen.half_width / seen.mean, known.mean / seen.mean - 1
+        verdict = _verdict(abs(off), half, known, run.plan.random and run.events < FEWEST_EVENTS)
+        last = 2 * run.events > events
+        if known.certain and verdict == UNDECIDED and last and abs(off) <= 2 * half:
+            verdict = AGREES if half <= 2 * CERTAIN_WIDTH else UNDECIDED
+        looks.append(Look(verdict, group, seen, off))
+    order = [DIFFERS, UNSETTLED, UNDECIDED, AGREES]
+    first = min(order.index(look.verdict) for look in looks)
+    return max(
+        (look for look in looks if look.verdict == order[first]), key=lambda look: abs(look.off)
+    )
+
+
+def _verdict(off: float, half: float, known: Expected, early: bool) -> str:
+    """Decide by the difference, the half-width of the interval, both relative, and the tolerance."""
+    if known.certain:
+        if off > known.tolerance + 2 * half and not early and half <= WIDEST:
+            return DIFFERS
+        return (
+            AGREES if off <= half <= CERTAIN_WIDTH or off + half <= known.tolerance else UNDECIDED
+        )
+    if off > known.tolerance + half and half <= WIDEST:
+        return DIFFERS
+    return AGREES if off + half <= known.tolerance else UNDECIDED
+
+
+def _seen(plan: Plan, sums: Array, group: int, known: Expected) -> tuple[Estimate, str]:
+    """Estimate the mean time of a group, its interval as wide as it is taken; or say why not."""
+    layout, name = Layout(plan), plan.groups[group].name
+    cycles = float(sums[:, layout.cycles[group]].sum()) if len(sums) else 0.0
+    nothing = Estimate(math.nan)
+    if plan.once and not plan.random and len(sums):
+        mean = float(sums[0, layout.cycle_time[group]] / max(sums[0, layout.cycles[group]], 1.0))
+        return Estimate(mean, mean, mean), ""
+    if not cycles:
+        return nothing, f"no cycle of {name} ended"
+    if len(sums) < _FEWEST_ROWS:
+        return nothing, "too few cycles ended"
+    if cycles < known.cycles:
+        return nothing, f"near saturation it takes {known.cycles:,.0f} cycles to settle"
+    if _unlike_the_model(plan, sums, group, known):
+        return nothing, "what was drawn is still far from its mean times"
+    top, bottom = time_spent(plan, sums, group), layout.column(layout.cycles[group])
+    controls = _controls(plan, sums, group, known)
+    found = _estimated(sums, top, bottom, controls, successive=not plan.once)
+    if not (math.isfinite(found.half_width) and found.mean > 0):
+        return nothing, f"no interval of the time of {name} can be trusted"
+    if not plan.once and plan.groups[group].kind == "open" and _drifts(sums, top, bottom, controls):
+        return nothing, "the run has not settled"
+    return found, ""
+
+
+def _unlike_the_model(plan: Plan, sums: Array, group: int, known: Expected) -> bool:
+    """Return whether the times of the steps that were drawn are far from their means, such as where
+    a rare and long one has not happened yet: then neither mean nor interval says anything.
+    """
+    if unended(plan, sums, group):
+        return False
+    layout, total = Layout(plan), sums.sum(axis=0)
+    cycles, off, every = float(total[layout.cycles[group]]), 0.0, 0.0
+    for label, mean in known.steps.items():
+        if label in plan.labels and mean > 0:
+            drawn = float(total[layout.booked[group] + plan.labels.index(label)])
+            # A long step delays the others by its time, so that it matters by its square.
+            weight = mean * known.once[label]
+            every += weight
+            off += weight * abs(drawn / (mean * cycles) - 1.0)
+    return off > MOST_UNLIKE * every
+
+
+def _controls(plan: Plan, sums: Array, group: int, known: Expected) -> list[Array]:
+    """Return weights of columns whose sums have a mean of 0: the time of a step in the cycles that
+    ended, without what is known of it.
+    """
+    if unended(plan, sums, group):
+        return []
+    layout = Layout(plan)
+    cycles = layout.column(layout.cycles[group])
+    found = [
+        layout.column(layout.booked[group] + plan.labels.index(label)) - mean * cycles
+        for label, mean in known.steps.items()
+        if label in plan.labels and mean > 0
+    ]
+    return [weights for weights in found if np.ptp(sums @ weights) > 0]
+
+
+def _estimated(
+    sums: Array, top: Array, bottom: Array, controls: list[Array], successive: bool
+) -> Estimate:
+    """Estimate a ratio of sums, with the control variates that explain most of it; the interval as
+    wide as it is taken.
+
+    Source: Lavenberg and Welch, Management Science 27(3), 1981, 322-335.
+    """
+    rows = len(sums)
+    count = _BATCHES if rows >= 2 * _BATCHES else rows // 2 if rows >= 2 * _FEWEST_ROWS else rows
+    batches = batch_sums(sums, count)
+    plain = ratio(batches @ top, batches @ bottom, successive=successive)
+    below = float((batches @ bottom).sum())
+    residual = batches @ top - plain.mean * (batches @ bottom)
+    table = np.array([batches @ weights for weights in controls]).reshape(len(controls), count)
+    chosen = _chosen(residual, table)
+    if not len(chosen) or not plain.half_width:
+        return _widened(plain)
+    centred = chosen - chosen.mean(axis=1, keepdims=True)
+    slopes = np.linalg.lstsq(centred.T, residual, rcond=None)[0]
+    mean = plain.mean - float(slopes @ chosen.sum(axis=1)) / below
+    rest = residual - slopes @ centred
+    squares = float(rest @ rest)
+    lag = float(rest[1:] @ rest[:-1]) / squares if successive and squares else 0.0
+    inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
+    degrees = count - 1 - len(chosen)
+    half = t_quantile(0.95, degrees) * math.sqrt(inflation * count * squares / degrees) / abs(below)
+    return _widened(Estimate(mean, mean - half, mean + half))
+
+
+def _chosen(residual: Array, table: Array) -> Array:
+    """Choose the control variates that explain the most of what is left, one after the other."""
+    chosen: list[int] = []
+    left = residual.copy()
+    most = min(_CONTROLS, (len(residual) - 3) // 3)
+    for _ in range(min(most, len(table))):
+        centred = table - table.mean(axis=1, keepdims=True)
+        norms = np.maximum((centred**2).sum(axis=1) * float(left @ left), 1e-300)
+        explained = (centred @ left) ** 2 / norms
+        explained[chosen] = 0.0
+        best = int(np.argmax(explained))
+        if explained[best] < 0.1:
+            break
+        chosen.append(best)
+        basis = centred[chosen].T
+        left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
+    found: Array = table[chosen]
+    return found
+
+
+def _widened(found: Estimate) -> Estimate:
+    half = WIDER * found.half_width
+    return Estimate(found.mean, found.mean - half, found.mean + half)
+
+
+def _drifts(sums: Array, top: Array, bottom: Array, controls: list[Array]) -> bool:
+    """Return whether both halves of a run differ by more than their intervals explain."""
+    half = len(sums) // 2
+    if half < _FEWEST_ROWS:
+        return True
+    first, second = (
+        _estimated(part, top, bottom, [], successive=True) for part in (sums[:half], sums[-half:])
+    )
+    return abs(first.mean - second.mean) > math.hypot(first.half_width, second.half_width)

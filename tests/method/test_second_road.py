@@ -1,0 +1,330 @@
+"""Default answers looked at by a second road: what is replaced, confirmed, left open, and told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slipstick import (
+    Answer,
+    Barrier,
+    Lock,
+    Simulation,
+    Station,
+    barrier,
+    choose,
+    closed_model,
+    delay,
+    hold,
+    network,
+    open_model,
+    repeat,
+    service,
+    solve,
+)
+from slipstick.answer import Rejected, Verdict
+from slipstick.cli.main import main
+from slipstick.method.second_road import EVENTS
+from slipstick.model.network import closed_class, open_class, station
+from slipstick.model.system import Model, grouped_model
+from slipstick.report.answer import answer_text
+from slipstick.results.question import answer_document
+from slipstick.sim.plan.builder import Builder
+from slipstick.sim.plan.distributions import ServiceTime
+from slipstick.sim.second_look import (
+    AGREES,
+    DIFFERS,
+    UNSETTLED,
+    Expected,
+    second_look,
+)
+
+
+def loop_before_a_barrier(processors: int = 40) -> Model:
+    """Return processors that go round over two stations before they meet: mean value takes the
+    rounds one after the other.
+    """
+    around = service("bus", 0.1, name="b", scv=1) >> service("disk", 0.12, name="d", scv=1)
+    return closed_model(
+        delay(3.0, name="work", scv=1) >> repeat(4, around) >> barrier("meet"),
+        processors,
+        resources={"bus": Station(1), "disk": Station(1), "meet": Barrier()},
+    )
+
+
+def with_rare_long_ones() -> Model:
+    """Return a station where one request in fifty is eighty times as long."""
+    return closed_model(
+        delay(4.0, name="think", scv=1)
+        >> choose(
+            (0.98, service("disk", 0.1, name="hit", scv=1)),
+            (0.02, service("disk", 8.0, name="miss", scv=1)),
+        ),
+        24,
+    )
+
+
+def holders_beside_others() -> Model:
+    """Return a lock over a station that another group uses too."""
+    cpu = service("cpu", 1.0, scv=1)
+    return grouped_model(
+        {
+            "holders": (
+                9,
+                delay(1.0, name="a", scv=1) >> hold("door", service("cpu", 1.0, name="in", scv=1)),
+            ),
+            "others": (9, delay(2.0, name="b", scv=1) >> cpu),
+        },
+        resources={"door": Lock("fifo"), "cpu": Station(1)},
+    )
+
+
+def short_ones_then_a_long_one() -> Model:
+    """Return a stream whose requests come back for short services, and once for a long one."""
+    short = repeat(4, service("cpu", 0.02, name="short", scv=1))
+    return open_model(short >> service("cpu", 0.5, name="long", scv=1), 1.4)
+
+
+def verdict(answer: Answer) -> str:
+    return answer.check.word if answer.check else ""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [loop_before_a_barrier, with_rare_long_ones, holders_beside_others, short_ones_then_a_long_one],
+)
+def test_a_wrong_mean_value_is_replaced_and_the_answer_says_so(make: Any) -> None:
+    model = make()
+    answer, alone = solve(model), solve(model, method="mean-value")
+    assert verdict(answer) == "replaced"
+    assert answer.method == "simulation"
+    assert answer.check is not None
+    rejected = answer.check.rejected
+    assert rejected is not None
+    assert rejected.method == "mean-value"
+    assert rejected.value == alone[rejected.name]
+    time, off = answer.values["time"], abs((alone["time"] or 0) / (answer["time"] or 1) - 1)
+    assert off > 0.03 or rejected.name != "time"
+    longer = solve(model, method="simulation", simulation=Simulation(seed=5, precision=0.01))
+    assert time.value == pytest.approx(longer["time"], rel=0.05)
+    assert "rejected" in answer_text(answer).partition("\n\n")[0]
+
+
+def test_a_right_one_is_checked() -> None:
+    model = loop_before_a_barrier(4)
+    answer = solve(model)
+    assert (answer.method, verdict(answer)) == ("mean-value", "agreed")
+    assert "checked: within" in answer_text(answer).partition("\n\n")[0]
+    document = json.loads(json.dumps(answer_document(answer)))
+    assert (document["check"], document["rejected"]) == ("agreed", None)
+
+
+def test_what_was_replaced_is_in_the_document() -> None:
+    document = answer_document(solve(loop_before_a_barrier()))
+    assert document["check"] == "replaced"
+    assert document["rejected"]["method"] == "mean-value"
+    assert document["rejected"]["name"] == "time"
+    assert document["rejected"]["unit"] == "s"
+    assert document["rejected"]["value"] > 1.3 * document["values"]["time"]["value"]
+
+
+def test_near_saturation_nothing_is_said() -> None:
+    tandem = service("a", 1.0, scv=4) >> service("b", 1.0, scv=0.25)
+    answer = solve(open_model(tandem, 0.97))
+    assert answer.method == "mean-value"
+    assert str(answer.check).startswith("not checked: near saturation")
+
+
+def test_a_named_method_is_not_looked_at_nor_where_it_is_switched_off() -> None:
+    model = loop_before_a_barrier()
+    for answer in (
+        solve(model, method="mean-value"),
+        solve(model, simulation=Simulation(check="off")),
+    ):
+        assert answer.check is None
+        assert answer.method == "mean-value"
+
+
+def test_few_points_are_looked_at_and_all_where_one_differs() -> None:
+    plain = solve("lock-and-bus", {"population.processors": range(2, 32)})
+    verdicts = [str(check) for check in plain.provenance.checks.values()]
+    assert 3 <= verdicts.count("agreed") <= 5
+    assert sum("points were looked at" in each for each in verdicts) == 30 - verdicts.count(
+        "agreed"
+    )
+    every = solve(
+        "lock-and-bus",
+        {"population.processors": range(2, 32)},
+        simulation=Simulation(check="all"),
+    )
+    assert not any("points" in str(check) for check in every.provenance.checks.values())
+    model = loop_before_a_barrier()
+    wrong = solve(model, {"population.processors": [4, 12, 24, 32, 40, 48]})
+    told = [check.word for check in wrong.provenance.checks.values()]
+    assert told[0] == "agreed"
+    assert told[-3:] == ["replaced"] * 3
+    assert wrong.provenance.methods[-1] == "simulation"
+    assert "check" in wrong.provenance.columns()
+    alone = solve(model, {"population.processors": 48})
+    assert wrong.columns["time"][-1] == alone["time"]
+
+
+def test_product_form_needs_something_random() -> None:
+    """Two processors in step wait for each other each time: 3 s, which product form takes for 2.5."""
+    model = closed_model(
+        delay(1.0, name="work") >> service("cpu", 1.0),
+        2,
+        resources={"cpu": Station(1, "ps")},
+    )
+    answer = solve(model)
+    assert answer.exact
+    assert answer["time"] == pytest.approx(3.0)
+    alone = solve(model, method="mean-value")
+    assert not alone.exact
+    assert solve(
+        closed_model(
+            delay(1.0, name="work", scv=1) >> service("cpu", 1.0),
+            2,
+            resources={"cpu": Station(1, "ps")},
+        ),
+        method="mean-value",
+    ).exact
+
+
+def test_a_count_that_is_not_whole_varies_before_a_barrier() -> None:
+    cycle = repeat(2.5, delay(2.0, name="work")) >> barrier("meet")
+    answer = solve(closed_model(cycle, 6, resources={"meet": Barrier()}))
+    assert not answer.exact
+    # Of six processors one at least has three rounds, in all but 1 of 64 cycles.
+    assert answer["time"] == pytest.approx(6 - 2 / 64, rel=0.01)
+
+
+def test_a_network_is_looked_at_too() -> None:
+    jobs = {"a": closed_class(6, think_time=1.0), "b": closed_class(6, think_time=3.0)}
+    wrong = network(
+        jobs,
+        {
+            "cpu": station(
+                discipline="priority",
+                service={"a": 0.3, "b": 2.0},
+                priority={"a": 2, "b": 1},
+                scv={"a": 1, "b": 4},
+            ),
+            "disk": station(service={"a": 0.4, "b": 0.1}, scv={"a": 3, "b": 1}),
+        },
+    )
+    answer = solve(wrong)
+    # Of what the ladder simulates anyway there is nothing to look at.
+    assert answer.check is not None or answer.method == "simulation"
+    exact = solve(network({"a": closed_class(6)}, {"cpu": station(demand={"a": 1.0})}))
+    assert exact.check is None
+    assert exact.exact
+
+
+def test_an_open_network_near_saturation_says_what_it_takes() -> None:
+    answer = solve(
+        network(
+            {"x": open_class(0.48), "y": open_class(0.48)},
+            {
+                "cpu": station(
+                    discipline="priority",
+                    service={"x": 1.0, "y": 1.0},
+                    priority={"x": 1, "y": 2},
+                    scv={"x": 4, "y": 4},
+                ),
+                "disk": station(service={"x": 0.5, "y": 0.9}),
+            },
+        )
+    )
+    if answer.method == "linearizer":
+        assert str(answer.check).startswith(("not checked", "undecided", "agreed"))
+
+
+def two_classes(expected: float, rows: dict[str, float] | None = None) -> tuple[Any, Expected]:
+    builder = Builder()
+    builder.station("disk")
+    time = ServiceTime("exponential", 1.0, 1.0)
+    builder.serve("disk", time, "use")
+    builder.delay(ServiceTime("exponential", 2.0, 1.0), "think")
+    builder.closed("all", customers=3, at=0)
+    once = {"use": 1.0, "think": 2.0}
+    return builder.plan(), Expected(expected, 0.03, steps=rows or {}, once=once)
+
+
+def test_known_steps_narrow_the_interval() -> None:
+    """Machine repair of 3: the time is that of the exact recursion."""
+    time = solve(
+        closed_model(delay(2.0, name="think", scv=1) >> service("disk", 1.0, scv=1), 3),
+        method="mean-value",
+    )["time"]
+    assert time is not None
+    plan, plain = two_classes(time)
+    _, known = two_classes(time, {"use": 1.0, "think": 2.0})
+    looks = [second_look(plan, {0: each}, EVENTS) for each in (plain, known)]
+    assert [look.verdict for look in looks] == [AGREES] * 2
+    assert looks[1].events <= looks[0].events
+    plan, wrong = two_classes(1.12 * time, {"use": 1.0, "think": 2.0})
+    assert second_look(plan, {0: wrong}, EVENTS).verdict == DIFFERS
+
+
+def test_what_has_not_been_drawn_yet_decides_nothing() -> None:
+    """A step that is said to take half of the cycle, and that no processor ever came to."""
+    plan, expected = two_classes(4.0)
+    rare = Expected(4.0, 0.03, steps={"use": 40.0}, once={"use": 1000.0})
+    assert second_look(plan, {0: rare}, 5_000).verdict == UNSETTLED
+    assert second_look(plan, {0: expected}, 5_000).verdict != UNSETTLED
+
+
+def test_a_group_that_ends_nothing_is_not_checked() -> None:
+    builder = Builder()
+    builder.delay(ServiceTime("exponential", 1.0, 1.0), "work")
+    builder.closed("quick", customers=2, at=0)
+    at = builder.next_instruction
+    builder.delay(ServiceTime("exponential", 1e9, 1.0), "ages")
+    builder.closed("slow", customers=1, at=at)
+    expected = {0: Expected(1.0, 0.05), 1: Expected(1e9, 0.05)}
+    look = second_look(builder.plan(), expected, 10_000)
+    assert (look.verdict, look.reason) == (UNSETTLED, "no cycle of slow ended")
+
+
+def test_a_verdict_is_the_same_again() -> None:
+    plan, expected = two_classes(3.4)
+    first, second = (second_look(plan, {0: expected}, EVENTS) for _ in range(2))
+    assert first == second
+
+
+def test_the_words_of_a_check() -> None:
+    rejected = Rejected("mean-value", "time[b]", 17.7, "s")
+    replaced = Verdict("replaced", "32 % off", rejected)
+    assert str(replaced) == "replaced"
+    text = answer_text(Answer("m", "simulation", converged=True, check=replaced))
+    assert "mean-value was rejected (time[b] 17.7 s, 32 % off)" in " ".join(text.split())
+
+
+def test_a_setting_that_is_none_is_refused() -> None:
+    from slipstick.errors import ModelError
+
+    for wrong in ("some", 0, -1):
+        with pytest.raises(ModelError, match=", or a number of events, got"):
+            Simulation(check=wrong)
+
+
+def test_columns_of_replaced_points_have_their_intervals() -> None:
+    found = solve(loop_before_a_barrier(), {"population.processors": [4, 40]})
+    low = found.columns["low[time]"]
+    assert np.isnan(low[0])
+    assert low[1] < found.columns["time"][1]
+
+
+def test_the_option_says_what_it_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text("activity: 1\npopulation: {processors: 1}\ncycle: [{name: a, delay: 1 s}]\n")
+    assert main(["solve", str(file), "--check", "500"]) == 0
+    capsys.readouterr()
+    assert main(["solve", str(file), "--check", "some"]) == 2
+    words = "write off, ends, all, or a number of events up to 1,000,000,000; got 'some'"
+    assert words in capsys.readouterr().err
