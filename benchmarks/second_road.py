@@ -1,0 +1,344 @@
+"""What default answers are worth, and what the second road finds: fresh random models, against long
+simulations with other random numbers.
+
+Activities of all constructs (stations of every discipline, locks, reader-writer locks, permits,
+choices, repeats with and without a fraction, forks, pipelines, barriers, groups, phases, open
+streams) are drawn as random trees, with times of an scv from 0 to 4; networks have unlike services,
+priorities, several servers and classes, so that none has product form. Each is answered by default
+and simulated again, as long as it takes for half a percent. Printed are, by method and by verdict,
+the numbers of models and the errors of the time (median, 95 and 99 of 100, worst), false alarms
+(replaced, though what was rejected is within what is promised), answers called exact that the
+reference contradicts, and what undecided and unchecked answers were off.
+
+Usage: python benchmarks/second_road.py [FIRST [ACTIVITIES [NETWORKS [FILE]]]]
+
+FIRST is the first seed: take one that was never used, for nothing may be tuned to these models.
+FILE gets a line of JSON for each model.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from slipstick import (
+    Answer,
+    Barrier,
+    Lock,
+    Permits,
+    ReaderWriterLock,
+    Simulation,
+    Station,
+    barrier,
+    choose,
+    closed_model,
+    delay,
+    fork,
+    hold,
+    network,
+    open_model,
+    phased_model,
+    pipeline,
+    repeat,
+    serial,
+    service,
+    solve,
+    then,
+)
+from slipstick.errors import SlipstickError
+from slipstick.model.network import QueueingNetwork, closed_class, open_class, station
+from slipstick.model.steps import Activity
+from slipstick.model.system import Model, Resource, grouped_model
+
+SCVS = (0.0, 0.25, 0.6, 1.0, 2.0, 4.0)
+PRECISION, EVENTS = 0.005, 3_000_000
+REFERENCE_SEED = 77_003
+PROMISED = 0.1
+"""Relative error that mean value promises of the models that it answers by default [1]."""
+
+
+class Draw:
+    """A random activity: a tree over a few resources."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(f"second road {seed}")
+        self.resources: dict[str, Resource] = {}
+        self.steps = 0
+        common = self.random.choice([*SCVS, None, None])
+        self.scvs = SCVS if common is None else (common,)
+        disciplines = ("fcfs", "fcfs", "ps", "lcfs", "random")
+        for index in range(self.random.randint(1, 3)):
+            servers = self.random.choice([1, 1, 1, 2, 4])
+            self.resources[f"s{index}"] = Station(servers, self.random.choice(disciplines))
+
+    def time(self) -> float:
+        """Draw a mean time, from 0.05 to 2 s."""
+        return round(float(0.05 * 40 ** self.random.random()), 3)
+
+    def scv(self) -> float:
+        """Draw a squared coefficient of variation."""
+        return self.random.choice(self.scvs)
+
+    def step(self) -> Activity:
+        """Draw a service, or seldom a delay."""
+        self.steps += 1
+        name = f"step{self.steps}"
+        if self.random.random() < 0.25:
+            return delay(self.time(), name=name, scv=self.scv())
+        stations = [key for key, each in self.resources.items() if isinstance(each, Station)]
+        return service(self.random.choice(stations), self.time(), name=name, scv=self.scv())
+
+    def hold(self, depth: int) -> Activity:
+        """Hold a lock, permits or a reader-writer lock, taken in one order so that none is taken
+        twice.
+        """
+        kind = self.random.choice(["lock", "lock", "permits", "rw"])
+        name = f"{kind}{len(self.resources)}"
+        if kind == "rw":
+            order = self.random.choice(["fair", "reader-first", "writer-first"])
+            self.resources[name] = ReaderWriterLock(order, self.random.choice([2, 1000]))
+            read, write = self.body(depth + 1), self.body(depth + 1)
+            return choose((0.7, hold(name, read, "read")), (0.3, hold(name, write, "write")))
+        self.resources[name] = (
+            Lock("fifo") if kind == "lock" else Permits(self.random.choice([2, 4]))
+        )
+        return hold(name, self.body(depth + 1))
+
+    def body(self, depth: int = 0) -> Activity:
+        """Draw one to three parts, one after the other."""
+        return then(*(self.part(depth) for _ in range(self.random.randint(1, 3 - (depth > 1)))))
+
+    def part(self, depth: int) -> Activity:
+        """Draw a part: a step, or at less depth a construct."""
+        kind = self.random.random()
+        if depth > 1 or kind < 0.45:
+            return self.step()
+        if kind < 0.6:
+            count = self.random.choice([2, 3, 5, 1.5])
+            return repeat(count, self.body(depth + 1))
+        if kind < 0.72:
+            chance = self.random.choice([0.02, 0.1, 0.3, 0.5])
+            return choose((chance, self.body(depth + 1)), (1 - chance, self.body(depth + 1)))
+        if kind < 0.86:
+            return self.hold(depth)
+        if kind < 0.95:
+            return fork(*(self.body(depth + 1) for _ in range(self.random.randint(2, 3))))
+        self.steps += 1
+        stages = [serial(self.step()) for _ in range(self.random.randint(2, 3))]
+        return pipeline(stages, self.random.choice([3, 6]), name=f"pipe{self.steps}")
+
+
+def activity(seed: int) -> Model:
+    """Draw a model: a closed population, groups, phases or a stream."""
+    draw = Draw(seed)
+    think = delay(draw.time() * draw.random.choice([1, 5, 20]), name="think", scv=draw.scv())
+    cycle = think >> draw.body()
+    size = draw.random.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 50])
+    kind = draw.random.random()
+    if kind < 0.15:
+        used = {key for key in draw.resources if key in str(cycle)}
+        groups = {"a": (size, cycle), "b": (draw.random.choice([1, 3, 8]), then(draw.step()))}
+        return grouped_model(groups, resources={**draw.resources} if used else None)
+    if kind < 0.3:
+        rounds = draw.random.choice([1, 3, 10])
+        phases = [(rounds, size, draw.body()), (1, max(1, size // 2), draw.body())]
+        return phased_model(*phases, resources=draw.resources)
+    if kind < 0.45:
+        rate = draw.random.choice([0.3, 0.6, 0.8]) * stream_capacity(draw, cycle)
+        return open_model(cycle, rate, resources=draw.resources)
+    if kind < 0.7:
+        draw.resources["meet"] = Barrier()
+        return closed_model(cycle >> barrier("meet"), size, resources=draw.resources)
+    return closed_model(cycle, size, resources=draw.resources)
+
+
+def stream_capacity(draw: Draw, cycle: Activity) -> float:
+    """Return the throughput at which the busiest station of a cycle is always busy, by its bounds."""
+    many = closed_model(cycle, 50, resources=draw.resources)
+    high = solve(many, method="bounds").values["throughput"].high
+    return high or 1.0
+
+
+def waiting_network(seed: int) -> QueueingNetwork:
+    """Draw a network of several classes without product form."""
+    draw = random.Random(f"networks of the second road {seed}")
+    names = [f"c{index}" for index in range(draw.randint(1, 3))]
+    opened = draw.random() < 0.3
+    stations = {}
+    load: dict[str, float] = dict.fromkeys(names, 0.0)
+    for index in range(draw.randint(1, 4)):
+        service_times = {name: round(0.05 * 20 ** draw.random(), 3) for name in names}
+        servers = draw.choice([1, 1, 2, 4])
+        discipline = draw.choice(["fcfs", "fcfs", "priority", "priority-preemptive", "ps"])
+        ranks = {name: draw.randint(1, 2) for name in names}
+        scv = {name: draw.choice([0.25, 1.0, 2.0, 4.0]) for name in names}
+        for name in names:
+            load[name] = max(load[name], service_times[name] / servers)
+        more: dict[str, Any] = {"priority": ranks} if discipline.startswith("priority") else {}
+        stations[f"k{index}"] = station(
+            servers=servers, discipline=discipline, service=service_times, scv=scv, **more
+        )
+    part = draw.choice([0.4, 0.7, 0.85]) / len(names)
+    classes: dict[str, Any] = {
+        name: open_class(part / load[name])
+        if opened
+        else closed_class(draw.choice([2, 5, 10, 25]), think_time=draw.choice([0.0, 1.0, 5.0]))
+        for name in names
+    }
+    return network(classes, stations)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one model."""
+
+    name: str
+    method: str
+    verdict: str
+    exact: bool
+    error: float
+    half: float
+    rejected: float | None
+    seconds: float
+    without: float
+
+
+def time_names(answer: Answer) -> list[str]:
+    """Name the times that are compared."""
+    return [
+        name
+        for name in answer.values
+        if name == "time" or name.startswith(("time[", "response_time["))
+    ]
+
+
+def outcome(name: str, model: Model | QueueingNetwork) -> Outcome | str:
+    """Answer by default, and simulate for the reference."""
+    try:
+        begun = process_time()
+        without = solve(model, simulation=Simulation(check="off"))
+        middle = process_time()
+        answer = solve(model)
+        ended = process_time()
+        settings = Simulation(seed=REFERENCE_SEED, precision=PRECISION, events=EVENTS)
+        known = solve(model, method="simulation", simulation=settings)
+    except SlipstickError as error:
+        return f"{name}: {error}"
+    errors, halves = [], []
+    for key in time_names(answer):
+        value, truth = answer[key], known.values.get(key)
+        if value is None or truth is None or not truth.value or truth.high is None:
+            continue
+        errors.append(abs(value / truth.value - 1))
+        halves.append((truth.high - truth.value) / truth.value)
+    if not errors or not all(map(isfinite, errors)):
+        return f"{name}: the reference knows no time"
+    rejected = None
+    if answer.check and answer.check.rejected:
+        truth = known.values[answer.check.rejected.name]
+        rejected = abs(answer.check.rejected.value / (truth.value or 1.0) - 1)
+    del without
+    worst = max(range(len(errors)), key=errors.__getitem__)
+    verdict = answer.check.word if answer.check else "-"
+    return Outcome(
+        name,
+        answer.method,
+        verdict,
+        answer.exact,
+        errors[worst],
+        max(halves),
+        rejected,
+        ended - middle,
+        middle - begun,
+    )
+
+
+def quantile(values: list[float], part: float) -> float:
+    """Return the smallest value that so large a part does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(int(part * len(ordered)), len(ordered) - 1)]
+
+
+def row(title: str, outcomes: list[Outcome]) -> str:
+    """Write the errors of some models in percent."""
+    errors = [100 * each.error for each in outcomes]
+    marks = [quantile(errors, part) for part in (0.5, 0.95, 0.99)]
+    worst = max(outcomes, key=lambda each: each.error)
+    numbers = " / ".join(f"{mark:.1f}" for mark in [*marks, max(errors)])
+    return f"| {title} | {len(outcomes)} | {numbers} | {worst.name} |"
+
+
+def report(outcomes: list[Outcome]) -> None:
+    """Print the tables."""
+    known = [each for each in outcomes if each.half <= 2 * PRECISION]
+    print(f"{len(outcomes)} models, {len(known)} with a reference within {200 * PRECISION:g} %")
+    print("| | models | error of the time: median / 95 / 99 of 100 / worst [%] | worst |")
+    print("| --- | --- | --- | --- |")
+    print(row("all", known))
+    for attribute in ("method", "verdict"):
+        groups: dict[str, list[Outcome]] = defaultdict(list)
+        for each in known:
+            groups[getattr(each, attribute)].append(each)
+        for name, members in groups.items():
+            print(row(f"{attribute} {name}", members))
+    exact = [each for each in known if each.exact and each.error > max(3 * each.half, 1e-6)]
+    print(f"called exact and contradicted: {[each.name for each in exact]}")
+    replaced = [each for each in known if each.verdict == "replaced"]
+    false = [each for each in replaced if (each.rejected or 1.0) <= 0.03]
+    within = [each for each in replaced if (each.rejected or 1.0) <= PROMISED]
+    print(
+        f"replaced {len(replaced)}: {len(within)} of them within the promise of 10 %,"
+        f" {len(false)} within 3 %: {[each.name for each in false]}"
+    )
+    open_ended = [each for each in outcomes if each.verdict in ("undecided", "not checked")]
+    print(f"undecided or not checked: {len(open_ended)} of {len(outcomes)}")
+    looked = [each for each in outcomes if each.verdict in ("agreed", "undecided", "not checked")]
+    if looked:
+        spent = sorted(each.seconds - each.without for each in looked)
+        mean, most = sum(spent) / len(spent), spent[min(int(0.95 * len(spent)), len(spent) - 1)]
+        print(
+            f"a look, without a simulation behind it: median {spent[len(spent) // 2]:.3f} s, mean"
+            f" {mean:.3f} s, 95 of 100 within {most:.3f} s"
+        )
+
+
+def main() -> None:
+    """Draw, answer, compare."""
+    first = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    activities = int(sys.argv[2]) if len(sys.argv) > 2 else 300
+    networks = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+    rows = Path(sys.argv[4]) if len(sys.argv) > 4 else None
+    found: dict[str, list[Outcome]] = {"activities": [], "networks": []}
+    drawn: list[tuple[str, int, Callable[[int], Model | QueueingNetwork]]]
+    drawn = [("activities", seed, activity) for seed in range(first, first + activities)]
+    drawn += [("networks", seed, waiting_network) for seed in range(first, first + networks)]
+    solve("lock-and-bus")
+    for kind, seed, make in drawn:
+        try:
+            told: Outcome | str = outcome(f"{kind} {seed}", make(seed))
+        except SlipstickError as error:
+            told = f"{kind} {seed} is no model: {error}"
+        if isinstance(told, str):
+            print(f"no comparison: {told[:160]}", file=sys.stderr)
+            continue
+        found[kind].append(told)
+        if rows is not None:
+            line = json.dumps({key: getattr(told, key) for key in Outcome.__slots__})
+            with rows.open("a") as file:
+                file.write(f"{line}\n")
+    for kind, outcomes in found.items():
+        if outcomes:
+            print(f"\n{kind}, seeds from {first}")
+            report(outcomes)
+
+
+if __name__ == "__main__":
+    main()
