@@ -36,8 +36,9 @@ from slipstick.expression.nodes import (
     select,
     sqrt,
 )
+from slipstick.expression.operators import OPERATORS
 from slipstick.expression.special import raised
-from slipstick.expression.tape import OPERATORS, Tape
+from slipstick.expression.tape import Tape
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Model
 from slipstick.report import live

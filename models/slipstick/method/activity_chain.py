@@ -4,8 +4,8 @@ the phase of its time there.
 Processors of one group are alike, so a state is a sorted list of their positions, those of waiting
 processors in the order of arrival, and the units of each counter. What takes no time happens at
 once, between two states. The chain follows from the meaning of activities alone: it shares no code
-with the simulator, and with mean value only the way answers are made, so that both are tested
-against it (tests/method/test_activity_chain.py).
+with the simulator, and with mean value only the way answers are made (`activity_form`), so that both
+are tested against it (tests/method/test_activity_chain.py).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from slipstick.expression.columns import Flags, Values, only
 from slipstick.expression.nodes import COUNT, Expr
 from slipstick.late import Array, np
 from slipstick.limits import WorkPace, at_most, check_cost, limit
+from slipstick.method.activity_form import ActivityForm
+from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
 from slipstick.method.answers import Remarks
-from slipstick.method.mean_value import MeanValue
-from slipstick.method.mean_value.closed import MeanValueTable, out_of_range, uncountable
 from slipstick.model import activity as act
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import (
@@ -42,7 +42,6 @@ from slipstick.vocabulary import (
     DISCIPLINES,
     LOCKS,
     MARKOV_CHAIN,
-    MEAN_VALUE,
     RANDOM,
     REVERSE,
     SHARED,
@@ -74,7 +73,7 @@ _WAITING: dict[type, str] = {
 """What a processor does first at a step that may depend on others."""
 
 
-class ActivityChain(MeanValue):
+class ActivityChain(ActivityForm):
     """An activity compiled as a Markov chain; points, derivatives and answers are made as by mean
     value.
 
@@ -85,7 +84,7 @@ class ActivityChain(MeanValue):
     array([12.019])
     """
 
-    method, _error = MARKOV_CHAIN, ""
+    method = MARKOV_CHAIN
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -93,15 +92,16 @@ class ActivityChain(MeanValue):
             name for name in self.smooth if self.tape.parameters[name].dimension.time_power
         ]
 
-    def _solved(self, numbers: Mapping[Expr, Array], account: bool) -> MeanValueTable:
+    def solved(self, numbers: Mapping[Expr, Array], account: bool) -> ActivityTable:
         """Solve all points; points with the same transitions share the states."""
         for why in _unfit(self.model, numbers):
             raise NoAnswerError(f"markov-chain takes {why} simulation")
-        wrong, counts = out_of_range(self.model, numbers), self.model.population.counts
+        counts = self.model.population.counts
+        wrong = out_of_range(self.model, numbers, MARKOV_CHAIN)
         for size in counts:
-            wrong |= uncountable(numbers[size], "the processors", least=int(size is counts[0]))
-        told = {at: text.replace(MEAN_VALUE, MARKOV_CHAIN) for at, text in wrong.items()}
-        table = MeanValueTable(np.array(numbers[self.model.population.size]), told)
+            least = int(size is counts[0])
+            wrong |= uncountable(numbers[size], "the processors", least, method=MARKOV_CHAIN)
+        table = ActivityTable(np.array(numbers[self.model.population.size]), wrong)
         alike = defaultdict[Any, list[int]](list)
         for at in table.answerable.tolist():
             key = ((each[at].real, expr.dimension == COUNT) for expr, each in numbers.items())
@@ -131,11 +131,14 @@ class ActivityChain(MeanValue):
             found: Flags = np.isfinite(self.times(only(values, self.parameters)))
         return found
 
-    def _exact(self, values: Values, found: MeanValueTable) -> Flags:
-        return np.full(len(found.time), all(step.scv in (0, 1) for step in self.model.steps))
+    def exact(self, values: Values, table: ActivityTable) -> Flags:
+        return np.full(len(table.time), all(step.scv in (0, 1) for step in self.model.steps))
+
+    def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
+        return {}
 
     @property
-    def _approximate(self) -> Remarks:
+    def approximate(self) -> Remarks:
         return Remarks(
             notes=(
                 "times of an scv other than 1 are made of exponential phases of that mean and scv",
@@ -179,7 +182,7 @@ def fits_by_kind(model: Model) -> bool:
 def _solve_alike(
     model: Model,
     numbers: Mapping[Expr, Array],
-    table: MeanValueTable,
+    table: ActivityTable,
     points: list[int],
     account: bool,
 ) -> None:

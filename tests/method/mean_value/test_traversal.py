@@ -137,5 +137,5 @@ class Strange(Activity):
 
 def test_a_node_without_a_rule_is_refused_by_name() -> None:
     form = MeanValue(closed_model(Strange() >> service("disk", 1.0), 2))
-    reason = "mean value has no rule for steps of the kind strange; ask for another method"
+    reason = "mean-value has no rule for steps of the kind strange; ask for another method"
     assert form.points({}).answer(0).failed == reason

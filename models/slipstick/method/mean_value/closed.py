@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -25,6 +25,12 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Parameter
 from slipstick.late import np
 from slipstick.limits import WorkPace, check_cost
+from slipstick.method.activity_table import (
+    MOST_PROCESSORS,
+    ActivityTable,
+    out_of_range,
+    uncountable,
+)
 from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.arrivals import (
     ArrivalState,
@@ -37,16 +43,11 @@ from slipstick.method.mean_value.shared_locks import reader_writer_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
 from slipstick.model.activity import (
-    Ask,
     BarrierWait,
     Choice,
-    Fork,
-    Hold,
-    Pipeline,
     Repeat,
     Step,
     Then,
-    UnitStep,
 )
 from slipstick.model.steps import (
     ALWAYS,
@@ -55,11 +56,10 @@ from slipstick.model.steps import (
     SERVED,
     Activity,
     Combination,
-    no_rule,
     requested,
     steps,
 )
-from slipstick.model.system import BARRIER, Barrier, Lock, Model, PhasedPopulation, Station
+from slipstick.model.system import BARRIER, Model, Station
 from slipstick.queueing.residual_wait import (
     finite_source_few,
     finite_source_residual,
@@ -110,9 +110,6 @@ MOST_ONE_BY_ONE = 1_000
 LAST_ONE_BY_ONE = 1_000
 """Processors of larger populations that are counted one by one, at most."""
 
-MOST_PROCESSORS = 1_000_000
-"""Processors at most; for more than `MOST_ONE_BY_ONE` the recursion begins at a fixed point."""
-
 MOST_ITERATIONS = 4_000
 """Iterations to that fixed point at most, 1 s for one station; after them there is no answer."""
 
@@ -128,84 +125,6 @@ which the iteration is a limit cycle [1]."""
 def at_points(numbers: Numbers, points: Sequence[int] | Array) -> dict[Expr, Array]:
     """Keep some of the points."""
     return {expr: column[points] for expr, column in numbers.items()}
-
-
-def uncountable(
-    sizes: Array, what: str, least: int = 1, most: int = MOST_PROCESSORS
-) -> dict[int, str]:
-    """Find the points at which a number of processors is not a whole number in range; give the
-    reason for each.
-    """
-    values = sizes.real
-    bad = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
-    return {
-        int(point): (
-            f"mean-value counts processors one by one: {what} must be a whole number from {least}"
-            f" to {most:,}, got {values[point]:g}"
-        )
-        for point in np.flatnonzero(bad)
-    }
-
-
-def out_of_range(model: Model, numbers: Numbers) -> dict[int, str]:
-    """Find the points at which a time, a count or a probability is out of its range; give the
-    reason for each.
-    """
-    wrong: dict[int, str] = {}
-    for what, expr, most in _ranges(model):
-        values = numbers[expr].real
-        for point in np.flatnonzero(~((values >= 0) & (values <= most) & np.isfinite(values))):
-            wrong.setdefault(
-                int(point), f"{what} comes out as {values[point]:g}, which mean-value cannot take"
-            )
-    for node in (node for body in model.bodies for node in steps(body)):
-        if isinstance(node, Repeat) and any(inner.use == MET for inner in steps(node.body)):
-            values = numbers[node.count].real
-            for point in np.flatnonzero(values < 1):
-                text = (
-                    "a repeat with a barrier inside must be done at least once for mean-value, got"
-                    f" {values[point]:g}"
-                )
-                wrong.setdefault(int(point), text)
-        if isinstance(node, Choice):
-            total = added(numbers[p].real for p, _ in node.options)
-            for point in np.flatnonzero(~np.isclose(total, 1.0, rtol=1e-9)):
-                text = f"the probabilities of a choose add up to {total[point]:g} here, not to 1"
-                wrong.setdefault(int(point), text)
-    return wrong
-
-
-def _ranges(model: Model) -> Iterator[tuple[str, Expr, float]]:
-    """Yield every number of the activities, with its name in words and the largest value that it
-    may have.
-    """
-    if isinstance(model.population, PhasedPopulation):
-        for index, phase in enumerate(model.population.phases):
-            yield f"the count of phase {index + 1}", phase.repeat, 2.0**53
-    for node in (node for body in model.bodies for node in steps(body)):
-        match node:
-            case Step(name, time):
-                # Squares of times must not overflow.
-                yield f"the time of step {name}", time, 1e150
-            case Choice(options):
-                yield from (("a probability", p, 1.0) for p, _ in options)
-            case Repeat(count):
-                yield "the count of a repeat", count, 2.0**53
-            case BarrierWait(name):
-                barrier = model.resources[name]
-                assert isinstance(barrier, Barrier)
-                yield f"the cost of barrier {name}", barrier.cost, 1e150
-            case Hold(name):
-                held = model.resources[name]
-                if isinstance(held, Lock):
-                    yield f"an access to the word of lock {name}", held.access, 1e150
-                    yield f"the back-off of lock {name}", held.base, 1e150
-            case Pipeline(_, items, name):
-                yield f"the number of items of {name}", items, 2.0**53
-            case Then() | Fork() | UnitStep() | Ask():
-                pass
-            case _:
-                raise no_rule("mean value", node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,71 +194,7 @@ class SolvedPopulation:
     curve: Sequence[Array] = ()
 
 
-@dataclass(slots=True)
-class MeanValueTable:
-    """Mean values at aligned points; NaN where there is no answer.
-
-    Parameters
-    ----------
-    size : processors, or arrivals a second
-    wrong : why a point has no answer, by its number
-    time : of a cycle, or of the whole program [s]
-    booked : seconds of one processor by step, wait or other label
-    uses : of each queue by name: utilization of its servers, number there (of processors, at each),
-        visits in a second, and wait of one visit without service [1, 1, 1/s, s] [4, points]
-    groups : time of each group's cycle by name, where there are several [s]
-    spans : mean time of one execution of each pipeline of the first group by name [s]
-    """
-
-    size: Array
-    wrong: dict[int, str]
-    time: Array = field(init=False)
-    booked: dict[str, Array] = field(default_factory=dict)
-    uses: dict[str, Array] = field(default_factory=dict)
-    groups: dict[str, Array] = field(default_factory=dict)
-    spans: dict[str, Array] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.time = self.unknown()
-
-    def unknown(self, *rows: int) -> Array:
-        """Return NaN for all points."""
-        return np.full((*rows, len(self.size)), np.nan, dtype=self.size.dtype)
-
-    @property
-    def answerable(self) -> Array:
-        """Number the points at which nothing is wrong."""
-        return np.array(
-            [index for index in range(len(self.size)) if index not in self.wrong], dtype=int
-        )
-
-    def refuse(self, reasons: Mapping[int, str]) -> None:
-        """Remove the answers of some points, and record the reason for each."""
-        self.wrong.update(reasons)
-        for column in (
-            self.time,
-            *self.booked.values(),
-            *self.groups.values(),
-            *self.uses.values(),
-        ):
-            column[..., list(reasons)] = np.nan
-
-    def put(self, solved: SolvedPopulation, time: Array, **tables: Mapping[str, Array]) -> None:
-        """Fill in the points of a solved population, each from its row."""
-        found = [(self.time, time)]
-        for kind, columns in tables.items():
-            known_columns = getattr(self, kind)
-            for name, column in columns.items():
-                if name not in known_columns:
-                    known_columns[name] = self.unknown(*np.shape(column)[:-1])
-                found.append((known_columns[name], column))
-        for known, column in found:
-            # A column of length 1 holds for all rows.
-            rows = solved.rows if np.shape(column)[-1] > 1 else [0]
-            known[..., solved.points] = np.atleast_1d(column)[..., rows]
-
-
-def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
+def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     """Answer for a closed population at all points; of several groups, time and account are those
     of the first.
 
@@ -366,7 +221,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
         }
     plain = recursion = Recursion(model, model.bodies)
     lumping = LumpedActivities(model.bodies)
-    table = MeanValueTable(np.array(numbers[groups[0].processors]), wrong)
+    table = ActivityTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
     if len(groups) == 1 and has_product_form(model, recursion):
         found = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
@@ -386,7 +241,8 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
             if group.name
         }
         table.put(
-            solved,
+            solved.points,
+            solved.rows,
             solved.state.first.time.mean,
             booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
             uses=(
@@ -762,7 +618,7 @@ class MeanNumbers:
     def uses(
         self, queues: Sequence[Queue], processors: int, loads: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """Return the use of each queue, as a `MeanValueTable` holds it.
+        """Return the use of each queue, as a `ActivityTable` holds it.
 
         Parameters
         ----------

@@ -9,23 +9,15 @@ from functools import cached_property
 
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Flags, Values
-from slipstick.expression.nodes import Expr, Number, Parameter, parameters
-from slipstick.expression.tape import Tape
-from slipstick.late import Array, np
+from slipstick.expression.nodes import Number, Parameter
+from slipstick.late import np
+from slipstick.method.activity_form import ActivityForm
+from slipstick.method.activity_table import ActivityTable
 from slipstick.method.answers import (
-    CompiledModel,
-    Gradient,
     Remarks,
-    SingleProcessorValues,
-    Solution,
-    activity_solution,
-    complex_step,
-    perturbed,
-    value_at,
 )
 from slipstick.method.exactness import Variation
 from slipstick.method.mean_value.closed import (
-    MeanValueTable,
     Recursion,
     has_product_form,
     solve_closed,
@@ -61,31 +53,20 @@ from slipstick.model.system import (
     is_processor,
 )
 from slipstick.random_times import LEAST_SCV
-from slipstick.structure.contention import Contention
-from slipstick.structure.deadlocks import Deadlocks
 from slipstick.structure.visits import SPIN_LOCKS, Numbers
-from slipstick.structure.work import ParallelWork
 from slipstick.vocabulary import ANY_SERVICE, DISCIPLINES, MEAN_VALUE, OVERTAKING_DISCIPLINES
-
-_SLOPES_AT_ONCE = 512
-"""Derivatives in one recursion; its memory grows with their number times that of visits."""
 
 _FEW = 4.0
 """Processors with which a model is tried, to see whether it is refused."""
 
 
-class MeanValue(CompiledModel):
+class MeanValue(ActivityForm):
     """A model compiled for mean value; points that differ in the population alone share one
     recursion.
 
     Parameters
     ----------
     model : the system
-
-    Attributes
-    ----------
-    tape : every number of the model, compiled together
-    smooth : parameters that the time has a derivative by: all but those that count processors
 
     >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
@@ -95,42 +76,6 @@ class MeanValue(CompiledModel):
     """
 
     method = MEAN_VALUE
-
-    def __init__(self, model: Model) -> None:
-        self.model, self._exprs = model, model.expressions()
-        self.tape = Tape(self._exprs)
-        self.parameters = tuple(self.tape.parameters)
-        counts = {each.name for each in parameters(*model.population.counts)}
-        self.smooth = [name for name in self.parameters if name not in counts]
-        self._contention, self._deadlocks = Contention(model), Deadlocks(model)
-        self._parallel = ParallelWork(model)
-        self._single = (
-            SingleProcessorValues(model.single, type(self)(model.single.model))
-            if model.single
-            else None
-        )
-
-    def numbers(self, values: Values) -> dict[Expr, Array]:
-        """Evaluate every number of the model [points]."""
-        found = self.tape.run(values)
-        points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
-        return {
-            expr: np.broadcast_to(each, (points,))
-            for expr, each in zip(self._exprs, found, strict=True)
-        }
-
-    def brief(self, values: Values) -> Solution:
-        """Evaluate the time alone [s, points]."""
-        numbers = self.numbers(values)
-        found = self.table(numbers, account=False)
-        return Solution(
-            model=self.model.name,
-            method=self.method,
-            count=len(found.time),
-            exact=(exact := self._exact(values, found)),
-            errors=self._errors(found, exact),
-            values={self.quantity: found.time},
-        )
 
     def refuses(self) -> bool:
         """Return whether the model has a part that mean value has no answer for, at any values."""
@@ -146,146 +91,36 @@ class MeanValue(CompiledModel):
             return True
         return False
 
-    def _exact(self, values: Values, found: MeanValueTable) -> Flags:
+    def exact(self, values: Values, table: ActivityTable) -> Flags:
         """Find the points at which the mean values are exact; none of a model that is refused."""
-        nothing = self._contention.left_out(values).nothing()
-        everywhere = len(found.wrong) < len(found.time) and exact_everywhere(self.model)
+        nothing = self.contention.left_out(values).nothing()
+        everywhere = len(table.wrong) < len(table.time) and exact_everywhere(self.model)
         if everywhere:
             nothing = nothing | Variation(self.model).there(values)
-        return np.broadcast_to(nothing, (len(found.time),))
+        return np.broadcast_to(nothing, (len(table.time),))
 
     @cached_property
     def _error(self) -> str:
         return "; ".join(unpromised(self.model))
 
-    def _errors(self, found: MeanValueTable, exact: Flags) -> dict[int, str]:
+    def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
         """Return the class of the error at each approximate point, where none is promised."""
         return (
-            dict.fromkeys(np.flatnonzero(~exact & np.isfinite(found.time)).tolist(), self._error)
+            dict.fromkeys(np.flatnonzero(~exact & np.isfinite(table.time)).tolist(), self._error)
             if self._error
             else {}
         )
 
-    def table(self, numbers: Numbers, account: bool) -> MeanValueTable:
-        """Solve for numbers that may be complex; an error of the whole model becomes the reason
-        at each point.
-        """
-        points = len(next(iter(numbers.values())))
-        sizes_there = [numbers[size] for size in self.model.population.counts]
-        deadlocks = {
-            index: text for index, (text,) in self._deadlocks.among(sizes_there, points).items()
-        }
-        if len(deadlocks) == points:
-            return MeanValueTable(np.ones(points), deadlocks)
-        try:
-            with np.errstate(all="ignore"):
-                found = self._solved(numbers, account)
-        except NoAnswerError as error:
-            return MeanValueTable(np.ones(points), dict.fromkeys(range(points), str(error)))
-        found.refuse(deadlocks)
-        return found
-
-    def _solved(self, numbers: Numbers, account: bool) -> MeanValueTable:
+    def solved(self, numbers: Numbers, account: bool) -> ActivityTable:
         return _solver(self.model)(self.model, numbers, account)
 
     @property
-    def block(self) -> int:
-        """How many points it is to be given at a time: each takes 10 KB and more while it is
-        solved.
-        """
-        return 2048
-
-    def solution(self, values: Values) -> Solution:
-        """Evaluate everything at aligned points."""
-        numbers = self.numbers(values)
-        found = self.table(numbers, account=True)
-        exact = self._exact(values, found)
-        groups = {
-            group.name: group.processors for group in self.model.population.groups if group.name
-        }
-        missing = np.full(
-            len(found.time), np.nan
-        )  # of every group, where mean value refuses the model
-        steps = [step for step in self.model.steps if not groups or step.name in found.booked]
-        return activity_solution(
-            self.model,
-            self.method,
-            found.time,
-            found.size,
-            found.booked,
-            exact=exact,
-            errors=self._errors(found, exact),
-            groups={
-                name: (found.groups.get(name, missing), numbers[size])
-                for name, size in groups.items()
-            },
-            single=self._single.values(values, found.time, found.size) if self._single else {},
-            uses={
-                name: (busy, present, wait) for name, (busy, present, _, wait) in found.uses.items()
-            },
-            beside=lambda account: self._parallel.columns(
-                values, found.time, found.size, account, found.spans
-            ),
-            once={
-                step.name: np.where(np.isnan(found.time), np.nan, numbers[step.time])
-                for step in steps
-            },
-            # What no processor ever waits for is left out of answers.
-            kept=frozenset(
-                part
-                for step in self.model.steps
-                for part in (step.name, step.component, step.technology)
-            ),
-            remarks=lambda index: self._remarks(found, bool(exact[index]), index),
-            gradient=lambda index: self._gradient(values, index),
-        )
-
-    def _remarks(self, found: MeanValueTable, exact: bool, index: int) -> Remarks:
-        model, time = self.model, float(found.time[index])
-        if index in found.wrong:
-            return Remarks(failed=found.wrong[index])
-        if not np.isfinite(time):
-            return Remarks(
-                failed=(
-                    f"the mean values of {model.name} do not settle: its time comes out as {time!r}"
-                )
-            )
-        if exact:
-            return Remarks()
-        return self._approximate
-
-    @property
-    def _approximate(self) -> Remarks:
+    def approximate(self) -> Remarks:
         """What is said of an approximate answer."""
         return Remarks(notes=notes_of(self.model), promise=promised(self.model))
 
-    def _gradient(self, values: Values, index: int) -> Gradient:
-        """Differentiate the time by every parameter that does not count processors, in one
-        recursion.
 
-        Each is a point of its own, at which that parameter is moved by a small imaginary step:
-        relative to its value, or in base units where that is 0.
-        """
-        known = self.tape.parameters
-        here = {name: value_at(values, name, index, each.value) for name, each in known.items()}
-        slopes: dict[str, float] = {}
-        for start in range(0, len(self.smooth), _SLOPES_AT_ONCE):
-            names = self.smooth[start : start + _SLOPES_AT_ONCE]
-            found = perturbed({expr: expr for expr in self._exprs}, here, names)
-            numbers = {expr: column[1:] for expr, column in found.items()}
-            try:
-                time = self.table(numbers, account=False).time.imag / [
-                    complex_step(here[name]) for name in names
-                ]
-            except (
-                NoAnswerError
-            ):  # the time of a large population settles, and its derivatives do not
-                return Gradient({}, here, known)
-            slopes |= {name: float(slope) for name, slope in zip(names, time, strict=True)}
-        return Gradient({"time": slopes}, here, known)
-
-
-def _solver(model: Model) -> Callable[[Model, Numbers, bool], MeanValueTable]:
+def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
     """Choose the solver for a population; refuse parts without an approximation."""
     for node in each_once(model.bodies):
         if (

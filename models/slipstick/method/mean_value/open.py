@@ -8,16 +8,15 @@ from graphlib import CycleError, TopologicalSorter
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
+from slipstick.method.activity_table import ActivityTable, out_of_range
 from slipstick.method.mean_value.arrivals import ArrivalState, competing_fraction
 from slipstick.method.mean_value.closed import (
     CycleState,
     MeanNumbers,
-    MeanValueTable,
     PopulationState,
     Recursion,
     SolvedPopulation,
     at_points,
-    out_of_range,
 )
 from slipstick.method.mean_value.traversal import Traversal
 from slipstick.model.activity import BarrierWait
@@ -34,7 +33,7 @@ WAITS_INCLUDED = (
 )
 
 
-def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
+def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     r"""Answer for a stream of customers at all points.
 
     Arrivals are taken as Poisson at every queue and see the time averages, so the waits at a queue
@@ -69,7 +68,7 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
     recursion = Recursion(model, model.bodies)
     _check(model, recursion)
     order, rate = _inner_first(recursion), numbers[model.population.rate]
-    table = MeanValueTable(
+    table = ActivityTable(
         np.array(rate), {**_without_arrivals(model, rate), **out_of_range(model, numbers)}
     )
     points = table.answerable
@@ -88,7 +87,14 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
                 if account
                 else ({}, {})
             )
-            table.put(solved, cycle.time.mean, booked=booked, uses=uses, spans=cycle.found.spans)
+            table.put(
+                solved.points,
+                solved.rows,
+                cycle.time.mean,
+                booked=booked,
+                uses=uses,
+                spans=cycle.found.spans,
+            )
             break
         # The other points are solved without those that are saturated.
         table.wrong.update({int(points[index]): text for index, text in cycle.items()})

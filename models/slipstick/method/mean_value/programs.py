@@ -29,14 +29,12 @@ from dataclasses import replace
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import np
+from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
 from slipstick.method.mean_value.closed import (
     MeanNumbers,
-    MeanValueTable,
     Recursion,
     SolvedPopulation,
     not_negative,
-    out_of_range,
-    uncountable,
 )
 from slipstick.method.mean_value.traversal import (
     Traversal,
@@ -79,7 +77,7 @@ OWN, AWAY = "own", "away"
 """Names, within supersteps, of the queues at the processor's own and at any other processor."""
 
 
-def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
+def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     """Answer for phases at all points: T = sum over phases of E max over processors of r
     iterations.
 
@@ -100,7 +98,7 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> MeanValueTabl
             **wrong,
         }
     size = largest([numbers[each.phase.processors] for each in phases])
-    whole = MeanValueTable(np.array(size), wrong)
+    whole = ActivityTable(np.array(size), wrong)
     parts = [each.solve(numbers, size, whole.answerable, account) for each in phases]
     whole.time = added(part.time for part in parts)
     time = np.where(whole.time > 0, whole.time, np.inf)
@@ -129,11 +127,11 @@ class _PhaseSolver:
         self.recursion = Recursion(model, [phase.cycle])
         self._has_barriers = any(node.use == MET for node in steps(phase.cycle))
 
-    def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> MeanValueTable:
+    def solve(self, numbers: Numbers, size: Array, points: Array, account: bool) -> ActivityTable:
         """Answer for the phase alone; the account is the mean over all processors, idle ones
         included.
         """
-        table, count = MeanValueTable(np.array(size), {}), self.phase.processors
+        table, count = ActivityTable(np.array(size), {}), self.phase.processors
         sizes = np.rint(numbers[count].real)[:, None]
         for solved in self.recursion.solve(numbers, sizes, points, [count], every=True):
             # The start of the phase changes what was found, so it is copied.
@@ -144,7 +142,9 @@ class _PhaseSolver:
             )
             time = self._time(here, times)
             spent, uses = self._account(here, time, times) if account else ({}, {})
-            table.put(here, time, booked=spent, uses=uses, spans=cycle.found.spans)
+            table.put(
+                here.points, here.rows, time, booked=spent, uses=uses, spans=cycle.found.spans
+            )
             if account:
                 # The account of a processor that takes part becomes the mean over all; the others
                 # are idle.
@@ -240,7 +240,7 @@ def _where(chosen: Array, one: RandomTime, other: RandomTime) -> RandomTime:
     )
 
 
-def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValueTable:
+def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     """Answer for supersteps at all points: T = sum of repeat x (max over processors + barrier).
 
     Parameters
@@ -260,7 +260,7 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> MeanValue
     parts = [_SuperstepSolver(reader, each).solve(account) for each in population.supersteps]
     time = added(part["time", ""] for part in parts)
     size = np.full(len(next(iter(numbers.values()))), float(population.processors))
-    table = MeanValueTable(size.astype(time.dtype), {})
+    table = ActivityTable(size.astype(time.dtype), {})
     table.time[:] = time
     for key in dict.fromkeys(key for part in parts for key in part if key[0] == "step"):
         table.booked[key[1]] = 0 * size + added(part[key] for part in parts if key in part)
