@@ -28,6 +28,7 @@ _ODD = tuple(1 / k for k in range(3, 19, 2))
 
 
 def series(terms: Sequence[float], x: Array) -> Array:
+    """Compute a power series of even terms: sum of terms[k] x^k."""
     total = np.zeros_like(x)
     for term in reversed(terms):
         total = total * x + term
@@ -76,6 +77,7 @@ def _first(largest: Array, servers: Array) -> Array:
 
 
 def erlang_b(args: Sequence[Array], out: Array) -> None:
+    """Compute Erlang's probability of loss."""
     load, servers = args[0], _counted(args[1])
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
     each = 1.0 / np.maximum(load, 1e-300)
@@ -85,6 +87,7 @@ def erlang_b(args: Sequence[Array], out: Array) -> None:
 
 
 def erlang_b_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    """Compute the derivatives of `erlang_b`."""
     load, servers = args
     slope = value * (servers / load - 1.0 + value)
     return [bar * np.where(load == 0.0, servers == 1.0, slope), None]
@@ -109,15 +112,18 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
 
 
 def palm(args: Sequence[Array], out: Array) -> None:
+    """Compute the reciprocal of Palm's function of a queue that customers abandon."""
     np.divide(1.0, _palm_sums(*args)[0], out=out)
 
 
 def palm_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    """Compute the derivatives of `palm`."""
     slopes = _palm_sums(*args)[1:]
     return [bar * np.where(value == 0.0, 0.0, -each * value**2) for each in slopes]
 
 
 def engset(args: Sequence[Array], out: Array) -> None:
+    """Compute Engset's time congestion."""
     load, sources = args[0], args[2]
     servers = np.where(
         sources >= args[1], _counted(args[1]), np.nan
@@ -130,6 +136,7 @@ def engset(args: Sequence[Array], out: Array) -> None:
 
 
 def engset_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    """Compute the derivatives of `engset`."""
     load, servers, sources = args
     busy = load * (sources - (sources - servers) * value) / (1.0 + load)
     return [bar * value * (servers - busy) / load, None, None]
@@ -143,6 +150,7 @@ _FACTORIALS = [
 
 
 def poisson(args: Sequence[Array], out: Array) -> None:
+    """Compute the probability of a Poisson count."""
     mean, count = args
     large = np.maximum(count, 16.0)
     corrected = np.where(
@@ -162,6 +170,7 @@ def poisson(args: Sequence[Array], out: Array) -> None:
 
 
 def poisson_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    """Compute the derivatives of `poisson`."""
     return [bar * value * (args[1] / args[0] - 1.0), None]
 
 
@@ -187,6 +196,7 @@ def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple
 
 
 def drop_stages(args: Sequence[Array], out: Array) -> None:
+    """Compute the rate behind stages of switches that drop what collides."""
     rate, inputs, outputs, stages = args
     if len(stages) > 1 or not stages[0] <= MOST_STAGES:
         out[...] = _through(rate, inputs, outputs, stages)[0]
@@ -202,10 +212,12 @@ def drop_stages(args: Sequence[Array], out: Array) -> None:
 
 
 def drop_stages_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    """Compute the derivatives of `drop_stages`."""
     return [bar * _through(*args)[1], None, None, None]
 
 
 def retried_rate(args: Sequence[Array], out: Array) -> None:
+    """Compute the rate on an input link when dropped requests are repeated."""
     rate, inputs, outputs, stages = args
     fan = np.power(outputs / inputs, stages)
     found = np.array(np.broadcast_to(rate, out.shape))
@@ -225,6 +237,7 @@ def retried_rate(args: Sequence[Array], out: Array) -> None:
 
 
 def retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
+    """Compute the derivatives of `retried_rate`."""
     rate, inputs, outputs, stages = args
     fan = np.power(outputs / inputs, stages)
     behind, slope = _through(value, inputs, outputs, stages)

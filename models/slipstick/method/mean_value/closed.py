@@ -553,7 +553,8 @@ class Recursion:
             if cycle is not None:
                 totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.found)
         loads: dict[str, Array] = {}
-        for each in self.spin_locks:
+        # One processor finds every lock free, so nobody spins.
+        for each in self.spin_locks if solved.state.processors > 1 else ():
             if each.word is not None:
                 load = each.at(solved.state.arrivals, solved.numbers).load()
                 loads[each.word.name] = loads.get(each.word.name, np.zeros(1)) + load

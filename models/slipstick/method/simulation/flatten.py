@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
+from slipstick.extensions import Registry
 from slipstick.limits import check_cost
 from slipstick.model.activity import (
     Ask,
@@ -39,6 +41,7 @@ from slipstick.model.system import (
     OpenPopulation,
     PhasedPopulation,
     ReaderWriterLock,
+    Semaphores,
     Station,
     Superstep,
     SuperstepPopulation,
@@ -98,6 +101,13 @@ class Flat:
     fraction_notes: tuple[str, ...]
 
 
+Rule = Callable[[Any, "Writer", Parties], None]
+"""Writes the instructions of a step of another package."""
+
+INSTRUCTIONS: Registry[Rule] = Registry("slipstick.instructions")
+"""By kind of step, the rules of other packages."""
+
+
 def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     """Turn a model into a plan.
 
@@ -122,7 +132,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
         expr: float(column[0])
         for expr, column in zip(found, Tape(found).run(values or {}), strict=True)
     }
-    writer = _Writer(model, numbers)
+    writer = Writer(model, numbers)
     match model.population:
         case ClosedPopulation(groups):
             return _groups(groups, writer, numbers)
@@ -140,7 +150,7 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
             raise no_population("simulation", model.population)
 
 
-def _groups(groups: Sequence[Group], writer: _Writer, numbers: Numbers) -> Flat:
+def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
     """Write the cycle of each group of processors; an empty group is left out."""
     sizes = [
         _whole(numbers[group.processors], "the population", least=int(group is groups[0]))
@@ -165,7 +175,7 @@ def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
     return parties
 
 
-def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) -> Flat:
+def _program(population: PhasedPopulation, writer: Writer, numbers: Numbers) -> Flat:
     """Write the phases, once for each set of processors that take part in the same phases."""
     sizes = [
         _whole(numbers[phase.processors], "the processors of a phase")
@@ -188,7 +198,7 @@ def _program(population: PhasedPopulation, writer: _Writer, numbers: Numbers) ->
     return writer.flat(float(count))
 
 
-def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
+def _supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
     """Write the supersteps of each processor, one after the other; each ends with a wait for the
     last processor.
     """
@@ -204,8 +214,12 @@ def _supersteps(population: SuperstepPopulation, writer: _Writer) -> Flat:
     return writer.flat(float(count))
 
 
-class _Writer:
-    """Writes activities as instructions."""
+class Writer:
+    """Writes activities as instructions.
+
+    A rule of another package for its kind of step reads `numbers`, the value of each expression,
+    calls `builder`, and `write` for the parts of the step.
+    """
 
     def __init__(self, model: Model, numbers: Numbers) -> None:
         self.model, self.numbers = model, numbers
@@ -234,6 +248,11 @@ class _Writer:
                 self._pool(name, resource)
             elif isinstance(resource, HeldResource):
                 self.builder.permits(name, resource.capacity, NOUNS.get(type(resource), "permits"))
+            elif not isinstance(resource, Barrier | Semaphores):
+                raise NoAnswerError(
+                    f"simulation has no rule for resources of the kind {type(resource).__name__};"
+                    " ask for another method"
+                )
             for inner, units in {} if isinstance(resource, TaskPool) else resource.counters.items():
                 self.builder.permits(f"{name}.{inner}", units, COUNTER)
         if any(
@@ -373,6 +392,8 @@ class _Writer:
                     for stage in stages
                 ]
                 self.builder.pipeline(many, line, name)
+            case _ if (rule := INSTRUCTIONS.get(activity.kind)) is not None:
+                rule(activity, self, parties)
             case _:
                 raise no_rule("simulation", activity)
 

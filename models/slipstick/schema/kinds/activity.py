@@ -7,6 +7,7 @@ messages and editors take the rest from the two lists. To add a kind, write its 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -29,6 +30,7 @@ from slipstick.expression.nodes import (
     Parameter,
     zero,
 )
+from slipstick.extensions import Registry
 from slipstick.law.collectives import ALGORITHMS, OPERATIONS
 from slipstick.model import activity as activities
 from slipstick.model import system
@@ -679,7 +681,7 @@ class CollectiveSpec(OperationSpec):
         return operations.collective(self.collective, said.get("size", zero(BYTES)), ranks, *how)
 
 
-ITEMS: dict[str, type[ItemSpec]] = {
+_OWN_ITEMS: dict[str, type[ItemSpec]] = {
     each.key: each
     for each in (
         *(
@@ -696,6 +698,8 @@ ITEMS: dict[str, type[ItemSpec]] = {
         *(MessageSpec, CollectiveSpec, ComputeSpec, TrafficSpec, ChaseSpec),
     )
 }
+
+ITEMS: Registry[type[ItemSpec]] = Registry("slipstick.steps", _OWN_ITEMS)
 """The kinds of items by the key that tells each."""
 
 
@@ -942,7 +946,7 @@ class BarrierSpec(ResourceSpec):
     key, node = "barrier", system.Barrier
 
 
-RESOURCES: dict[str, type[ResourceSpec]] = {
+_OWN_RESOURCES: dict[str, type[ResourceSpec]] = {
     each.key: each
     for each in (
         *(
@@ -957,7 +961,9 @@ RESOURCES: dict[str, type[ResourceSpec]] = {
         *(BarrierSpec, StationSpec),
     )
 }
-"""The kinds of resources by the key that tells each; the last is what has none of the keys."""
+
+RESOURCES: Registry[type[ResourceSpec]] = Registry("slipstick.resources", _OWN_RESOURCES)
+"""The kinds of resources by the key that tells each; ``station`` is what has none of the keys."""
 
 
 def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
@@ -999,6 +1005,12 @@ else:
         reduce(or_, (Annotated[each, Tag(key)] for key, each in RESOURCES.items())),
         Discriminator(_kind_of_resource),
     ]
+    for spec in [*ITEMS.values(), *RESOURCES.values()]:
+        # A package that adds one imports what is defined above, so it cannot know `Item`.
+        if spec.__module__ != __name__:
+            spec.model_rebuild(
+                _types_namespace={**vars(sys.modules[spec.__module__]), "Item": Item}
+            )
 
 
 class PhaseSpec(Spec):

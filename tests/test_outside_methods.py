@@ -1,0 +1,168 @@
+"""A package beside slipstick adds a step and a method by its entry points."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.house.code import PACKAGE
+
+ENTRY_POINTS = """\
+[slipstick.steps]
+attempts = attempts:STEPS
+[slipstick.instructions]
+attempts = attempts:INSTRUCTIONS
+[slipstick.methods]
+attempts = attempts:METHODS
+"""
+
+TABLES = """\
+STEPS = {"until": "attempts.until:UntilSpec"}
+INSTRUCTIONS = {"until": "attempts.until:write_until"}
+METHODS = {"activity/alone": "attempts.alone:ALONE"}
+"""
+
+UNTIL = """\
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from slipstick.expression.nodes import Expr
+from slipstick.model.steps import ALWAYS, NOTHING, Activity, Combination
+from slipstick.schema.kinds.activity import ItemSpec, Probability
+
+if TYPE_CHECKING:
+    from slipstick.schema.kinds.activity import Item
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Until(Activity):
+    success: Expr
+    body: Activity
+
+    made_of, word, variation = ("success", "body"), "until", ALWAYS
+    combination, use = Combination.IN_TURN, NOTHING
+
+    @property
+    def executions(self):
+        return (1 / self.success,)
+
+
+class UntilSpec(ItemSpec):
+    \"\"\"The same until it succeeds.\"\"\"
+
+    until: Probability = Field(description="the probability with which one attempt succeeds")
+    body: list[Item] = Field(description="one attempt", min_length=1)
+
+    key, node = "until", Until
+    use, example = "for attempts until one succeeds", "{until: 0.9, body: [{delay: 1 ms}]}"
+
+    make = staticmethod(Until)
+
+
+def write_until(step, writer, parties):
+    again = 1 - writer.numbers[step.success]
+    writer.builder.repeat_with_probability(again, lambda: writer.write(step.body, parties), "until")
+"""
+
+ALONE = """\
+import numpy as np
+
+from slipstick.expression.tape import Tape
+from slipstick.method.answers import CompiledModel, Solution
+from slipstick.method.ladder import Acceptance, Method
+from slipstick.structure.times import time
+
+
+class Alone(CompiledModel):
+    def __init__(self, model):
+        self.model = model
+        self.tape = Tape([time(model.bodies[0], model, booked=False)])
+        self.parameters = tuple(self.tape.parameters)
+
+    def solution(self, values):
+        seconds = self.tape.run(values)[0]
+        return Solution(
+            model=self.model.name,
+            method="alone",
+            count=len(seconds),
+            exact=np.zeros(1, dtype=bool),
+            values={"time": seconds},
+        )
+
+
+def accepts(model, smooth):
+    yes = model.name == "quick"
+    return Acceptance(yes, "" if yes else "it answers for quick models only")
+
+
+ALONE = Method("alone", "activity", lambda model, *_: Alone(model), 20.0, accepts)
+"""
+
+MODEL = """\
+activity: 1
+population: {processors: 4}
+resources: {disk: {servers: 1}}
+cycle:
+  - {name: think, delay: 4 ms}
+  - {until: 0.25, body: [{service: disk, time: 1 ms}]}
+"""
+
+COMMANDS = """\
+import json
+from contextlib import redirect_stdout
+from io import StringIO
+
+from slipstick import dump, load
+from slipstick.cli.main import main
+
+
+def answer(*arguments):
+    text = StringIO()
+    with redirect_stdout(text):
+        assert main(["solve", *arguments, "--json"]) == 0, text.getvalue()
+    return json.loads(text.getvalue())["answers"][0]
+
+
+assert main(["check", "slow.yaml", "quick.yaml"]) == 0
+assert answer("slow.yaml")["method"] == "simulation"
+assert answer("slow.yaml", "--with", "alone")["values"]["time"]["value"] == 0.008
+assert answer("quick.yaml")["method"] == "alone"
+alone = answer("slow.yaml", "--set", "population.processors=1")
+assert (alone["method"], alone["exact"]) == ("closed-form", True)
+assert abs(alone["values"]["utilization[disk]"]["value"] - 0.5) < 1e-12
+assert main(["solve", "slow.yaml", "--with", "mean-value"]) == 1
+assert main(["solve", "slow.yaml", "--with", "alon"]) == 2
+assert "until: 0.25" in dump(load("slow.yaml"))
+"""
+
+
+def test_a_package_adds_a_step_and_a_method(tmp_path: Path) -> None:
+    package, metadata = tmp_path / "attempts", tmp_path / "attempts-1.0.dist-info"
+    package.mkdir()
+    metadata.mkdir()
+    (package / "__init__.py").write_text(TABLES)
+    (package / "until.py").write_text(UNTIL)
+    (package / "alone.py").write_text(ALONE)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: attempts\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    for name in ("slow", "quick"):
+        (tmp_path / f"{name}.yaml").write_text(MODEL)
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(tmp_path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "mean-value has no rule for steps of the kind until; ask for another method" in (
+        done.stdout + done.stderr
+    )
+    assert "did you mean 'alone'?" in done.stderr
