@@ -212,6 +212,16 @@ class Activity(ModelPart):
         return () if name is None else (name,)
 
     @property
+    def counter(self) -> str:
+        """The counter that it takes a unit of, or gives one to; empty for what does neither."""
+        return ""
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The resources that it holds while its children are executed."""
+        return self.uses if self.use == HELD else ()
+
+    @property
     def mode(self) -> str:
         """How it holds a reader-writer lock; empty for what holds none."""
         return ""

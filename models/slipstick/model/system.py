@@ -38,16 +38,12 @@ from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
-    Ask,
     BarrierWait,
     Hold,
     Pipeline,
     Repeat,
-    SignalUnit,
     Step,
     Then,
-    UnitStep,
-    WaitUnit,
     at_least,
     check_model_name,
     check_name,
@@ -57,6 +53,7 @@ from slipstick.model.activity import (
 )
 from slipstick.model.steps import (
     ASKED,
+    GIVEN,
     HELD,
     MET,
     NEVER,
@@ -988,7 +985,7 @@ class Model:
                     raise ModelError(
                         f"two different {kind} are called {node.name}; give each a name of its own"
                     )
-        if any(isinstance(node, UnitStep | Ask) for node in nodes):
+        if any(node.counter or node.use == ASKED for node in nodes):
             _check_waits(self)
 
     @property
@@ -1099,29 +1096,25 @@ class Model:
         for name in node.uses:
             if not is_processor(name):
                 self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
-        if isinstance(node, Hold):
-            if any(
-                isinstance(inner, Hold) and inner.resource == node.resource
-                for inner in steps(node.body)
-            ):
-                raise ModelError(
-                    f"{node.resource} is requested by a processor that holds it already, which is a"
-                    " deadlock"
-                )
-            modes = MODES if isinstance(self.resources[node.resource], ReaderWriterLock) else ("",)
-            if node.mode not in modes:
-                how = (
-                    f"in one of the modes {', '.join(MODES)}"
-                    if modes == MODES
-                    else "without a mode"
-                )
-                raise ModelError(
-                    f"{node.resource} is {self.resources[node.resource].noun}; hold it {how}"
-                )
-        elif isinstance(node, BarrierWait):
+        for name in node.held:
+            self._check_hold(node, name)
+        if isinstance(node, BarrierWait):
             self._check_parties(node)
-        elif isinstance(node, UnitStep):
+        if node.counter:
             check_counter(node, self.resources)
+
+    def _check_hold(self, node: Activity, name: str) -> None:
+        """Refuse a resource that is held twice, or in a mode that it does not have."""
+        inside = (inner for child in node.children for inner in steps(child))
+        if any(name in inner.held for inner in inside):
+            raise ModelError(
+                f"{name} is requested by a processor that holds it already, which is a deadlock"
+            )
+        modes = MODES if isinstance(self.resources[name], ReaderWriterLock) else ("",)
+        if node.mode not in modes:
+            several = f"in one of the modes {', '.join(MODES)}"
+            how = several if modes == MODES else "without a mode"
+            raise ModelError(f"{name} is {self.resources[name].noun}; hold it {how}")
 
     @property
     def counters(self) -> dict[str, int]:
@@ -1155,7 +1148,7 @@ def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:
     }
 
 
-def check_counter(step: UnitStep, resources: Mapping[str, Resource]) -> None:
+def check_counter(step: Activity, resources: Mapping[str, Resource]) -> None:
     """Refuse to wait for or signal what is not there, or what a pool counts itself."""
     known = [
         name for name in _counters(resources) if resources[name.rpartition(".")[0]].use != "ask"
@@ -1173,36 +1166,33 @@ def _check_waits(model: Model) -> None:
     A signal is the last step in a monitor, because its processor leaves the monitor. A processor
     that waits in a monitor holds no other lock, because it would keep that lock while it waits.
     """
-    steps = [node for node in each_once(model.bodies) if isinstance(node, UnitStep)]
-    given, taken = (
-        {each.counter for each in steps if isinstance(each, kind)}
-        for kind in (SignalUnit, WaitUnit)
-    )
+    nodes = list(each_once(model.bodies))
+    given, taken = ({node.counter for node in nodes if node.use == use} for use in (GIVEN, TAKEN))
 
     def check(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
-        if isinstance(node, Ask) and (around or model.population.open):
+        if node.use == ASKED and (around or model.population.open):
             raise ModelError(
                 f"{node!r}: all processors ask each time; not arrivals, nor inside a fork, a choice"
                 " or a hold"
             )
-        if isinstance(node, UnitStep):
+        if node.counter:
             check_unit(node, around, last)
         inside = around if isinstance(node, Then | Repeat) else (*around, node)
         for index, part in enumerate(node.children):
             ends = last and isinstance(node, Then) and index == len(node.children) - 1
-            check(part, inside, ends or isinstance(node, Hold))
+            check(part, inside, ends or bool(node.held))
 
-    def check_unit(node: UnitStep, around: tuple[Activity, ...], last: bool) -> None:
-        monitor, waits = model.monitor_of(node.counter), isinstance(node, WaitUnit)
+    def check_unit(node: Activity, around: tuple[Activity, ...], last: bool) -> None:
+        monitor, waits = model.monitor_of(node.counter), node.use == TAKEN
         if waits and node.counter not in given:
             raise ModelError(f"no step signals {node.counter}, so a wait for it never ends")
-        held = [each.resource for each in around if isinstance(each, Hold)]
-        if monitor is not None and not (held[-1:] == [monitor] and isinstance(around[-1], Hold)):
+        held = [name for outer in around for name in outer.held]
+        if monitor is not None and not (held[-1:] == [monitor] and around[-1].held):
             raise ModelError(
                 f"{node!r} belongs right inside a hold of the monitor {monitor}, in no fork, choice"
                 " or pipeline"
             )
-        others = [each for each in held[:-1] if model.resources[each].capacity == 1]
+        others = [name for name in held[:-1] if model.resources[name].capacity == 1]
         if monitor is not None and waits and others:
             raise ModelError(
                 f"{node!r} leaves {monitor}, but not {others[0]}, which is held as well: a deadlock"

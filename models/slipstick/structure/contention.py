@@ -12,7 +12,7 @@ from slipstick.expression.columns import Flags, Values, at, only
 from slipstick.expression.nodes import Expr, Number, maximum, minimum, total
 from slipstick.expression.tape import Tape
 from slipstick.late import np
-from slipstick.model.activity import WRITE, BarrierWait, Pipeline, Step, WaitUnit
+from slipstick.model.activity import WRITE, BarrierWait, Pipeline, Step
 from slipstick.model.steps import (
     ASKED,
     GIVEN,
@@ -21,6 +21,7 @@ from slipstick.model.steps import (
     NEVER,
     NOTHING,
     SERVED,
+    TAKEN,
     Activity,
     each_once,
     no_rule,
@@ -113,10 +114,9 @@ def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
     """Compare, for the resources that steps use, then for the locks, the requests that there can
     be at one moment with those that need not wait.
     """
-    held = [node for node in nodes if node.use == HELD]
-    written = {name for node in held for name in node.uses if node.mode == WRITE}
+    written = {name for node in nodes if node.mode == WRITE for name in node.held}
     served = [step.resource for step in model.steps if step.resource is not None]
-    names = dict.fromkeys([*served, *(name for node in held for name in node.uses)])
+    names = dict.fromkeys([*served, *(name for node in nodes for name in node.held)])
     at_once = _asked_at_once(model, list(names))
     return {
         name: (
@@ -131,7 +131,7 @@ def _waits(model: Model, node: Activity, present: Expr) -> dict[str, Excess]:
     """Return where a step waits for something other than a place at a resource."""
     if node.use in (NOTHING, SERVED, HELD, GIVEN):
         return {}
-    if isinstance(node, WaitUnit):
+    if node.use == TAKEN:
         return {node.counter: (Number(1.0), 0)}
     if node.use == ASKED:
         return {f"tasks of {name}": (present, 1) for name in node.uses}

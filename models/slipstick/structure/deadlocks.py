@@ -151,11 +151,7 @@ def _requests_in_branches(body: Activity, locks: Sequence[str]) -> bool:
     time.
     """
     branches = (node for node in steps(body) if is_parallel(node))
-    return any(
-        inner.use == HELD and set(inner.uses) & set(locks)
-        for node in branches
-        for inner in steps(node)
-    )
+    return any(set(inner.held) & set(locks) for node in branches for inner in steps(node))
 
 
 def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedHold]:
@@ -167,7 +163,7 @@ def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedH
     def visit(node: Activity, held: frozenset[str]) -> None:
         nonlocal sections
         sections += isinstance(node, BarrierWait) and node.parties is None
-        for name in node.uses if node.use == HELD else ():
+        for name in node.held:
             if model.resources[name].capacity == 1:
                 requests.extend(
                     _NestedHold(outer, name, held, (body, sections)) for outer in sorted(held)

@@ -322,10 +322,15 @@ def mean_service(step: Step | LockAccess, numbers: Numbers) -> Array:
     return numbers[step.time] * step.count if isinstance(step, LockAccess) else numbers[step.time]
 
 
+def visit_of(node: Activity) -> Visit | None:
+    """Return the visit that a node of a tree begins with, if any."""
+    return node.visit if isinstance(node, VisitedStep | VisitedHold) else None
+
+
 def visits_in(node: Activity) -> Iterator[Visit]:
     """Yield the visits of a part of a tree, in the order written."""
-    if isinstance(node, VisitedStep | VisitedHold) and node.visit is not None:
-        yield node.visit
+    if (visit := visit_of(node)) is not None:
+        yield visit
     for part in node.children:
         yield from visits_in(part)
 
@@ -343,8 +348,8 @@ def visit_ratios(node: Activity, numbers: Numbers) -> dict[int, Array]:
 
 
 def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, ratios: dict[int, Array]) -> None:
-    if isinstance(node, VisitedStep | VisitedHold) and node.visit is not None:
-        ratios[node.visit.index] = ratio
+    if (visit := visit_of(node)) is not None:
+        ratios[visit.index] = ratio
     for number, child in node.weighted:
         executed = ratio if is_number(number, 1.0) else ratio * numbers[number]
         _add_ratios(child, executed, numbers, ratios)
@@ -408,11 +413,8 @@ def _most_requests(node: Activity, queue: str) -> int:
     each stage.
     """
     inside = [_most_requests(child, queue) for child in node.children]
-    own = (
-        isinstance(node, VisitedStep | VisitedHold)
-        and node.visit is not None
-        and node.visit.queue == queue
-    )
+    visit = visit_of(node)
+    own = visit is not None and visit.queue == queue
     match node.combination:
         case Combination.IN_TURN:
             return max(int(own), *inside, 0)

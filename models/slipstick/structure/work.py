@@ -16,7 +16,7 @@ from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law.account import EFFICIENCY, SPEEDUP
 from slipstick.model.activity import WRITE, Pipeline, Step
-from slipstick.model.steps import HELD, Activity, Combination, each_once, no_rule, side_by_side
+from slipstick.model.steps import Activity, Combination, each_once, no_rule, side_by_side
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -90,7 +90,7 @@ def demands(activity: Activity, model: Model) -> dict[str, Expr]:
     def asked(node: Activity) -> dict[str, Expr]:
         if isinstance(node, Step):
             return dict.fromkeys(node.uses, node.time)
-        held = [model.held_resource(name) for name in node.uses if node.use == HELD]
+        held = [model.held_resource(name) for name in node.held]
         return {lock.word: lock.access_time("", False) for lock in held if lock.word is not None}
 
     return total_work(activity, asked)
@@ -102,9 +102,7 @@ def held_times(activity: Activity, model: Model) -> dict[str, Expr]:
     """
 
     def held(node: Activity) -> dict[str, Expr]:
-        return (
-            {name: _held_time(node, name, model) for name in node.uses} if node.use == HELD else {}
-        )
+        return {name: _held_time(node, name, model) for name in node.held}
 
     return total_work(activity, held)
 
@@ -119,8 +117,9 @@ def _held_time(node: Activity, name: str, model: Model) -> Expr:
 
 def time_of(node: Activity, key: StepKey) -> dict[str, Expr]:
     """Return the time of a step under its key; nothing of what is no step, or has none."""
-    name = key(node) if isinstance(node, Step) else None
-    return {name: node.time} if isinstance(node, Step) and name is not None else {}
+    if not isinstance(node, Step) or (name := key(node)) is None:
+        return {}
+    return {name: node.time}
 
 
 def work_of_steps(model: Model, key: StepKey) -> dict[str, Expr]:

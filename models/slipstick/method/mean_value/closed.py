@@ -46,7 +46,6 @@ from slipstick.model.activity import (
     BarrierWait,
     Choice,
     Repeat,
-    Step,
     Then,
 )
 from slipstick.model.steps import (
@@ -511,7 +510,7 @@ class Recursion:
         if (
             len(self.trees) > 1
             or self.spin_locks
-            or not any(isinstance(each, Step) and each.scv > 0 for each in nodes)
+            or all(step.scv == 0 for step in self.model.steps if step in set(nodes))
         ):
             return False
         alone = {queue.name for queue in self.queues if queue.servers == 1}
@@ -521,8 +520,8 @@ class Recursion:
                 return False
             if any(under) and not alone & frozenset.intersection(*map(frozenset, under)):
                 return False
-        barriers = [each for each in nodes if isinstance(each, BarrierWait)]
-        return bool(barriers) and all(each.parties is None for each in barriers)
+        parties = [node.parties for node in nodes if isinstance(node, BarrierWait)]
+        return bool(parties) and not any(parties)
 
     def account(self, solved: SolvedPopulation) -> dict[str, Array]:
         """Split the first group's time by label: the derivative of the time by a factor on all
@@ -553,7 +552,7 @@ class Recursion:
             if cycle is not None:
                 totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.found)
         loads: dict[str, Array] = {}
-        # One processor finds every lock free, so nobody spins.
+        # One processor finds every lock free, so it never spins.
         for each in self.spin_locks if solved.state.processors > 1 else ():
             if each.word is not None:
                 load = each.at(solved.state.arrivals, solved.numbers).load()

@@ -27,17 +27,13 @@ from slipstick.method.mean_value.programs import solve_phases, solve_supersteps
 from slipstick.method.mean_value.shared_locks import MOST_IN_CHAIN, uncovered_by_chain
 from slipstick.model.activity import (
     READ,
-    Ask,
     BarrierWait,
     Choice,
-    Fork,
-    Hold,
     Pipeline,
     Step,
     Then,
-    UnitStep,
 )
-from slipstick.model.steps import Activity, each_once, steps
+from slipstick.model.steps import ASKED, MET, Activity, Combination, each_once, is_parallel, steps
 from slipstick.model.system import (
     ClosedPopulation,
     Group,
@@ -123,24 +119,21 @@ class MeanValue(ActivityForm):
 def _solver(model: Model) -> Callable[[Model, Numbers, bool], ActivityTable]:
     """Choose the solver for a population; refuse parts without an approximation."""
     for node in each_once(model.bodies):
-        if (
-            isinstance(node, Hold)
-            and node.mode
-            and (why := uncovered_by_chain(model, node.resource))
-        ):
-            raise NoAnswerError(
-                f"mean value has no approximation of waits for {node.resource} with {why}: a"
-                " reader-writer lock beside these is simulated, and bounds enclose it"
-            )
-        if isinstance(node, UnitStep):
+        for name in node.held if node.mode else ():
+            if why := uncovered_by_chain(model, name):
+                raise NoAnswerError(
+                    f"mean value has no approximation of waits for {name} with {why}: a"
+                    " reader-writer lock beside these is simulated, and bounds enclose it"
+                )
+        if node.counter:
             raise NoAnswerError(
                 f"mean value has no approximation of waits for {node.counter}: waits for signals"
                 " are simulated, and bounds enclose them; units that the same processor gives back"
                 " are permits, which mean value takes"
             )
-        if isinstance(node, Ask):
+        for pool in node.uses if node.use == ASKED else ():
             raise NoAnswerError(
-                f"mean value has no approximation of waits for {node.pool}: pools of tasks are"
+                f"mean value has no approximation of waits for {pool}: pools of tasks are"
                 " simulated, and bounds by their work and their longest path enclose them"
             )
     match model.population:
@@ -199,16 +192,14 @@ def _parts(model: Model) -> dict[str, list[str]]:
         for name, each in used.items()
         if isinstance(each, Station)
     }
-    held = {
-        node.resource: model.resources[node.resource] for node in nodes if isinstance(node, Hold)
-    }
+    held = {name: model.resources[name] for node in nodes for name in node.held}
     spinning = {
         name: each
         for name, each in held.items()
         if isinstance(each, Lock) and each.kind in SPIN_LOCKS
     }
     taken = {each for body in model.bodies for each in _taken(body)}
-    maxima = any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes)
+    maxima = any(is_parallel(node) or node.use == MET for node in nodes)
     stream = isinstance(model.population, OpenPopulation)
     return {
         "stations": list(stations),
@@ -237,16 +228,13 @@ def _parts(model: Model) -> dict[str, list[str]]:
             and _many(model, each.order)
         ],
         "stations of readers": [
-            each.name
-            for node in nodes
-            if isinstance(node, Hold) and node.mode == READ
-            for each in _served(node.body)
+            each.name for node in nodes if node.mode == READ for each in _served(node)
         ],
         "spin locks": list(spinning),
         "back-off": [name for name, each in spinning.items() if each.back_off != "none"],
         "nested": [name for name, _ in taken if {(name, True), (name, False)} <= taken],
         "groups": [group.name for group in model.population.groups if group.name],
-        "forks": ["forks" for node in nodes if isinstance(node, Fork)],
+        "forks": ["forks" for node in nodes if node.combination is Combination.LONGEST],
         "pipelines": [node.name for node in pipelines],
         "parallel": [
             stage.name for node in pipelines for stage in node.stages if stage.kind == "parallel"
@@ -271,9 +259,7 @@ def _many(model: Model, order: str) -> bool:
 
 def _served(node: Activity) -> Iterator[Step]:
     """Yield the steps at stations."""
-    yield from (
-        each for each in steps(node) if isinstance(each, Step) and each.resource is not None
-    )
+    yield from (step for step in steps(node) if isinstance(step, Step) and step.uses)
 
 
 def _unlike(model: Model, station: str) -> bool:
@@ -284,10 +270,10 @@ def _unlike(model: Model, station: str) -> bool:
 
 def _taken(node: Activity, holding: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield each lock and set of permits with whether another is held as it is taken."""
-    if isinstance(node, Hold):
-        yield node.resource, holding
+    for name in node.held:
+        yield name, holding
     for part in node.children:
-        yield from _taken(part, holding or isinstance(node, Hold))
+        yield from _taken(part, holding or bool(node.held))
 
 
 _NOTES = {

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.late import np
 from slipstick.method.mean_value.arrivals import ArrivalState, whole_service_weight
-from slipstick.model.activity import MODES, READ, WRITE, BarrierWait, Fork, Hold, Pipeline
-from slipstick.model.steps import steps
+from slipstick.model.activity import MODES, READ, WRITE
+from slipstick.model.steps import MET, is_parallel, steps
 from slipstick.model.system import ClosedPopulation, Model
 from slipstick.queueing.residual_wait import finite_source_residual, residual_time
 from slipstick.random_times import (
@@ -71,18 +71,16 @@ def uncovered_by_chain(model: Model, lock: str) -> str | None:
     nodes = [node for body in model.bodies for node in steps(body)]
     if not isinstance(model.population, ClosedPopulation) or len(model.population.groups) > 1:
         return "processors that are not all alike, or come and go"
-    if any(isinstance(node, Fork | Pipeline | BarrierWait) for node in nodes):
+    if any(is_parallel(node) or node.use == MET for node in nodes):
         return "forks, pipelines and barriers"
-    holds = [
-        (node, each)
+    nested = [
+        (*node.held, *inner.held)
         for node in nodes
-        if isinstance(node, Hold)
-        for each in steps(node.body)
-        if isinstance(each, Hold)
+        if node.held
+        for inner in steps(node)
+        if inner is not node and inner.held
     ]
-    return (
-        "locks inside others" if any(lock in (a.resource, b.resource) for a, b in holds) else None
-    )
+    return "locks inside others" if any(lock in names for names in nested) else None
 
 
 def reader_writer_waits(
