@@ -5,16 +5,17 @@ default, and is refused by name by methods that have no rule for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from slipstick import Simulation, solve
 from slipstick.errors import NoAnswerError
-from slipstick.expression.nodes import COUNT, Expr, Number, Parameter
+from slipstick.expression.nodes import COUNT, TIME, Expr, Number, Parameter, zero
 from slipstick.method.simulation.flatten import INSTRUCTIONS, Parties, Writer
 from slipstick.model.activity import delay, fork, hold, service
-from slipstick.model.steps import ALWAYS, NOTHING, Activity, Combination
-from slipstick.model.system import Model, Station, closed_model, open_model
+from slipstick.model.steps import ALWAYS, NOTHING, SERVED, Activity, Combination
+from slipstick.model.system import Model, ResourceKind, Station, closed_model, open_model
 from slipstick.structure.visits import visit_trees
 
 SETTINGS = Simulation(seed=2, precision=0.005)
@@ -118,3 +119,27 @@ def test_simulation_refuses_it_without_instructions(monkeypatch: pytest.MonkeyPa
     monkeypatch.delitem(INSTRUCTIONS.places, "until")
     with pytest.raises(NoAnswerError, match="simulation has no rule for steps of the kind until"):
         solve(alone(attempts(0.25), 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Gate(ResourceKind):
+    """A resource that no method but the facts knows."""
+
+    noun, use, capacity = "a gate", SERVED, 1
+
+    def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
+        return zero(TIME)
+
+    def labels(self, name: str, waiting: bool) -> tuple[str, ...]:
+        return ()
+
+
+def test_a_resource_without_a_rule_is_refused_by_simulation() -> None:
+    gates: dict[str, Any] = {"gate": Gate()}
+    model = closed_model(service("gate", 1.0), 4, resources=gates)
+    assert solve(model, method="closed-form").notes[0] == "leaves out waiting for gate"
+    with pytest.raises(NoAnswerError) as caught:
+        solve(model, method="simulation")
+    assert str(caught.value) == (
+        "simulation has no rule for resources of the kind Gate; ask for another method"
+    )
