@@ -103,7 +103,8 @@ def test_the_ladders_end_with_simulation() -> None:
         "activity": ["closed-form", "mean-value", "simulation"],
         "law": ["closed-form"],
     }
-    assert [method.name for method in ladder("queueing-network")] == ["best", "simulation"]
+    networks = [method.name for method in ladder("queueing-network")]
+    assert (networks[0], networks[-1]) == ("best", "simulation")
 
 
 def test_a_network_that_no_solver_takes_is_simulated() -> None:
@@ -113,7 +114,7 @@ def test_a_network_that_no_solver_takes_is_simulated() -> None:
     )
     answer = default_answer(losing, {}, SHORT)
     assert answer.method == "simulation"
-    assert "simulation answers by default: " in " ".join(answer.notes)
+    assert any("the chain has more than 20,000 states" in note for note in answer.notes)
     smooth = form_of(losing, {}, simulation=SHORT, smooth=True).points({}).answer(0)
     assert smooth.failed
     assert "states" in smooth.failed
