@@ -100,7 +100,7 @@ def test_a_ladder_without_an_answer_names_every_refusal() -> None:
 def test_the_ladders_end_with_simulation() -> None:
     names = {kind: [method.name for method in ladder(kind)] for kind in ("activity", "law")}
     assert names == {
-        "activity": ["closed-form", "mean-value", "simulation"],
+        "activity": ["closed-form", "markov-chain", "mean-value", "simulation"],
         "law": ["closed-form"],
     }
     networks = [method.name for method in ladder("queueing-network")]
