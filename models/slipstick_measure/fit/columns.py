@@ -32,7 +32,7 @@ MOST_MODELS = 2000
 """Models that one table may need: combinations of names and of numbers that shape a model."""
 
 _UNIT = re.compile(r"(?P<name>.*\S)\s+[\[(](?P<unit>[^\])]*)[\])]")
-_NAMES = tuple(each for each in REFERENCES if each not in ("model", "workload"))
+_NAMES = tuple(name for name in REFERENCES if name not in ("model", "workload"))
 """References that a column is taken for by its heading alone; ``model`` often is no model of ours."""
 
 
@@ -82,22 +82,22 @@ class ColumnTable:
         """Return the place of a row."""
         return Mark(self.file, self.lines[row], 1)
 
-    def chosen(self, wanted: Mapping[str, Sequence[str]]) -> list[int]:
+    def chosen(self, values_by_heading: Mapping[str, Sequence[str]]) -> list[int]:
         """List the rows that have one of some values in each of some columns."""
-        for heading in wanted:
+        for heading in values_by_heading:
             if heading not in self.headings:
                 hint = did_you_mean(heading, list(self.headings))
                 raise Mark(self.file, 1, 1).error(f"rows are chosen by no column {heading!r}{hint}")
-        columns = {heading: self.column(heading) for heading in wanted}
+        columns = {heading: self.column(heading) for heading in values_by_heading}
         return [
             row
             for row in range(len(self.rows))
-            if all(columns[heading][row] in values for heading, values in wanted.items())
+            if all(columns[heading][row] in values for heading, values in values_by_heading.items())
         ]
 
-    def select(self, wanted: Mapping[str, Sequence[str]]) -> ColumnTable:
+    def select(self, values_by_heading: Mapping[str, Sequence[str]]) -> ColumnTable:
         """Keep the rows that have one of some values in each of some columns."""
-        chosen = self.chosen(wanted)
+        chosen = self.chosen(values_by_heading)
         return replace(
             self,
             rows=tuple(self.rows[row] for row in chosen),
@@ -209,20 +209,22 @@ class Observed:
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
         logs = np.full((len(self.measured), len(rows)), np.nan)
-        found = np.zeros((len(self.measured), len(rows), len(free)))
+        derivatives = np.zeros((len(self.measured), len(rows), len(free)))
         with np.errstate(all="ignore"):
             for piece in self._pieces:
                 own = np.flatnonzero(place[piece.rows] >= 0)
                 if not len(own):
                     continue
                 targets = place[piece.rows[own]]
-                given = {path: each[targets] for path, each in fixed.items()}
-                given |= {path: np.exp(at[targets, index]) for index, path in enumerate(free)}
-                known = set(piece.form.parameters)
-                values = {path: each[own] for path, each in piece.values.items()} | {
-                    path: each for path, each in given.items() if path in known
+                target_values = {path: values[targets] for path, values in fixed.items()}
+                target_values |= {
+                    path: np.exp(at[targets, index]) for index, path in enumerate(free)
                 }
-                names = [path for path in free if path in known]
+                form_paths = set(piece.form.parameters)
+                values = {path: column[own] for path, column in piece.values.items()} | {
+                    path: value for path, value in target_values.items() if path in form_paths
+                }
+                names = [path for path in free if path in form_paths]
                 columns = piece.form.slopes(values, names, self.measured)
                 for index, name in enumerate(self.measured):
                     value, by_name = columns[name]
@@ -230,8 +232,8 @@ class Observed:
                     logs[index, targets] = np.log(value)
                     for path in names:
                         share = by_name[path] * values[path] / value
-                        found[index, targets, free.index(path)] = share
-        return logs, found
+                        derivatives[index, targets, free.index(path)] = share
+        return logs, derivatives
 
 
 def observe(
@@ -285,9 +287,9 @@ class _TableReader:
             if heading not in self.uses and (use := self._found(heading)) is not None:
                 self.uses[heading] = use
         used = {*self.uses, *owners}
-        self.ignored = tuple(each for each in table.headings if each not in used)
+        self.ignored = tuple(heading for heading in table.headings if heading not in used)
         self.written = self._written_settings()
-        self.paths = list(dict.fromkeys(path for each in self.written for path in each))
+        self.paths = list(dict.fromkeys(path for settings in self.written for path in settings))
         self.numbers = self._numbers()
 
     def _model_alone(self) -> tuple[Inputs, BuiltModel]:
@@ -305,10 +307,10 @@ class _TableReader:
         if heading in self.built.shape.names(self.built.options.method):
             return ColumnUse(measured=heading)
         names = [heading, f"parameters.{heading}"]
-        known = {*self.built.parameters, *_NAMES}
+        accepted = {*self.built.parameters, *_NAMES}
         for name in names:
             path = name if name in _NAMES else canonical(self.inputs.tree, name)
-            if path in known:
+            if path in accepted:
                 return ColumnUse(path=path)
         if "." in heading and " " not in heading:
             hint = did_you_mean(heading, list(self.built.parameters))
@@ -320,22 +322,22 @@ class _TableReader:
 
     def _written_settings(self) -> list[dict[str, str]]:
         """Return what each row sets, as text by path."""
-        found: list[dict[str, str]] = [{} for _ in self.table.rows]
+        row_settings: list[dict[str, str]] = [{} for _ in self.table.rows]
         problems: list[Problem] = []
         for heading, use in self.uses.items():
             unit = use.unit or self.table.units.get(heading, "")
             for row, cell in enumerate(self.table.column(heading)):
                 if use.path:
-                    found[row][use.path] = f"{cell} {unit}".strip()
+                    row_settings[row][use.path] = f"{cell} {unit}".strip()
                 elif use.settings and cell in use.settings:
-                    found[row].update(use.settings[cell])
+                    row_settings[row].update(use.settings[cell])
                 elif use.settings:
                     hint = did_you_mean(cell, list(use.settings))
                     message = f"nothing says what {cell!r} stands for{hint}"
                     problems.append(self.table.mark(row).problem(message, heading))
         if problems:
             raise SpecError(problems)
-        return found
+        return row_settings
 
     def _nodes(self, row: int) -> dict[str, Node]:
         mark = self.table.mark(row)
@@ -394,34 +396,34 @@ class _TableReader:
 
     def _numbers(self) -> dict[str, Array]:
         """Read the columns that are numbers of the model, in base units."""
-        found, problems = {}, []
+        numbers, problems = {}, []
         for path in self.paths:
             parameter = self.built.parameters.get(path)
-            if parameter is None or any(path not in each for each in self.written):
+            if parameter is None or any(path not in settings for settings in self.written):
                 continue
-            known: dict[str, float] = {}
+            base_values: dict[str, float] = {}
             values = np.empty(len(self.written))
-            for row, each in enumerate(self.written):
-                text = each[path]
-                if text not in known:
+            for row, settings in enumerate(self.written):
+                text = settings[path]
+                if text not in base_values:
                     try:
-                        known[text] = to_base(text, parameter.dimension)
+                        base_values[text] = to_base(text, parameter.dimension)
                     except UnitError as error:
                         problems.append(self.table.mark(row).problem(str(error), path))
-                        known[text] = np.nan
-                values[row] = known[text]
-            found[path] = values
+                        base_values[text] = np.nan
+                values[row] = base_values[text]
+            numbers[path] = values
         if problems:
             raise SpecError(problems)
-        return found
+        return numbers
 
     def _pieces(self, paths: Sequence[str], numbers: Mapping[str, Array]) -> Iterator[_Piece]:
         """Part the rows by what shapes their models; check the extremes of every number."""
         shaping = [path for path in paths if path not in numbers]
         while True:
             rows: dict[tuple[str, ...], list[int]] = {}
-            for row, each in enumerate(self.written):
-                rows.setdefault(tuple(each.get(path, "") for path in shaping), []).append(row)
+            for row, settings in enumerate(self.written):
+                rows.setdefault(tuple(settings.get(path, "") for path in shaping), []).append(row)
             if len(rows) > MOST_MODELS:
                 raise Mark(self.table.file, 1, 1).error(
                     f"the rows need {len(rows)} models, at most {MOST_MODELS}: columns"
@@ -457,13 +459,13 @@ class _TableReader:
         form = form_of(
             built.model, built.parameters, options.method, options.simulation, smooth=smooth
         )
-        values = {path: each[rows] for path, each in numbers.items() if path in form.parameters}
+        values = {path: column[rows] for path, column in numbers.items() if path in form.parameters}
         return _Piece(rows, form, values)
 
 
-def _number(cell: str, unit: str, wanted: str) -> float:
+def _number(cell: str, unit: str, expected_unit: str) -> float:
     """Read a measured number, in the unit of its heading or in its own."""
-    dimension = scale(wanted)[1]
+    dimension = scale(expected_unit)[1]
     text = cell if any(sign.isalpha() and sign not in "eE" for sign in cell) else f"{cell} {unit}"
     value = to_base(text.strip(), dimension)
     if not isfinite(value):

@@ -99,7 +99,7 @@ class Candidate:
 
     def test(self, step: float) -> HeldOut | None:
         """Return the test at the smallest step that is as large; None where the data have none."""
-        return next((each for each in self.tests if each.step >= step * (1 - 1e-9)), None)
+        return next((test for test in self.tests if test.step >= step * (1 - 1e-9)), None)
 
     def misfit(self, noise: float) -> str:
         """Return why the family does not describe the rows; nothing where it does.
@@ -124,10 +124,10 @@ class Candidate:
         """Return the error of the form at a multiple of the largest data: the largest of its
         tests, by the logarithm of the step.
         """
-        tests = [each for each in map(self.test, (*STEPS, step)) if each]
+        tests = [test for test in map(self.test, (*STEPS, step)) if test]
         if not tests:
             return None
-        return max(each.form * max(0.0, float(np.log(step) / np.log(each.step))) for each in tests)
+        return max(test.form * max(0.0, float(np.log(step) / np.log(test.step))) for test in tests)
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,10 @@ class FitComparison:
         """The families that describe the rows, of those that are not far behind; all of those
         where none does.
         """
-        near = [each for each in self.candidates if each.behind < WEIGHED]
-        return tuple(each for each in near if not each.misfit(self.noise)) or tuple(near)
+        near = [candidate for candidate in self.candidates if candidate.behind < WEIGHED]
+        return tuple(candidate for candidate in near if not candidate.misfit(self.noise)) or tuple(
+            near
+        )
 
     @property
     def misfit(self) -> str:
@@ -162,7 +164,7 @@ class FitComparison:
         """
         if self.likely[0].misfit(self.noise):
             return self.best.misfit(self.noise)
-        tests = [test for each in self.candidates if (test := each.test(STEPS[0]))]
+        tests = [test for candidate in self.candidates if (test := candidate.test(STEPS[0]))]
         tests = [test for test in tests if np.isfinite(test.criterion)]
         if not tests:
             return ""
@@ -176,10 +178,10 @@ class FitComparison:
         form = np.sqrt(max(0.0, mean**2 - variance))
         if form <= max(WRONG, MOST_REPETITIONS * self.noise):
             return ""
-        kept = self.most / tests[int(weight.argmax())].step
+        limit = self.most / tests[int(weight.argmax())].step
         return (
             f"the rows on {self.most:g} alone carry its form: the laws that the rows up to p ="
-            f" {kept:g} prefer miss them by {100 * abs(np.expm1(mean)):.3g} %"
+            f" {limit:g} prefer miss them by {100 * abs(np.expm1(mean)):.3g} %"
         )
 
     def next_runs(self) -> str:
@@ -188,7 +190,7 @@ class FitComparison:
         numbers = {round(float(p[-1]) * 1.5), round(float(p[-1]) * 2)}
         if self.misfit and len(p) > 1 and p[-1] - p[-2] > 1:
             numbers = {round(float(np.sqrt(p[-1] * p[-2]))), round(float(p[-1]) * 1.5)}
-        return " and ".join(f"{each:g}" for each in sorted(numbers))
+        return " and ".join(f"{number:g}" for number in sorted(numbers))
 
     @property
     def best(self) -> Candidate:
@@ -198,7 +200,7 @@ class FitComparison:
     @property
     def rivals(self) -> tuple[Candidate, ...]:
         """The families that the data cannot tell from the best one, the best one first."""
-        return tuple(each for each in self.candidates if each.behind < APART)
+        return tuple(candidate for candidate in self.candidates if candidate.behind < APART)
 
     @property
     def most(self) -> float:
@@ -248,8 +250,8 @@ class FitComparison:
         if p <= self.most or self.refusal(p):
             return self.refusal(p)
         step = p / self.most
-        far = [test for each in self.rivals if (test := each.test(step))]
-        least, largest = (100 * pick(each.missed for each in far) for pick in (min, max))
+        far = [test for rival in self.rivals if (test := rival.test(step))]
+        least, largest = (100 * pick(test.missed for test in far) for pick in (min, max))
         between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
         return (
             f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: the models"
@@ -280,28 +282,30 @@ class FitComparison:
         from scipy.special import ndtri, stdtr, stdtrit
 
         chosen = self.likely
-        forms = [each.form_error(p / self.most) for each in chosen]
-        worst = max((each for each in forms if each is not None), default=0.0)
+        forms = [candidate.form_error(p / self.most) for candidate in chosen]
+        worst = max((form for form in forms if form is not None), default=0.0)
         tail = (1 + level) / 2
         wider = float(stdtrit(2, tail) / ndtri(tail))
-        weight = np.exp([-each.behind / 2 for each in chosen])
-        centre = np.log([float(each.fitted.predict([p])[0]) for each in chosen])
-        own = [_log_error(each.fitted, p) for each in chosen]
+        weight = np.exp([-candidate.behind / 2 for candidate in chosen])
+        centre = np.log([float(candidate.fitted.predict([p])[0]) for candidate in chosen])
+        own = [_log_error(candidate.fitted, p) for candidate in chosen]
         beyond = A_DOUBLING * max(0.0, float(np.log2(p / self.most)))
-        spread = np.hypot(own, [wider * (worst if each is None else each) for each in forms])
+        spread = np.hypot(own, [wider * (worst if form is None else form) for form in forms])
         spread = np.hypot(spread, beyond) + 1e-12
-        freedom = np.array([each.fitted.freedom for each in chosen])
+        freedom = np.array([candidate.fitted.freedom for candidate in chosen])
         if not np.isfinite(spread).all():
             return 0.0, float("inf")
 
-        def below(log: float, part: float) -> float:
-            return float(weight @ stdtr(freedom, (log - centre) / spread) / weight.sum()) - part
+        def below(log: float, probability: float) -> float:
+            return (
+                float(weight @ stdtr(freedom, (log - centre) / spread) / weight.sum()) - probability
+            )
 
-        def quantile(part: float) -> float:
-            ends = centre + spread * stdtrit(freedom, part)
+        def quantile(probability: float) -> float:
+            ends = centre + spread * stdtrit(freedom, probability)
             if np.ptp(ends) < 1e-12:
                 return float(ends[0])
-            return float(brentq(below, ends.min() - 1e-9, ends.max() + 1e-9, args=(part,)))
+            return float(brentq(below, ends.min() - 1e-9, ends.max() + 1e-9, args=(probability,)))
 
         return float(np.exp(quantile(1 - tail))), float(np.exp(quantile(tail)))
 
@@ -312,7 +316,7 @@ class FitComparison:
         finite error [s].
         """
         ends = {p: self.predict(p, level) for p in numbers if not self.refusal(p)}
-        return {p: each for p, each in ends.items() if each[1] <= WIDEST * each[0]}
+        return {p: interval for p, interval in ends.items() if interval[1] <= WIDEST * interval[0]}
 
     def too_wide(self, p: float, level: float) -> str:
         """Return why a prediction is of no use; nothing where it is of use, or refused already."""
@@ -335,14 +339,14 @@ class FitComparison:
         """Return the disagreement of the rivals on p processors: largest over smallest prediction,
         minus 1.
         """
-        predicted = [float(each.fitted.predict([p])[0]) for each in self.rivals]
+        predicted = [float(rival.fitted.predict([p])[0]) for rival in self.rivals]
         return max(predicted) / min(predicted) - 1
 
     def verdict(self, p: Sequence[float] = ()) -> str:
         """Say in words which families the data prefer, and which they cannot distinguish, at
         some numbers of processors.
         """
-        names, best = ", ".join(each.name for each in self.rivals), self.best
+        names, best = ", ".join(rival.name for rival in self.rivals), self.best
         if self.misfit:
             return f"no law describes these rows: of the nearest, {best.name}, {self.misfit}"
         if len(self.rivals) == 1:
@@ -350,15 +354,15 @@ class FitComparison:
         else:
             words = f"the data cannot distinguish these: {names}"
             words += "".join(
-                f"; at p = {each:g} they differ by {100 * self.disagreement(each):.1f} %"
-                for each in p
+                f"; at p = {processors:g} they differ by {100 * self.disagreement(processors):.1f} %"
+                for processors in p
             )
         if best.missed is None or best.missed <= 2 * best.fitted.scatter:
             return words
         better = [
-            each
-            for each in self.candidates
-            if each.missed is not None and each.missed < best.missed / 3
+            candidate
+            for candidate in self.candidates
+            if candidate.missed is not None and candidate.missed < best.missed / 3
         ]
         if better:
             words += (
@@ -392,12 +396,13 @@ def compare(
             f"all timings are on {count}, which does not show how the time changes; measure on 2 or"
             " more"
         )
-    wanted = [
-        family_called(each) if isinstance(each, str) else each for each in families or FAMILIES
+    chosen_families = [
+        family_called(family) if isinstance(family, str) else family
+        for family in families or FAMILIES
     ]
     fits: list[tuple[Family, FittedFormula]] = []
     failed: dict[str, str] = {}
-    for family in wanted:
+    for family in chosen_families:
         try:
             fits.append((family, _judged(fit(family, timings))))
         except NoAnswerError as error:
@@ -405,12 +410,12 @@ def compare(
     if not fits:
         reasons = "; ".join(dict.fromkeys(failed.values()))
         raise NoAnswerError(f"no model can be fitted: {reasons}")
-    fits.sort(key=lambda each: each[1].aicc)
+    fits.sort(key=lambda entry: entry[1].aicc)
     least = fits[0][1].aicc
     return FitComparison(
         tuple(
-            Candidate(family, each, each.aicc - least, _tests(family, each, steps))
-            for family, each in fits
+            Candidate(family, fitted, fitted.aicc - least, _tests(family, fitted, steps))
+            for family, fitted in fits
         ),
         failed,
         MeasuredRows(timings, EFFICIENT).noise,
@@ -435,21 +440,21 @@ def _tests(family: Family, fitted: FittedFormula, steps: Sequence[float]) -> tup
     """Test a family at some steps, each on what is kept of the data."""
     timings = fitted.timings
     most = float(timings.p.max())
-    kept = {
+    limits = {
         float(inside.max())
         for step in steps
         if len(inside := timings.p[timings.p <= most / step * (1 + 1e-9)])
     }
-    found = (_left_out(family, fitted, most, each) for each in sorted(kept, reverse=True))
-    return tuple(each for each in found if each)
+    tests = (_left_out(family, fitted, most, limit) for limit in sorted(limits, reverse=True))
+    return tuple(test for test in tests if test)
 
 
-def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -> HeldOut | None:
+def _left_out(family: Family, fitted: FittedFormula, most: float, limit: float) -> HeldOut | None:
     """Fit the family to the runs on few processors, and hold its prediction against the largest
     runs.
     """
     timings = fitted.timings
-    inside, largest = timings.select(timings.p <= kept), timings.select(timings.p == most)
+    inside, largest = timings.select(timings.p <= limit), timings.select(timings.p == most)
     if len(inside.processors) <= len(fitted.theta):
         return None
     try:
@@ -463,7 +468,7 @@ def _left_out(family: Family, fitted: FittedFormula, most: float, kept: float) -
     apart = float(off.mean())
     form = float(np.sqrt(max(0.0, apart**2 - explained)))
     missed = float(np.sqrt(np.mean(np.expm1(off) ** 2)))
-    return HeldOut(most / kept, missed, form, again.aicc, apart, float(np.sqrt(explained)))
+    return HeldOut(most / limit, missed, form, again.aicc, apart, float(np.sqrt(explained)))
 
 
 def _log_error(fitted: FittedFormula, p: float) -> float:
@@ -547,33 +552,44 @@ def fits(
     """
     intervals = intervals or IntervalSettings()
     most = float(timings.p.max())
-    found = compare(
-        timings, families, sorted({*STEPS, *(each / most for each in p if each > most)})
+    comparison = compare(
+        timings,
+        families,
+        sorted({*STEPS, *(processors / most for processors in p if processors > most)}),
     )
-    warnings = tuple(words for each in p if (words := found.warning(each)))
-    between = found.predictions(p, intervals.level)
-    warnings += tuple(words for each in p if (words := found.too_wide(each, intervals.level)))
+    warnings = tuple(words for processors in p if (words := comparison.warning(processors)))
+    between = comparison.predictions(p, intervals.level)
+    warnings += tuple(
+        words for processors in p if (words := comparison.too_wide(processors, intervals.level))
+    )
     rows = MeasuredRows(timings, efficiency)
-    answers = [_answer(each, intervals, rows, between, found.reach) for each in found.candidates]
-    answers += [Answer(name, "fit", failed=why) for name, why in found.failed.items()]
-    curves = _curves(found, min(max([2 * most, *p]), found.reach), intervals.level) if drawn else ()
+    answers = [
+        _answer(candidate, intervals, rows, between, comparison.reach)
+        for candidate in comparison.candidates
+    ]
+    answers += [Answer(name, "fit", failed=why) for name, why in comparison.failed.items()]
+    curves = (
+        _curves(comparison, min(max([2 * most, *p]), comparison.reach), intervals.level)
+        if drawn
+        else ()
+    )
     size = float(timings.n.max()) if timings.has_sizes else None
     data = timings.select(timings.n == timings.n.max())
     shown = data.p.tolist(), data.time.tolist()
     return Fitting(
         tuple(answers),
-        found.verdict(p),
+        comparison.verdict(p),
         warnings,
         *shown,
         curves,
         size=size,
         efficiency=efficiency,
         rows=tuple(rows.sentences()),
-        described=not found.misfit,
+        described=not comparison.misfit,
     )
 
 
-def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
+def _curves(comparison: FitComparison, last: float, level: float) -> tuple[Curve, ...]:
     """Follow every fit to a number of processors, and the best one's intervals as far as there
     are predictions.
     """
@@ -581,11 +597,11 @@ def _curves(found: FitComparison, last: float, level: float) -> tuple[Curve, ...
         np.unique(np.round(np.geomspace(1, last, count))).tolist()
         for count in (POINTS, SURE_POINTS)
     )
-    between = found.predictions(points, level)
+    between = comparison.predictions(points, level)
     low, high = ([ends[side] for ends in between.values()] for side in (0, 1))
     curves = [
-        Curve(each.name, p, each.fitted.predict(p).tolist(), [], [], [])
-        for each in found.candidates
+        Curve(candidate.name, p, candidate.fitted.predict(p).tolist(), [], [], [])
+        for candidate in comparison.candidates
     ]
     return replace(curves[0], at=list(between), low=low, high=high), *curves[1:]
 
@@ -610,9 +626,9 @@ def _answer(
             notes.append(str(error))
     ends = sure.parameters(intervals.level) if sure else {}
     values = {}
-    for each in fitted.formula.parameters:
-        low, high = (ends[each.name].low, ends[each.name].high) if sure else (None, None)
-        values[each.name] = Value(fitted.parameters[each.name], each.unit, low, high)
+    for parameter in fitted.formula.parameters:
+        low, high = (ends[parameter.name].low, ends[parameter.name].high) if sure else (None, None)
+        values[parameter.name] = Value(fitted.parameters[parameter.name], parameter.unit, low, high)
     for p, (low, high) in between.items():
         (time,) = fitted.predict([p]).tolist()
         values[f"time[{p:g}]"] = Value(
@@ -646,12 +662,12 @@ def _size_needed(
     """Return the size that some processors need; the high end is open where sizes as large as any
     may not be enough.
     """
-    found = size_needed(fitted, p, efficiency)
-    if found is None or sure is None or found <= fitted.timings.n.min():
-        return Value(found, "1")
+    size = size_needed(fitted, p, efficiency)
+    if size is None or sure is None or size <= fitted.timings.n.min():
+        return Value(size, "1")
     between = sure.of_positive(partial(sizes_needed, fitted, p, efficiency), level)
     open_ended = between.high >= LARGEST * fitted.timings.n.max() * (1 - ROUNDING)
-    return Value(found, "1", between.low, None if open_ended else between.high)
+    return Value(size, "1", between.low, None if open_ended else between.high)
 
 
 def _limits(extrapolation: Extrapolation, rows: MeasuredRows) -> dict[str, Value]:

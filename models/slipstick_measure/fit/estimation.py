@@ -131,10 +131,10 @@ class EstimationTask:
 
     def owners(self, rows: Rows) -> RowGroups:
         """Return the owners of rows, one column at least."""
-        columns = dict.fromkeys(column for each in self.free for column in each.owners)
+        columns = dict.fromkeys(column for parameter in self.free for column in parameter.owners)
         labels = {column: self.observed.labels(column) for column in columns}
-        whole = RowGroups(labels or {"": [""] * self.count})
-        return whole.select(rows)
+        all_groups = RowGroups(labels or {"": [""] * self.count})
+        return all_groups.select(rows)
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ def estimation(task: EstimationTask) -> Estimation:
     fit = _whole_fit(task)
     errors: list[GroupError] = []
     apart: list[tuple[Array, Array, Array]] = []
-    for name, rows, others in _split(task):
-        without = fit if others is None else _fitted(task, others, fit)
-        error, distance = _left_out(task, name, rows, without, others)
+    for name, rows, fitted_rows in _split(task):
+        without = fit if fitted_rows is None else _fitted(task, fitted_rows, fit)
+        error, distance = _left_out(task, name, rows, without, fitted_rows)
         errors.append(error)
         apart.append(distance)
     factor = _widening(apart)
@@ -170,13 +170,13 @@ def _whole_fit(task: EstimationTask) -> _Fit:
     """Fit to all rows that are to be fitted; the ranges alone where none is."""
     if task.noise is None:
         return _fitted(task, np.array(task.chosen) if task.chosen else np.arange(task.count))
-    priors = tuple(each.prior for each in task.free)
+    priors = tuple(parameter.prior for parameter in task.free)
     count = len(task.observed.measured)
     posterior = Posterior(
         priors,
         (),
-        np.array([each.mean for each in priors]),
-        np.diag([each.deviation**2 for each in priors]),
+        np.array([prior.mean for prior in priors]),
+        np.diag([prior.deviation**2 for prior in priors]),
         {},
         np.full(count, task.noise),
         0.0,
@@ -199,7 +199,7 @@ def _split(task: EstimationTask) -> Iterator[tuple[str, Rows, Rows | None]]:
 
 
 def _check(task: EstimationTask) -> None:
-    combinations = np.prod([len(each.values) for each in task.choices] or [1])
+    combinations = np.prod([len(choice.values) for choice in task.choices] or [1])
     if combinations > MOST_COMBINATIONS:
         raise NoAnswerError(
             f"the choices have {combinations:.0f} combinations, at most {MOST_COMBINATIONS}; leave"
@@ -232,13 +232,13 @@ def _alike(task: EstimationTask, rows: Rows, start: _Fit | None) -> dict[tuple[i
     """
     keys = [
         (index, owner)
-        for index, each in enumerate(task.choices)
-        for owner in dict.fromkeys(np.array(task.labels(each.owners))[rows].tolist())
+        for index, choice in enumerate(task.choices)
+        for owner in dict.fromkeys(np.array(task.labels(choice.owners))[rows].tolist())
     ]
     if not keys or start is not None:
         return {key: start.weights[key] for key in keys} if start else {}
     best: tuple[float, dict[tuple[int, str], Array]] | None = None
-    for options in product(*(range(len(each.values)) for each in task.choices)):
+    for options in product(*(range(len(choice.values)) for choice in task.choices)):
         weights = {
             (index, owner): np.eye(len(task.choices[index].values))[options[index]]
             for index, owner in keys
@@ -257,15 +257,15 @@ def _posterior(
     start: Posterior | None = None,
 ) -> Posterior:
     fixed = {
-        each.path: np.array(
+        choice.path: np.array(
             [
-                each.values[int(weights[index, owner].argmax())]
-                for owner in np.array(task.labels(each.owners))[rows]
+                choice.values[int(weights[index, owner].argmax())]
+                for owner in np.array(task.labels(choice.owners))[rows]
             ]
         )
-        for index, each in enumerate(task.choices)
+        for index, choice in enumerate(task.choices)
     }
-    priors = [each.prior for each in task.free]
+    priors = [parameter.prior for parameter in task.free]
     logs = task.observed.logs[:, rows]
     precision = SIMULATED_PRECISION if task.observed.estimated else PRECISION
     slopes, owners = _slopes(task, fixed, rows), task.owners(rows)
@@ -281,7 +281,7 @@ def _posterior(
 def _slopes(
     task: EstimationTask, fixed: dict[str, Array], rows: Rows
 ) -> Callable[[Array], tuple[Array, Array]]:
-    paths = [each.path for each in task.free]
+    paths = [parameter.path for parameter in task.free]
     return lambda at: task.observed.slopes(paths, at, fixed, rows)
 
 
@@ -291,14 +291,14 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
     """
     shape = (len(task.observed.measured), len(rows))
     mean, square = np.zeros(shape), np.zeros(shape)
-    options = [range(len(each.values)) for each in task.choices]
+    options = [range(len(choice.values)) for choice in task.choices]
     for chosen in product(*options):
         weight = np.ones(len(rows))
         fixed = {}
-        for index, (each, option) in enumerate(zip(task.choices, chosen, strict=True)):
-            labels = np.array(task.labels(each.owners))[rows]
-            weight = weight * [_weights(fit, index, owner, each)[option] for owner in labels]
-            fixed[each.path] = np.full(len(rows), each.values[option])
+        for index, (choice, option) in enumerate(zip(task.choices, chosen, strict=True)):
+            labels = np.array(task.labels(choice.owners))[rows]
+            weight = weight * [_weights(fit, index, owner, choice)[option] for owner in labels]
+            fixed[choice.path] = np.full(len(rows), choice.values[option])
         if not (weight > 1e-6).any():
             continue
         values, deviation = fit.posterior.predict(_slopes(task, fixed, rows), task.owners(rows))
@@ -310,93 +310,95 @@ def predicted(task: EstimationTask, fit: _Fit, rows: Rows) -> tuple[Array, Array
 def _weights(fit: _Fit, index: int, owner: str, choice: UnknownChoice) -> Array:
     if (index, owner) in fit.weights:
         return fit.weights[index, owner]
-    others = np.array([weights for (at, _), weights in fit.weights.items() if at == index])
-    return np.asarray((others.sum(axis=0) + 1 / len(choice.values)) / (len(others) + 1))
+    all_weights = np.array([weights for (at, _), weights in fit.weights.items() if at == index])
+    return np.asarray((all_weights.sum(axis=0) + 1 / len(choice.values)) / (len(all_weights) + 1))
 
 
 def _left_out(
-    task: EstimationTask, name: str, rows: Rows, fit: _Fit, others: Rows | None
+    task: EstimationTask, name: str, rows: Rows, fit: _Fit, fitted_rows: Rows | None
 ) -> tuple[GroupError, tuple[Array, Array, Array]]:
     """Predict a group by a fit without it; return its errors, and by row the residual, the noise
     and the standard deviation that the parameters give.
     """
     values, deviation = predicted(task, fit, rows)
     if task.sizes and task.noise is None:
-        deviation = np.hypot(deviation, _beyond(task, rows, others))
+        deviation = np.hypot(deviation, _beyond(task, rows, fitted_rows))
     logs = task.observed.logs[:, rows]
-    there = np.isfinite(logs) & np.isfinite(values)
-    residual = (logs - values)[there]
-    noise = np.broadcast_to(fit.posterior.noise[:, None], logs.shape)[there]
-    own = np.sqrt(np.maximum(deviation[there] ** 2 - noise**2, 0.0))
+    finite = np.isfinite(logs) & np.isfinite(values)
+    residual = (logs - values)[finite]
+    noise = np.broadcast_to(fit.posterior.noise[:, None], logs.shape)[finite]
+    own = np.sqrt(np.maximum(deviation[finite] ** 2 - noise**2, 0.0))
     off = np.abs(np.expm1(-residual))
-    width = np.exp(2 * NORMAL_90 * deviation[there])
+    width = np.exp(2 * NORMAL_90 * deviation[finite])
     error = GroupError(
         name,
-        int(there.sum()),
+        int(finite.sum()),
         float(np.median(off)),
         float(off.mean()),
         float(np.median(np.expm1(-residual))),
         float(np.quantile(off, 0.9)),
         float(off.max()),
-        float(np.mean(np.abs(residual) <= NORMAL_90 * deviation[there])),
+        float(np.mean(np.abs(residual) <= NORMAL_90 * deviation[finite])),
         float(np.median(width)),
-        tuple(_reasons(task, rows, residual, there, fit)),
+        tuple(_reasons(task, rows, residual, finite, fit)),
     )
     return error, (residual, noise, own)
 
 
-def _beyond(task: EstimationTask, rows: Rows, others: Rows | None) -> Array:
+def _beyond(task: EstimationTask, rows: Rows, fitted_rows: Rows | None) -> Array:
     """Return what predictions get less sure by outside of the range that was fitted [log]."""
     sizes = np.log2(np.array(task.sizes))
-    inside = sizes[np.array(task.chosen) if others is None else others]
+    inside = sizes[np.array(task.chosen) if fitted_rows is None else fitted_rows]
     apart = np.maximum(sizes[rows] - inside.max(), inside.min() - sizes[rows])
     return np.asarray(A_DOUBLING * np.maximum(apart, 0.0))
 
 
 def _reasons(
-    task: EstimationTask, rows: Rows, residual: Array, there: NDArray[np.bool_], fit: _Fit
+    task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[str]:
     """Yield which parameter, or which growing number, explains most of the residuals of a group."""
     total = float(residual @ residual)
     if total < len(residual) * float(np.max(fit.posterior.noise)) ** 2 * 2:
         return
-    part, reason = max(
+    fraction, reason = max(
         [
             (EXPLAINED, ""),
-            *_by_parameter(task, rows, residual, there, fit),
-            *_by_growth(task, rows, residual, there),
+            *_by_parameter(task, rows, residual, finite, fit),
+            *_by_growth(task, rows, residual, finite),
         ]
     )
     if reason:
-        yield f"{part:.0%} of the misfit {reason}"
+        yield f"{fraction:.0%} of the misfit {reason}"
 
 
 def _by_parameter(
-    task: EstimationTask, rows: Rows, residual: Array, there: NDArray[np.bool_], fit: _Fit
+    task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[tuple[float, str]]:
     """Yield the part of the squared residuals that another value of each parameter would take."""
     fixed = {
-        each.path: np.full(len(rows), each.values[int(_weights(fit, index, "", each).argmax())])
-        for index, each in enumerate(task.choices)
+        choice.path: np.full(
+            len(rows), choice.values[int(_weights(fit, index, "", choice).argmax())]
+        )
+        for index, choice in enumerate(task.choices)
     }
     at = np.tile(fit.posterior.centre[: len(task.free)], (len(rows), 1))
-    _, shares = task.observed.slopes([each.path for each in task.free], at, fixed, rows)
-    for index, each in enumerate(task.free):
-        share = shares[:, :, index][there]
+    _, shares = task.observed.slopes([parameter.path for parameter in task.free], at, fixed, rows)
+    for index, parameter in enumerate(task.free):
+        share = shares[:, :, index][finite]
         if (size := float(share @ share)) <= 0:
             continue
         shift = float(share @ residual) / size
-        left = residual - shift * share
+        remainder = residual - shift * share
         if abs(shift) < MOST_SHIFTED:
             times = f"{np.exp(shift):.2f} times as much as elsewhere"
             yield (
-                1 - float(left @ left) / float(residual @ residual),
-                f"goes with {each.path}: {times}",
+                1 - float(remainder @ remainder) / float(residual @ residual),
+                f"goes with {parameter.path}: {times}",
             )
 
 
 def _by_growth(
-    task: EstimationTask, rows: Rows, residual: Array, there: NDArray[np.bool_]
+    task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_]
 ) -> Iterator[tuple[float, str]]:
     """Yield the part of the squared residuals that goes with the logarithm of each number."""
     centred = residual - residual.mean()
@@ -404,16 +406,16 @@ def _by_growth(
         if not (column[rows] > 0).all():
             continue
         doublings = np.log2(column[rows])
-        apart = np.broadcast_to(doublings - doublings.mean(), there.shape)[there]
+        apart = np.broadcast_to(doublings - doublings.mean(), finite.shape)[finite]
         if (size := float(apart @ apart)) < 1e-9:
             continue
         slope = float(apart @ centred) / size
-        left = residual - slope * apart
+        remainder = residual - slope * apart
         words = (
             f"grows with {path}, {np.expm1(slope):+.0%} a doubling: something that depends on it is"
             " not in the model"
         )
-        yield 1 - float(left @ left) / float(residual @ residual), words
+        yield 1 - float(remainder @ remainder) / float(residual @ residual), words
 
 
 def _widening(apart: Sequence[tuple[Array, Array, Array]]) -> float:
@@ -422,7 +424,7 @@ def _widening(apart: Sequence[tuple[Array, Array, Array]]) -> float:
     """
     if not apart:
         return 1.0
-    residual, noise, own = (np.concatenate(each) for each in zip(*apart, strict=True))
+    residual, noise, own = (np.concatenate(arrays) for arrays in zip(*apart, strict=True))
 
     def held(factor: float) -> float:
         return float(np.mean(np.abs(residual) <= NORMAL_90 * np.hypot(factor * own, noise)))
@@ -430,7 +432,7 @@ def _widening(apart: Sequence[tuple[Array, Array, Array]]) -> float:
     if held(1.0) >= LEAST_COVERAGE:
         return 1.0
     factors = np.linspace(1.0, MOST_WIDENED, 41)
-    return float(next((each for each in factors if held(each) >= WANTED), MOST_WIDENED))
+    return float(next((factor for factor in factors if held(factor) >= WANTED), MOST_WIDENED))
 
 
 def _result(
@@ -442,8 +444,8 @@ def _result(
 ) -> Estimation:
     observed, posterior = task.observed, fit.posterior
     chosen = tuple(
-        ChosenValue(task.choices[at].path, owner, task.choices[at].texts, tuple(each.tolist()))
-        for (at, owner), each in fit.weights.items()
+        ChosenValue(task.choices[at].path, owner, task.choices[at].texts, tuple(weights.tolist()))
+        for (at, owner), weights in fit.weights.items()
     )
     values, _ = predicted(task, fit, np.arange(task.count))
     own = np.abs(np.expm1((values - observed.logs)[np.isfinite(observed.logs)]))
@@ -464,22 +466,22 @@ def _result(
         simple_score=simple,
         ignored=observed.ignored,
         names=tuple(
-            [each.path for each in task.free]
+            [parameter.path for parameter in task.free]
             + [f"{task.free[at].path} {column}={owner}" for at, column, owner in posterior.offsets]
         ),
         centre=tuple(posterior.centre.tolist()),
         covariance=tuple(map(tuple, posterior.covariance.tolist())),
         spread={
-            f"{task.free[at].path} {column}": each
-            for (at, column), each in posterior.spread.items()
+            f"{task.free[at].path} {column}": deviation
+            for (at, column), deviation in posterior.spread.items()
         },
     )
 
 
 def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]:
     posterior, k = fit.posterior, len(task.free)
-    for at, each in enumerate(task.free):
-        entry = task.observed.built.entries[each.path]
+    for at, parameter in enumerate(task.free):
+        entry = task.observed.built.entries[parameter.path]
         deviation = float(posterior.deviations[at])
         owners = tuple(
             OwnerFactor(
@@ -492,15 +494,15 @@ def _parameters(task: EstimationTask, fit: _Fit) -> Iterator[EstimatedParameter]
         )
         middle = float(posterior.centre[at])
         yield EstimatedParameter(
-            each.path,
+            parameter.path,
             str(entry.given.dimension),
             entry.meaning or entry.given.meaning,
             float(np.exp(middle)),
             float(np.exp(middle - NORMAL_90 * deviation)),
             float(np.exp(middle + NORMAL_90 * deviation)),
-            each.low,
-            each.high,
-            deviation / each.prior.deviation,
+            parameter.low,
+            parameter.high,
+            deviation / parameter.prior.deviation,
             owners,
         )
 
@@ -517,8 +519,8 @@ def _scores(apart: Sequence[tuple[Array, Array, Array]]) -> tuple[float | None, 
     squares = [float(np.mean(residual**2)) for residual, _, _ in apart]
     for index, (residual, noise, own) in enumerate(apart):
         scores.append(_score(residual, NORMAL_90 * np.hypot(own, noise)))
-        others = [each for at, each in enumerate(squares) if at != index]
-        half = float(t.ppf(0.95, len(others) - 1)) * np.sqrt(np.mean(others))
+        other_squares = [square for at, square in enumerate(squares) if at != index]
+        half = float(t.ppf(0.95, len(other_squares) - 1)) * np.sqrt(np.mean(other_squares))
         simple.append(_score(residual, np.full(len(residual), half)))
     return float(np.concatenate(scores).mean()), float(np.concatenate(simple).mean())
 

@@ -41,10 +41,10 @@ class Extrapolation:
         last = self.fitted.formula.horizon * float(self.fitted.timings.p.max())
         last = last if self.reach is None else min(last, self.reach)
         far = CLOSE * APART ** np.arange(1, max(0.0, np.log(last / CLOSE) / np.log(APART)) + 1)
-        found: Array = np.unique(
+        processors: Array = np.unique(
             [*np.arange(1.0, min(CLOSE, last) + 1), *np.minimum(np.round(far), last), last]
         )
-        return found
+        return processors
 
     @cached_property
     def time(self) -> Array:
@@ -55,8 +55,8 @@ class Extrapolation:
         """Return the speed-up over one processor, T(1) / T(p) for a shared work, else p T(1) /
         T(p).
         """
-        found: Array = self.time[0] / time * (p if self.fitted.timings.weak_scaling else 1.0)
-        return found
+        speedups: Array = self.time[0] / time * (p if self.fitted.timings.weak_scaling else 1.0)
+        return speedups
 
     def _first(
         self, pick: Callable[[Array, Array], int | None], before: int, after: int
@@ -69,9 +69,9 @@ class Extrapolation:
             return None
         near = np.arange(self.p[max(at - before, 0)], self.p[min(at + after, len(self.p) - 1)] + 1)
         times = self.fitted.predict(near, self.n)
-        found = pick(near, times)
-        assert found is not None
-        return float(near[found]), float(times[found])
+        index = pick(near, times)
+        assert index is not None
+        return float(near[index]), float(times[index])
 
     def fastest(self) -> tuple[int, float] | None:
         """Return the number of processors at which a shared work is done fastest, p_x, and the time
@@ -84,8 +84,8 @@ class Extrapolation:
         # A model that levels off is fastest at the end to the last digit; that is not a minimum.
         if self.fitted.timings.weak_scaling or not time[-1] > time.min() * (1 + 1e-9):
             return None
-        found = self._first(lambda p, times: int(np.argmin(times)), 1, 1)
-        return None if found is None else (int(found[0]), found[1])
+        point = self._first(lambda p, times: int(np.argmin(times)), 1, 1)
+        return None if point is None else (int(point[0]), point[1])
 
     def largest_speedup(self) -> tuple[float, int]:
         """Return the largest speed-up of the fit over one processor, and the number of processors
@@ -99,9 +99,9 @@ class Extrapolation:
             values = self._speedup(p, time)
             return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
-        found = self._first(largest, 1, 1)
-        assert found is not None
-        p, time = found
+        point = self._first(largest, 1, 1)
+        assert point is not None
+        p, time = point
         return float(self._speedup(np.array([p]), np.array([time]))[0]), int(p)
 
     def largest_efficient(self, efficiency: float) -> int:
@@ -117,11 +117,11 @@ class Extrapolation:
         """
 
         def short(p: Array, time: Array) -> int | None:
-            found = np.flatnonzero(~(self._speedup(p, time) / p >= efficiency * (1 - 1e-12)))
-            return int(found[0]) if len(found) else None
+            indices = np.flatnonzero(~(self._speedup(p, time) / p >= efficiency * (1 - 1e-12)))
+            return int(indices[0]) if len(indices) else None
 
-        found = self._first(short, 1, 0)
-        return int(self.p[-1]) if found is None else max(1, int(found[0]) - 1)
+        point = self._first(short, 1, 0)
+        return int(self.p[-1]) if point is None else max(1, int(point[0]) - 1)
 
 
 def sizes_needed(fitted: FittedFormula, p: float, efficiency: float, thetas: Array) -> Array:
@@ -147,8 +147,8 @@ def size_needed(fitted: FittedFormula, p: float, efficiency: float) -> float | N
     """
     if not fitted.timings.has_sizes:
         return None
-    found = _size_needed(fitted, p, efficiency, fitted.theta)
-    return found if found < LARGEST * fitted.timings.n.max() else None
+    size = _size_needed(fitted, p, efficiency, fitted.theta)
+    return size if size < LARGEST * fitted.timings.n.max() else None
 
 
 def _size_needed(fitted: FittedFormula, p: float, efficiency: float, theta: Array) -> float:

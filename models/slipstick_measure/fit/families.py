@@ -96,9 +96,11 @@ def _by_law(
 
     def time(theta: Array, at: Timings) -> Array:
         single, *shape = theta
-        named = {each.name: value for each, value in zip(parameters[1:], shape, strict=True)}
-        found: Array = single * at.p / law.equation(**named, processors=at.p) / shared(at)
-        return found
+        named = {
+            parameter.name: value for parameter, value in zip(parameters[1:], shape, strict=True)
+        }
+        times: Array = single * at.p / law.equation(**named, processors=at.p) / shared(at)
+        return times
 
     def lost(theta: Array, at: Timings) -> Lost:
         with_more = [
@@ -108,11 +110,11 @@ def _by_law(
         return {cause: after - before for cause, (before, after) in zip(causes, steps, strict=True)}
 
     def starts(at: Timings) -> list[Array]:
-        found = nonnegative(
+        coefficients = nonnegative(
             np.column_stack([term(at) for term in terms]) / shared(at)[:, None], at.time
         )
-        first = found[0] if found[0] > 0 else float(at.time[0])
-        return [np.array([first, *(found[1:] / first)])]
+        first = coefficients[0] if coefficients[0] > 0 else float(at.time[0])
+        return [np.array([first, *(coefficients[1:] / first)])]
 
     return TimeFormula(name, text, parameters, time, starts, lost=lost)
 
@@ -156,15 +158,15 @@ def cycle_times(outside: Array | float, demands: Array, populations: Array) -> A
     """
     small = populations <= EXACT
     if small.all():
-        found: Array = populations / _solved(outside, demands, populations).throughput[:, 0]
-        return found
+        cycles: Array = populations / _solved(outside, demands, populations).throughput[:, 0]
+        return cycles
     times = np.empty(len(populations))
     every = np.broadcast_to(outside, populations.shape)
-    asked = demands if demands.ndim == 1 else demands[small]
+    selected_demands = demands if demands.ndim == 1 else demands[small]
     if small.any():
-        times[small] = cycle_times(every[small], asked, populations[small])
-    asked = demands if demands.ndim == 1 else demands[~small]
-    times[~small] = _large_cycles(every[~small], asked, populations[~small])
+        times[small] = cycle_times(every[small], selected_demands, populations[small])
+    selected_demands = demands if demands.ndim == 1 else demands[~small]
+    times[~small] = _large_cycles(every[~small], selected_demands, populations[~small])
     return times
 
 
@@ -184,16 +186,16 @@ def _large_cycles(outside: Array, demands: Array, populations: Array) -> Array:
 
     The right side rises with X, so that the interval is halved until it is at rounding.
     """
-    part = (populations - 1) / populations
-    asked = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
+    share = (populations - 1) / populations
+    demands_by_row = np.broadcast_to(demands, (len(populations), demands.shape[-1]))
     low = np.zeros(len(populations))
     with np.errstate(all="ignore"):
-        capacity = 1 / (part * asked.max(axis=1))
-        high = np.minimum(populations / (outside + asked.sum(axis=1)), capacity)
+        capacity = 1 / (share * demands_by_row.max(axis=1))
+        high = np.minimum(populations / (outside + demands_by_row.sum(axis=1)), capacity)
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            used = middle[:, None] * asked
-            queues = (used / (1 - part[:, None] * used)).sum(axis=1)
+            used = middle[:, None] * demands_by_row
+            queues = (used / (1 - share[:, None] * used)).sum(axis=1)
             below = (middle * outside + queues < populations) & (middle < capacity)
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         times: Array = populations / ((low + high) / 2)
@@ -216,21 +218,23 @@ def _solved(outside: Array | float, demands: Array, populations: Array) -> Netwo
 
 def _closed_queue(stations: int) -> _Formulas:
     """Yield the formula of a network: its parameters are the time outside and each demand."""
-    names = ["service"] if stations == 1 else [f"service{each}" for each in range(1, stations + 1)]
+    names = (
+        ["service"] if stations == 1 else [f"service{number}" for number in range(1, stations + 1)]
+    )
     demands = [
         FitParameter(name, "s", "service demand at a station with one server") for name in names
     ]
     parameters = (FitParameter("outside", "s", "time outside the stations"), *demands)
 
     def time(theta: Array, at: Timings) -> Array:
-        found: Array = cycle_times(theta[0], theta[1:].T, at.p) / shared(at)
-        return found
+        times: Array = cycle_times(theta[0], theta[1:].T, at.p) / shared(at)
+        return times
 
     def lost(theta: Array, at: Timings) -> Lost:
         waits = (_solved(theta[0], theta[1:], at.p).residence[:, 0] - theta[1:]) / shared(at)[
             :, None
         ]
-        return {f"waiting for {name}": waits[:, each] for each, name in enumerate(names)}
+        return {f"waiting for {name}": waits[:, index] for index, name in enumerate(names)}
 
     def starts(at: Timings) -> list[Array]:
         work = at.time * shared(at)
@@ -240,7 +244,10 @@ def _closed_queue(stations: int) -> _Formulas:
         guesses = [0.999 * growth, 0.5 * growth, 0.1 * growth]
         return [
             np.array(
-                [max(least - guess, 0.05 * least), *(guess * 0.5**each for each in range(stations))]
+                [
+                    max(least - guess, 0.05 * least),
+                    *(guess * 0.5**station for station in range(stations)),
+                ]
             )
             for guess in guesses
         ]
@@ -333,12 +340,12 @@ def _servers(timings: Timings) -> Iterator[TimeFormula]:
         raise NoAnswerError("say how many processors the hardware has (--servers)")
 
     def time(theta: Array, at: Timings) -> Array:
-        found: Array = repair_cycles(theta[0], theta[1], at.servers or 1, at.p) / shared(at)
-        return found
+        times: Array = repair_cycles(theta[0], theta[1], at.servers or 1, at.p) / shared(at)
+        return times
 
     def starts(at: Timings) -> list[Array]:
         work = float((at.time * shared(at)).min())
-        return [np.array([part * work, (1 - part) * work]) for part in (0.05, 0.3, 0.7)]
+        return [np.array([fraction * work, (1 - fraction) * work]) for fraction in (0.05, 0.3, 0.7)]
 
     parameters = (
         FitParameter("outside", "s", "time outside the queue"),
@@ -363,16 +370,18 @@ def repair_cycles(outside: Array, service: Array, servers: int, populations: Arr
     >>> repair_cycles(np.array([9.0]), np.array([1.0]), 1, np.array([2.0])).round(3).tolist()
     [10.1]
     """
-    z, d = (np.broadcast_to(each, populations.shape).astype(float) for each in (outside, service))
-    found: Array = np.maximum(z + d, populations * d / servers)
+    z, d = (
+        np.broadcast_to(values, populations.shape).astype(float) for values in (outside, service)
+    )
+    times: Array = np.maximum(z + d, populations * d / servers)
     counts = np.round(populations)
     for count in np.unique(counts[counts <= EXACT]):
         points = counts == count
         busy = _busy_servers(z[points], d[points], servers, int(count))
         with np.errstate(all="ignore"):
             cycles = count * d[points] / busy
-        found[points] = np.where(np.isfinite(cycles), cycles, z[points] + d[points])
-    return found
+        times[points] = np.where(np.isfinite(cycles), cycles, z[points] + d[points])
+    return times
 
 
 def _busy_servers(outside: Array, service: Array, servers: int, count: int) -> Array:
@@ -384,18 +393,20 @@ def _busy_servers(outside: Array, service: Array, servers: int, count: int) -> A
         ratio = np.where(np.isfinite(ratio), ratio, -700.0)
     logs = np.concatenate([[0.0], np.cumsum(steps)])[:, None] + n[:, None] * ratio
     weights = np.exp(logs - logs.max(axis=0))
-    found: Array = (np.minimum(n, servers)[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
-    return found
+    busy: Array = (np.minimum(n, servers)[:, None] * weights).sum(axis=0) / weights.sum(axis=0)
+    return busy
 
 
 SHARP = 8
 """Exponent of the smooth maximum: where both sides are equal it is 9 % above them."""
 
 
-def _smooth(one: Array, other: Array) -> Array:
-    largest = np.maximum(np.maximum(one, other), 1e-300)
-    found: Array = largest * ((one / largest) ** SHARP + (other / largest) ** SHARP) ** (1 / SHARP)
-    return found
+def _smooth(first: Array, second: Array) -> Array:
+    largest = np.maximum(np.maximum(first, second), 1e-300)
+    maximum: Array = largest * ((first / largest) ** SHARP + (second / largest) ** SHARP) ** (
+        1 / SHARP
+    )
+    return maximum
 
 
 @_family(
@@ -410,15 +421,15 @@ def _saturating(timings: Timings) -> Iterator[TimeFormula]:
     def time(theta: Array, at: Timings) -> Array:
         rest, work, floor = theta
         domains = np.ceil(at.p / at.domain) if at.domain else np.ones(len(at))
-        found: Array = (rest + _smooth(work, floor * at.p / domains)) / shared(at)
-        return found
+        times: Array = (rest + _smooth(work, floor * at.p / domains)) / shared(at)
+        return times
 
     def starts(at: Timings) -> list[Array]:
         work = at.time * shared(at)
         least, growth = float(work.min()), float((work / at.p).min())
         return [
-            np.array([part * least, (1 - part) * least, scale * growth])
-            for part in (0.1, 0.5)
+            np.array([fraction * least, (1 - fraction) * least, scale * growth])
+            for fraction in (0.1, 0.5)
             for scale in (0.5, 0.9)
         ]
 
@@ -443,8 +454,8 @@ def _nodes(timings: Timings) -> Iterator[TimeFormula]:
     def time(theta: Array, at: Timings) -> Array:
         work, serial, slower = theta
         beyond = at.p > (at.domain or 1)
-        found: Array = (work * (1 + slower * beyond) + serial * at.p) / shared(at)
-        return found
+        times: Array = (work * (1 + slower * beyond) + serial * at.p) / shared(at)
+        return times
 
     def starts(at: Timings) -> list[Array]:
         work = float((at.time * shared(at)).min())
@@ -460,7 +471,7 @@ def _nodes(timings: Timings) -> Iterator[TimeFormula]:
 
 
 _POWERS = sorted({Fraction(k, 4) for k in range(13)} | {Fraction(k, 3) for k in range(10)})
-_GROWTH = [Fraction(each, 2) for each in range(5)]
+_GROWTH = [Fraction(halves, 2) for halves in range(5)]
 _LOGS = (0, 1, 2)
 
 
@@ -517,8 +528,8 @@ def _power_log(timings: Timings) -> Iterator[TimeFormula]:
 
 def _power(power: Fraction, log: int, size: Fraction = Fraction(0)) -> Basis:
     def basis(at: Timings) -> Array:
-        found: Array = at.p ** float(power) * np.log2(at.p) ** log * at.n ** float(size)
-        return found
+        column: Array = at.p ** float(power) * np.log2(at.p) ** log * at.n ** float(size)
+        return column
 
     return basis
 

@@ -12,12 +12,12 @@ DIGITS = 6
 """More would differ from machine to machine."""
 
 
-def fitted_document(found: Estimation) -> dict[str, Any]:
+def fitted_document(estimation: Estimation) -> dict[str, Any]:
     """Return a fit as plain data of the kind ``fitted``.
 
     Parameters
     ----------
-    found : the estimation
+    estimation : the estimation
     """
 
     def amount(value: float, unit: str) -> str | float:
@@ -29,34 +29,37 @@ def fitted_document(found: Estimation) -> dict[str, Any]:
 
     document: dict[str, Any] = {
         "fitted": 1,
-        "title": f"{found.model} fitted to {found.rows} rows of {', '.join(found.measured)}",
-        "source": found.source,
-        "model": found.model,
-        "rows": found.rows,
+        "title": f"{estimation.model} fitted to {estimation.rows} rows of {', '.join(estimation.measured)}",
+        "source": estimation.source,
+        "model": estimation.model,
+        "rows": estimation.rows,
         "parameters": {
-            each.path: {
-                "value": amount(each.value, each.unit),
-                "low": amount(each.low, each.unit),
-                "high": amount(each.high, each.unit),
+            parameter.path: {
+                "value": amount(parameter.value, parameter.unit),
+                "low": amount(parameter.low, parameter.unit),
+                "high": amount(parameter.high, parameter.unit),
             }
-            for each in found.parameters
+            for parameter in estimation.parameters
         },
-        "unknowns": list(found.names),
-        "centre": [rounded(each) for each in found.centre],
-        "covariance": [[rounded(each) for each in row] for row in found.covariance],
+        "unknowns": list(estimation.names),
+        "centre": [rounded(value) for value in estimation.centre],
+        "covariance": [[rounded(value) for value in row] for row in estimation.covariance],
         "noise": {
-            name: rounded(each) for name, each in zip(found.measured, found.noise, strict=True)
+            name: rounded(value)
+            for name, value in zip(estimation.measured, estimation.noise, strict=True)
         },
     }
-    if found.spread:
-        document["spread"] = {name: rounded(each) for name, each in found.spread.items()}
-    if found.widened > 1:
-        document["widened"] = rounded(found.widened)
+    if estimation.spread:
+        document["spread"] = {name: rounded(value) for name, value in estimation.spread.items()}
+    if estimation.widened > 1:
+        document["widened"] = rounded(estimation.widened)
     return document
 
 
-def fitted_text(found: Estimation) -> str:
+def fitted_text(estimation: Estimation) -> str:
     """Write a fit as YAML."""
     return str(
-        yaml.safe_dump(fitted_document(found), sort_keys=False, width=140, default_flow_style=None)
+        yaml.safe_dump(
+            fitted_document(estimation), sort_keys=False, width=140, default_flow_style=None
+        )
     )

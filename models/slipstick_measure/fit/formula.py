@@ -57,8 +57,8 @@ class Timings:
     @property
     def processors(self) -> Array:
         """The distinct numbers of processors, ascending."""
-        found: Array = np.unique(self.p)
-        return found
+        distinct: Array = np.unique(self.p)
+        return distinct
 
     def select(self, mask: NDArray[np.bool_]) -> Timings:
         """Return some of the observations."""
@@ -121,12 +121,12 @@ def observations_of(
     [2.0, 2.0, 2.0]
     """
     points = reduce_repetitions(runs)[0]
-    whole = regions_of(points, region).whole
+    whole_region = regions_of(points, region).whole
     kinds: dict[str, list[Measurement]] = {}
     for run in runs.records:
         if (
             run.metric in ("time", "cycle", "throughput")
-            and run.region == whole
+            and run.region == whole_region
             and run.processor is None
         ):
             kinds.setdefault(run.metric, []).append(run)
@@ -140,11 +140,11 @@ def observations_of(
     ((metric, every),) = kinds.items()
     observed = [run for run in every if size is None or run.n == size]
     if not observed:
-        known = ", ".join(
-            f"{each:g}" for each in sorted({run.n for run in every if run.n is not None})
+        sizes = ", ".join(
+            f"{size:g}" for size in sorted({run.n for run in every if run.n is not None})
         )
         raise ModelError(
-            f"no run has the size {size:g}; known: {known or 'none, for no run has a size'}"
+            f"no run has the size {size:g}; known: {sizes or 'none, for no run has a size'}"
         )
     if zero := next((run for run in observed if not run.value > 0), None):
         raise ModelError(f"{zero.file}:{zero.line}: {metric} is 0; a fit needs values above 0")
@@ -163,11 +163,15 @@ def timing_notes(runs: Measurements, region: str | None = None) -> list[Problem]
     """
     points, repeated = reduce_repetitions(runs)
     notes = [*runs.notes, *repeated, *unknown_metrics(runs.records)]
-    whole = regions_of(points, region).whole
-    times = {(point.p, point.n): found for point in points if (found := point.find("time", whole))}
-    for (_, n), found in times.items():
+    whole_region = regions_of(points, region).whole
+    times = {
+        (point.p, point.n): measured_time
+        for point in points
+        if (measured_time := point.find("time", whole_region))
+    }
+    for (_, n), measured_time in times.items():
         if single := times.get((1, n)):
-            notes += superlinear(found.run, single.value / found.value)
+            notes += superlinear(measured_time.run, single.value / measured_time.value)
     return list(dict.fromkeys(notes))
 
 
@@ -222,7 +226,7 @@ class TimeFormula:
     def limits(self) -> tuple[Array, Array]:
         """The smallest and the largest values of the parameters, (k,) each."""
         least, most = (
-            [getattr(each, end) for each in self.parameters] for end in ("lower", "upper")
+            [getattr(parameter, end) for parameter in self.parameters] for end in ("lower", "upper")
         )
         return np.array(least), np.array(most)
 
@@ -241,9 +245,9 @@ class TimeFormula:
         # Repetitions are at the same point, which is evaluated once.
         distinct, where = np.unique(np.stack([timings.p, timings.n]), axis=1, return_inverse=True)
         count, points = len(thetas), distinct.shape[1]
-        p, n = (np.tile(each, count) for each in distinct)
-        found = self.time(np.repeat(thetas.T, points, axis=1), replace(timings, p=p, n=n, time=p))
-        return np.broadcast_to(found, (count * points,)).reshape(count, points)[
+        p, n = (np.tile(values, count) for values in distinct)
+        seconds = self.time(np.repeat(thetas.T, points, axis=1), replace(timings, p=p, n=n, time=p))
+        return np.broadcast_to(seconds, (count * points,)).reshape(count, points)[
             :, where.reshape(-1)
         ]
 
@@ -287,8 +291,8 @@ def linear(
         return np.column_stack([basis(timings) for _, basis in terms])
 
     def time(theta: Array, timings: Timings) -> Array:
-        found: Array = (columns(timings) * theta.T).sum(axis=1)
-        return found
+        times: Array = (columns(timings) * theta.T).sum(axis=1)
+        return times
 
     def starts(timings: Timings) -> list[Array]:
         return [nonnegative(columns(timings), timings.time)]
@@ -296,13 +300,19 @@ def linear(
     def losses(theta: Array, timings: Timings) -> Lost:
         named, causes = zip(terms, theta, strict=True), lost or {}
         return {
-            causes[each.name]: value * basis(timings)
-            for (each, basis), value in named
-            if each.name in causes
+            causes[parameter.name]: value * basis(timings)
+            for (parameter, basis), value in named
+            if parameter.name in causes
         }
 
     return TimeFormula(
-        family, text, tuple(each for each, _ in terms), time, starts, chosen_exponents, lost=losses
+        family,
+        text,
+        tuple(parameter for parameter, _ in terms),
+        time,
+        starts,
+        chosen_exponents,
+        lost=losses,
     )
 
 

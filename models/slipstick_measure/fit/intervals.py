@@ -63,13 +63,15 @@ class FitIntervals:
 
     def of_positive(self, value: ParameterFunction, level: float = 0.95) -> Interval:
         """Return an interval for a positive function of sets of parameters, (D, k) to (D,)."""
-        found = self.between(lambda thetas: np.log(value(thetas)), level, -np.inf)
-        return Interval(*(float(np.exp(each)) for each in (found.value, found.low, found.high)))
+        interval = self.between(lambda thetas: np.log(value(thetas)), level, -np.inf)
+        return Interval(
+            *(float(np.exp(end)) for end in (interval.value, interval.low, interval.high))
+        )
 
 
 def _parameter(at: int, thetas: Array) -> Array:
-    found: Array = thetas[:, at]
-    return found
+    values: Array = thetas[:, at]
+    return values
 
 
 def _check_freedom(fitted: FittedFormula) -> None:
@@ -109,8 +111,8 @@ def resample(fitted: FittedFormula, seed: int, draws: int = 200) -> FitIntervals
     times = fitted.formula.time(fitted.theta, fitted.timings)
     thetas = [fitted.theta]
     for _ in range(draws):
-        drawn = fitted.timings.with_time(times * np.exp(random.choice(residuals, len(times))))
-        thetas.append(fit_formula(fitted.formula, drawn, fitted.theta, DRAW_TOLERANCE).theta)
+        resampled = fitted.timings.with_time(times * np.exp(random.choice(residuals, len(times))))
+        thetas.append(fit_formula(fitted.formula, resampled, fitted.theta, DRAW_TOLERANCE).theta)
     return FitIntervals(fitted, partial(_quantiles, np.array(thetas), fitted.freedom))
 
 
@@ -190,34 +192,34 @@ def _pushed(
     for _ in range(PUSHES):
         push = partial(_push, value, stiff, aim)
         pushed = minimized(formula, theta, timings, PROFILE_TOLERANCE, push)
-        there = float(value(pushed[None])[0])
+        pushed_value = float(value(pushed[None])[0])
         worse = squares_of(formula, pushed, timings) - fitted.squares
         distance = np.sqrt(max(worse, 0.0)) / fitted.scatter
         if abs(distance / far - 1) < NEAR:
-            return there
+            return pushed_value
         before = inside
         if distance > far:
             outside = aim, distance
-        elif abs(there - reached) < 1e-6 * abs(error) or distance <= 0:
-            return there  # at a bound of the parameters, which ends the interval
+        elif abs(pushed_value - reached) < 1e-6 * abs(error) or distance <= 0:
+            return pushed_value  # at a bound of the parameters, which ends the interval
         else:
-            inside, reached, theta = (aim, distance), there, pushed
+            inside, reached, theta = (aim, distance), pushed_value, pushed
         aim = _next(before if np.isnan(outside[0]) else outside, inside, far)
     return reached
 
 
 def _push(value: ParameterFunction, stiff: float, aim: float, thetas: Array) -> Array:
-    found: Array = stiff * (value(thetas) - aim)[:, None]
-    return found
+    residual: Array = stiff * (value(thetas) - aim)[:, None]
+    return residual
 
 
-def _next(other: tuple[float, float], inside: tuple[float, float], far: float) -> float:
+def _next(bound: tuple[float, float], inside: tuple[float, float], far: float) -> float:
     """Return the next target by a secant: between two points around the limit, or beyond two
     points before it.
     """
-    (there, off), (here, near) = other, inside
+    (bound_aim, off), (inside_aim, near) = bound, inside
     if off <= far:  # behind
-        return here + (here - there) * (
+        return inside_aim + (inside_aim - bound_aim) * (
             min((far - near) / (near - off), 3.0) if near > off else 1.0
         )
-    return here + (there - here) * min(max((far - near) / (off - near), 0.1), 0.9)
+    return inside_aim + (bound_aim - inside_aim) * min(max((far - near) / (off - near), 0.1), 0.9)

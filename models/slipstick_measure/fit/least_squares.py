@@ -112,8 +112,8 @@ class FittedFormula:
         at = self.timings.points([p], n)
         time = float(self.formula.time(self.theta, at)[0])
         lost = {
-            cause: p * float(each[0]) / time
-            for cause, each in self.formula.lost(self.theta, at).items()
+            cause: p * float(losses[0]) / time
+            for cause, losses in self.formula.lost(self.theta, at).items()
         }
         return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
@@ -149,10 +149,10 @@ def fit(family: Family, timings: Timings) -> FittedFormula:
     ]
     # Of many formulas, all sums of terms, the best start decides: it is already the minimum but for
     # the logarithm.
-    tried = begun if len(formulas) == 1 else [min(begun, key=lambda each: each[0])]
+    tried = begun if len(formulas) == 1 else [min(begun, key=lambda attempt: attempt[0])]
     return min(
         (fit_formula(formula, timings, start) for _, formula, start in tried),
-        key=lambda each: each.squares,
+        key=lambda fitted: fitted.squares,
     )
 
 
@@ -166,32 +166,32 @@ def fit_formula(
     formula, timings, start : what to fit, to what, from where
     within : relative change of parameters and squares at which the search ends [1]
     """
-    found = minimized(formula, start, timings, within)
+    minimum = minimized(formula, start, timings, within)
     # A search stops just before a limit: where the times show no difference, the parameter is at
     # its lower limit.
     least, _ = formula.limits
-    theta = np.where(_without_effect(formula, found, least - found, timings), least, found)
+    theta = np.where(_without_effect(formula, minimum, least - minimum, timings), least, minimum)
     return FittedFormula(formula, theta, timings, _residuals(formula, theta[None], timings)[0])
 
 
 def squares_of(formula: TimeFormula, theta: Array, timings: Timings) -> float:
     """Return the sum of the squared relative errors for some parameters."""
-    (found,) = _residuals(formula, theta[None], timings)
-    return float(found @ found)
+    (residuals,) = _residuals(formula, theta[None], timings)
+    return float(residuals @ residuals)
 
 
 def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
     times = formula.times(thetas, timings)
     # A point at which a model has no answer counts as infinitely bad.
-    found: Array = np.log(timings.time) - np.log(np.where(times > TINY, times, TINY))
-    return found
+    residuals: Array = np.log(timings.time) - np.log(np.where(times > TINY, times, TINY))
+    return residuals
 
 
 def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
     """Say of each parameter whether its change leaves the times as they are."""
     shown = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
-    found: Array = np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING
-    return found
+    unchanged: Array = np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING
+    return unchanged
 
 
 def minimized(
@@ -234,11 +234,11 @@ def minimized(
         # One call for all differences; a step never leaves the limits.
         step = STEP * np.maximum(np.abs(theta), 1e-3)
         step = np.where((theta + step) * scale > most, -step, step)
-        found = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
-        slopes: Array = (found[1:] - found[0]).T / step
+        shifted = residuals(np.vstack([theta, theta + np.diag(step)]) * scale)
+        slopes: Array = (shifted[1:] - shifted[0]).T / step
         return slopes
 
-    found = least_squares(
+    solution = least_squares(
         lambda theta: residuals(theta[None] * scale)[0],
         begin / scale,
         jac=differences,
@@ -248,6 +248,6 @@ def minimized(
         gtol=within,
         max_nfev=MOST_STEPS,
     )
-    ended: Array = np.clip(found.x * scale, least, most)
+    ended: Array = np.clip(solution.x * scale, least, most)
     squares = (residuals(np.vstack([ended, inside])) ** 2).sum(axis=1)
     return ended if squares[0] <= squares[1] else inside

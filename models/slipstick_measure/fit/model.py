@@ -81,11 +81,13 @@ class PreparedModel:
     @property
     def start(self) -> Array:
         """The values that the model has for the free parameters."""
-        return np.array([self.built.entries[each.name].given.value for each in self.parameters])
+        return np.array(
+            [self.built.entries[parameter.name].given.value for parameter in self.parameters]
+        )
 
     def family(self) -> Family:
         """Make a family of the model."""
-        names = ", ".join(each.name for each in self.parameters)
+        names = ", ".join(parameter.name for parameter in self.parameters)
         method = self.built.options.method or "the default method"
         title = f"the model {self.built.name} with {names} free"
         return Family(self.built.name, title, f"solved by {method}", self._formulas)
@@ -164,8 +166,8 @@ class PreparedModel:
             cycle = at.p / throughput
         else:
             cycle = self._ask(theta, at, lambda form, values: {"time": form.times(values)})["time"]
-        found: Array = cycle * self._factor(at)
-        return found
+        times: Array = cycle * self._factor(at)
+        return times
 
     def _lost(self, theta: Array, at: Timings) -> Lost:
         """Book what is lost: what the account does not call useful, or the waits at the
@@ -182,17 +184,19 @@ class PreparedModel:
             return {f"waiting for {name}": factor * self._waits(columns, name) for name in stations}
         system = self.built.model
         useful = system.useful if isinstance(system, Model) else ()
-        booked = {name[8:-1]: each for name, each in columns.items() if name.startswith("account[")}
-        return {name: factor * each for name, each in booked.items() if name not in useful}
+        booked = {
+            name[8:-1]: column for name, column in columns.items() if name.startswith("account[")
+        }
+        return {name: factor * time for name, time in booked.items() if name not in useful}
 
     def _waits(self, columns: Mapping[str, Array], station: str) -> Array:
         at = f"[{self._class},{station}]"
-        found: Array = (
+        waits: Array = (
             columns[f"residence_time{at}"]
             * columns[f"waiting_time{at}"]
             / columns[f"time_per_visit{at}"]
         )
-        return found
+        return waits
 
     def _factor(self, at: Timings) -> Array:
         cycles = self.asked.cycles
@@ -205,19 +209,24 @@ class PreparedModel:
         parameters = self.parameters
         own = np.array([value or 1e-2 for value in self.start])
         powers = np.array(
-            [self.built.entries[each.name].given.dimension.time_power for each in parameters]
+            [
+                self.built.entries[parameter.name].given.dimension.time_power
+                for parameter in parameters
+            ]
         )
         base = TimeFormula("", "", parameters, self._time, lambda _: ())
         ratio = np.median(at.time / base.time(own, at))
         near = own * (ratio if np.isfinite(ratio) else 1.0) ** np.sign(powers)
         steps = [0.1, 1.0, 10.0] if len(parameters) <= MOST_GUESSED else [1.0]
         guesses = np.array(
-            [own, *(near * np.array(each) for each in product(steps, repeat=len(parameters)))]
+            [own, *(near * np.array(factors) for factors in product(steps, repeat=len(parameters)))]
         )
         guesses = np.clip(guesses, *base.limits)
         times = base.times(guesses, at)
         if not np.isfinite(times).all(axis=1).any():
-            alone = {each.name: value for each, value in zip(parameters, own, strict=True)}
+            alone = {
+                parameter.name: value for parameter, value in zip(parameters, own, strict=True)
+            }
             failed = (
                 self._compiled.points({**alone, self.population: float(at.p[0])}).answer(0).failed
             )
@@ -234,8 +243,8 @@ class PreparedModel:
         """Ask the compiled model; one for each number of processors where that shapes the model."""
         count = len(at)
         values = {
-            each.name: np.broadcast_to(value, count)
-            for each, value in zip(self.parameters, theta, strict=True)
+            parameter.name: np.broadcast_to(value, count)
+            for parameter, value in zip(self.parameters, theta, strict=True)
         }
         if self.size:
             values[self.size] = at.n
@@ -244,14 +253,15 @@ class PreparedModel:
             forms = [(self._compiled, np.ones(count, dtype=bool))]
         else:
             forms = [(self._form_at(float(p)), at.p == p) for p in np.unique(at.p)]
-        found: dict[str, Array] = {}
-        for form, here in forms:
-            part = ask(
-                form, {path: each[here] for path, each in values.items() if path in form.parameters}
+        answers: dict[str, Array] = {}
+        for form, rows in forms:
+            form_answers = ask(
+                form,
+                {path: column[rows] for path, column in values.items() if path in form.parameters},
             )
-            for name, column in part.items():
-                found.setdefault(name, np.zeros(count))[here] = column
-        return found
+            for name, column in form_answers.items():
+                answers.setdefault(name, np.zeros(count))[rows] = column
+        return answers
 
     @cached_property
     def _forms(self) -> dict[float, CompiledModel]:
@@ -279,108 +289,110 @@ def _compiled(built: BuiltModel) -> CompiledModel:
     )
 
 
-def prepare_model(asked: FitSettings, library: Library) -> PreparedModel:
+def prepare_model(fit_settings: FitSettings, library: Library) -> PreparedModel:
     """Check what is to be fitted: paths, limits, the number of processors.
 
     Parameters
     ----------
-    asked : as written
+    fit_settings : as written
     library : what was read so far
 
     Raises
     ------
     SpecError : everything that is wrong, each where it is written
     """
-    inputs = resolve(asked.settings, library)
+    inputs = resolve(fit_settings.settings, library)
     built = build(inputs)
     if built.options.method == SIMULATION:
         raise _wrong(
-            asked.settings["method"],
+            fit_settings.settings["method"],
             "a fit needs a smooth model; simulated times jump, so take another method",
         )
     problems: list[Problem] = []
     parameters: dict[str, FitParameter] = {}
-    for written in asked.free:
+    for scalar in fit_settings.free:
         try:
-            parameter = _parameter(written, inputs, built)
+            parameter = _parameter(scalar, inputs, built)
             if parameter.name in parameters:
-                raise _wrong(written, f"{parameter.name} is free twice; leave one out")
+                raise _wrong(scalar, f"{parameter.name} is free twice; leave one out")
             parameters[parameter.name] = parameter
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
     population = (
-        _path(asked.population, inputs, built) if asked.population else _population(built, asked)
+        _path(fit_settings.population, inputs, built)
+        if fit_settings.population
+        else _population(built, fit_settings)
     )
-    size = _path(asked.size, inputs, built) if asked.size else ""
+    size = _path(fit_settings.size, inputs, built) if fit_settings.size else ""
     if population.endswith(".arrivals"):
         raise _wrong(
-            asked.population or asked.free[0],
+            fit_settings.population or fit_settings.free[0],
             f"{population} is a rate of arrivals, and times are divided by processors; hold the"
             f" model against rows: --column '{population}=p [1/s]' --measured"
             " 'response_time[...]=time [ms]'",
         )
     for path in {population, size} & parameters.keys():
         raise _wrong(
-            asked.free[list(parameters).index(path)],
+            fit_settings.free[list(parameters).index(path)],
             f"{path} comes from the data, so it cannot be free",
         )
-    return PreparedModel(built, tuple(parameters.values()), population, size, asked, library)
+    return PreparedModel(built, tuple(parameters.values()), population, size, fit_settings, library)
 
 
-def _parameter(written: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
+def _parameter(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> FitParameter:
     """Read `path` or `path=low..high`; either end may be left out."""
-    text = str(written.value)
+    text = str(scalar.value)
     name, equals, limits = text.partition("=")
-    path = _path(Scalar(name.strip(), name, written.mark, quoted=True), inputs, built)
-    given, meaning = built.entries[path].given, built.entries[path].meaning
+    path = _path(Scalar(name.strip(), name, scalar.mark, quoted=True), inputs, built)
+    default, meaning = built.entries[path].given, built.entries[path].meaning
     low, dots, high = limits.partition("..")
     if equals and not dots:
-        raise _wrong(written, f"write {path}=low..high, such as {path}={given}..; got {text!r}")
+        raise _wrong(scalar, f"write {path}=low..high, such as {path}={default}..; got {text!r}")
     try:
         least, most = (
-            to_base(each, given.dimension) if each.strip() else None for each in (low, high)
+            to_base(end, default.dimension) if end.strip() else None for end in (low, high)
         )
     except UnitError as error:
-        raise _wrong(written, str(error)) from None
+        raise _wrong(scalar, str(error)) from None
     parameter = FitParameter(
-        path, str(given.dimension), meaning, inf if most is None else most, least or 0.0
+        path, str(default.dimension), meaning, inf if most is None else most, least or 0.0
     )
     if not 0 <= parameter.lower < parameter.upper:
         between = f"from {low.strip() or 0} to {high.strip()}"
         raise _wrong(
-            written, f"{path} is free {between}: no room; the first must be less, and not negative"
+            scalar, f"{path} is free {between}: no room; the first must be less, and not negative"
         )
     return parameter
 
 
-def _path(written: Scalar, inputs: Inputs, built: BuiltModel) -> str:
-    path = canonical(inputs.tree, str(written.value))
+def _path(scalar: Scalar, inputs: Inputs, built: BuiltModel) -> str:
+    path = canonical(inputs.tree, str(scalar.value))
     if path not in built.parameters:
         hint = did_you_mean(path, list(built.parameters))
-        raise _wrong(written, f"{built.name} has no number at {path!r}{hint}")
+        raise _wrong(scalar, f"{built.name} has no number at {path!r}{hint}")
     return path
 
 
-def _population(built: BuiltModel, asked: FitSettings) -> str:
+def _population(built: BuiltModel, fit_settings: FitSettings) -> str:
     """Find the one number of the model that can be the number of processors."""
     closed = [
         path
         for path in built.parameters
         if path.startswith("classes.") and path.endswith(".population")
     ]
-    found = [
+    populations = [
         path for path in ("population.processors", "processors") if path in built.parameters
     ] or closed
-    if len(found) == 1:
-        return found[0]
+    if len(populations) == 1:
+        return populations[0]
     mark = (
-        asked.settings["model"]
-        if "model" in asked.settings
-        else next(iter(asked.settings.values()))
+        fit_settings.settings["model"]
+        if "model" in fit_settings.settings
+        else next(iter(fit_settings.settings.values()))
     )
-    several = f"; there are {', '.join(found)}" if found else ""
+    several = f"; there are {', '.join(populations)}" if populations else ""
     raise _wrong(
         mark, f"say which number of {built.name} is the number of processors (population){several}"
     )

@@ -68,12 +68,12 @@ class RowGroups:
     @cached_property
     def known(self) -> dict[str, list[str]]:
         """The owners by column, in order of appearance."""
-        return {column: list(dict.fromkeys(each)) for column, each in self.labels.items()}
+        return {column: list(dict.fromkeys(labels)) for column, labels in self.labels.items()}
 
     def select(self, rows: NDArray[np.intp]) -> RowGroups:
         """Return the owners of some rows."""
         return RowGroups(
-            {column: [each[row] for row in rows] for column, each in self.labels.items()}
+            {column: [labels[row] for row in rows] for column, labels in self.labels.items()}
         )
 
     @cached_property
@@ -82,10 +82,11 @@ class RowGroups:
         rows: dict[tuple[str, ...], list[int]] = {}
         count = len(next(iter(self.labels.values()), ()))
         for row in range(count):
-            key = tuple(each[row] for each in self.labels.values())
+            key = tuple(labels[row] for labels in self.labels.values())
             rows.setdefault(key, []).append(row)
         return [
-            (dict(zip(self.labels, key, strict=True)), np.array(each)) for key, each in rows.items()
+            (dict(zip(self.labels, key, strict=True)), np.array(indices))
+            for key, indices in rows.items()
         ]
 
 
@@ -95,8 +96,8 @@ def floor_of(count: int) -> float:
     >>> [floor_of(count) for count in (1, 4, 9, 20)]
     [0.3, 0.3, 0.15, 0.15]
     """
-    part = (count - FEW_GROUPS) / (MANY_GROUPS - FEW_GROUPS)
-    return FLOOR + (LEAST_FLOOR - FLOOR) * min(max(part, 0.0), 1.0)
+    fraction = (count - FEW_GROUPS) / (MANY_GROUPS - FEW_GROUPS)
+    return FLOOR + (LEAST_FLOOR - FLOOR) * min(max(fraction, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,11 @@ class Posterior:
         """
         chosen = _chosen(len(self.priors), self.offsets, owners)
         covariance = chosen @ self.covariance @ chosen.T
-        seen = {(at, column) for at, column, owner in self.offsets if owners.get(column) == owner}
+        with_offset = {
+            (at, column) for at, column, owner in self.offsets if owners.get(column) == owner
+        }
         for (at, column), deviation in self.spread.items():
-            if (at, column) not in seen:
+            if (at, column) not in with_offset:
                 covariance[at, at] += deviation**2
         return chosen @ self.centre, covariance * self.widened**2
 
@@ -143,15 +146,15 @@ class Posterior:
         variance = np.zeros_like(values)
         for owners, rows in groups.cells:
             _, covariance = self.parameters(owners)
-            here = by_parameter[:, rows]
-            variance[:, rows] = np.einsum("vij,jk,vik->vi", here, covariance, here)
+            derivatives = by_parameter[:, rows]
+            variance[:, rows] = np.einsum("vij,jk,vik->vi", derivatives, covariance, derivatives)
         return values, np.sqrt(variance + self.noise[:, None] ** 2)
 
     def _at(self, groups: RowGroups) -> Array:
-        found = np.empty((sum(len(rows) for _, rows in groups.cells), len(self.priors)))
+        means = np.empty((sum(len(rows) for _, rows in groups.cells), len(self.priors)))
         for owners, rows in groups.cells:
-            found[rows] = _chosen(len(self.priors), self.offsets, owners) @ self.centre
-        return found
+            means[rows] = _chosen(len(self.priors), self.offsets, owners) @ self.centre
+        return means
 
     @cached_property
     def deviations(self) -> Array:
@@ -162,11 +165,11 @@ class Posterior:
 
 def _chosen(k: int, offsets: Sequence[tuple[int, str, str]], owners: dict[str, str]) -> Array:
     """Return the matrix that adds to each common value the offsets of some owners, (k, p)."""
-    found = np.zeros((k, k + len(offsets)))
-    found[:, :k] = np.eye(k)
+    selection = np.zeros((k, k + len(offsets)))
+    selection[:, :k] = np.eye(k)
     for place, (at, column, owner) in enumerate(offsets, k):
-        found[at, place] = owners.get(column) == owner
-    return found
+        selection[at, place] = owners.get(column) == owner
+    return selection
 
 
 def estimate(
@@ -220,7 +223,7 @@ class _Search:
             for owner in groups.known[column]
         )
         k = len(priors)
-        self.mean = np.array([each.mean for each in priors] + [0.0] * len(self.offsets))
+        self.mean = np.array([prior.mean for prior in priors] + [0.0] * len(self.offsets))
         self.spread = {
             (at, column): floor_of(len(groups.known[column]))
             for at, prior in enumerate(priors)
@@ -231,7 +234,7 @@ class _Search:
         if start is not None:
             before = dict(zip(start.offsets, start.centre[k:], strict=True))
             self.at[:k] = start.centre[:k]
-            self.at[k:] = [before.get(each, 0.0) for each in self.offsets]
+            self.at[k:] = [before.get(offset, 0.0) for offset in self.offsets]
             self.noise, self.spread = start.noise.copy(), dict(start.spread)
         self.chosen = [_chosen(k, self.offsets, owners) for owners, _ in groups.cells]
         self.values, self.by_parameter = self._look(self.at)
@@ -246,7 +249,7 @@ class _Search:
         return values, np.where(np.isfinite(by_parameter), by_parameter, 0.0)
 
     def _precision(self) -> Array:
-        own = [each.deviation**-2.0 for each in self.priors]
+        own = [prior.deviation**-2.0 for prior in self.priors]
         return np.array(own + [self.spread[at, column] ** -2 for at, column, _ in self.offsets])
 
     def _cost(self, at: Array, values: Array) -> float:
@@ -266,9 +269,9 @@ class _Search:
         size = len(self.at)
         curvature, slope = np.zeros((size, size)), np.zeros(size)
         for chosen, (_, rows) in zip(self.chosen, self.groups.cells, strict=True):
-            here = self.by_parameter[:, rows]
-            weighed = here * weights[:, rows, None]
-            curvature += chosen.T @ np.einsum("vij,vik->jk", weighed, here) @ chosen
+            derivatives = self.by_parameter[:, rows]
+            weighed = derivatives * weights[:, rows, None]
+            curvature += chosen.T @ np.einsum("vij,vik->jk", weighed, derivatives) @ chosen
             slope += chosen.T @ np.einsum("vij,vi->j", weighed, apart[:, rows])
         return weights, curvature, slope
 
@@ -276,8 +279,8 @@ class _Search:
         """Take one step, then learn noise and spread; return how far it went."""
         weights, curvature, slope = self._normal_equations()
         precision = self._precision()
-        whole = curvature + np.diag(precision)
-        move = np.linalg.solve(whole, slope - precision * (self.at - self.mean))
+        information = curvature + np.diag(precision)
+        move = np.linalg.solve(information, slope - precision * (self.at - self.mean))
         move *= min(1.0, LONGEST_STEP / max(float(np.abs(move).max()), 1e-300))
         before = self._cost(self.at, self.values)
         for _ in range(6):
@@ -292,7 +295,7 @@ class _Search:
             move = np.zeros_like(move)
             values, by_parameter = self.values, self.by_parameter
         self.at, self.values, self.by_parameter = self.at + move, values, by_parameter
-        covariance = np.asarray(np.linalg.inv(whole), dtype=np.float64)
+        covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
         changed = self._learn(weights, float((covariance * curvature).sum()), covariance)
         return max(float(np.abs(move).max()), changed)
 
@@ -301,16 +304,16 @@ class _Search:
         apart = np.where(self.there, self.logs - self.values, 0.0)
         squares = (weights * apart**2).sum(axis=1) * self.noise**2
         count = self.there.sum(axis=1)
-        left = np.maximum(count * (1 - used / max(count.sum(), 1)), 1.0)
-        noise = np.maximum(np.sqrt(squares / left), LEAST_NOISE)
+        freedom = np.maximum(count * (1 - used / max(count.sum(), 1)), 1.0)
+        noise = np.maximum(np.sqrt(squares / freedom), LEAST_NOISE)
         changed = float(np.abs(np.log(noise / self.noise)).max())
         self.noise = noise
         k = len(self.priors)
         for key, before in self.spread.items():
-            places = [k + at for at, each in enumerate(self.offsets) if each[:2] == key]
-            known = sum(self.at[at] ** 2 + covariance[at, at] for at in places)
+            places = [k + at for at, offset in enumerate(self.offsets) if offset[:2] == key]
+            offset_squares = sum(self.at[at] ** 2 + covariance[at, at] for at in places)
             floor = floor_of(len(places))
-            self.spread[key] = float(np.sqrt((known + 2 * floor**2) / (len(places) + 2)))
+            self.spread[key] = float(np.sqrt((offset_squares + 2 * floor**2) / (len(places) + 2)))
             changed = max(changed, abs(float(np.log(self.spread[key] / before))))
         return changed / 10
 
@@ -318,14 +321,14 @@ class _Search:
         """Return what was found."""
         _, curvature, _ = self._normal_equations()
         precision = self._precision()
-        whole = curvature + np.diag(precision)
+        information = curvature + np.diag(precision)
         evidence = -self._cost(self.at, self.values)
-        evidence += 0.5 * float(np.log(precision).sum() - np.linalg.slogdet(whole)[1])
+        evidence += 0.5 * float(np.log(precision).sum() - np.linalg.slogdet(information)[1])
         return Posterior(
             self.priors,
             self.offsets,
             self.at,
-            np.asarray(np.linalg.inv(whole), dtype=float),
+            np.asarray(np.linalg.inv(information), dtype=float),
             self.spread,
             self.noise,
             evidence,

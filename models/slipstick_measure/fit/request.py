@@ -61,28 +61,32 @@ def prepare_estimation(request: EstimationRequest, library: Library) -> Estimati
     SpecError : everything that is wrong, each at its place
     """
     table = read_columns(request.path).select(request.rows)
-    written = [_parted(each) for each in (*request.free, *request.choices)]
-    owners = list(dict.fromkeys(owner for each in written for owner in each.owners))
-    groups = list(request.groups) or [each for each in owners if each in table.headings]
+    entries = [_parted(scalar) for scalar in (*request.free, *request.choices)]
+    owners = list(dict.fromkeys(owner for entry in entries for owner in entry.owners))
+    groups = list(request.groups) or [owner for owner in owners if owner in table.headings]
     table = _with_group(table, groups)
-    known = [each for each in (*owners, GROUP) if each in table.headings]
-    further = [*request.fitted_to, *([request.beyond] if request.beyond else [])]
+    owner_columns = [owner for owner in (*owners, GROUP) if owner in table.headings]
+    fitted_columns = [*request.fitted_to, *([request.beyond] if request.beyond else [])]
     grouping = dict.fromkeys(
-        [*groups, *known, *(each for each in further if each in table.headings)]
+        [
+            *groups,
+            *owner_columns,
+            *(heading for heading in fitted_columns if heading in table.headings),
+        ]
     )
     observed = observe(table, request.uses, request.settings, library, list(grouping))
     problems: list[Problem] = []
     free: dict[str, FreeParameter] = {}
     choices: list[UnknownChoice] = []
-    for index, part in enumerate(written):
+    for index, entry in enumerate(entries):
         try:
-            _check_owners(part, table)
+            _check_owners(entry, table)
             if index >= len(request.free):
-                choices.append(_choice(part, observed))
+                choices.append(_choice(entry, observed))
                 continue
-            parameter = _free(part, observed)
+            parameter = _free(entry, observed)
             if parameter.path in free:
-                raise part.wrong(f"{parameter.path} stands twice among the free parameters")
+                raise entry.wrong(f"{parameter.path} stands twice among the free parameters")
             free[parameter.path] = parameter
         except SpecError as error:
             problems += error.problems
@@ -127,89 +131,89 @@ class _Parted:
         return self.written.mark.error(message, "free")
 
 
-def _parted(written: Scalar) -> _Parted:
-    text, _, owners = str(written.value).partition("@")
+def _parted(scalar: Scalar) -> _Parted:
+    text, _, owners = str(scalar.value).partition("@")
     path, _, values = text.partition("=")
-    names = tuple(each.strip() for each in owners.split("+") if each.strip())
-    return _Parted(written, path.strip(), values.strip(), names)
+    names = tuple(owner.strip() for owner in owners.split("+") if owner.strip())
+    return _Parted(scalar, path.strip(), values.strip(), names)
 
 
 def _with_group(table: ColumnTable, groups: Sequence[str]) -> ColumnTable:
     """Add the column of the combination that is left out together."""
-    missing = [each for each in groups if each not in table.headings]
+    missing = [group for group in groups if group not in table.headings]
     if missing or GROUP in table.headings or not groups:
         return table
-    columns = [table.column(each) for each in groups]
+    columns = [table.column(group) for group in groups]
     rows = tuple((*row, " ".join(cells)) for row, *cells in zip(table.rows, *columns, strict=True))
     return replace(table, headings=(*table.headings, GROUP), rows=rows)
 
 
-def _check_owners(part: _Parted, table: ColumnTable) -> None:
-    for owner in part.owners:
+def _check_owners(entry: _Parted, table: ColumnTable) -> None:
+    for owner in entry.owners:
         if owner not in table.headings:
             hint = did_you_mean(owner, list(table.headings))
-            raise part.wrong(
-                f"there is no column {owner!r} that could own {part.path}{hint}; {GROUP} is what is"
+            raise entry.wrong(
+                f"there is no column {owner!r} that could own {entry.path}{hint}; {GROUP} is what is"
                 " left out together"
             )
 
 
-def _known(part: _Parted, observed: Observed) -> Given:
+def _known(entry: _Parted, observed: Observed) -> Given:
     entries = observed.built.entries
-    if part.path not in entries:
-        hint = did_you_mean(part.path, list(observed.built.parameters))
-        raise part.wrong(f"no number of {observed.built.name} is called {part.path!r}{hint}")
-    if part.path in observed.numbers:
-        raise part.wrong(f"{part.path} comes from the rows, so it cannot be free")
-    if not observed.built.computed_from([part.path]):
-        raise part.wrong(
-            f"no answer of {observed.built.name} is computed from {part.path} as a number that can"
+    if entry.path not in entries:
+        hint = did_you_mean(entry.path, list(observed.built.parameters))
+        raise entry.wrong(f"no number of {observed.built.name} is called {entry.path!r}{hint}")
+    if entry.path in observed.numbers:
+        raise entry.wrong(f"{entry.path} comes from the rows, so it cannot be free")
+    if not observed.built.computed_from([entry.path]):
+        raise entry.wrong(
+            f"no answer of {observed.built.name} is computed from {entry.path} as a number that can"
             " be anything"
         )
-    return entries[part.path].given
+    return entries[entry.path].given
 
 
-def _free(part: _Parted, observed: Observed) -> FreeParameter:
+def _free(entry: _Parted, observed: Observed) -> FreeParameter:
     """Read the range in which a parameter lies in 9 of 10 cases; without one it is that of the
     spec, or a wide one.
     """
-    given = _known(part, observed)
-    low, dots, high = part.values.partition("..")
-    if part.values and not (dots and low.strip() and high.strip()):
-        raise part.wrong(
-            f"write {part.path}=low..high, between which it lies in 9 of 10 cases; got"
-            f" {part.values!r}"
+    default = _known(entry, observed)
+    low, dots, high = entry.values.partition("..")
+    if entry.values and not (dots and low.strip() and high.strip()):
+        raise entry.wrong(
+            f"write {entry.path}=low..high, between which it lies in 9 of 10 cases; got"
+            f" {entry.values!r}"
         )
-    if not part.values:
-        if given.low and given.high:
-            return FreeParameter(part.path, given.low, given.high, part.owners)
-        if not given.value > 0:
-            raise part.wrong(
-                f"{part.path} is {given}, which says nothing of its size; write"
-                f" {part.path}=low..high"
+    if not entry.values:
+        if default.low and default.high:
+            return FreeParameter(entry.path, default.low, default.high, entry.owners)
+        if not default.value > 0:
+            raise entry.wrong(
+                f"{entry.path} is {default}, which says nothing of its size; write"
+                f" {entry.path}=low..high"
             )
-        return FreeParameter(part.path, given.value / WIDE, given.value * WIDE, part.owners)
+        return FreeParameter(entry.path, default.value / WIDE, default.value * WIDE, entry.owners)
     try:
-        least, most = (to_base(each.strip(), given.dimension) for each in (low, high))
+        least, most = (to_base(end.strip(), default.dimension) for end in (low, high))
     except UnitError as error:
-        raise part.wrong(str(error)) from None
+        raise entry.wrong(str(error)) from None
     if not (0 < least < most and isfinite(most)):
-        raise part.wrong(
-            f"{part.path} is free from {low.strip()} to {high.strip()}: the first must be above 0"
+        raise entry.wrong(
+            f"{entry.path} is free from {low.strip()} to {high.strip()}: the first must be above 0"
             " and less than the second"
         )
-    return FreeParameter(part.path, least, most, part.owners)
+    return FreeParameter(entry.path, least, most, entry.owners)
 
 
-def _choice(part: _Parted, observed: Observed) -> UnknownChoice:
-    given = _known(part, observed)
-    texts = tuple(each.strip() for each in part.values.split("|"))
+def _choice(entry: _Parted, observed: Observed) -> UnknownChoice:
+    default = _known(entry, observed)
+    texts = tuple(text.strip() for text in entry.values.split("|"))
     try:
-        values = tuple(to_base(each, given.dimension) for each in texts)
+        values = tuple(to_base(text, default.dimension) for text in texts)
     except UnitError as error:
-        raise part.wrong(str(error)) from None
+        raise entry.wrong(str(error)) from None
     if len(values) < 2:
-        raise part.wrong(
-            f"a choice has two values or more: {part.path}={show(given.value, given.dimension)}|..."
+        raise entry.wrong(
+            f"a choice has two values or more: {entry.path}={show(default.value, default.dimension)}|..."
         )
-    return UnknownChoice(part.path, values, texts, part.owners)
+    return UnknownChoice(entry.path, values, texts, entry.owners)

@@ -31,14 +31,14 @@ class MeasuredRows:
         """Processors, ascending, and the median times there [s]."""
         largest = self.timings.select(self.timings.n == self.timings.n.max())
         p = largest.processors
-        return p, np.array([np.median(largest.time[largest.p == each]) for each in p])
+        return p, np.array([np.median(largest.time[largest.p == number]) for number in p])
 
     @cached_property
     def speedups(self) -> Array:
         """Speed-ups over the smallest number of processors, times that number."""
         p, time = self.medians
-        found: Array = time[0] / time * (p if self.timings.weak_scaling else p[0])
-        return found
+        ratios: Array = time[0] / time * (p if self.timings.weak_scaling else p[0])
+        return ratios
 
     @cached_property
     def noise(self) -> float:
@@ -71,19 +71,19 @@ class MeasuredRows:
         low, high = self.crossing
         over = "" if p[0] == 1 else f" over p = {p[0]:g}"
         if np.isinf(high):
-            said = (
+            sentence = (
                 f"The rows: efficiency{over} is {percent(efficiency[low])} at p = {low:g}, the"
                 f" largest measured; it does not fall below {goal}."
             )
         else:
-            said = (
+            sentence = (
                 f"The rows: efficiency{over} falls below {goal} between p = {low:g}"
                 f" ({percent(efficiency[low])}) and p = {high:g} ({percent(efficiency[high])})."
             )
         best = int(self.speedups.argmax())
         if best < len(p) - 1:
-            said += f" Most is done on p = {p[best]:g}: more bring nothing there."
-        return [said]
+            sentence += f" Most is done on p = {p[best]:g}: more bring nothing there."
+        return [sentence]
 
     def agrees_on_efficiency(self, processors: float) -> bool:
         """Return whether a law's number of efficient processors contradicts no row."""
@@ -94,9 +94,9 @@ class MeasuredRows:
         """Return whether a law's largest speed-up, at some processors, contradicts no row."""
         p, _ = self.medians
         beyond = self.speedups[p > at * (1 + NEAR)]
-        there = float(self.speedups.max())
+        largest_speedup = float(self.speedups.max())
         no_better = not len(beyond) or float(beyond.max()) <= largest * (1 + NEAR)
-        return p[0] > 1 or (there <= largest * (1 + NEAR) and no_better)
+        return p[0] > 1 or (largest_speedup <= largest * (1 + NEAR) and no_better)
 
     def agrees_on_fastest(self, processors: float) -> bool:
         """Return whether no row on more processors is faster than all on as many or fewer."""

@@ -69,14 +69,14 @@ def predict(
     """
     own = curves[name]
     siblings = [
-        other
-        for other in curves
-        if other != name and alike[other] == alike[name] and {p, last} <= curves[other].keys()
+        sibling
+        for sibling in curves
+        if sibling != name and alike[sibling] == alike[name] and {p, last} <= curves[sibling].keys()
     ]
     if len(siblings) < 2 or last not in own:
         return None
-    ratios = np.array([np.log(curves[other][p] / curves[other][last]) for other in siblings])
-    apart = np.array([_apart(own, curves[other], last) for other in siblings])
+    ratios = np.array([np.log(curves[sibling][p] / curves[sibling][last]) for sibling in siblings])
+    apart = np.array([_apart(own, curves[sibling], last) for sibling in siblings])
     weights = np.exp(-((apart / SIMILAR) ** 2) / 2) + 1e-9
     weights /= weights.sum()
     middle, half = _centre(ratios, weights)
@@ -93,10 +93,10 @@ def predict(
     )
 
 
-def _apart(one: Mapping[float, float], other: Mapping[float, float], last: float) -> float:
+def _apart(curve: Mapping[float, float], sibling: Mapping[float, float], last: float) -> float:
     """Compare the shapes of two curves in the steps before a number of processors."""
-    common = sorted(p for p in one.keys() & other.keys() if p < last)[-SHAPE:]
-    steps = [np.log(one[p] / one[last]) - np.log(other[p] / other[last]) for p in common]
+    common = sorted(p for p in curve.keys() & sibling.keys() if p < last)[-SHAPE:]
+    steps = [np.log(curve[p] / curve[last]) - np.log(sibling[p] / sibling[last]) for p in common]
     return float(np.sqrt(np.mean(np.square(steps)))) if steps else 0.0
 
 
@@ -117,12 +117,12 @@ def left_out(
     """Predict every curve that goes on to a multiple of a number of processors by its siblings, as
     if it ended there.
     """
-    found = (
+    predictions = (
         predict(curves, alike, name, step * last, last)
         for name, values in curves.items()
         if step * last in values
     )
-    return [each for each in found if each is not None]
+    return [prediction for prediction in predictions if prediction is not None]
 
 
 def curves_of(

@@ -35,11 +35,11 @@ def _place(
 ) -> Coordinates | None:
     """Return the coordinates that named parameters give; others become part of the region."""
     hints = reading.hints
-    told = {theirs.casefold(): ours for ours, theirs in hints.columns.items()}
-    p, n, others = hints.processors, hints.size, list[str]()
+    roles = {theirs.casefold(): ours for ours, theirs in hints.columns.items()}
+    p, n, other_arguments = hints.processors, hints.size, list[str]()
     for name, value in parameters.items():
         word = plain_words(name)
-        role = told.get(name.casefold()) or (
+        role = roles.get(name.casefold()) or (
             "p" if word in (*PROCESSORS, *LOADS) else "n" if word in SIZES else ""
         )
         if role == "p":
@@ -51,7 +51,7 @@ def _place(
             if n is None:
                 return None
         else:
-            others.append(f"{name}={value}")
+            other_arguments.append(f"{name}={value}")
     if p is None:
         names = ", ".join(parameters) or "none"
         reading.refuse(
@@ -60,14 +60,14 @@ def _place(
             f"no parameter counts processors (there are: {names}); name it with --column p=NAME, or"
             " say --processors",
         )
-    return Coordinates(p, n, " ".join([region, *others]).strip())
+    return Coordinates(p, n, " ".join([region, *other_arguments]).strip())
 
 
 def _line(tree: Any) -> int:
     if isinstance(tree, JsonNumber):
         return tree.line
-    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return next((line for part in parts if (line := _line(part))), 0)
+    subtrees = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return next((line for subtree in subtrees if (line := _line(subtree))), 0)
 
 
 def _texts(reading: Reading, key: str) -> list[Mapping[str, Any]]:
@@ -110,17 +110,19 @@ def _read_google(reading: Reading) -> Measurements:
     rows = [row for row in _texts(reading, "benchmarks") if row.get("run_type") != "aggregate"]
     rows = [row for row in rows if not row.get("error_occurred")]
     names = {_base(row) for row in rows}
-    seen: dict[Coordinates, int] = {}
+    repetitions: dict[Coordinates, int] = {}
     for row in rows:
         line = _line(row) or 1
-        parts = {match["name"]: match["value"] for match in _PART.finditer(str(row.get("name")))}
+        arguments = {
+            match["name"]: match["value"] for match in _PART.finditer(str(row.get("name")))
+        }
         if "threads" in row:
-            parts["threads"] = row["threads"]
-        where = _place(reading, line, parts, _base(row) if len(names) > 1 else "")
+            arguments["threads"] = row["threads"]
+        where = _place(reading, line, arguments, _base(row) if len(names) > 1 else "")
         if where is None:
             continue
-        seen[where] = seen.get(where, 0) + 1
-        at = where._replace(repetition=seen[where])
+        repetitions[where] = repetitions.get(where, 0) + 1
+        at = where._replace(repetition=repetitions[where])
         rate = row.get("items_per_second") or row.get("bytes_per_second")
         if rate is not None:
             unit = "items/s" if "items_per_second" in row else "B/s"
@@ -133,8 +135,12 @@ def _read_google(reading: Reading) -> Measurements:
 
 def _base(row: Mapping[str, Any]) -> str:
     name = str(row.get("run_name") or row.get("name", ""))[:200]
-    kept = [part for part in name.split("/") if not _PART.fullmatch(part) and part != "real_time"]
-    return "/".join(kept)
+    segments = [
+        segment
+        for segment in name.split("/")
+        if not _PART.fullmatch(segment) and segment != "real_time"
+    ]
+    return "/".join(segments)
 
 
 def _read_pytest(reading: Reading) -> Measurements:

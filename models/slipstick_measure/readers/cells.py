@@ -63,21 +63,21 @@ def seconds(text: str) -> Fraction | None:
             return None
         if len(fields) == 2 and clock["days"]:
             fields = [*fields, 0]  # days-hours:minutes
-        whole: int = sum(field * 60**at for at, field in enumerate(reversed(fields)))
+        total_seconds: int = sum(field * 60**at for at, field in enumerate(reversed(fields)))
         return Fraction(clock["rest"].rstrip(".") or 0 if clock["rest"] else 0) + (
-            whole + 86_400 * int(clock["days"] or 0)
+            total_seconds + 86_400 * int(clock["days"] or 0)
         )
-    parts = _PARTS.findall(bare)
-    if len(parts) < 2 or _PARTS.sub("", bare):
+    amounts = _PARTS.findall(bare)
+    if len(amounts) < 2 or _PARTS.sub("", bare):
         return None
     sizes = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
-    units = [sizes[_IN_PARTS.get(unit) or time_unit(unit)] for _, unit in parts]
+    units = [sizes[_IN_PARTS.get(unit) or time_unit(unit)] for _, unit in amounts]
     if units != sorted(set(units), reverse=True):
         return None
     return sum(
         (
             Fraction(number.rstrip(".")) * unit
-            for (number, _), unit in zip(parts, units, strict=True)
+            for (number, _), unit in zip(amounts, units, strict=True)
         ),
         Fraction(0),
     )
@@ -122,7 +122,7 @@ def product(text: str) -> str:
     if power := _POWER.fullmatch(bare):
         return str(int(power[1]) ** int(power[2]))
     if _PRODUCT.fullmatch(bare):
-        value = prod(float(each) for each in re.findall(_NUMBER, bare))
+        value = prod(float(factor) for factor in re.findall(_NUMBER, bare))
         return f"{value:.0f}" if isfinite(value) and value == int(value) else repr(value)
     if prefixed := _PREFIXED.fullmatch(bare):
         base = 2**10 if prefixed[2].endswith("i") else 10**3

@@ -54,10 +54,12 @@ def _read_nccl(reading: Reading) -> Measurements:
                     line, "", "the ranks are not listed in it; say how many with --processors"
                 )
             _read_nccl_row(reading, line, text.split(), columns, count, shares)
-    found = reading.finished()
-    words = name or _operation(shares, found.records[0].p)
-    records = [replace(run, region=words) for run in found.records]
-    return replace(found, records=tuple(records), title=words, source=f"nccl-tests {reading.name}")
+    measurements = reading.finished()
+    words = name or _operation(shares, measurements.records[0].p)
+    records = [replace(run, region=words) for run in measurements.records]
+    return replace(
+        measurements, records=tuple(records), title=words, source=f"nccl-tests {reading.name}"
+    )
 
 
 def _read_nccl_row(
@@ -99,7 +101,7 @@ def _operation(shares: Sequence[float], count: int) -> str:
         (count - 1) / count: "all-gather, reduce-scatter or all-to-all",
         1.0: "broadcast or reduce",
     }
-    nearest = min(names, key=lambda each: abs(each - share))
+    nearest = min(names, key=lambda ratio: abs(ratio - share))
     return names[nearest] if abs(nearest - share) < 0.03 else "collective operation"
 
 

@@ -168,10 +168,10 @@ def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_tol
     free = _take_told(roles, list(columns), mapped)
     free = _take_places(roles, free)
     _take_values(roles, free, columns, rate_told)
-    taken = {*roles.place.values(), *roles.values}
-    roles.left_out = [each.text for each in columns if each.index not in taken and each.text]
+    used = {*roles.place.values(), *roles.values}
+    roles.left_out = [column.text for column in columns if column.index not in used and column.text]
     roles.of_one |= {
-        each.index for each in columns if each.index in roles.values and each.is_of_one
+        column.index for column in columns if column.index in roles.values and column.is_of_one
     }
     return roles
 
@@ -181,12 +181,13 @@ def _take_told(
 ) -> list[TableColumn]:
     free = list(columns)
     for ours, theirs in mapped.items():
-        wanted = theirs.strip().casefold()
+        heading = theirs.strip().casefold()
         column = next(
             (
-                each
-                for each in columns
-                if wanted in (each.text.casefold(), each.words, names.plain_words(each.text))
+                candidate
+                for candidate in columns
+                if heading
+                in (candidate.text.casefold(), candidate.words, names.plain_words(candidate.text))
             ),
             None,
         )
@@ -196,13 +197,21 @@ def _take_told(
             column.kind = "measured" if column.kind in ("", "ideal") else column.kind
             if column.kind not in ("time", "rate", "measured", "speedup"):
                 column.kind = "measured"
-            free = [each for each in free if each is column or each.kind not in _VALUES]
+            free = [
+                candidate
+                for candidate in free
+                if candidate is column or candidate.kind not in _VALUES
+            ]
         elif ours in METRICS or ours == "speedup":
             roles.values[column.index] = (ours, "")
-            free = [each for each in free if each is not column and each.kind not in _VALUES | {""}]
+            free = [
+                candidate
+                for candidate in free
+                if candidate is not column and candidate.kind not in _VALUES | {""}
+            ]
         else:
             roles.place[ours] = column.index
-            free = [each for each in free if each is not column]
+            free = [candidate for candidate in free if candidate is not column]
     return free
 
 
@@ -212,20 +221,20 @@ _VALUES = {"time", "rate", "speedup", "measured", "part", "ideal", "efficiency",
 def _take_places(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
     """Find processors, size, repetition and the columns of a table with one value on a line."""
     for ours in ("region", "metric", "unit", "repetition"):
-        found = [each for each in free if each.kind == ours]
-        if found and ours not in roles.place:
-            roles.place[ours] = found[0].index
-            free = [each for each in free if each is not found[0]]
+        matching = [column for column in free if column.kind == ours]
+        if matching and ours not in roles.place:
+            roles.place[ours] = matching[0].index
+            free = [column for column in free if column is not matching[0]]
     free = _take_processors(roles, free)
     if "n" not in roles.place:
-        sizes = [each for each in free if each.kind in ("n", "n of one")]
-        varied = [each for each in sizes if not each.is_constant] or sizes[:1]
-        exact = [each for each in varied if each.words in ("n", "size", "problem size")]
+        sizes = [column for column in free if column.kind in ("n", "n of one")]
+        varied = [column for column in sizes if not column.is_constant] or sizes[:1]
+        exact = [column for column in varied if column.words in ("n", "size", "problem size")]
         chosen = exact[:1] or varied
         if len(chosen) > 1 and _multiples(chosen):
             chosen = chosen[:1]
         if len(chosen) > 1:
-            listed = " or ".join(each.text for each in chosen)
+            listed = " or ".join(column.text for column in chosen)
             roles.refusals.append(
                 (chosen[1].text, f"which column is the size, {listed}? say --column n=NAME")
             )
@@ -234,22 +243,22 @@ def _take_places(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
             if chosen[0].kind == "n of one":
                 roles.of_one.add(chosen[0].index)
                 roles.weak = True if chosen[0].is_constant else roles.weak
-        free = [each for each in free if each not in sizes]
+        free = [column for column in free if column not in sizes]
     return free
 
 
 def _take_processors(roles: Roles, free: list[TableColumn]) -> list[TableColumn]:
-    counted = [each for each in free if each.kind == "p"]
+    counted = [column for column in free if column.kind == "p"]
     if "p" not in roles.place:
         chosen = _processors(roles, counted, free)
         if chosen is not None:
             roles.place["p"] = chosen.index
-            counted = [each for each in counted if each is not chosen]
-            free = [each for each in free if each is not chosen]
-    own = [each for each in counted if each.words in ("processor", *COLUMNS["processor"])]
+            counted = [column for column in counted if column is not chosen]
+            free = [column for column in free if column is not chosen]
+    own = [column for column in counted if column.words in ("processor", *COLUMNS["processor"])]
     if own and "p" in roles.place and "processor" not in roles.place:
         roles.place["processor"] = own[0].index
-    return [each for each in free if each not in counted]
+    return [column for column in free if column not in counted]
 
 
 def _processors(
@@ -258,29 +267,31 @@ def _processors(
     """Choose the column of the processors; of several that are multiples of one another, the one
     with the largest numbers.
     """
-    if exact := next((each for each in counted if each.words == "p"), None):
+    if exact := next((column for column in counted if column.words == "p"), None):
         return exact
-    several = [each for each in counted if each.words not in ("processor", *COLUMNS["processor"])]
+    several = [
+        column for column in counted if column.words not in ("processor", *COLUMNS["processor"])
+    ]
     several = several or list(counted)
-    varied = [each for each in several if not each.is_constant] or several[:1]
+    varied = [column for column in several if not column.is_constant] or several[:1]
     if len(varied) > 1:
-        largest = max(varied, key=lambda each: sum(each.known))
+        largest = max(varied, key=lambda column: sum(column.known))
         if not _multiples(varied) and not _is_product(largest, varied):
-            listed = " or ".join(each.text for each in varied)
+            listed = " or ".join(column.text for column in varied)
             why = f"which column counts the processors, {listed}? say --column p=NAME"
             roles.refusals.append((varied[1].text, why))
         varied = [largest]
         roles.guessed["p"] = largest
     if varied:
         return varied[0]
-    loads = [each for each in free if each.kind == "load"]
-    size = [each for each in free if each.words == "n" and _counts(each)]
-    found = next(iter(loads or (size if len(size) == 1 else [])), None)
-    if found is None and free and not free[0].kind and _counts(free[0]):
-        found = free[0]
-    if found is not None:
-        roles.guessed["p"] = found
-    return found
+    loads = [column for column in free if column.kind == "load"]
+    size = [column for column in free if column.words == "n" and _counts(column)]
+    processor_column = next(iter(loads or (size if len(size) == 1 else [])), None)
+    if processor_column is None and free and not free[0].kind and _counts(free[0]):
+        processor_column = free[0]
+    if processor_column is not None:
+        roles.guessed["p"] = processor_column
+    return processor_column
 
 
 def _counts(column: TableColumn) -> bool:
@@ -297,19 +308,19 @@ def _counts(column: TableColumn) -> bool:
 def _multiples(columns: Sequence[TableColumn]) -> bool:
     """Return whether columns are multiples of the first, each by one factor."""
     first = columns[0]
-    for other in columns[1:]:
-        ratios = [b / a for a, b in zip(first.numbers, other.numbers, strict=True) if a and b]
+    for column in columns[1:]:
+        ratios = [b / a for a, b in zip(first.numbers, column.numbers, strict=True) if a and b]
         if not ratios or max(ratios) > (1 + SAME) * min(ratios):
             return False
     return True
 
 
 def _is_product(largest: TableColumn, columns: Sequence[TableColumn]) -> bool:
-    others = [each for each in columns if each is not largest]
+    factors = [column for column in columns if column is not largest]
     for row, total in enumerate(largest.numbers):
         product = 1.0
-        for each in others:
-            product *= each.numbers[row] or 0.0
+        for column in factors:
+            product *= column.numbers[row] or 0.0
         if total != product:
             return False
     return True
@@ -325,55 +336,61 @@ def _take_values(
     """Find the columns of values: times and their parts, else a rate, else a speed-up, else a
     value whose course tells what it is.
     """
-    for each in free:
-        if each.kind in METRICS and each.kind not in ("time", "throughput", "speedup"):
-            roles.values[each.index] = (each.kind, "")
-        elif each.words == "value" and {"metric", "unit"} & roles.place.keys():
-            roles.values[each.index] = (None, "")
-        elif each.words == "value" and each.has_time_unit:
-            roles.values[each.index] = ("time", "")
+    for column in free:
+        if column.kind in METRICS and column.kind not in ("time", "throughput", "speedup"):
+            roles.values[column.index] = (column.kind, "")
+        elif column.words == "value" and {"metric", "unit"} & roles.place.keys():
+            roles.values[column.index] = (None, "")
+        elif column.words == "value" and column.has_time_unit:
+            roles.values[column.index] = ("time", "")
     if any(
         metric in (None, "time", "throughput", "speedup") for metric, _ in roles.values.values()
     ):
         return
-    times = [each for each in free if each.kind == "time" and not (each.rate or rate_told)]
-    parts = [each for each in free if each.kind == "part" and each.is_numeric]
-    rates = [each for each in free if each.kind == "rate" or (rate_told and each.kind == "time")]
-    if times or parts:
-        _take_times(roles, times, parts)
+    times = [column for column in free if column.kind == "time" and not (column.rate or rate_told)]
+    part_columns = [column for column in free if column.kind == "part" and column.is_numeric]
+    rates = [
+        column for column in free if column.kind == "rate" or (rate_told and column.kind == "time")
+    ]
+    if times or part_columns:
+        _take_times(roles, times, part_columns)
         if len(rates) == 1 and roles.weak is None:
             roles.weak = _work_grows(roles, columns, rates[0])
     elif rates:
         _take_rate(roles, rates)
-    elif speedups := [each for each in free if each.kind == "speedup" and each.is_numeric]:
+    elif speedups := [column for column in free if column.kind == "speedup" and column.is_numeric]:
         roles.values[speedups[0].index] = ("speedup", "")
     else:
         _take_by_course(roles, free, columns, rate_told)
 
 
-def _take_times(roles: Roles, times: Sequence[TableColumn], parts: Sequence[TableColumn]) -> None:
-    every = list(times) or list(parts)
+def _take_times(
+    roles: Roles, times: Sequence[TableColumn], part_columns: Sequence[TableColumn]
+) -> None:
+    every = list(times) or list(part_columns)
     if len(every) > 1 and times:
-        whole = [each for each in every if each.words in _WHOLE_TIMES]
-        middle = [each for each in every if set(each.words.split()) & set(_MIDDLE)]
-        plain = [each for each in every if each.words == "time"]
-        every = whole[:1] or plain[:1] or middle[:1] or every
+        total_times = [column for column in every if column.words in _WHOLE_TIMES]
+        middle = [column for column in every if set(column.words.split()) & set(_MIDDLE)]
+        plain = [column for column in every if column.words == "time"]
+        every = total_times[:1] or plain[:1] or middle[:1] or every
     if len(every) > 1:
-        listed = " or ".join(each.text for each in every)
+        listed = " or ".join(column.text for column in every)
         why = f"which column is the elapsed time, {listed}? say --column time=NAME"
         roles.refusals.append((every[1].text, why))
         return
     roles.values[every[0].index] = ("time", "")
-    inside = [each for each in parts if each is not every[0]]
-    roles.values |= {each.index: ("time", each.text.partition("[")[0].strip()) for each in inside}
+    inside = [column for column in part_columns if column is not every[0]]
+    roles.values |= {
+        column.index: ("time", column.text.partition("[")[0].strip()) for column in inside
+    }
     if every[0].kind == "part":
         roles.guessed["time"] = every[0]
 
 
 def _take_rate(roles: Roles, rates: Sequence[TableColumn]) -> None:
-    varied = [each for each in rates if not each.is_constant] or list(rates[:1])
+    varied = [column for column in rates if not column.is_constant] or list(rates[:1])
     if len(varied) > 1 and not _multiples(varied):
-        listed = " or ".join(each.text for each in varied)
+        listed = " or ".join(column.text for column in varied)
         why = f"which column is the throughput, {listed}? say --column throughput=NAME"
         roles.refusals.append((varied[1].text, why))
         return
@@ -384,7 +401,7 @@ def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn)
     """Tell from time and rate together whether the work, their product, grows with the
     processors.
     """
-    by_index = {each.index: each for each in columns}
+    by_index = {column.index: column for column in columns}
     if "p" not in roles.place:
         return None
     time = next(by_index[at] for at, value in roles.values.items() if value == ("time", ""))
@@ -392,19 +409,19 @@ def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn)
     work = [(p, t * x * (p if rate.is_of_one else 1)) for p, t, x in rows if p and t and x]
     if len({p for p, _ in work}) < 2:
         return None
-    of_one = [each / p for p, each in work]
-    whole = [each for _, each in work]
+    of_one = [amount / p for p, amount in work]
+    amounts = [amount for _, amount in work]
     if max(of_one) < 1.1 * min(of_one):
         return True
-    return False if max(whole) < 1.1 * min(whole) else None
+    return False if max(amounts) < 1.1 * min(amounts) else None
 
 
 def _take_by_course(
     roles: Roles, free: Sequence[TableColumn], columns: Sequence[TableColumn], rate_told: bool
 ) -> None:
     """Take a column whose heading does not say what it is by the course of its values."""
-    open_ = [each for each in free if each.kind == "measured" and each.is_numeric]
-    open_ = open_ or [each for each in free if not each.kind and each.is_numeric]
+    open_ = [column for column in free if column.kind == "measured" and column.is_numeric]
+    open_ = open_ or [column for column in free if not column.kind and column.is_numeric]
     if len(open_) != 1 or "p" not in roles.place:
         return
     value, p = open_[0], columns[roles.place["p"]]

@@ -33,27 +33,27 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
 
     `Hints.columns` decides, else the usual names; a single parameter is the processors.
     """
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     lower = [name.casefold() for name in names]
     for ours in ("p", "n"):
-        wanted = reading.hints.columns.get(ours)
-        options = [wanted.casefold()] if wanted else [ours, *COLUMNS[ours]]
+        heading = reading.hints.columns.get(ours)
+        options = [heading.casefold()] if heading else [ours, *COLUMNS[ours]]
         at = next((lower.index(option) for option in options if option in lower), None)
         if at is not None:
-            found[ours] = at
-        elif wanted:
+            places[ours] = at
+        elif heading:
             reading.wrong(
-                line, "", f"there is no parameter {wanted!r}{did_you_mean(wanted, names)}"
+                line, "", f"there is no parameter {heading!r}{did_you_mean(heading, names)}"
             )
-    if "p" not in found and len(names) == 1 and not found:
-        found["p"] = 0
+    if "p" not in places and len(names) == 1 and not places:
+        places["p"] = 0
         if names[0].casefold() not in ("p", *COLUMNS["p"]):
             reading.odd(
                 line,
                 names[0],
                 "the only parameter is taken as the processors; say else with --column n=NAME",
             )
-    if "p" not in found and reading.hints.processors is None:
+    if "p" not in places and reading.hints.processors is None:
         listed = ", ".join(names)
         reading.refuse(
             line,
@@ -62,24 +62,24 @@ def _roles(reading: Reading, line: int, names: Sequence[str]) -> dict[str, int]:
             " or, if none is, say their number for all runs with --processors",
         )
     for at, name in enumerate(names):
-        if at not in found.values():
+        if at not in places.values():
             reading.odd(
                 line, name, "this parameter is neither the processors nor the size; it is left out"
             )
-    return found
+    return places
 
 
 def _point(
-    reading: Reading, line: int, found: Mapping[str, int], coordinates: Sequence[str]
+    reading: Reading, line: int, places: Mapping[str, int], coordinates: Sequence[str]
 ) -> Coordinates | None:
     """Read a point; None, and a problem, if it is not one."""
     p = (
-        reading.processors(line, "p", coordinates[found["p"]])
-        if "p" in found
+        reading.processors(line, "p", coordinates[places["p"]])
+        if "p" in places
         else reading.hints.processors
     )
-    n = reading.size(line, "n", coordinates[found["n"]]) if "n" in found else reading.hints.size
-    return None if p is None or ("n" in found and n is None) else Coordinates(p, n)
+    n = reading.size(line, "n", coordinates[places["n"]]) if "n" in places else reading.hints.size
+    return None if p is None or ("n" in places and n is None) else Coordinates(p, n)
 
 
 def _add(
@@ -93,8 +93,8 @@ def _add(
     """Add the repetitions of a value, numbered where there are several; nothing where the point
     is none. The metric that is told to be the time is it.
     """
-    told = reading.hints.columns.get("time", "").casefold()
-    metric = "time" if told and metric.casefold() == told else metric
+    time_heading = reading.hints.columns.get("time", "").casefold()
+    metric = "time" if time_heading and metric.casefold() == time_heading else metric
     for number, value in enumerate(values, 1) if where is not None else ():
         assert where is not None
         at = where._replace(region=path, repetition=number if len(values) > 1 else None)
@@ -199,9 +199,9 @@ def _end_data(reading: Reading, now: _TextState) -> None:
     """Hold the number of data lines of a region against the number of points."""
     promised = f"line {now.points_line} promises {len(now.points)}"
     if now.data is not None and now.data != len(now.points):
-        what = f"{now.region or 'the whole'}, {now.metric}"
+        curve = f"{now.region or 'the whole'}, {now.metric}"
         reading.wrong(
-            now.begun, "DATA", f"{now.data} DATA lines for {what}, where {promised} points"
+            now.begun, "DATA", f"{now.data} DATA lines for {curve}, where {promised} points"
         )
     elif now.data is None and now.begun and now.points and now.region:
         # The next section may only name the metric, or the region, of the data to come.
@@ -235,7 +235,7 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
                 "",
                 "Extra-P's JSON has the keys 'parameters', a list of names, and 'measurements'",
             )
-    found = _roles(reading, 1, names)
+    places = _roles(reading, 1, names)
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for path, metrics in paths.items():
         if not isinstance(metrics, dict):
@@ -248,7 +248,8 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
                     "the points of a metric are a list of objects with 'point' and 'values'",
                 )
             lines = [
-                _read_json_point(reading, found, len(names), path, metric, each) for each in points
+                _read_json_point(reading, places, len(names), path, metric, point)
+                for point in points
             ]
             counts[path, metric] = (len(lines), lines[0] if lines else 1)
     most = max((count for count, _ in counts.values()), default=0)
@@ -259,11 +260,11 @@ def _read_extra_p_json(reading: Reading) -> Measurements:
 
 
 def _read_json_point(
-    reading: Reading, found: dict[str, int], count: int, path: str, metric: str, each: Any
+    reading: Reading, places: dict[str, int], count: int, path: str, metric: str, point: Any
 ) -> int:
     """Read the values of one point, and give its line."""
-    line = next((one.line for one in _numbers(each)), 1)
-    inside = each if isinstance(each, dict) else {}
+    line = next((number.line for number in _numbers(point)), 1)
+    inside = point if isinstance(point, dict) else {}
     coordinates: Any = inside.get("point")
     values: Any = inside.get("values")
     if not (_are_numbers(coordinates) and _are_numbers(values)):
@@ -277,19 +278,21 @@ def _read_json_point(
     elif not values:
         reading.wrong(line, path, "the list of values is empty; measure the point, or leave it out")
     else:
-        _add(reading, line, _point(reading, line, found, coordinates), path, metric, values)
+        _add(reading, line, _point(reading, line, places, coordinates), path, metric, values)
     return line
 
 
 def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(one, JsonNumber) for one in values)
+    return isinstance(values, list) and all(isinstance(value, JsonNumber) for value in values)
 
 
 def _numbers(tree: Any) -> Iterator[JsonNumber]:
     if isinstance(tree, JsonNumber):
         yield tree
-    for each in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from _numbers(each)
+    for subtree in (
+        tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    ):
+        yield from _numbers(subtree)
 
 
 def _is_extra_p_lines(reading: Reading) -> bool:
@@ -310,18 +313,20 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
     """Read JSON lines: an object on each, with the parameters and the value or values of one
     measurement.
     """
-    found: dict[tuple[str, ...], dict[str, int]] = {}
+    places: dict[tuple[str, ...], dict[str, int]] = {}
     for line, text in reading.content:
-        each: Any = parse_json(reading, _with_commas(text), line)
-        given = (each.get("params") or each.get("parameters")) if isinstance(each, dict) else None
-        if not (isinstance(given, dict) and "value" in each):
+        record: Any = parse_json(reading, _with_commas(text), line)
+        coordinates = (
+            (record.get("params") or record.get("parameters")) if isinstance(record, dict) else None
+        )
+        if not (isinstance(coordinates, dict) and "value" in record):
             reading.wrong(line, "", "a line has the keys 'params', numbers by name, and 'value'")
             continue
-        values = each["value"] if isinstance(each["value"], list) else [each["value"]]
-        names, texts = tuple(given), list(given.values())
-        path, metric = each.get("callpath", ""), each.get("metric", "time")
+        values = record["value"] if isinstance(record["value"], list) else [record["value"]]
+        names, texts = tuple(coordinates), list(coordinates.values())
+        path, metric = record.get("callpath", ""), record.get("metric", "time")
         if any(
-            isinstance(each, JsonNumber) or not isinstance(each, str) for each in (path, metric)
+            isinstance(name, JsonNumber) or not isinstance(name, str) for name in (path, metric)
         ):
             reading.wrong(line, "", "'callpath' and 'metric' are texts")
         elif not values or not _are_numbers([*values, *texts]):
@@ -329,9 +334,9 @@ def _read_extra_p_lines(reading: Reading) -> Measurements:
                 line, "value", "values and parameters are numbers, and there is at least one value"
             )
         else:
-            if names not in found:
-                found[names] = _roles(reading, line, names)
-            _add(reading, line, _point(reading, line, found[names], texts), path, metric, values)
+            if names not in places:
+                places[names] = _roles(reading, line, names)
+            _add(reading, line, _point(reading, line, places[names], texts), path, metric, values)
     return _finished(reading)
 
 

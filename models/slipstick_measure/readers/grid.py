@@ -55,11 +55,11 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
         for at, text in enumerate(reading.lines[:most], 1)
         if text.strip()
     ]
-    drawn = _drawn_table(lines)
-    used = [(at, text) for at, text in lines if not drawn or at in drawn]
+    table_lines = _drawn_table(lines)
+    used = [(at, text) for at, text in lines if not table_lines or at in table_lines]
     plain = [(at, text) for at, text in used if not _is_rule(text)]
     content = [(at, text) for at, text in plain if not text.lstrip().startswith("#")]
-    if drawn and plain and plain[0][1].lstrip().startswith("#"):
+    if table_lines and plain and plain[0][1].lstrip().startswith("#"):
         content = [plain[0], *content]
     if not content:
         return CellGrid(1, [], [], ",", [])
@@ -75,15 +75,15 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
         rows = [(at, [text[column].strip() for column in columns]) for at, text in content]
     else:
         rows = _rows(reading, content, delimiter)
-    outside = [at for at, _ in lines if drawn and at not in drawn]
+    outside = [at for at, _ in lines if table_lines and at not in table_lines]
     if not rows:
         return CellGrid(first, [], [], delimiter, outside)
     for line, row in rows:
         if longest := max((cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""):
             words = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"
             reading.refuse(line, "", words)
-    (line, heading), *others = rows
-    return _turned(CellGrid(line, heading, others, delimiter, outside))
+    (line, heading), *body = rows
+    return _turned(CellGrid(line, heading, body, delimiter, outside))
 
 
 def _turned(grid: CellGrid) -> CellGrid:
@@ -122,18 +122,18 @@ def _drawn_table(lines: Sequence[tuple[int, str]]) -> set[int]:
     )
     if rule is None:
         return set()
-    found = {rule}
+    rules = {rule}
     for step in (-1, 1):
         at = rule + step
         while "|" in texts.get(at, "") or _is_rule(texts.get(at, "x")):
-            found.add(at)
+            rules.add(at)
             at += step
-    return found
+    return rules
 
 
 def _delimiter(line: str) -> str:
-    found = max(",;\t|", key=line.count)
-    return found if found in line or len(line.split()) < 2 else " "
+    delimiter = max(",;\t|", key=line.count)
+    return delimiter if delimiter in line or len(line.split()) < 2 else " "
 
 
 def _rows(
@@ -149,17 +149,17 @@ def _rows(
     reader = csv.reader(
         (f"{text.strip(' ')}\n" for text in texts), delimiter=delimiter, strict=True
     )
-    found: list[tuple[int, list[str]]] = []
-    taken = 0
+    rows: list[tuple[int, list[str]]] = []
+    lines_read = 0
     try:
         for cells in reader:
             if cells:
-                found.append((content[reader.line_num - 1][0], [cell.strip() for cell in cells]))
-            taken = reader.line_num
+                rows.append((content[reader.line_num - 1][0], [cell.strip() for cell in cells]))
+            lines_read = reader.line_num
     except csv.Error as error:
-        line = content[min(taken, len(content) - 1)][0]
+        line = content[min(lines_read, len(content) - 1)][0]
         reading.refuse(line, "", f"this is no line of a table: {error}; check the quotes")
-    return found
+    return rows
 
 
 def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]]]:
@@ -167,10 +167,10 @@ def _blank_rows(content: Sequence[tuple[int, str]]) -> list[tuple[int, list[str]
 
     A unit belongs to the name before it.
     """
-    (line, first), *others = content
+    (line, first), *other_lines = content
     heading = re.sub(r"(?<!\s)\s++(?=[\[(])", "", first).strip()
     for pattern in (_WIDE, re.compile(r"\s+")):
-        rows = [(at, pattern.split(text.strip())) for at, text in [(line, heading), *others]]
+        rows = [(at, pattern.split(text.strip())) for at, text in [(line, heading), *other_lines]]
         if len(rows[0][1]) > 1 and len({len(cells) for _, cells in rows}) == 1:
             return rows
     return rows

@@ -87,7 +87,7 @@ CUBE = (
 
 def known_text(text: str) -> KnownFile | None:
     """Return what a text is known as; None if it is not."""
-    return next((each for each in KNOWN_TEXTS if each.pattern.search(text[:200_000])), None)
+    return next((tool for tool in KNOWN_TEXTS if tool.pattern.search(text[:200_000])), None)
 
 
 def known_bytes(path: Path | str) -> tuple[str, str] | None:
@@ -99,4 +99,4 @@ def known_bytes(path: Path | str) -> tuple[str, str] | None:
         head = opened.read(512)
     if file.suffix == ".cubex" or (head[257:262] == b"ustar" and b"anchor.xml" in head[:100]):
         return CUBE
-    return next((told for mark, told in PACKED.items() if head.startswith(mark)), None)
+    return next((packing for mark, packing in PACKED.items() if head.startswith(mark)), None)

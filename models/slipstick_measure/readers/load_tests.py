@@ -74,8 +74,12 @@ def _held(column: TableColumn) -> _LoadColumn | None:
 
 def _load_columns(grid: CellGrid) -> dict[int, _LoadColumn]:
     columns = [TableColumn.of(at, text, []) for at, text in enumerate(grid.heading)]
-    held = {each.index: found for each in columns if (found := _held(each)) is not None}
-    if any(each.kind == "p" for each in columns):
+    held = {
+        column.index: load_column
+        for column in columns
+        if (load_column := _held(column)) is not None
+    }
+    if any(column.kind == "p" for column in columns):
         return {}
     return held
 
@@ -88,7 +92,7 @@ def is_load_table(reading: Reading) -> bool:
         grid = grid_of(Reading(reading.file, reading.text, reading.hints), JUDGED)
     except SpecError:
         return False  # of quotes that do not end, which the reader of tables says
-    kinds = {each.kind for each in _load_columns(grid).values()}
+    kinds = {load_column.kind for load_column in _load_columns(grid).values()}
     return bool(kinds & {"users", "rate", "throughput"}) and bool(
         kinds & {"response", "quantile", "busy"}
     )
@@ -114,12 +118,12 @@ def read_load_table(reading: Reading) -> LoadTest:
         plain = [cell if comma == "," else cell.replace(",", comma) for cell in cells]
         rows.append(_table_row(reading, line, plain, held))
     names = ", ".join(
-        f"{_MEANS.get(each.kind, each.kind)}{f' of {each.name}' if each.kind == 'busy' else ''} ="
+        f"{_MEANS.get(load_column.kind, load_column.kind)}{f' of {load_column.name}' if load_column.kind == 'busy' else ''} ="
         f" {grid.heading[at]}"
-        for at, each in held.items()
+        for at, load_column in held.items()
     )
-    left = [text for at, text in enumerate(grid.heading) if at not in held]
-    rest = f"; left out: {', '.join(left)}" if left else ""
+    left_out = [text for at, text in enumerate(grid.heading) if at not in held]
+    rest = f"; left out: {', '.join(left_out)}" if left_out else ""
     reading.odd(grid.line, "columns", f"read as a load test: {names}{rest}")
     return _finished(reading, rows)
 
@@ -130,7 +134,7 @@ _MEANS = {"busy": "utilization", "response": "mean response time", "rate": "rate
 def _table_row(
     reading: Reading, line: int, cells: list[str], held: Mapping[int, _LoadColumn]
 ) -> LoadRow:
-    found: dict[str, float] = {}
+    row_values: dict[str, float] = {}
     quantiles: dict[float, float] = {}
     busy: dict[str, float] = {}
     for at, column in held.items():
@@ -144,7 +148,7 @@ def _table_row(
         if value < 0:
             reading.wrong(line, column.name, f"must be at least 0; got {text}")
         elif column.kind == "users":
-            found["users"] = value
+            row_values["users"] = value
         elif column.kind == "busy":
             share = (
                 value / 100
@@ -154,14 +158,14 @@ def _table_row(
             busy[column.name] = share
         elif column.kind in ("rate", "throughput"):
             rate = rate_unit(unit or column.unit or "1/s")
-            found[column.kind] = value * float(rate.factor if rate else 1)
+            row_values[column.kind] = value * float(rate.factor if rate else 1)
         else:
             seconds = _seconds(reading, line, column.name, value, unit or column.unit)
             if column.kind == "quantile":
                 quantiles[float(column.name)] = seconds
             else:
-                found["response"] = seconds
-    return LoadRow(line, **found, quantiles=quantiles, utilization=busy)
+                row_values["response"] = seconds
+    return LoadRow(line, **row_values, quantiles=quantiles, utilization=busy)
 
 
 def _in_percent(cells: list[str], at: int, held: Mapping[int, _LoadColumn], value: float) -> bool:
@@ -170,14 +174,14 @@ def _in_percent(cells: list[str], at: int, held: Mapping[int, _LoadColumn], valu
 
 
 def _seconds(reading: Reading, line: int, name: str, value: float, unit: str | None) -> float:
-    written = unit or reading.hints.unit
-    known = time_of_unit(written)[0] if written else ""
-    if known not in _SECONDS:
+    unit_text = unit or reading.hints.unit
+    base_unit = time_of_unit(unit_text)[0] if unit_text else ""
+    if base_unit not in _SECONDS:
         reading.wrong(
             line, name, "there is no unit of time; write one, as in 'mean [ms]', or give --unit ms"
         )
         return 0.0
-    return value * _SECONDS[known]
+    return value * _SECONDS[base_unit]
 
 
 def _finished(reading: Reading, rows: list[LoadRow]) -> LoadTest:
@@ -209,13 +213,13 @@ def _number(match: re.Match[str] | None, factor: float = 1.0) -> float | None:
 
 def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float, float]:
     """Read lines of a percentage and a time; the time in `unit` or with its own."""
-    found = {}
+    quantiles = {}
     for match in re.finditer(pattern, text, re.MULTILINE):
         time = _time(match[2]) if unit is None else float(match[2]) * unit
         share = float(match[1]) / 100
         if time is not None and 0 < share < 1:
-            found[share] = time
-    return found
+            quantiles[share] = time
+    return quantiles
 
 
 def _read_wrk(reading: Reading) -> LoadRow:
@@ -280,17 +284,17 @@ def _read_pgbench(reading: Reading) -> LoadRow:
 def _read_k6(reading: Reading) -> LoadRow:
     text = reading.text
     line = _found(r"^\s*http_req_duration\.*:\s+(.*)$", text)
-    parts = dict(re.findall(r"(\S+?)=(\S+)", line[1])) if line else {}
+    statistics = dict(re.findall(r"(\S+?)=(\S+)", line[1])) if line else {}
     quantiles = {
         float(match[1]) / 100: time
-        for name, value in parts.items()
+        for name, value in statistics.items()
         if (match := re.fullmatch(r"p\(([0-9.]+)\)", name)) and (time := _time(value)) is not None
     }
     return LoadRow(
         1,
         users=_number(_found(r"^\s*vus_max\.*:\s+([0-9]+)", text)),
         throughput=_number(_found(r"^\s*http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
-        response=_time(parts.get("avg", "")),
+        response=_time(statistics.get("avg", "")),
         quantiles=quantiles,
     )
 
@@ -299,8 +303,8 @@ def _read_k6_json(reading: Reading) -> LoadRow:
     metrics = json.loads(reading.text)["metrics"]
 
     def values(name: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = metrics.get(name) or {}
-        inside: Mapping[str, Any] = found.get("values", found)
+        metric: Mapping[str, Any] = metrics.get(name) or {}
+        inside: Mapping[str, Any] = metric.get("values", metric)
         return inside
 
     duration, rate = values("http_req_duration"), values("http_reqs")
@@ -321,25 +325,27 @@ def _read_k6_json(reading: Reading) -> LoadRow:
 
 def _read_fio(reading: Reading) -> LoadRow:
     document = json.loads(reading.text)
-    done, time, users = 0.0, 0.0, 0.0
+    throughput, time, users = 0.0, 0.0, 0.0
     quantiles: dict[float, float] = {}
     jobs = document.get("jobs", [])
     for job in jobs:
         options = {**document.get("global options", {}), **job.get("job options", {})}
         users += float(options.get("iodepth", 1)) * float(options.get("numjobs", 1))
         for way in ("read", "write"):
-            part = job.get(way) or {}
-            latency = part.get("lat_ns") or part.get("clat_ns") or {}
-            done += float(part.get("iops", 0.0))
-            time += float(part.get("iops", 0.0)) * float(latency.get("mean", 0.0)) * 1e-9
-            if len(jobs) == 1 and part.get("iops") and not quantiles:
-                shares = (part.get("clat_ns") or {}).get("percentile") or {}
+            statistics = job.get(way) or {}
+            latency = statistics.get("lat_ns") or statistics.get("clat_ns") or {}
+            throughput += float(statistics.get("iops", 0.0))
+            time += float(statistics.get("iops", 0.0)) * float(latency.get("mean", 0.0)) * 1e-9
+            if len(jobs) == 1 and statistics.get("iops") and not quantiles:
+                shares = (statistics.get("clat_ns") or {}).get("percentile") or {}
                 quantiles = {
-                    float(share) / 100: float(each) * 1e-9
-                    for share, each in shares.items()
+                    float(share) / 100: float(latency) * 1e-9
+                    for share, latency in shares.items()
                     if float(share) in (50, 90, 95, 99, 99.9)
                 }
-    return LoadRow(1, users, None, done or None, time / done if done else None, quantiles)
+    return LoadRow(
+        1, users, None, throughput or None, time / throughput if throughput else None, quantiles
+    )
 
 
 class LoadFormat(NamedTuple):
@@ -366,8 +372,8 @@ GENERATORS: Mapping[str, LoadFormat] = {
 
 def load_format(reading: Reading) -> str:
     """Return the name of the format of a load test; nothing if it is none."""
-    for name, each in GENERATORS.items():
-        if each.pattern.search(reading.text):
+    for name, generator in GENERATORS.items():
+        if generator.pattern.search(reading.text):
             return name
     if reading.text.lstrip()[:1] in "{[":
         return ""
@@ -434,5 +440,5 @@ def read_load(reading: Reading, name: str) -> LoadTest:
         )
     if not row.throughput:
         reading.refuse(1, "", f"{name} completed no request, or its output is cut")
-    found = LoadRow(row.line, users, row.rate, row.throughput, row.response, row.quantiles)
-    return LoadTest(reading.file, (found,), notes=tuple(reading.notes))
+    load_row = LoadRow(row.line, users, row.rate, row.throughput, row.response, row.quantiles)
+    return LoadTest(reading.file, (load_row,), notes=tuple(reading.notes))

@@ -85,9 +85,11 @@ def _read(tool: _Tool, reading: Reading) -> Measurements:
             columns = _columns(text)
         elif name and (words := text.split()) and re.fullmatch(r"[-+]?[.0-9]\S*", words[0]):
             _read_row(reading, tool, line, name, columns, processes)
-    found = reading.finished()
+    measurements = reading.finished()
     return replace(
-        found, title=", ".join(dict.fromkeys(titles)), source=f"{tool.name} output {reading.name}"
+        measurements,
+        title=", ".join(dict.fromkeys(titles)),
+        source=f"{tool.name} output {reading.name}",
     )
 
 
@@ -96,7 +98,7 @@ def _columns(text: str) -> list[str]:
     bare = text.strip()
     bare = bare if bare.startswith("#bytes") else bare.lstrip("# ")
     wide = re.split(r"\s{2,}|\s(?=#)|,\s+(?=[A-Za-z])", re.sub(r"(?<!\s)\s++(?=[\[(])", "", bare))
-    return [each.casefold() for each in wide if each]
+    return [column.casefold() for column in wide if column]
 
 
 def _read_row(
@@ -119,11 +121,11 @@ def _read_row(
         )
     size = 0.0
     if columns[0] in _SIZES:
-        found = reading.number(line, "size", words[0])
-        if found is None or found < 0:
+        number = reading.number(line, "size", words[0])
+        if number is None or number < 0:
             reading.wrong(line, "size", f"a message has 0 bytes or more; got {short(words[0])}")
             return
-        size = found
+        size = number
     for metric, kinds in (("time", _TIMES), ("bandwidth", _RATES)):
         at = next(
             (at for kind in kinds for at, column in enumerate(columns) if column.startswith(kind)),

@@ -258,17 +258,17 @@ def rate_unit(text: str) -> RateUnit | None:
         return RateUnit(
             text.strip(), Fraction(_prefix(flops["prefix"])), "1/s", _is_processor(flops["one"])
         )
-    found = _WORK_IN_A_TIME.fullmatch(bare)
-    if found is None:
+    match = _WORK_IN_A_TIME.fullmatch(bare)
+    if match is None:
         return None
-    seconds = _SECONDS.get(time_unit(found["time"] or found["word"]))
-    work = (found["work"] or "1").strip()
+    seconds = _SECONDS.get(time_unit(match["time"] or match["word"]))
+    work = (match["work"] or "1").strip()
     if seconds is None or (time_unit(work) in _SECONDS and time_unit(work) != "ns"):
         return None
-    if found["one"] and not _is_processor(found["one"]):
+    if match["one"] and not _is_processor(match["one"]):
         return None
     factor, unit = _work(work)
-    return RateUnit(text.strip(), factor / seconds, unit, bool(found["one"]))
+    return RateUnit(text.strip(), factor / seconds, unit, bool(match["one"]))
 
 
 def _is_processor(word: str | None) -> bool:
@@ -346,8 +346,8 @@ def plain_words(text: str) -> str:
     if glued := _GLUED.fullmatch(re.sub(r"[*`\s]", "", lower)):
         return glued["noun"]
     words = _MARKS.sub(" ", lower.replace("#", " # ")).split()
-    kept = [word for word in words if word not in COUNTING]
-    return " ".join(kept or words)
+    remaining = [word for word in words if word not in COUNTING]
+    return " ".join(remaining or words)
 
 
 def heading(cell: str) -> tuple[str, str | None]:

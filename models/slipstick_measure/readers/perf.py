@@ -71,15 +71,13 @@ def _read_perf_lock(reading: Reading) -> Measurements:
             " caller'",
         )
     # Lines of one caller are several locks, or several ways to the same one.
-    found: dict[tuple[str, str], Measurement] = {}
+    sums: dict[tuple[str, str], Measurement] = {}
     for run in reading.runs:
         key = run.region, run.metric
-        found[key] = (
-            replace(found[key], value=found[key].value + run.value, text="")
-            if key in found
-            else run
+        sums[key] = (
+            replace(sums[key], value=sums[key].value + run.value, text="") if key in sums else run
         )
-    reading.runs = list(found.values())
+    reading.runs = list(sums.values())
     return reading.finished()
 
 
@@ -89,7 +87,9 @@ def _read_waits(reading: Reading, line: int, where: Coordinates, text: str) -> N
         kind, _, caller = rest.strip().partition(" ")
         name = caller.strip() or kind
     else:
-        fields = [each.strip() for each in re.split("[,;|\t]", text, maxsplit=_WITH_SEPARATOR - 1)]
+        fields = [
+            field.strip() for field in re.split("[,;|\t]", text, maxsplit=_WITH_SEPARATOR - 1)
+        ]
         if len(fields) != _WITH_SEPARATOR:
             if not re.match(
                 r"\s+0x[0-9a-f]+\s+\S", text
@@ -148,27 +148,29 @@ def event_counts(reading: Reading) -> list[EventCount]:
     """Read the events of one run, as separated values, JSON lines or a table; those that perf
     could not count are noted.
     """
-    found: dict[str, EventCount] = {}
+    by_event: dict[str, EventCount] = {}
     missing: list[EventCount] = []
     for line, text in reading.content:
         if _TABLE in reading.text:
-            each = _counted_in_table(line, text)
+            event_count = _counted_in_table(line, text)
         else:
-            each = (_counted_json if text.lstrip().startswith("{") else _counted)(
+            event_count = (_counted_json if text.lstrip().startswith("{") else _counted)(
                 reading, line, text
             )
-        if each is None:
+        if event_count is None:
             continue
-        if each.event in found:
+        if event_count.event in by_event:
             reading.wrong(
-                line, each.event, f"is in line {found[each.event].line} already; one run a file"
+                line,
+                event_count.event,
+                f"is in line {by_event[event_count.event].line} already; one run a file",
             )
-        found.setdefault(each.event, each)
-        missing += [each] if each.value.startswith("<not") else []
+        by_event.setdefault(event_count.event, event_count)
+        missing += [event_count] if event_count.value.startswith("<not") else []
     if missing:
-        names = ", ".join(each.event for each in missing)
+        names = ", ".join(event_count.event for event_count in missing)
         reading.odd(missing[0].line, "", f"perf could not count {names}; left out")
-    return [each for each in found.values() if each not in missing]
+    return [event_count for event_count in by_event.values() if event_count not in missing]
 
 
 def _read_perf_stat(reading: Reading) -> Measurements:
@@ -180,17 +182,23 @@ def _read_perf_stat(reading: Reading) -> Measurements:
         )
     where = Coordinates(reading.hints.processors, reading.hints.size)
     counted = event_counts(reading)
-    for each in counted:
-        if each.event == "cpu-clock":
+    for event_count in counted:
+        if event_count.event == "cpu-clock":
             reading.wrong(
-                each.line,
-                each.event,
+                event_count.line,
+                event_count.event,
                 "counts every processor of the machine, idle ones too; run without -a",
             )
         else:
-            unit = UNITS.get(each.unit, each.unit) or "1"
-            reading.add(each.line, where, _EVENTS.get(each.event, each.event), each.value, unit)
-    if all(each.event != "duration_time" for each in counted):
+            unit = UNITS.get(event_count.unit, event_count.unit) or "1"
+            reading.add(
+                event_count.line,
+                where,
+                _EVENTS.get(event_count.event, event_count.event),
+                event_count.value,
+                unit,
+            )
+    if all(event_count.event != "duration_time" for event_count in counted):
         _add_elapsed(reading, where, counted)
     return reading.finished()
 
@@ -200,21 +208,28 @@ def _add_elapsed(reading: Reading, where: Coordinates, counted: list[EventCount]
     if reading.hints.time is not None:
         reading.add(1, where, "time", repr(reading.hints.time), "s")
         return
-    for each in counted:
+    for event_count in counted:
         if (
-            each.event == "task-clock"
-            and each.ratio_unit == "CPUs utilized"
+            event_count.event == "task-clock"
+            and event_count.ratio_unit == "CPUs utilized"
             and not reading.problems
         ):
-            used, busy = reading.number(each.line, each.event, each.ratio), float(each.value)
+            used = reading.number(event_count.line, event_count.event, event_count.ratio)
+            busy = float(event_count.value)
             if used:
                 reading.add(
-                    each.line, where, "time", repr(busy / used), UNITS.get(each.unit, each.unit)
+                    event_count.line,
+                    where,
+                    "time",
+                    repr(busy / used),
+                    UNITS.get(event_count.unit, event_count.unit),
                 )
                 digits = (
                     "the elapsed time is busy time / CPUs utilized, to the digits of the latter"
                 )
-                reading.odd(each.line, each.event, f"{digits}; ask perf for -e duration_time")
+                reading.odd(
+                    event_count.line, event_count.event, f"{digits}; ask perf for -e duration_time"
+                )
                 return
     reading.odd(
         1, "", "no elapsed time in it; ask perf for -e duration_time, or tell it with --time"
@@ -232,7 +247,7 @@ def _counted(reading: Reading, line: int, text: str) -> EventCount | None:
             " and -A",
         )
         return None
-    fields = [each.strip() for each in text.split(match[1])]
+    fields = [field.strip() for field in text.split(match[1])]
     if not _SHORTEST <= len(fields) <= _LONGEST:
         reading.wrong(
             line, "", f"{len(fields)} fields, where perf stat -x writes {_SHORTEST} to {_LONGEST}"
@@ -250,10 +265,10 @@ def _counted_in_table(line: int, text: str) -> EventCount | None:
     """
     if elapsed := _ELAPSED.match(text):
         return EventCount(line, "duration_time", elapsed[1], "sec", "", "")
-    found = _IN_TABLE.match(text)
+    match = _IN_TABLE.match(text)
     return (
-        EventCount(line, found[3], found[1].replace(",", ""), found[2] or "", "", "")
-        if found
+        EventCount(line, match[3], match[1].replace(",", ""), match[2] or "", "", "")
+        if match
         else None
     )
 

@@ -51,10 +51,10 @@ def _is_pop(reading: Reading) -> bool:
     labels = [row[0] for row in rows] + (rows[0] if rows else [])
     if any(_label(row[0])[0] in EFFICIENCIES for row in rows):
         return True
-    known = {_label(label)[0] for label in labels} & EFFICIENCIES.keys()
+    metrics = {_label(label)[0] for label in labels} & EFFICIENCIES.keys()
     head = {plain_words(cell) for cell in rows[0] if _label(cell)[0] != "p"} if rows else set()
     # A table of runs may have one column of efficiencies, which its author computed.
-    return len(known) > 1 or (len(known) == 1 and not head & {*PROCESSORS})
+    return len(metrics) > 1 or (len(metrics) == 1 and not head & {*PROCESSORS})
 
 
 def _read_pop(reading: Reading) -> Measurements:
@@ -107,7 +107,7 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
     """Split the lines; modelfactors writes raw values, times in microseconds, into lines behind
     #.
     """
-    found = []
+    table_rows = []
     plain = next((text for _, text in reading.content), "")
     delimiter = max(";,\t", key=plain.count)
     for line, text in enumerate(reading.lines, 1):
@@ -120,10 +120,10 @@ def _rows(reading: Reading) -> list[tuple[int, list[str]]]:
                 line, "", f"this is no line of a table of metrics: {error}; check the quotes"
             )
         if not text.lstrip().startswith("#"):
-            found.append((line, row))
+            table_rows.append((line, row))
         elif row and _label(row[0])[0] == "time":
-            found.append((line, [row[0] if "(" in row[0] else f"{row[0]} (us)", *row[1:]]))
-    return found
+            table_rows.append((line, [row[0] if "(" in row[0] else f"{row[0]} (us)", *row[1:]]))
+    return table_rows
 
 
 def _label(text: str) -> tuple[str, str | None]:
@@ -139,8 +139,8 @@ def _label(text: str) -> tuple[str, str | None]:
 
 def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[list[tuple[int, str]]]:
     """Make the columns of a table with a run in each row into rows, each cell with its line."""
-    (_, head), *others = rows
-    for line, texts in others:
+    (_, head), *other_rows = rows
+    for line, texts in other_rows:
         if len(texts) != len(head):
             reading.wrong(
                 line, "", f"{len(texts)} values, where the first line has {len(head)} columns"
@@ -148,9 +148,9 @@ def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[lis
     names = [text.strip().casefold() for text in head]
     # Processes times threads; the processes alone would be too few.
     too_few = "number of processes" if "total threads" in names else None
-    whole = [(line, texts) for line, texts in rows if len(texts) == len(head)]
+    full_rows = [(line, texts) for line, texts in rows if len(texts) == len(head)]
     return [
-        [(line, texts[at]) for line, texts in whole]
+        [(line, texts[at]) for line, texts in full_rows]
         for at, name in enumerate(names)
         if name != too_few
     ]
@@ -158,8 +158,8 @@ def _turned(reading: Reading, rows: Sequence[tuple[int, list[str]]]) -> list[lis
 
 def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[MetricCell]:
     """Name the cells of a table with a metric in each row."""
-    found: list[MetricCell] = []
-    seen: dict[str, int] = {}
+    cells: list[MetricCell] = []
+    lines: dict[str, int] = {}
     width = 0
     left_out: list[tuple[int, str]] = []
     for (line, label), *texts in rows:
@@ -167,33 +167,33 @@ def _cells(reading: Reading, rows: Sequence[Sequence[tuple[int, str]]]) -> list[
         if not metric:
             left_out.append((line, label.strip(" -")))
             continue
-        if metric in seen:
-            reading.wrong(line, label.strip(), f"is in line {seen[metric]} already")
-        seen[metric] = line
+        if metric in lines:
+            reading.wrong(line, label.strip(), f"is in line {lines[metric]} already")
+        lines[metric] = line
         width = width or len(texts)
         if len(texts) != width:
             reading.wrong(
                 line, label.strip(), f"{len(texts)} values, where the first row has {width}"
             )
-        found += [MetricCell(at, run, metric, unit, text) for run, (at, text) in enumerate(texts)]
+        cells += [MetricCell(at, run, metric, unit, text) for run, (at, text) in enumerate(texts)]
     if named := [label for _, label in left_out if label]:
         reading.odd(left_out[0][0], "", f"not needed and left out: {', '.join(named)}")
-    return found
+    return cells
 
 
 def _places(reading: Reading, cells: Sequence[MetricCell]) -> dict[int, Coordinates]:
     """Return the processors of each run."""
-    found: dict[int, Coordinates] = {}
+    coordinates: dict[int, Coordinates] = {}
     for cell in cells:
         if cell.metric == "p":
             match = _PROCESSES.fullmatch(cell.text)
             if match is None:
                 reading.wrong(cell.line, "p", f"{short(cell.text)} is no number of processes")
             elif (p := reading.processors(cell.line, "p", match[1])) is not None:
-                found[cell.run] = Coordinates(p, reading.hints.size)
-    if not found and not reading.problems:
+                coordinates[cell.run] = Coordinates(p, reading.hints.size)
+    if not coordinates and not reading.problems:
         reading.refuse(1, "", "there is no row or column 'Number of processes'")
-    return found
+    return coordinates
 
 
 FORMATS = (FileFormat("pop", _is_pop, _read_pop),)

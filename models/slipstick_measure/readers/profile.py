@@ -44,8 +44,8 @@ def _records(file: str, tree: Table, at: int, run: RunSpec) -> Iterator[Measurem
     p = int(run.processors.value)
     n = run.size.value if run.size else None
 
-    def made(
-        where: tuple[str | int, ...], metric: str, given: Given, processor: int | None = None
+    def measurement(
+        where: tuple[str | int, ...], metric: str, amount: Given, processor: int | None = None
     ) -> Measurement:
         line = value_mark(tree, ("runs", at, *where)).line
         region = str(where[-1]) if metric in ("wait", "events") else ""
@@ -56,25 +56,27 @@ def _records(file: str, tree: Table, at: int, run: RunSpec) -> Iterator[Measurem
             region,
             metric,
             unit,
-            given.value,
+            amount.value,
             run.repetition,
             file,
             line,
             processor,
-            given.text,
+            amount.text,
         )
 
-    yield made(("time",), "time", run.time)
-    parts: list[tuple[tuple[str | int, ...], RunSpec | ProcessorSpec, int | None]] = [
+    yield measurement(("time",), "time", run.time)
+    accounts: list[tuple[tuple[str | int, ...], RunSpec | ProcessorSpec, int | None]] = [
         ((), run, None)
     ]
-    parts += [(("each", index), each, index + 1) for index, each in enumerate(run.each)]
-    for where, by, processor in parts:
+    accounts += [
+        (("each", index), processor, index + 1) for index, processor in enumerate(run.each)
+    ]
+    for where, by, processor in accounts:
         if by.busy:
-            yield made((*where, "busy"), "busy", by.busy, processor)
+            yield measurement((*where, "busy"), "busy", by.busy, processor)
         for key, metric, book in (("waits", "wait", by.waits), ("events", "events", by.events)):
-            for cause, given in book.items():
-                yield made((*where, key, cause), metric, given, processor)
+            for cause, amount in book.items():
+                yield measurement((*where, key, cause), metric, amount, processor)
 
 
 FORMATS = (FileFormat("profile", _is_profile, _read_profile),)

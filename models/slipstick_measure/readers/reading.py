@@ -84,20 +84,20 @@ class Reading:
             if line.strip() and not line.lstrip().startswith("#")
         ]
 
-    def wrong(self, line: int, what: str, message: str) -> None:
+    def wrong(self, line: int, subject: str, message: str) -> None:
         """Record a problem and continue reading; refuse a file with too many of them."""
-        self.problems.append(Problem(self.file, line, 1, what, message))
+        self.problems.append(Problem(self.file, line, 1, subject, message))
         if len(self.problems) >= MOST_PROBLEMS:
             raise SpecError(self.problems)
 
-    def refuse(self, line: int, what: str, message: str) -> NoReturn:
+    def refuse(self, line: int, subject: str, message: str) -> NoReturn:
         """Refuse the file, with this problem and those found before."""
-        self.problems.append(Problem(self.file, line, 1, what, message))
+        self.problems.append(Problem(self.file, line, 1, subject, message))
         raise SpecError(self.problems)
 
-    def odd(self, line: int, what: str, message: str) -> None:
+    def odd(self, line: int, subject: str, message: str) -> None:
         """Record a note on something unusual that can be read."""
-        self.notes.append(Problem(self.file, line, 1, what, message))
+        self.notes.append(Problem(self.file, line, 1, subject, message))
 
     def finished(self) -> Measurements:
         """Return the measurements.
@@ -113,7 +113,7 @@ class Reading:
         rate = (self.rate.written, float(self.rate.factor)) if self.rate else None
         return Measurements(tuple(self.runs), tuple(dict.fromkeys(self.notes)), rate=rate)
 
-    def number(self, line: int, what: str, text: str) -> float | None:
+    def number(self, line: int, subject: str, text: str) -> float | None:
         """Read a plain decimal number; None, and a problem, if it is not one."""
         bare = text.strip()
         if NUMBER.fullmatch(bare) and isfinite(value := float(bare)):
@@ -121,46 +121,46 @@ class Reading:
         if _NOT_FINITE.fullmatch(bare) or NUMBER.fullmatch(bare):
             self.wrong(
                 line,
-                what,
+                subject,
                 f"{short(bare)} is not a finite number; leave the run out, or measure it again",
             )
         elif not bare:
-            self.wrong(line, what, "there is no value; write one, or leave the whole line out")
+            self.wrong(line, subject, "there is no value; write one, or leave the whole line out")
         elif re.fullmatch(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]*)?", bare):
             self.wrong(
                 line,
-                what,
+                subject,
                 f"{short(bare)} has a ','; write 1.5 for one and a half, 1000 for a thousand",
             )
         else:
-            self.wrong(line, what, f"{short(bare)} is not a number")
+            self.wrong(line, subject, f"{short(bare)} is not a number")
         return None
 
-    def whole(self, line: int, what: str, text: str) -> int | None:
+    def whole(self, line: int, subject: str, text: str) -> int | None:
         """Read a whole number; None, and a problem, if it is not one."""
-        value = self.number(line, what, text)
+        value = self.number(line, subject, text)
         if value is not None and value != int(value):
-            self.wrong(line, what, f"is a whole number; got {text}")
+            self.wrong(line, subject, f"is a whole number; got {text}")
             return None
         return None if value is None else int(value)
 
-    def processors(self, line: int, what: str, text: str) -> int | None:
+    def processors(self, line: int, subject: str, text: str) -> int | None:
         """Read a number of processors; None, and a problem, if it is not one."""
-        value = self.number(line, what, text)
+        value = self.number(line, subject, text)
         if value is not None and not (value == int(value) and 1 <= value <= MOST_PROCESSORS):
             self.wrong(
                 line,
-                what,
+                subject,
                 f"processors are a whole number from 1 to {MOST_PROCESSORS:,}; got {text.strip()}",
             )
             return None
         return None if value is None else int(value)
 
-    def size(self, line: int, what: str, text: str) -> float | None:
+    def size(self, line: int, subject: str, text: str) -> float | None:
         """Read the size of a problem; None, and a problem, if it is not one."""
-        value = self.number(line, what, text)
+        value = self.number(line, subject, text)
         if value is not None and not value > 0:
-            self.wrong(line, what, f"the size of a problem is more than 0; got {text.strip()}")
+            self.wrong(line, subject, f"the size of a problem is more than 0; got {text.strip()}")
             return None
         return value
 
@@ -181,13 +181,13 @@ class Reading:
                 self.refuse(
                     line, "", f"{short(word)} is a name of more than {LONGEST_NAME} characters"
                 )
-        known = METRICS.get(name)
+        declared = METRICS.get(name)
         value = self.number(line, name, text)
-        found = self._scale(line, name, unit, known.dimension if known else None)
-        if value is None or found is None:
+        unit_scale = self._scale(line, name, unit, declared.dimension if declared else None)
+        if value is None or unit_scale is None:
             return
-        factor, dimension = found
-        if value < 0 and (known or dimension == TIME):
+        factor, dimension = unit_scale
+        if value < 0 and (declared or dimension == TIME):
             self.wrong(line, name, f"must be at least 0, got {text.strip()} {unit or ''}".rstrip())
             return
         # Whole factors multiply and fractions divide, so that a decimal text is rounded only twice.
@@ -195,61 +195,61 @@ class Reading:
         if not isfinite(base):
             self.wrong(line, name, f"{text.strip()} {unit or ''} is out of range in {dimension}")
             return
-        written = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
+        value_text = f"{text.strip()} {unit or self.hints.unit or ''}".strip()
         p, n, region, repetition, processor = where
-        found_at = (repetition, self.file, line, processor, written)
+        found_at = (repetition, self.file, line, processor, value_text)
         self.runs.append(Measurement(p, n, region, name, str(dimension), base, *found_at))
 
     def _scale(
-        self, line: int, metric: str, unit: str | None, wanted: Dimension | None
+        self, line: int, metric: str, unit: str | None, expected: Dimension | None
     ) -> tuple[Fraction, Dimension] | None:
         """Return the factor to base units and the dimension; None, and a problem at its first
         line, where there is none.
         """
-        if unit is None and wanted in (None, COUNT):
+        if unit is None and expected in (None, COUNT):
             return Fraction(1), COUNT
-        written = unit if unit is not None else self.hints.unit
-        if wanted == RATE:
-            return self._rate(line, metric, written)
-        written = None if written is None else time_of_unit(written)[0]
-        if written is None:
-            found: tuple[Fraction, Dimension] | str = (
+        unit_text = unit if unit is not None else self.hints.unit
+        if expected == RATE:
+            return self._rate(line, metric, unit_text)
+        unit_text = None if unit_text is None else time_of_unit(unit_text)[0]
+        if unit_text is None:
+            unit_scale: tuple[Fraction, Dimension] | str = (
                 "there is no unit; write one, as in 'time [s]', or give --unit s"
             )
-        elif written not in self._scales:
+        elif unit_text not in self._scales:
             try:
-                found = self._scales[written] = scale(written.strip() or "1")
+                unit_scale = self._scales[unit_text] = scale(unit_text.strip() or "1")
             except UnitError as error:
-                found = self._scales[written] = str(error)
+                unit_scale = self._scales[unit_text] = str(error)
         else:
-            found = self._scales[written]
-        about = "" if isinstance(found, str) and written is not None else metric
-        if not isinstance(found, str) and wanted is not None and found[1] != wanted:
-            kind = "a plain number, of unit 1" if wanted == COUNT else f"in {wanted}"
-            found = f"{short(written or '')} does not fit: {metric} is {kind}"
-        if not isinstance(found, str):
-            return found
-        if (about, written) not in self._told:
-            self.wrong(line, metric if written is None else "unit", found)
-        self._told.add((about, written))
+            unit_scale = self._scales[unit_text]
+        about = "" if isinstance(unit_scale, str) and unit_text is not None else metric
+        if not isinstance(unit_scale, str) and expected is not None and unit_scale[1] != expected:
+            kind = "a plain number, of unit 1" if expected == COUNT else f"in {expected}"
+            unit_scale = f"{short(unit_text or '')} does not fit: {metric} is {kind}"
+        if not isinstance(unit_scale, str):
+            return unit_scale
+        if (about, unit_text) not in self._told:
+            self.wrong(line, metric if unit_text is None else "unit", unit_scale)
+        self._told.add((about, unit_text))
         return None
 
     def _rate(
-        self, line: int, metric: str, written: str | None
+        self, line: int, metric: str, unit_text: str | None
     ) -> tuple[Fraction, Dimension] | None:
         """Return the factor of a rate to work in a second; a figure of merit without a unit is
         taken as it is.
         """
-        rate = RateUnit("", Fraction(1), "1") if written is None else rate_unit(written)
-        if rate is None and (written or "").strip() in ("1", ""):
+        rate = RateUnit("", Fraction(1), "1") if unit_text is None else rate_unit(unit_text)
+        if rate is None and (unit_text or "").strip() in ("1", ""):
             rate = RateUnit("", Fraction(1), "1")
         if rate is None or (self.rate and self.rate.unit != rate.unit):
-            why = f"{short(written or '')} does not fit: {metric} is work in a time, such as GB/s"
+            why = f"{short(unit_text or '')} does not fit: {metric} is work in a time, such as GB/s"
             if rate is not None and self.rate is not None:
                 why = f"{short(rate.written)} does not fit {self.rate.written} before"
-            if ("unit", written) not in self._told:
+            if ("unit", unit_text) not in self._told:
                 self.wrong(line, "unit", why)
-            self._told.add(("unit", written))
+            self._told.add(("unit", unit_text))
             return None
         self.rate = self.rate or rate
         return rate.factor, Dimension.of(rate.unit)
@@ -290,8 +290,8 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
     SpecError : no such file, too large, empty, or not text
     """
     if packed := known_bytes(path):
-        what, way = packed
-        raise SpecError([Problem(shown_name(path), 1, 1, "", f"this is {what}: {way}")])
+        packing, way = packed
+        raise SpecError([Problem(shown_name(path), 1, 1, "", f"this is {packing}: {way}")])
     text = file_text(path, "data_bytes", "keep what you need of it, or split it")
     reading = Reading(shown_name(path), text.removeprefix("\ufeff"), hints)
     if not text.strip("\ufeff \t\r\n"):
@@ -369,22 +369,22 @@ def parse_json(reading: Reading, text: str, first: int = 1) -> Any:
         ]
     )
 
-    def number(written: str) -> JsonNumber:
-        made = JsonNumber(written)
-        made.line = next(lines, first)
-        return made
+    def number(digits: str) -> JsonNumber:
+        json_number = JsonNumber(digits)
+        json_number.line = next(lines, first)
+        return json_number
 
     def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for key, value in pairs:
-            if key in made:
+            if key in mapping:
                 reading.refuse(
                     first,
                     key[:60],
                     "this key stands twice in one object; its values would hide each other",
                 )
-            made[key] = value
-        return made
+            mapping[key] = value
+        return mapping
 
     try:
         return json.loads(

@@ -65,9 +65,9 @@ def _is_tidy(reading: Reading) -> bool:
     if grid.delimiter == " " and {len(cells) for _, cells in grid.rows[:50]} != {len(grid.heading)}:
         return False  # prose
     columns = _columns(grid)
-    wanted = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
-    named = {word for each in columns for word in (each.text.casefold(), each.words)}
-    return looks_like_runs(columns) or bool(wanted & named)
+    chosen_headings = {theirs.strip().casefold() for theirs in reading.hints.columns.values()}
+    named = {word for column in columns for word in (column.text.casefold(), column.words)}
+    return looks_like_runs(columns) or bool(chosen_headings & named)
 
 
 def _read_tidy(reading: Reading) -> Measurements:
@@ -127,10 +127,10 @@ def _whole_jobs(reading: Reading, grid: CellGrid) -> Iterator[tuple[int, Sequenc
 
 
 def _check_told(reading: Reading, grid: CellGrid, columns: Sequence[TableColumn]) -> None:
-    headings = [each.text for each in columns]
-    known = {word for each in columns for word in (each.text.casefold(), each.words)}
+    headings = [column.text for column in columns]
+    known_words = {word for column in columns for word in (column.text.casefold(), column.words)}
     for ours, theirs in reading.hints.columns.items():
-        if theirs.strip().casefold() not in known:
+        if theirs.strip().casefold() not in known_words:
             reading.wrong(
                 grid.line,
                 "",
@@ -189,25 +189,25 @@ def _note_understood(
         },
     }
     near = [
-        each
-        for each in roles.left_out
-        if each.casefold() not in {column.text.casefold() for column in columns if column.kind}
-        and "did you mean" in did_you_mean(names.plain_words(each), [*COLUMNS, *METRICS])
+        heading
+        for heading in roles.left_out
+        if heading.casefold() not in {column.text.casefold() for column in columns if column.kind}
+        and "did you mean" in did_you_mean(names.plain_words(heading), [*COLUMNS, *METRICS])
     ]
     for text in near:
         words = did_you_mean(names.plain_words(text), [*COLUMNS, *METRICS])
         reading.odd(grid.line, text, f"this column is left out{words}")
-    left_out = [each for each in roles.left_out if each not in near]
+    left_out = [heading for heading in roles.left_out if heading not in near]
     plain = all(_is_ours(ours, column) for ours, column in held.items())
     if plain and not left_out and not roles.guessed and roles.weak is None:
         return
-    parts = [", ".join(f"{ours} = {column.text}" for ours, column in held.items())]
+    clauses = [", ".join(f"{ours} = {column.text}" for ours, column in held.items())]
     if left_out:
-        parts.append(f"left out: {', '.join(left_out)}")
-    if each := [columns[at].text for at in sorted(roles.of_one)]:
-        parts.append(f"{', '.join(each)}: of one processor each, taken p times")
+        clauses.append(f"left out: {', '.join(left_out)}")
+    if per_processor := [columns[at].text for at in sorted(roles.of_one)]:
+        clauses.append(f"{', '.join(per_processor)}: of one processor each, taken p times")
     otherwise = _otherwise(reading, columns, roles)
-    reading.odd(grid.line, "columns", f"read as {'; '.join(parts)}{otherwise}")
+    reading.odd(grid.line, "columns", f"read as {'; '.join(clauses)}{otherwise}")
     if grid.outside:
         count = len(grid.outside)
         lines = f"{count} lines outside the table" if count > 1 else "a line outside the table"
@@ -307,12 +307,12 @@ class _TableReading:
         return Coordinates(p, n, cell.get("region", ""), repetition, own)
 
     def _note_units(self, line: int, name: str, unit: str | None) -> None:
-        known = self.units.setdefault(metric_name(name), [unit]) if unit else []
-        if unit and unit not in known:
+        units = self.units.setdefault(metric_name(name), [unit]) if unit else []
+        if unit and unit not in units:
             self.reading.odd(
-                line, name, f"is in {unit} here and in {known[0]} before; each is taken as it says"
+                line, name, f"is in {unit} here and in {units[0]} before; each is taken as it says"
             )
-            known.append(unit)
+            units.append(unit)
 
     def _add(
         self,
@@ -350,8 +350,8 @@ class _TableReading:
         reading = self.reading
         if self.missing:
             line, text = self.missing[0]
-            others = f", and {len(self.missing) - 1} more" if len(self.missing) > 1 else ""
-            reading.odd(line, "", f"{short(text)} is no value; the run is left out{others}")
+            rest = f", and {len(self.missing) - 1} more" if len(self.missing) > 1 else ""
+            reading.odd(line, "", f"{short(text)} is no value; the run is left out{rest}")
         if self.spread:
             reading.odd(self.spread[0], "", "what stands beside a value as its spread is left out")
         if self.short_clock:

@@ -57,11 +57,11 @@ class _JsonPieces:
         """Read on, as much again as is left, so that long values are tried few times; say
         whether there was more.
         """
-        left = self.text[self.at :]
+        rest = self.text[self.at :]
         read: list[str] = []
-        while sum(map(len, read)) <= len(left) and (piece := next(self.pieces, "")):
+        while sum(map(len, read)) <= len(rest) and (piece := next(self.pieces, "")):
             read.append(piece)
-        self.text, self.at, self.tried = left + "".join(read), 0, 0
+        self.text, self.at, self.tried = rest + "".join(read), 0, 0
         return bool(read)
 
     def sign(self) -> str:
@@ -131,23 +131,23 @@ class _JsonPieces:
         if cut <= self.tried:
             return []
         self.tried = cut  # so that no text is tried twice
-        part = f"[{self.text[self.at : cut]}]"
+        array_text = f"[{self.text[self.at : cut]}]"
         try:
-            values, end = self.scan(part, 0)
+            values, end = self.scan(array_text, 0)
         except (StopIteration, ValueError, RecursionError):
             return []
-        if end < len(part):
+        if end < len(array_text):
             return []
         self.at = cut
-        found: list[Any] = values
-        return found
+        events: list[Any] = values
+        return events
 
 
 class ChromeReader:
     """The events of a file, taken one by one into columns."""
 
-    def __init__(self, found: TraceColumns) -> None:
-        self.found, self.own, self.until = found, False, 0.0
+    def __init__(self, columns: TraceColumns) -> None:
+        self.found, self.own, self.until = columns, False, 0.0
         self.useful: list[str] | None = None
         self.names: dict[Hashable, str] = {}
         self.left_out: Counter[str] = Counter()
@@ -205,7 +205,7 @@ class ChromeReader:
                         "useful": [*useful],
                         "until": int() | float() as until,
                     }:
-                        self.own, self.useful = True, [str(each) for each in useful]
+                        self.own, self.useful = True, [str(label) for label in useful]
                         self.until = self.found.number(until, "end (until)")
             else:
                 text.take()
@@ -254,12 +254,12 @@ class ChromeReader:
 
     def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
         """Return the number of the thread, and the time; a time in quotes is read as well."""
-        found, time = self.found, event.get("ts")
+        columns, time = self.found, event.get("ts")
         if type(time) is not float:
-            time = found.number(time, f"time (ts) of event {count:,}")
+            time = columns.number(time, f"time (ts) of event {count:,}")
         key = (event.get("pid"), event.get("tid"))
-        lane = found.lanes.get(key)
-        return (found.named(found.lanes, key) if lane is None else lane), time
+        lane = columns.lanes.get(key)
+        return (columns.named(columns.lanes, key) if lane is None else lane), time
 
     def _label(self, event: dict[str, Any]) -> int:
         name = event.get("cat" if self.own else "name", BUSY)
@@ -281,7 +281,7 @@ class ChromeReader:
         stacks: list[list[int]] = [[] for _ in self.found.lanes]
         time, alone = self.edge_time, 0
         self.found.least("time", time)  # NaN has no place in an order
-        last = max(max(each, default=0.0) for each in (time, self.found.end))
+        last = max(max(column, default=0.0) for column in (time, self.found.end))
         for at in sorted(range(len(time)), key=time.__getitem__):
             lane, label, when = self.edge_lane[at], self.edge_label[at], time[at]
             if label >= 0:
@@ -299,7 +299,9 @@ class ChromeReader:
         if not self.annotations:
             return
         if len(self.found.start):
-            marks = dict.fromkeys(str(each.get("name"))[:60] for each in self.annotations)
+            marks = dict.fromkeys(
+                str(annotation.get("name"))[:60] for annotation in self.annotations
+            )
             listed = ", ".join(list(marks)[:4])
             self.found.odd(
                 f"{len(self.annotations):,} annotations mark times and are no activity; left out:"
@@ -310,27 +312,27 @@ class ChromeReader:
             self._take({**event, "cat": ""}, at)
 
     def _finished(self) -> ReadTrace:
-        found = self.found
+        columns = self.found
         if self.own:
-            return of_members(found, self.useful or (), self.until, self.levels)
+            return of_members(columns, self.useful or (), self.until, self.levels)
         names = self._processors()
         broken = 0
         for arrow in self.arrows.values():
-            begins = [each for each in arrow if each[2]]
-            ends = [each for each in arrow if not each[2]]
+            begins = [end for end in arrow if end[2]]
+            ends = [end for end in arrow if not end[2]]
             if len(begins) != 1 or not ends:
                 broken += 1
             for time, lane, _ in ends if len(begins) == 1 else ():
-                found.access(begins[0][1], names[lane], time)
+                columns.access(begins[0][1], names[lane], time)
         if broken:
-            found.odd(f"{broken:,} arrows have no beginning or no end; left out")
+            columns.odd(f"{broken:,} arrows have no beginning or no end; left out")
         if self.left_out:
             listed = ", ".join(
                 f"{count:,} of kind {short(kind)}" for kind, count in self.left_out.items()
             )
-            found.odd(f"events that are no spans of a thread are left out: {listed}")
+            columns.odd(f"events that are no spans of a thread are left out: {listed}")
         kinds = [STREAM if self._is_stream(at) else THREAD for at in range(len(names))]
-        return found.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
+        return columns.finished(names, kinds=kinds if len(set(kinds)) > 1 else ())
 
     def _is_stream(self, lane: int) -> bool:
         """Return whether a track is a stream of a GPU: it has kernels, or is called so."""

@@ -44,7 +44,7 @@ ANNOTATIONS = frozenset(("user_annotation", "gpu_user_annotation", "Trace", "ove
 STREAM_CATEGORIES = frozenset(("kernel", "gpu_memcpy", "gpu_memset", "gpu_op", "cuda_kernel"))
 """Categories of spans that a stream of a GPU does."""
 
-_PATTERN = re.compile("|".join(f"(?:{each})" for each in WAITS))
+_PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in WAITS))
 _TAIL = re.compile(r"\s*[(<\[].*$", re.DOTALL)
 
 
@@ -63,4 +63,4 @@ def is_wait(name: str) -> bool:
 
 def named_waits(labels: Iterable[str]) -> list[str]:
     """List the labels that are waits by a name of a library, and not by our own words."""
-    return [each for each in labels if is_wait(each) and each.partition(":")[0] not in LOST]
+    return [label for label in labels if is_wait(label) and label.partition(":")[0] not in LOST]

@@ -61,25 +61,25 @@ def read_otf2(path: Path | str) -> ReadTrace:
     """
     names = ("otf2", "_otf2.ErrorCodes", "otf2.error")
     otf2, codes, unsound = (need(name, "reading OTF2 archives", "") for name in names)
-    found, said = TraceColumns(path), list[str]()
+    columns, messages = TraceColumns(path), list[str]()
     try:
-        with _kept(said), otf2.reader.open(str(path)) as archive:
-            found.scale = 1.0 / archive.timer_resolution
-            reader = _ArchiveReader(found, archive.definitions)
+        with _kept(messages), otf2.reader.open(str(path)) as archive:
+            columns.scale = 1.0 / archive.timer_resolution
+            reader = _ArchiveReader(columns, archive.definitions)
             reader.read(archive.events)
     except (codes.Error, unsound.Error, OSError, RuntimeError) as error:
-        found.refuse(
-            f"this is no OTF2 archive, or it is damaged: {short((said or [str(error)])[0])}"
+        columns.refuse(
+            f"this is no OTF2 archive, or it is damaged: {short((messages or [str(error)])[0])}"
         )
-    if said:
-        found.odd(f"the library of OTF2 says of the archive: {short(said[0])}")
+    if messages:
+        columns.odd(f"the library of OTF2 says of the archive: {short(messages[0])}")
     return reader.finished()
 
 
 @contextmanager
-def _kept(said: list[str]) -> Iterator[None]:
+def _kept(messages: list[str]) -> Iterator[None]:
     """Keep what the library prints on standard error, from C and from Python, from the user; the
-    first of it is in `said`.
+    first of it is in `messages`.
 
     The library prints each problem with the line of its source, or with a traceback. While it
     reads, what other threads print there is kept as well.
@@ -99,8 +99,8 @@ def _kept(said: list[str]) -> Iterator[None]:
                 os.close(before)
             file.seek(0)
             lines = file.read(10_000).decode("utf-8", "replace").splitlines()
-            said += printed.getvalue().splitlines()[-1:]
-            said += [line.partition("error: ")[2] for line in lines if "error: " in line][:1]
+            messages += printed.getvalue().splitlines()[-1:]
+            messages += [line.partition("error: ")[2] for line in lines if "error: " in line][:1]
 
 
 class _Thread:
@@ -123,23 +123,23 @@ class _Thread:
 class _ArchiveReader:
     """The events of an archive, taken one by one into columns."""
 
-    def __init__(self, found: TraceColumns, definitions: Any) -> None:
-        self.found, locations = found, list(definitions.locations)
-        processes = list(dict.fromkeys(each.group for each in locations))
+    def __init__(self, columns: TraceColumns, definitions: Any) -> None:
+        self.found, locations = columns, list(definitions.locations)
+        processes = list(dict.fromkeys(location.group for location in locations))
         names = processor_names(
             [
                 (
-                    each.group,
-                    str(each.group.name),
-                    str(each.name),
-                    f"{processes.index(each.group)}/{at}",
+                    location.group,
+                    str(location.group.name),
+                    str(location.name),
+                    f"{processes.index(location.group)}/{at}",
                 )
-                for at, each in enumerate(locations)
+                for at, location in enumerate(locations)
             ]
         )
         self.threads = {
-            each: _Thread(name, _word(each.type) != "METRIC")
-            for each, name in zip(locations, names, strict=True)
+            location: _Thread(name, _word(location.type) != "METRIC")
+            for location, name in zip(locations, names, strict=True)
         }
         self.labels: dict[Any, int] = {}
         self.lost = {_FLUSH}
@@ -163,7 +163,7 @@ class _ArchiveReader:
             else:
                 self.left_out[type(event).__name__] += 1
         self.found.close_open(
-            [each for thread in threads.values() for each in thread.inside], time, self.alone
+            [region for thread in threads.values() for region in thread.inside], time, self.alone
         )
         if self.left_out:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.left_out.items())
@@ -176,33 +176,33 @@ class _ArchiveReader:
                 )
 
     def _take(self, thread: _Thread, event: Any, time: int) -> None:
-        found, kind = self.found, type(event).__name__
+        columns, kind = self.found, type(event).__name__
         if thread.lane < 0:
-            thread.lane = found.named(found.lanes, thread.name)
+            thread.lane = columns.named(columns.lanes, thread.name)
         region: Any = getattr(event, "region", "")
         if region is None:
-            found.refuse(
+            columns.refuse(
                 f"{short(thread.name)} enters or leaves a region that is not defined; is the"
                 " archive damaged?"
             )
         if kind == "Enter":
             label = self.labels[region] if region in self.labels else self._label(region)
-            thread.inside.append(found.begin(thread.lane, label, time))
+            thread.inside.append(columns.begin(thread.lane, label, time))
         elif kind == "Leave":
             if not thread.inside:
                 self.alone += 1
                 return
-            if found.label[thread.inside[-1]] != self.labels.get(region):
-                found.check_inside(str(region.name), thread.inside[-1])
-            found.end[thread.inside.pop()] = time
+            if columns.label[thread.inside[-1]] != self.labels.get(region):
+                columns.check_inside(str(region.name), thread.inside[-1])
+            columns.end[thread.inside.pop()] = time
         elif kind in _SENDS:
-            found.access(thread.lane, self._receiver(event.communicator, event.receiver), time)
+            columns.access(thread.lane, self._receiver(event.communicator, event.receiver), time)
         elif kind in _REMOTE:
-            found.access(thread.lane, self._receiver(event.win, event.remote), time)
+            columns.access(thread.lane, self._receiver(event.win, event.remote), time)
         elif kind == "BufferFlush":
-            found.span(
+            columns.span(
                 thread.lane,
-                found.named(found.labels, _FLUSH),
+                columns.named(columns.labels, _FLUSH),
                 time,
                 time + event.stop_time - event.time,
             )
@@ -216,7 +216,7 @@ class _ArchiveReader:
             for label in self.found.labels
             if label not in self.lost and label.partition(":")[0] not in LOST
         ]
-        return self.found.finished([str(each) for each in self.found.lanes], useful=useful)
+        return self.found.finished([str(lane) for lane in self.found.lanes], useful=useful)
 
     def _label(self, region: Any) -> int:
         name, role = str(region.name), _word(region.region_role)

@@ -108,10 +108,10 @@ def checked_trace(
         )  # a file that cannot be read is refused for that
         if not head.strip():
             _refuse(path, "the file is empty; the program may have failed to write it")
-        known = ", ".join(TRACE_FORMATS)
+        formats = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
-            f"this is no trace, or cannot be told to be one; name it with --format, one of {known}",
+            f"this is no trace, or cannot be told to be one; name it with --format, one of {formats}",
         )
     if name not in TRACE_FORMATS:
         raise UnknownNameError("format of traces", name, list(TRACE_FORMATS))
@@ -126,9 +126,9 @@ def _refuse(path: Path | str, message: str) -> NoReturn:
     raise _refusal(path, message)
 
 
-def _check_bytes(path: Path | str, *others: Path) -> None:
+def _check_bytes(path: Path | str, *companions: Path) -> None:
     """Refuse files that a library reads when together they are over the limit."""
-    size = sum(os.path.getsize(each) for each in (path, *others) if os.path.isfile(each))
+    size = sum(os.path.getsize(file) for file in (path, *companions) if os.path.isfile(file))
     check_cost(BYTES, size, f"{size:,} bytes are too many", ADVICE, partial(_refusal, path))
 
 
@@ -142,7 +142,9 @@ def trace_format(path: Path | str) -> str | None:
         head = next(text_pieces(path, BYTES, ADVICE, _HEAD), "").removeprefix("\ufeff")
     except SpecError:
         return None
-    return next((name for name, each in TRACE_FORMATS.items() if each.recognize(head)), None)
+    return next(
+        (name for name, candidate in TRACE_FORMATS.items() if candidate.recognize(head)), None
+    )
 
 
 def _first(head: str) -> str:
@@ -164,8 +166,8 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
     number, most, pieces = 0, limit("events"), text_pieces(path, BYTES, ADVICE)
     rest = next(pieces, "").removeprefix("\ufeff")
     for piece in chain(pieces, ["\n"]):
-        *whole, rest = (rest + piece).split("\n")
-        for line in whole:
+        *lines, rest = (rest + piece).split("\n")
+        for line in lines:
             number += 1
             if number > most:
                 _refuse(path, too_many("events", "lines", ADVICE))
@@ -191,14 +193,16 @@ _LEFT_OUT = {"2": "events", "4": "collective operations", "c": "communicators"}
 
 
 def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
-    found, left_out = TraceColumns(path), Counter[str]()
+    columns, left_out = TraceColumns(path), Counter[str]()
     lines = _lines(path)
     header = _HEADER.fullmatch(next(lines)[1])
     if header is None:
-        found.refuse(
+        columns.refuse(
             "the first line of a Paraver trace is '#Paraver (date):end time:nodes:applications'"
         )
-    found.scale = {"_ns": 1e-9, "_us": 1e-6, None: 1e-6}.get(header["unit"], 0.0) or found.refuse(
+    columns.scale = {"_ns": 1e-9, "_us": 1e-6, None: 1e-6}.get(
+        header["unit"], 0.0
+    ) or columns.refuse(
         f"times are in {header['unit']}; Paraver writes _ns, or microseconds without a unit"
     )
     names = _state_names(path)
@@ -209,33 +213,33 @@ def _read_paraver(path: Path | str, unit: str | None) -> ReadTrace:
             if kind == "1" and len(fields) == 7:
                 _, application, task, thread, begin, end, state = map(int, fields)
                 if fields[6] not in states:
-                    states[fields[6]] = found.named(
-                        found.labels, names.get(state, f"state {state}")
+                    states[fields[6]] = columns.named(
+                        columns.labels, names.get(state, f"state {state}")
                     )
-                lane = found.named(found.lanes, (application, task, thread))
-                found.span(lane, states[fields[6]], begin, end)
+                lane = columns.named(columns.lanes, (application, task, thread))
+                columns.span(lane, states[fields[6]], begin, end)
             elif kind == "3" and len(fields) == 14:
                 *ends, _, _ = map(int, fields)
-                receiver = found.named(found.lanes, tuple(ends[7:10]))
-                lane = found.named(found.lanes, tuple(ends[1:4]))
-                found.access(lane, _thread(list(found.lanes)[receiver]), ends[5])
+                receiver = columns.named(columns.lanes, tuple(ends[7:10]))
+                lane = columns.named(columns.lanes, tuple(ends[1:4]))
+                columns.access(lane, _thread(list(columns.lanes)[receiver]), ends[5])
             elif kind in _LEFT_OUT:
                 left_out[kind] += 1
             elif line.strip() and not line.startswith("#"):
-                found.refuse(
+                columns.refuse(
                     f"{short(line)} is no record of a Paraver trace; is the file cut or damaged?",
                     number,
                 )
         except (ValueError, OverflowError):
-            found.refuse(f"{short(line)} has a field that is no number in range", number)
+            columns.refuse(f"{short(line)} has a field that is no number in range", number)
     if left_out:
         kinds = ", ".join(f"{n:,} {_LEFT_OUT[kind]}" for kind, n in left_out.items())
-        found.odd(f"left out, for states hold the time: {kinds}")
-    useful = [label for label in found.labels if label == names[_RUNNING]]
+        columns.odd(f"left out, for states hold the time: {kinds}")
+    useful = [label for label in columns.labels if label == names[_RUNNING]]
     until = float(header["end"])
-    late = found.end and max(found.end) > until
-    return found.finished(
-        [_thread(key) for key in found.lanes], None, useful, "unknown", None if late else until
+    late = columns.end and max(columns.end) > until
+    return columns.finished(
+        [_thread(key) for key in columns.lanes], None, useful, "unknown", None if late else until
     )
 
 
@@ -274,9 +278,11 @@ _PREEMPTED = "R"
 
 
 def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
-    found, others, header, visual = TraceColumns(path, resolution=3e-6), array("q"), "", slice(0, 0)
+    trace = TraceColumns(path, resolution=3e-6)
+    skipped = array("q")
+    header, visual = "", slice(0, 0)
     running, delayed, waited = (
-        found.named(found.labels, each) for each in (BUSY, "wait:processor", "wait")
+        trace.named(trace.labels, label) for label in (BUSY, "wait:processor", "wait")
     )
     for number, line in _lines(path):
         row = (
@@ -291,38 +297,38 @@ def _read_timehist(path: Path | str, unit: str | None) -> ReadTrace:
                 columns = [slice(*match.span()) for match in re.finditer("-+", line)]
                 visual = columns[2] if "task" not in header[columns[2]] else visual
             elif header and line.strip() and "[tid/pid]" not in line:
-                others.append(number)
+                skipped.append(number)
             continue
         time, task, *lengths, rest = row.groups()
         if task.startswith("<idle>"):
             continue
-        lane = found.lanes[task] if task in found.lanes else found.named(found.lanes, task)
+        lane = trace.lanes[task] if task in trace.lanes else trace.named(trace.lanes, task)
         end, (wait, delay, run) = float(time), map(float, lengths)
         away = delayed if rest and _PREEMPTED in rest.partition("next:")[0].split() else waited
         began = end - run / 1000
         ready = began - delay / 1000
-        left = ready - (wait - delay) / 1000
+        departure = ready - (wait - delay) / 1000
         for label, start, until in (
-            (away, left, ready),
+            (away, departure, ready),
             (delayed, ready, began),
             (running, began, end),
         ):
             if until > start >= 0.0:
-                found.span(lane, label, start, until)
+                trace.span(lane, label, start, until)
             elif until > 0.0 > start:
-                found.span(lane, label, 0.0, until)
-    if others:
-        found.odd(
-            f"{len(others):,} lines are no rows of switches, and left out; the first is line"
-            f" {others[0]}"
+                trace.span(lane, label, 0.0, until)
+    if skipped:
+        trace.odd(
+            f"{len(skipped):,} lines are no rows of switches, and left out; the first is line"
+            f" {skipped[0]}"
         )
-    if others and not found.lanes:
-        found.refuse(
-            f"none of {len(others):,} lines is a row of a switch; is this the output of perf sched"
+    if skipped and not trace.lanes:
+        trace.refuse(
+            f"none of {len(skipped):,} lines is a row of a switch; is this the output of perf sched"
             " timehist?",
-            others[0],
+            skipped[0],
         )
-    return found.finished([str(each) for each in found.lanes], None, [BUSY], "unknown")
+    return trace.finished([str(lane) for lane in trace.lanes], None, [BUSY], "unknown")
 
 
 # Records: a processor is busy from create to end; enter and leave name what it does in between;
@@ -336,39 +342,40 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
     """Read records, and once more by their times where those of a processor are not in order:
     its ends are told apart by it.
     """
-    found, received = TraceColumns(path), 0
-    rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(found)
+    columns, received = TraceColumns(path), 0
+    rows = _parquet_rows(path) if Path(path).suffix == ".parquet" else _csv_rows(columns)
     names = [split_unit(str(cell)) for cell in next(rows, (1, []))[1]]
     place = {name: at for at, (name, _) in enumerate(names) if name in _RECORD}
     if len(place) < len(names) or not set(_RECORD[:3]) <= place.keys():
-        found.refuse(
+        columns.refuse(
             f"a table of records has the columns {', '.join(_RECORD)}; of these the first three are"
             " needed"
         )
-    found.scale = _scale(found, names[place["time"]][1] or unit)
+    columns.scale = _scale(columns, names[place["time"]][1] or unit)
     stacks: list[list[int]] = []
     order = [place.get(name, len(names)) for name in _RECORD]
     last, latest, time_at = 0.0, list[float](), order[0]
     if reordered:
-        found.odd("the lines are not in the order of their times; they are read in that order")
+        columns.odd("the lines are not in the order of their times; they are read in that order")
         rows = iter(
             sorted(
                 rows,
                 key=lambda row: (
-                    found.number(row[1][time_at], "time", row[0]) if len(row[1]) > time_at else 0
+                    columns.number(row[1][time_at], "time", row[0]) if len(row[1]) > time_at else 0
                 ),
             )
         )
     for number, cells in rows:
         if len(cells) != len(names):
-            found.refuse(
+            columns.refuse(
                 f"{len(cells)} values, where the header promises {len(names)}; is the line cut?",
                 number,
             )
         when, processor, event, source, destination, many = map([*cells, ""].__getitem__, order)
-        time, lane = found.number(when, "time", number), found.named(found.lanes, str(processor))
+        time = columns.number(when, "time", number)
+        lane = columns.named(columns.lanes, str(processor))
         if time < 0:
-            found.refuse(f"a time is not negative; got {short(str(when))}", number, "time")
+            columns.refuse(f"a time is not negative; got {short(str(when))}", number, "time")
         while len(stacks) <= lane:
             stacks.append([])
             latest.append(time)
@@ -379,49 +386,51 @@ def _read_records(path: Path | str, unit: str | None, reordered: bool = False) -
         last = max(last, time)
         if event in ("access", "send"):
             if destination in ("", None):
-                found.refuse(f"the {event} has no destination", number)
-            count = 1.0 if many in ("", None) else found.number(many, "count", number)
-            lane = lane if source in ("", None) else found.named(found.lanes, str(source))
-            found.access(lane, str(destination), time, count)
+                columns.refuse(f"the {event} has no destination", number)
+            count = 1.0 if many in ("", None) else columns.number(many, "count", number)
+            lane = lane if source in ("", None) else columns.named(columns.lanes, str(source))
+            columns.access(lane, str(destination), time, count)
         if event in ("create", "enter"):
             name = BUSY if event == "create" else str(destination or BUSY)
-            stacks[lane].append(found.begin(lane, found.named(found.labels, name), time))
+            stacks[lane].append(columns.begin(lane, columns.named(columns.labels, name), time))
         elif ends:
             if not stacks[lane]:
                 why = (
                     f"processor {short(str(processor))} ends what it has not begun; is a line"
                     " missing?"
                 )
-                found.refuse(why, number)
+                columns.refuse(why, number)
             if event == "leave" and destination:
-                found.check_inside(str(destination), stacks[lane][-1], number)
-            found.end[stacks[lane].pop()] = time
+                columns.check_inside(str(destination), stacks[lane][-1], number)
+            columns.end[stacks[lane].pop()] = time
         elif event not in _EVENTS:
-            found.refuse(f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", number)
+            columns.refuse(
+                f"{short(str(event))} is no event; there are {', '.join(_EVENTS)}", number
+            )
         received += event == "receive"
-    found.close_open(list(chain.from_iterable(stacks)), last)
+    columns.close_open(list(chain.from_iterable(stacks)), last)
     if received:
-        found.odd(f"{received:,} receipts are left out; a message counts where it is sent")
-    return found.finished([str(each) for each in found.lanes])
+        columns.odd(f"{received:,} receipts are left out; a message counts where it is sent")
+    return columns.finished([str(lane) for lane in columns.lanes])
 
 
-def _scale(found: TraceColumns, unit: str | None) -> float:
+def _scale(columns: TraceColumns, unit: str | None) -> float:
     if unit is None:
-        found.refuse(
-            "times have no unit; write one, as in 'time [us]', or give --unit us", what="time"
+        columns.refuse(
+            "times have no unit; write one, as in 'time [us]', or give --unit us", subject="time"
         )
     try:
         factor, dimension = scale(unit)
     except UnitError as error:
-        found.refuse(str(error), what="time")
+        columns.refuse(str(error), subject="time")
     if dimension != TIME:
-        found.refuse(f"{short(unit)} is no unit of time", what="time")
+        columns.refuse(f"{short(unit)} is no unit of time", subject="time")
     return float(factor)
 
 
-def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
+def _csv_rows(columns: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
     delimiter = ""
-    for at, line in _lines(found.path):
+    for at, line in _lines(columns.path):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         delimiter = delimiter or delimiter_of(line)
@@ -435,7 +444,7 @@ def _csv_rows(found: TraceColumns) -> Iterator[tuple[int, Sequence[object]]]:
                 ),
             )
         except csv.Error as error:
-            found.refuse(f"this is no line of a table: {error}; check the quotes", at)
+            columns.refuse(f"this is no line of a table: {error}; check the quotes", at)
 
 
 def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
@@ -448,12 +457,12 @@ def _parquet_rows(path: Path | str) -> Iterator[tuple[int, Sequence[object]]]:
         table = polars.scan_parquet(path)
         names = table.collect_schema().names()
         yield 1, names
-        found = table.head(most + 1).collect()
+        rows = table.head(most + 1).collect()
     except (polars.exceptions.PolarsError, OSError) as error:
         _refuse(path, f"this is no Parquet table: {short(str(error))}")
-    if len(found) > most:
+    if len(rows) > most:
         _refuse(path, too_many("events", "rows", ADVICE))
-    yield from enumerate(found.iter_rows(), 2)
+    yield from enumerate(rows.iter_rows(), 2)
 
 
 def _read_otf2(path: Path | str, unit: str | None) -> ReadTrace:

@@ -123,7 +123,7 @@ class TraceOutline:
         UnknownNameError : the trace has no such processor or activity
         ModelError : there is no such time
         """
-        if odd := next((each for each in useful if each not in self.labels), None):
+        if odd := next((label for label in useful if label not in self.labels), None):
             raise UnknownNameError("activity in the trace", odd, self.labels)
         end = self.end if last is None else min(last, self.end)
         if not 0 <= first < end:
@@ -131,8 +131,8 @@ class TraceOutline:
                 f"the trace lasts {self.end:g} s; there is nothing from {first:g} s to {end:g} s"
             )
         processors = tuple(name for name in self.processors if (only or "") in name)
-        kept = [at for at, name in enumerate(self.processors) if (only or "") in name]
-        kinds = tuple(self.kinds[at] for at in kept) if self.kinds else ()
+        indices = [at for at, name in enumerate(self.processors) if (only or "") in name]
+        kinds = tuple(self.kinds[at] for at in indices) if self.kinds else ()
         if not processors:
             raise UnknownNameError("processor in the trace", only or "", self.processors)
         return replace(
@@ -181,40 +181,42 @@ class ProgramTrace(TraceOutline):
         last: float | None = None,
     ) -> Self:
         """Keep a part, as of any outline, with its events."""
-        found = TraceOutline.chosen(self, only, useful, first, last)
+        trace = TraceOutline.chosen(self, only, useful, first, last)
         if first or last is not None:
-            found = found._from(first)
+            trace = trace._from(first)
         return (
-            found
+            trace
             if only is None
-            else found._of(np.array([only in name for name in self.processors], dtype=bool))
+            else trace._of(np.array([only in name for name in self.processors], dtype=bool))
         )
 
     def apart(self) -> dict[str, Self]:
         """Return a trace for each kind of track, by its name; one without a name if all are alike."""
         if len(set(self.kinds)) < 2:
             return {"": self}
-        found: dict[str, Self] = {}
+        traces: dict[str, Self] = {}
         for kind in dict.fromkeys(self.kinds):
-            kept = np.array([each == kind for each in self.kinds], dtype=bool)
-            part = self._of(kept)
-            names = [name for name, own in zip(self.processors, kept, strict=True) if own]
-            kinds = tuple(each for each in self.kinds if each == kind)
-            found[kind] = replace(part, processors=tuple(names), kinds=kinds)
-        return found
+            of_kind = np.array(
+                [processor_kind == kind for processor_kind in self.kinds], dtype=bool
+            )
+            trace = self._of(of_kind)
+            names = [name for name, own in zip(self.processors, of_kind, strict=True) if own]
+            kinds = tuple(processor_kind for processor_kind in self.kinds if processor_kind == kind)
+            traces[kind] = replace(trace, processors=tuple(names), kinds=kinds)
+        return traces
 
     def main_part(self) -> Self:
         """Return the streams of GPUs where there are some beside threads, with a note; else all."""
-        parts = self.apart()
-        if STREAM not in parts:
-            return next(iter(parts.values())) if len(parts) == 1 else self
+        traces = self.apart()
+        if STREAM not in traces:
+            return next(iter(traces.values())) if len(traces) == 1 else self
         why = (
             "the account is of the GPU streams; slipstick trace has that of the threads, and --only"
             " takes others"
         )
-        part = parts[STREAM]
+        stream_trace = traces[STREAM]
         note = Problem(self.file, 1, 1, "", why)
-        return replace(part, notes=(*self.notes, note))
+        return replace(stream_trace, notes=(*self.notes, note))
 
     def _from(self, first: float) -> Self:
         spans, used = self.spans, self.accesses
@@ -229,14 +231,14 @@ class ProgramTrace(TraceOutline):
             spans=spans.select(spans.end > spans.start),
             accesses=used.select((used.time >= 0) & (used.time < self.end)),
             waiting={
-                name: (np.maximum(times - first, 0.0), each)
-                for name, (times, each) in self.waiting.items()
+                name: (np.maximum(times - first, 0.0), counts)
+                for name, (times, counts) in self.waiting.items()
             },
         )
 
-    def _of(self, kept: NDArray[np.bool_]) -> Self:
-        moved, spans, used = np.cumsum(kept) - 1, self.spans, self.accesses
-        spans, used = spans.select(kept[spans.processor]), used.select(kept[used.processor])
+    def _of(self, selected: NDArray[np.bool_]) -> Self:
+        moved, spans, used = np.cumsum(selected) - 1, self.spans, self.accesses
+        spans, used = spans.select(selected[spans.processor]), used.select(selected[used.processor])
         return replace(
             self,
             spans=replace(spans, processor=moved[spans.processor]),
@@ -249,29 +251,29 @@ class ProgramTrace(TraceOutline):
         """
         spans, worked, count = self.spans, self.busy, len(self.processors)
         length = spans.end - spans.start
-        found = [self._measured("time", self.end)]
+        runs = [self._measured("time", self.end)]
         if not len(length):
-            return Measurements(tuple(found), self.notes)
+            return Measurements(tuple(runs), self.notes)
         busy = np.bincount(worked.processor, worked.end - worked.start, count)
         waits = np.bincount(spans.label, length, len(self.labels))
         events = np.bincount(spans.label, minlength=len(self.labels))
-        found += [self._measured("busy", each, "", at + 1) for at, each in enumerate(busy)]
+        runs += [self._measured("busy", time, "", at + 1) for at, time in enumerate(busy)]
         lost = [
             at for at, label in enumerate(self.labels) if label not in self.useful and events[at]
         ]
-        found += [self._measured("wait", waits[at], self.labels[at]) for at in lost]
-        found += [self._measured("events", events[at], self.labels[at]) for at in lost]
+        runs += [self._measured("wait", waits[at], self.labels[at]) for at in lost]
+        runs += [self._measured("events", events[at], self.labels[at]) for at in lost]
         if self.rest != "idle" and self.rest not in self.labels:
-            found.append(
+            runs.append(
                 self._measured("wait", max(0.0, count * self.end - float(length.sum())), self.rest)
             )
-        return Measurements(tuple(found), self.notes)
+        return Measurements(tuple(runs), self.notes)
 
     def _measured(
         self, metric: str, value: float, region: str = "", processor: int | None = None
     ) -> Measurement:
-        unit, written = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
-        at = (None, self.file, 1, processor, written)
+        unit, text = ("1", f"{value:.9g}") if metric == "events" else ("s", f"{value:.9g} s")
+        at = (None, self.file, 1, processor, text)
         return Measurement(len(self.processors), None, region, metric, unit, float(value), *at)
 
 
@@ -314,23 +316,23 @@ class TraceColumns:
     notes: list[Problem] = field(default_factory=list)
     cut: bool = False
 
-    def refuse(self, message: str, line: int = 1, what: str = "") -> NoReturn:
+    def refuse(self, message: str, line: int = 1, subject: str = "") -> NoReturn:
         """Refuse the file."""
-        raise SpecError([Problem(shown_name(self.path), line, 1, what, message)])
+        raise SpecError([Problem(shown_name(self.path), line, 1, subject, message)])
 
     def odd(self, message: str) -> None:
         """Note something unusual."""
         self.notes.append(Problem(shown_name(self.path), 1, 1, "", message))
 
-    def number(self, value: object, what: str, line: int = 1) -> float:
+    def number(self, value: object, subject: str, line: int = 1) -> float:
         """Read a number, in quotes or not; refuse everything else."""
         try:
-            found = float(value)  # type: ignore[arg-type]
+            finite = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
-            self.refuse(f"{short(str(value))} is no {what}", line, what)
-        if not abs(found) < inf or isinstance(value, bool):
-            self.refuse(f"{short(str(value))} is no finite {what}", line, what)
-        return found
+            self.refuse(f"{short(str(value))} is no {subject}", line, subject)
+        if not abs(finite) < inf or isinstance(value, bool):
+            self.refuse(f"{short(str(value))} is no finite {subject}", line, subject)
+        return finite
 
     def named(self, names: dict[Any, int], name: Hashable) -> int:
         """Return the number of a name; a new one is the next."""
@@ -370,8 +372,8 @@ class TraceColumns:
                 f"{len(begun):,} spans have no end, and are taken to last to the end of the trace;"
                 f" {alone:,} ends begin nowhere"
             )
-        for each in begun:
-            self.end[each] = last
+        for index in begun:
+            self.end[index] = last
 
     def access(self, lane: int, target: str, time: float, count: float = 1.0) -> None:
         """Add an access to an object."""
@@ -411,40 +413,42 @@ class TraceColumns:
             begins
         """
         first, last = self._extent(until)
-        whole = (last - first) * self.scale
-        if not whole > 0:
+        duration = (last - first) * self.scale
+        if not duration > 0:
             self.refuse("all events are at one time; a trace lasts longer than that")
         labels, objects = tuple(self.labels), tuple(self.objects)
         if useful is None:
-            useful = [each for each in labels if not is_wait(each)]
+            useful = [label for label in labels if not is_wait(label)]
             if named := named_waits(labels):
-                listed = ", ".join(each[:60] for each in named[:6])
+                listed = ", ".join(name[:60] for name in named[:6])
                 more = f" and {len(named) - 6} more" if len(named) > 6 else ""
                 self.odd(
                     f"taken for waits by their names: {listed}{more}; --useful names useful work"
                 )
         outline = TraceOutline(
             shown_name(self.path),
-            tuple(names[each] for each in _natural(names)),
+            tuple(names[index] for index in _natural(names)),
             labels,
-            tuple(objects[each] for each in _natural(objects)) if self.user else labels,
-            whole,
+            tuple(objects[index] for index in _natural(objects)) if self.user else labels,
+            duration,
             tuple(useful),
             rest,
             waiting or {},
-            kinds=tuple(kinds[each] for each in _natural(names)) if kinds else (),
+            kinds=tuple(kinds[index] for index in _natural(names)) if kinds else (),
         )
         return ReadTrace(
             outline, partial(self._booked, outline, names, processors, first, until is not None)
         )
 
-    def least(self, what: str, column: array[float]) -> float:
+    def least(self, subject: str, column: array[float]) -> float:
         """Return the least number of a column; refuse those that are negative or not finite."""
         least = min(column, default=inf)
         if not (least >= 0 and sum(column) < inf):  # a sum with NaN in it is NaN
-            odd = next((each for each in column if not 0 <= each < inf), None)
+            odd = next((number for number in column if not 0 <= number < inf), None)
             if odd is not None:
-                self.refuse(f"a {what} is a finite number and not negative; got {odd:g}", what=what)
+                self.refuse(
+                    f"a {subject} is a finite number and not negative; got {odd:g}", subject=subject
+                )
         return least
 
     def _extent(self, until: float | None) -> tuple[float, float]:
@@ -462,19 +466,21 @@ class TraceColumns:
                 self.refuse(
                     f"a span of {end - start:g} is negative: from {start:g} to {end:g}, span"
                     f" {at + 1:,} of the file",
-                    what="time",
+                    subject="time",
                 )
             self.least("time", self.end)  # one of the two is no number
         first = min(self.least("time", self.start), self.least("time", self.time))
         self.least("count", self.count)
-        last = max(max(each, default=0.0) for each in (self.end, self.time))
+        last = max(max(times, default=0.0) for times in (self.end, self.time))
         end = last if until is None else until
         if (latest := max(last, end) * self.scale) > MOST_SECONDS:
-            self.refuse(f"a time of {latest:g} s is out of range; is its unit right?", what="time")
+            self.refuse(
+                f"a time of {latest:g} s is out of range; is its unit right?", subject="time"
+            )
         if (count := sum(self.count)) > MOST_COUNTED:
             self.refuse(
                 f"{count:g} accesses are out of range; at most {MOST_COUNTED:g} are counted",
-                what="count",
+                subject="count",
             )
         return first, end
 
@@ -489,9 +495,9 @@ class TraceColumns:
         lane, label, start, end = map(_as_array, (self.lane, self.label, self.start, self.end))
         user, target, time, count = map(_as_array, (self.user, self.target, self.time, self.count))
         resolution = max(self.resolution, 8.0 * ulp(first + outline.end / self.scale) * self.scale)
-        for each in (start, end, time):  # in place, for there may be many
-            each -= first
-            each *= self.scale
+        for column in (start, end, time):  # in place, for there may be many
+            column -= first
+            column *= self.scale
         belongs = np.argsort(_natural(names)).astype(np.intc)[
             slice(None) if processors is None else list(processors)
         ]
@@ -512,11 +518,11 @@ class TraceColumns:
             accesses = Accesses(
                 own.processor, own.label, own.start, np.broadcast_to(1.0, len(own.start))
             )
-        known: dict[str, Any] = {name: getattr(outline, name) for name in TraceOutline.__slots__}
-        known["waiting"] = {
-            name: tuple(map(np.array, each)) for name, each in known["waiting"].items()
+        fields: dict[str, Any] = {name: getattr(outline, name) for name in TraceOutline.__slots__}
+        fields["waiting"] = {
+            name: tuple(map(np.array, arrays)) for name, arrays in fields["waiting"].items()
         }
-        return ProgramTrace(**known, spans=booked, accesses=accesses, notes=tuple(self.notes))
+        return ProgramTrace(**fields, spans=booked, accesses=accesses, notes=tuple(self.notes))
 
     def _booked_spans(
         self, spans: TraceSpans, belongs: NDArray[np.intc], resolution: float
@@ -547,24 +553,24 @@ def processor_names(threads: Sequence[tuple[Hashable, str, str, str]]) -> list[s
     threads : of each its process, the name of that, its own name, and the numbers of both
     """
     several = len({process for process, *_ in threads}) > 1
-    found = [f"{process}/{thread}" if several else thread for _, process, thread, _ in threads]
-    count = Counter(found)
+    full_names = [f"{process}/{thread}" if several else thread for _, process, thread, _ in threads]
+    count = Counter(full_names)
     return [
         f"{name} ({numbers})" if count[name] > 1 else name
-        for name, (*_, numbers) in zip(found, threads, strict=True)
+        for name, (*_, numbers) in zip(full_names, threads, strict=True)
     ]
 
 
 def _natural(names: Sequence[str]) -> list[int]:
     """Sort names, numbers in them by their value; give the indices."""
-    parts = [
+    sort_keys = [
         [
-            (not part.isdecimal(), int(part) if part.isdecimal() else 0, part)
-            for part in re.split("([0-9]{1,18})", name)
+            (not piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece)
+            for piece in re.split("([0-9]{1,18})", name)
         ]
         for name in names
     ]
-    return sorted(range(len(names)), key=parts.__getitem__)
+    return sorted(range(len(names)), key=sort_keys.__getitem__)
 
 
 def _as_array(column: Any) -> Any:
@@ -666,19 +672,19 @@ def _longest_branches(spans: TraceSpans, lane: Indices, resolution: float) -> Tr
     which the branch that ends last ends, and whose other branches the account does not hold.
     """
     columns = (spans.processor, spans.start, spans.end, spans.label, lane)
-    kept: list[tuple[int, float, float, int]] = []
+    branches: list[tuple[int, float, float, int]] = []
     together: list[tuple[float, float, int, int]] = []
     owner, reached = -1, 0.0
     for processor, start, end, label, branch in sorted(
-        zip(*(each.tolist() for each in columns), strict=True)
+        zip(*(column.tolist() for column in columns), strict=True)
     ):
         if processor != owner or start >= reached - resolution:
-            kept += [(owner, *each) for each in _one_after_other(together)]
+            branches += [(owner, *span) for span in _one_after_other(together)]
             together, reached = [], 0.0
         owner, reached = processor, max(reached, end)
         together.append((start, end, label, branch))
-    kept += [(owner, *each) for each in _one_after_other(together)]
-    processors, starts, ends, labels = map(np.array, zip(*sorted(kept), strict=True))
+    branches += [(owner, *span) for span in _one_after_other(together)]
+    processors, starts, ends, labels = map(np.array, zip(*sorted(branches), strict=True))
     return TraceSpans(processors, labels, starts, ends)
 
 
@@ -692,20 +698,20 @@ def _one_after_other(
     for _, end, _, branch in together:
         last[branch] = max(last.get(branch, 0.0), end)
     free = [(min((start for start, *_ in together), default=0.0), max(last.values(), default=0.0))]
-    found = []
-    for branch in sorted(last, key=lambda each: -last[each]):
+    spans = []
+    for branch in sorted(last, key=lambda branch: -last[branch]):
         for start, end, label, own in together:
             if own == branch:
-                found += [
+                spans += [
                     (max(start, a), min(end, b), label) for a, b in free if start < b and a < end
                 ]
                 free = [
-                    part
+                    piece
                     for a, b in free
-                    for part in ((a, min(b, start)), (max(a, end), b))
-                    if part[0] < part[1]
+                    for piece in ((a, min(b, start)), (max(a, end), b))
+                    if piece[0] < piece[1]
                 ]
-    return found
+    return spans
 
 
 def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
@@ -721,21 +727,21 @@ def trace_of(timeline: Timeline, name: str) -> ProgramTrace:
     timeline : of a run
     name : of the model, for notes
     """
-    found, covered = TraceColumns(name), timeline.covered
+    columns, covered = TraceColumns(name), timeline.covered
     for span in timeline.spans:
-        label = found.named(found.labels, timeline.component(span))
-        lane = found.named(found.lanes, (span.member, span.branch))
-        found.span(lane, label, span.start, span.end)
-        if label == found.labels.get("monitor") and span.start < covered:
-            found.access(lane, timeline.places[span.label], span.start)
+        label = columns.named(columns.labels, timeline.component(span))
+        lane = columns.named(columns.lanes, (span.member, span.branch))
+        columns.span(lane, label, span.start, span.end)
+        if label == columns.labels.get("monitor") and span.start < covered:
+            columns.access(lane, timeline.places[span.label], span.start)
     for member, station, start in timeline.visits:
         if start < covered and not is_processor(station):
-            found.access(found.named(found.lanes, (member, 0)), station, start)
-    return of_members(found, timeline.useful, timeline.covered, timeline.levels).booked()
+            columns.access(columns.named(columns.lanes, (member, 0)), station, start)
+    return of_members(columns, timeline.useful, timeline.covered, timeline.levels).booked()
 
 
 def of_members(
-    found: TraceColumns,
+    columns: TraceColumns,
     useful: Collection[str],
     until: float,
     levels: Mapping[str, Sequence[tuple[float, int, int]]],
@@ -744,20 +750,20 @@ def of_members(
 
     Parameters
     ----------
-    found : its columns
+    columns : its columns
     useful : components that are useful work
     until : how far it is complete, in units of the columns
     levels : by resource, (time, present, busy) from each change on
     """
-    owners = [key[0] for key in found.lanes if isinstance(key, tuple)]
+    owners = [key[0] for key in columns.lanes if isinstance(key, tuple)]
     members = sorted(set(owners))
     waiting = {}
     for name, changes in levels.items():
         waiting[name] = (
-            [time * found.scale for time, _, _ in changes],
-            [float(here - busy) for _, here, busy in changes],
+            [time * columns.scale for time, _, _ in changes],
+            [float(present - busy) for _, present, busy in changes],
         )
     belongs = list(map(members.index, owners))
-    return found.finished(
-        [f"processor {each}" for each in members], belongs, useful, until=until, waiting=waiting
+    return columns.finished(
+        [f"processor {member}" for member in members], belongs, useful, until=until, waiting=waiting
     )

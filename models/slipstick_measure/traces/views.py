@@ -119,7 +119,7 @@ def conflicts(
     """
     slot = np.floor(time / network.slot + 1e-9).astype(np.int64)
     asking, remote = count > 0, source != target
-    found = {}
+    waits = {}
     for stage, outputs in network.outputs(source, target).items():
         used = asking if stage == "module" else asking & remote
         output, sources = outputs[used], source[used]
@@ -128,8 +128,8 @@ def conflicts(
         single = np.unique((slot[used] * span + output) * wide + sources)
         keys, processors = np.unique(single // wide, return_counts=True)
         beyond: Array = processors.astype(np.float64) - 1.0
-        found[stage] = (keys // span)[beyond > 0] * network.slot, beyond[beyond > 0]
-    return found
+        waits[stage] = (keys // span)[beyond > 0] * network.slot, beyond[beyond > 0]
+    return waits
 
 
 def by_window(
@@ -148,20 +148,22 @@ def by_window(
     """
     count, width = len(edges) - 1, edges[1] - edges[0]
     # What a span adds from its start on, less what it would add from its end on.
-    found = np.zeros((keys, count + 1))
+    sums = np.zeros((keys, count + 1))
     for first in range(0, len(key), _PIECE):
         piece = slice(first, first + _PIECE)
         for sign, at in ((1.0, spans.start[piece]), (-1.0, spans.end[piece])):
             place = np.clip((at / width).astype(np.int64), 0, count - 1)
             cell = key[piece].astype(np.int64) * (count + 1) + place
-            each = np.broadcast_to(sign, len(at)) if weight is None else sign * weight[piece]
+            weights = np.broadcast_to(sign, len(at)) if weight is None else sign * weight[piece]
             # The rest of its own window, and the whole of each later one.
-            found += np.bincount(cell, each * (edges[place + 1] - at), found.size).reshape(keys, -1)
-            found += np.cumsum(
-                np.bincount(cell + 1, each * width, found.size).reshape(keys, -1), axis=1
+            sums += np.bincount(cell, weights * (edges[place + 1] - at), sums.size).reshape(
+                keys, -1
+            )
+            sums += np.cumsum(
+                np.bincount(cell + 1, weights * width, sums.size).reshape(keys, -1), axis=1
             )
     return np.where(
-        found[:, :count] > 1e-12 * width, found[:, :count], 0.0
+        sums[:, :count] > 1e-12 * width, sums[:, :count], 0.0
     )  # what cancels leaves the last digits
 
 
@@ -178,10 +180,10 @@ def matrix(trace: ProgramTrace) -> Array:
     """Count the accesses of each processor to each object: (processors, objects)."""
     rows, columns = len(trace.processors), len(trace.objects)
     key = trace.accesses.processor.astype(np.int64) * columns + trace.accesses.target
-    found: Array = (
+    values: Array = (
         np.bincount(key, trace.accesses.count, rows * columns).reshape(rows, columns).astype(float)
     )
-    return found
+    return values
 
 
 def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
@@ -191,7 +193,7 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
     ------
     ModelError : a name has none, or the machine has no such number
     """
-    found = []
+    numbers = []
     for name in names:
         match = re.search(r"[0-9]{1,9}$", name)
         if match is None or (ports is not None and int(match[0]) >= ports):
@@ -199,8 +201,8 @@ def numbers_of(names: Sequence[str], ports: int | None) -> list[int]:
                 f"{name[:60]!r} is no number of a processor or module of the machine, which are 0"
                 f" to {(ports or 1e9) - 1:g}"
             )
-        found.append(int(match[0]))
-    return found
+        numbers.append(int(match[0]))
+    return numbers
 
 
 def check_views(
@@ -239,13 +241,13 @@ def value_names(
     check_views(trace, width, network)
     causes = (*trace.labels, trace.rest, *_BOOKED)
     contended = trace.waiting if network is None else network.outputs(0, 0)
-    parts = {
+    names_by_kind = {
         "account": causes,
         "processors_lost": causes,
         "accesses": _access_names(trace),
         "contention": contended,
     }
-    return frozenset(f"{kind}[{name}]" for kind, names in parts.items() for name in names)
+    return frozenset(f"{kind}[{name}]" for kind, names in names_by_kind.items() for name in names)
 
 
 def views_of(
@@ -273,25 +275,25 @@ def views_of(
     )
     del busy  # there may be many spans
     work = by_window(spans, spans.label, len(trace.labels), edges)
-    found = measured(trace.measurements())
-    (answer,) = found.answers
+    result = measured(trace.measurements())
+    (answer,) = result.answers
     times, active = concurrency(trace)
-    each: Array = np.bincount(active, np.diff(np.append(times, trace.end))).astype(float)
+    durations: Array = np.bincount(active, np.diff(np.append(times, trace.end))).astype(float)
     contended = _contention(trace, edges, network)
     counts = matrix(trace)
     values = {
-        "concurrency": Value(float(each @ np.arange(len(each))) / trace.end, "1"),
+        "concurrency": Value(float(durations @ np.arange(len(durations))) / trace.end, "1"),
         # Clocks are rounded, so that two that follow each other may seem to overlap for an instant.
         "largest_concurrency": Value(
-            float(np.flatnonzero(each > _INSTANT * trace.end).max(initial=0)), "1"
+            float(np.flatnonzero(durations > _INSTANT * trace.end).max(initial=0)), "1"
         ),
         "accesses": Value(float(counts.sum()), "1"),
         **_named(trace, counts),
         **_remote(trace, network),
         "hottest_object": Value(float(counts.sum(axis=0).max(initial=0.0)), "1"),
         **{
-            f"contention[{name}]": Value(float(each.sum()), "1" if network else "s")
-            for name, each in contended.items()
+            f"contention[{name}]": Value(float(wait.sum()), "1" if network else "s")
+            for name, wait in contended.items()
         },
     }
     return TraceViews(
@@ -303,7 +305,7 @@ def views_of(
         edges,
         utilization,
         {name: work[at] for at, name in enumerate(trace.labels) if work[at].any()},
-        each,
+        durations,
         contended,
         network is not None,
         trace.notes,
@@ -337,10 +339,10 @@ def _access_names(trace: TraceOutline) -> list[str]:
 
 def _named(trace: ProgramTrace, counts: Array) -> dict[str, Value]:
     """Make the sums and the cells of a matrix values by name."""
-    found = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
+    numbers = chain(counts.sum(axis=0), counts.sum(axis=1), counts.flat)
     return {
-        f"accesses[{name}]": Value(float(each), "1")
-        for name, each in zip(_access_names(trace), found, strict=False)
+        f"accesses[{name}]": Value(float(count), "1")
+        for name, count in zip(_access_names(trace), numbers, strict=False)
     }
 
 
@@ -357,16 +359,16 @@ def _contention(
             for names in (trace.processors, trace.objects)
         )
         used = trace.accesses
-        found = conflicts(
+        conflict_times = conflicts(
             network, source[used.processor], target[used.target], used.time, np.asarray(used.count)
         )
         places = {
             name: np.clip(np.searchsorted(edges, at, "right") - 1, 0, count - 1)
-            for name, (at, _) in found.items()
+            for name, (at, _) in conflict_times.items()
         }
         return {
             name: np.bincount(places[name], beyond, count).astype(float)
-            for name, (_, beyond) in found.items()
+            for name, (_, beyond) in conflict_times.items()
         }
     waits = {}
     for name, (times, waiting) in trace.waiting.items():
@@ -376,4 +378,4 @@ def _contention(
         )
         none = np.zeros(len(times), dtype=np.int64)
         waits[name] = by_window(TraceSpans(none, none, start, end), none, 1, edges, waiting)[0]
-    return {name: each for name, each in waits.items() if each.any()}
+    return {name: wait for name, wait in waits.items() if wait.any()}
