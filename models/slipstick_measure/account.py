@@ -76,7 +76,7 @@ class Regions:
     notes: tuple[Problem, ...] = ()
 
 
-def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Regions:
+def regions_of(points: Sequence[MeasuredPoint], region_name: str | None = None) -> Regions:
     """Find the whole: the region asked for, the one without a name, the only one, or the root of
     all call paths.
 
@@ -86,7 +86,7 @@ def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Re
     Parameters
     ----------
     points : all that was measured
-    wanted : the region asked for
+    region_name : the region asked for
 
     Raises
     ------
@@ -97,39 +97,41 @@ def regions_of(points: Sequence[MeasuredPoint], wanted: str | None = None) -> Re
     names = names or list(
         dict.fromkeys(region for point in points for region in point.regions("throughput"))
     )
-    if wanted is not None and wanted not in names:
-        raise UnknownNameError("region with a time", wanted, names)
+    if region_name is not None and region_name not in names:
+        raise UnknownNameError("region with a time", region_name, names)
     if not names:
         return Regions("")
-    whole = wanted if wanted is not None else _whole(points, names)
-    below = [name for name in names if name != whole and _inside(name, whole)]
-    parts = tuple(
-        name for name in below if ARROW not in name.removeprefix(whole).removeprefix(ARROW)
+    whole_region = region_name if region_name is not None else _whole(points, names)
+    below = [name for name in names if name != whole_region and _inside(name, whole_region)]
+    subregions = tuple(
+        name for name in below if ARROW not in name.removeprefix(whole_region).removeprefix(ARROW)
     )
     for point in points:
-        found = point.find("time", whole)
-        inside = [each for part in parts if (each := point.find("time", part))]
-        total = sum(each.value for each in inside)
-        if found and total > OVERLAP * found.value:
+        whole_time = point.find("time", whole_region)
+        inside = [
+            part_time for subregion in subregions if (part_time := point.find("time", subregion))
+        ]
+        total = sum(part_time.value for part_time in inside)
+        if whole_time and total > OVERLAP * whole_time.value:
             why = (
-                f"the regions take {total:g} s at p = {point.p}, the whole {found.value:g} s; they"
-                " overlap, or are added up over processors, so the account leaves them out"
+                f"the regions take {total:g} s at p = {point.p}, the whole {whole_time.value:g} s;"
+                " they overlap, or are added up over processors, so the account leaves them out"
             )
-            return Regions(whole, (), (inside[0].run.problem(why, "region"),))
-    return Regions(whole, parts)
+            return Regions(whole_region, (), (inside[0].run.problem(why, "region"),))
+    return Regions(whole_region, subregions)
 
 
 def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
     if "" in names:
         return ""
     roots = [
-        name for name in names if all(_inside(other, name) or other == name for other in names)
+        name for name in names if all(_inside(region, name) or region == name for region in names)
     ]
     if len(roots) != 1:
         run = next(
-            found.run
+            value.run
             for point in points
-            for (metric, _, _), found in point.values.items()
+            for (metric, _, _), value in point.values.items()
             if metric in ("time", "throughput")
         )
         listed = ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:8])
@@ -142,8 +144,8 @@ def _whole(points: Sequence[MeasuredPoint], names: Sequence[str]) -> str:
     return roots[0]
 
 
-def _inside(name: str, whole: str) -> bool:
-    return not whole or name.startswith(f"{whole}{ARROW}")
+def _inside(name: str, outer: str) -> bool:
+    return not outer or name.startswith(f"{outer}{ARROW}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,21 +232,21 @@ def check_waits(
     """
     if runs.mean_waits is not None:
         return
-    told: list[tuple[float, float, Measurement]] = []
+    drifts: list[tuple[float, float, Measurement]] = []
     for point, answer in zip(points, answers, strict=True):
-        one, time = answer.find("one_processor_time"), answer.find("time")
-        summed = [found for cause in point.regions("wait") if (found := point.find("wait", cause))]
-        if not (one and time and summed and point.p > 1) or point.regions("busy"):
+        single_time, time = answer.find("one_processor_time"), answer.find("time")
+        summed = [wait for cause in point.regions("wait") if (wait := point.find("wait", cause))]
+        if not (single_time and time and summed and point.p > 1) or point.regions("busy"):
             continue
-        waits = sum(each.value for each in summed)
+        waits = sum(wait.value for wait in summed)
         as_sum = point.p * time - waits
         as_mean = point.p * (time - waits)
-        told.append((as_sum / one - 1, as_mean / one - 1, summed[0].run))
-    if not told or max(abs(drift) for drift, _, _ in told) <= DRIFT:
+        drifts.append((as_sum / single_time - 1, as_mean / single_time - 1, summed[0].run))
+    if not drifts or max(abs(drift) for drift, _, _ in drifts) <= DRIFT:
         return
-    if max(abs(drift) for _, drift, _ in told) > DRIFT:
+    if max(abs(drift) for _, drift, _ in drifts) > DRIFT:
         return
-    run = max(told, key=lambda each: abs(each[0]))[2]
+    run = max(drifts, key=lambda entry: abs(entry[0]))[2]
     why = (
         f"is {run.text or f'{run.value:g} s'} at p = {run.p} the mean of a processor? Then the runs"
         f" agree with that on one processor; as a sum over all {run.p} they do not. Say --waits"
@@ -264,20 +266,20 @@ class _Account:
     notes: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        found = {at: self._time(point) for at, point in enumerate(self.points)}
-        times = {at: time for at, time in found.items() if time is not None}
+        all_times = {at: self._time(point) for at, point in enumerate(self.points)}
+        times = {at: time for at, time in all_times.items() if time is not None}
         self.growth = growth_of(self.runs, self.points, times)
 
     def answer(self, point: MeasuredPoint) -> Answer:
         """Return the account of one point, and the values that follow from it."""
         time = self._time(point)
         shares = self._shares(point) if time is None else None
-        given: dict[str, float | str] = (
+        coordinates: dict[str, float | str] = (
             {"p": point.p} if point.n is None else {"p": point.p, "n": point.n}
         )
 
-        def answer(**found: Any) -> Answer:
-            return Answer("measured", "account", point=given, **found)
+        def answer(**fields: Any) -> Answer:
+            return Answer("measured", "account", point=coordinates, **fields)
 
         if time is None:
             if shares is None:
@@ -322,7 +324,7 @@ class _Account:
         if metric == "speedup":
             return {}, ()
         name = "throughput" if metric == "throughput" else "time"
-        values = [1 / each for each in time.values] if metric == "throughput" else time.values
+        values = [1 / value for value in time.values] if metric == "throughput" else time.values
         value = 1 / time.value if metric == "throughput" else time.value
         if len(values) == 1:
             return {name: Value(value, time.run.unit)}, ()
@@ -340,21 +342,21 @@ class _Account:
         account = self._own(point, elapsed)
         if not account:
             return self._regions(point, elapsed), False
-        one = self._one_processor(point)
-        if one is None or (point.p == 1 and len(self._group(point)) == 1):
+        single_time = self._one_processor(point)
+        if single_time is None or (point.p == 1 and len(self._group(point)) == 1):
             return account, True
-        useful_of_one = one
+        useful_of_one = single_time
         single = self._single(point)
         if self.runs.one_processor is None and single is not None:
-            useful_of_one = self._own(single, one).get(USEFUL, one)
+            useful_of_one = self._own(single, single_time).get(USEFUL, single_time)
         share = 1 if self.growth.weak else point.p
         working = account[USEFUL] + account.pop(EXTRA, 0.0)
         beside = {
             EXTRA: working - useful_of_one / share,
-            ON_ONE: -(one - useful_of_one) / share,
+            ON_ONE: -(single_time - useful_of_one) / share,
         }
         lost = {cause: seconds for cause, seconds in account.items() if cause != USEFUL}
-        lost |= {cause: part for cause, part in beside.items() if abs(part) > 1e-12 * elapsed}
+        lost |= {cause: loss for cause, loss in beside.items() if abs(loss) > 1e-12 * elapsed}
         return {USEFUL: elapsed - sum(lost.values()), **lost}, True
 
     def _own(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
@@ -367,7 +369,7 @@ class _Account:
     def _group(self, point: MeasuredPoint) -> list[MeasuredPoint]:
         """Return the runs that a run is compared with."""
         own = self.growth.group(point)
-        return [each for each in self.points if self.growth.group(each) == own]
+        return [point for point in self.points if self.growth.group(point) == own]
 
     def _single(self, point: MeasuredPoint) -> MeasuredPoint | None:
         """Return the run on one processor with the same size, in weak scaling the same work a
@@ -380,13 +382,13 @@ class _Account:
         """Return the elapsed time of the whole; where only a throughput or a speed-up was measured,
         that of one unit of work.
         """
-        found = point.find("time", self.regions.whole) or point.find("cycle")
-        if found is not None:
-            return found
+        reduced = point.find("time", self.regions.whole) or point.find("cycle")
+        if reduced is not None:
+            return reduced
         for metric in _WITHOUT_TIME:
             rate = point.find(metric, self.regions.whole) or point.find(metric)
             if rate is not None and min(rate.values) > 0:
-                return Reduced(1 / rate.value, tuple(1 / each for each in rate.values), rate.run)
+                return Reduced(1 / rate.value, tuple(1 / value for value in rate.values), rate.run)
         return None
 
     def _one_processor(self, point: MeasuredPoint) -> float | None:
@@ -394,8 +396,8 @@ class _Account:
         if self.runs.one_processor is not None:
             return self.runs.one_processor
         single = self._single(point)
-        found = self._time(single) if single else None
-        return found.value if found else None
+        reduced = self._time(single) if single else None
+        return reduced.value if reduced else None
 
     def _waits(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
         """Dritz and Boyle: all time but waits is useful, unless the useful time was measured as
@@ -452,10 +454,14 @@ class _Account:
         busy = point.total("busy")
         if busy is None:
             return {}
-        mean, each = busy / point.p, [one.value for one in point.each("busy")]
-        if not each:
+        mean, busy_times = busy / point.p, [sample.value for sample in point.each("busy")]
+        if not busy_times:
             return self._closed(point, elapsed, {USEFUL: mean, "idle": elapsed - mean}, "idle")
-        booked = {USEFUL: mean, "imbalance": max(each) - mean, "communication": elapsed - max(each)}
+        booked = {
+            USEFUL: mean,
+            "imbalance": max(busy_times) - mean,
+            "communication": elapsed - max(busy_times),
+        }
         return self._closed(point, elapsed, booked, "communication")
 
     def _efficiencies(self, point: MeasuredPoint, elapsed: float) -> dict[str, float]:
@@ -470,7 +476,9 @@ class _Account:
         smallest run needed as well, PE times computation scalability.
         """
         pop = {
-            name: found.value for name in EFFICIENCIES if (found := point.find(name)) is not None
+            name: efficiency.value
+            for name in EFFICIENCIES
+            if (efficiency := point.find(name)) is not None
         }
         parallel, communication = (
             pop.get("parallel_efficiency"),
@@ -514,11 +522,11 @@ class _Account:
         """
         reference = self.growth.reference(point, self.points)
         first = self._time(reference)
-        one = self._one_processor(point)
-        if first is None or (one is None and len(self._group(point)) == 1):
+        single_time = self._one_processor(point)
+        if first is None or (single_time is None and len(self._group(point)) == 1):
             return {}
-        if one is not None:
-            useful = one if self.growth.weak else one / point.p
+        if single_time is not None:
+            useful = single_time if self.growth.weak else single_time / point.p
         else:
             useful = self.growth.ideal_time(reference, first.value, point.p)
         lost: dict[str, float] = {}
@@ -551,27 +559,27 @@ class _Account:
         """Compute further values: the run on one processor, measured and estimated, the speed-up
         over the smallest run, and the POP efficiencies.
         """
-        found: dict[str, float] = {}
-        one, independent = self._one_processor(point), bool(point.regions("wait"))
+        ratios: dict[str, float] = {}
+        single_time, independent = self._one_processor(point), bool(point.regions("wait"))
         values: dict[str, Value] = {}
         if account and independent and not self.growth.weak:
             waits = point.p * (elapsed - _working(account))
             estimate = SEQUENTIAL_ESTIMATE.equation(processors=point.p, waits=waits, time=elapsed)
             values["one_processor_estimate"] = Value(estimate, "s")
-            if one is not None:
-                values["one_processor_time"] = Value(one, "s")
-                found["one_processor_drift"] = estimate / one - 1
+            if single_time is not None:
+                values["one_processor_time"] = Value(single_time, "s")
+                ratios["one_processor_drift"] = estimate / single_time - 1
         reference = self.growth.reference(point, self.points)
         first = self._time(reference)
         if first is not None and reference.p > 1 and reference is not point and first.value > 0:
             ideal = self.growth.ideal_time(reference, first.value, point.p)
-            found["relative_speedup"] = ideal / elapsed * point.p / reference.p
-        busy = [each.value for each in point.each("busy")]
+            ratios["relative_speedup"] = ideal / elapsed * point.p / reference.p
+        busy = [sample.value for sample in point.each("busy")]
         if busy and max(busy) > 0:
             mean, most = sum(busy) / point.p, max(busy)
-            found |= {"parallel_efficiency": mean / elapsed, "load_balance": mean / most}
-            found["communication_efficiency"] = most / elapsed
-        return values | {name: Value(value, "1") for name, value in found.items()}
+            ratios |= {"parallel_efficiency": mean / elapsed, "load_balance": mean / most}
+            ratios["communication_efficiency"] = most / elapsed
+        return values | {name: Value(value, "1") for name, value in ratios.items()}
 
 
 def _working(account: Mapping[str, float]) -> float:

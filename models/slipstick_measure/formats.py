@@ -30,9 +30,9 @@ from slipstick_measure.traces.readers import TRACE_FORMATS, checked_trace, read_
 FORMATS: Registry[FileFormat] = Registry(
     "slipstick.formats",
     {
-        each.name: each
+        format_.name: format_
         for module in (profile, benchmarks, extra_p, perf, messages, clusters, pop, tidy)
-        for each in module.FORMATS
+        for format_ in module.FORMATS
     },
 )
 """Every format by name, those of other packages included."""
@@ -52,15 +52,17 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     SpecError : everything that is wrong, by file and line
     UnknownNameError : there is no such format
     """
-    hints, known = hints or Hints(), [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
-    if format is not None and format not in known:
-        raise UnknownNameError("format", format, known)
+    hints, names = hints or Hints(), [*FORMATS, *LOAD_FORMATS, *TRACE_FORMATS]
+    if format is not None and format not in names:
+        raise UnknownNameError("format", format, names)
     if (trace := trace_format(path) if format is None else format) in TRACE_FORMATS:
-        found = read_trace(path, trace, hints.unit).main_part().measurements()
-        found = replace(found, weak=hints.weak)
+        measurements = read_trace(path, trace, hints.unit).main_part().measurements()
+        measurements = replace(measurements, weak=hints.weak)
         if hints.size is None:
-            return found
-        return replace(found, records=tuple(replace(run, n=hints.size) for run in found.records))
+            return measurements
+        return replace(
+            measurements, records=tuple(replace(run, n=hints.size) for run in measurements.records)
+        )
     reading = open_file(path, hints)
     if not reading.content:
         return reading.finished()  # which says that there is nothing in it
@@ -68,12 +70,12 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
         return _runs_under_load(reading, load)
     name = format or _recognized(reading)
     if name is None:
-        told = known_text(reading.text)
+        tool = known_text(reading.text)
         reading.refuse(
             1,
             "",
-            f"this is {told.what}: {told.way}"
-            if told
+            f"this is {tool.what}: {tool.way}"
+            if tool
             else "cannot tell what this is: it is no table whose heading names processors or a"
             " metric, and no output that is known; name its columns (--column p=NAME --column"
             " time=NAME) or its --format, which slipstick measured --help lists",
@@ -81,18 +83,18 @@ def read(path: Path | str, hints: Hints | None = None, format: str | None = None
     return _as_told(FORMATS[name].read(reading), reading.hints)
 
 
-def _as_told(found: Measurements, hints: Hints) -> Measurements:
+def _as_told(measurements: Measurements, hints: Hints) -> Measurements:
     """Take the measurements as the hints say: what grew, and whether waits are of one processor."""
-    weak = found.weak if hints.weak is None else hints.weak
+    weak = measurements.weak if hints.weak is None else hints.weak
     if not hints.mean_waits:
-        return replace(found, weak=weak, mean_waits=hints.mean_waits)
+        return replace(measurements, weak=weak, mean_waits=hints.mean_waits)
     records = [
         replace(run, value=run.value * run.p)
         if run.metric in ("wait", "busy") and run.processor is None
         else run
-        for run in found.records
+        for run in measurements.records
     ]
-    return replace(found, records=tuple(records), weak=weak, mean_waits=True)
+    return replace(measurements, records=tuple(records), weak=weak, mean_waits=True)
 
 
 def load_test(
@@ -113,22 +115,22 @@ def load_test(
     ------
     SpecError : everything that is wrong, by file and line
     """
-    found: list[LoadTest] = []
-    for path, told in zip(paths, hints, strict=True):
+    load_tests: list[LoadTest] = []
+    for path, hint in zip(paths, hints, strict=True):
         if format is None and trace_format(path) is not None:
             return None
-        reading = open_file(path, told)
+        reading = open_file(path, hint)
         name = format if format in LOAD_FORMATS else "" if format else load_format(reading)
-        if not name and not found:
+        if not name and not load_tests:
             return None
         if not name:
             reading.refuse(1, "", "this is no load test, and the files before it are")
-        found.append(read_load(reading, name))
+        load_tests.append(read_load(reading, name))
     tests = LoadTest(
-        ", ".join(each.file for each in found),
-        tuple(sorted((row for each in found for row in each.rows), key=_load_of)),
+        ", ".join(test.file for test in load_tests),
+        tuple(sorted((row for test in load_tests for row in test.rows), key=_load_of)),
         dict(servers or {}),
-        tuple(note for each in found for note in each.notes),
+        tuple(note for test in load_tests for note in test.notes),
     )
     if unknown := [tier for tier in tests.servers if tier not in tests.tiers]:
         raise UnknownNameError("tier with a utilization", unknown[0], tests.tiers)
@@ -200,32 +202,32 @@ def read_all(
     SpecError : everything that is wrong, by file and line
     """
     problems: list[Problem] = []
-    found: list[Measurements] = []
-    for path, told in zip(paths, hints, strict=True):
+    tables: list[Measurements] = []
+    for path, hint in zip(paths, hints, strict=True):
         try:
-            found.append(read(path, told, format))
+            tables.append(read(path, hint, format))
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    if len(found) == 1:
-        return found[0]
-    rates = {each.rate for each in found if each.rate is not None}
+    if len(tables) == 1:
+        return tables[0]
+    rates = {table.rate for table in tables if table.rate is not None}
     if len({size for _, size in rates}) > 1:
         words = " and ".join(sorted(unit or "no unit" for unit, _ in rates))
         why = f"the files have throughputs in {words}; give them in one"
-        raise SpecError([found[-1].records[0].problem(why)])
+        raise SpecError([tables[-1].records[0].problem(why)])
     joined = Measurements(
-        tuple(run for each in found for run in each.records),
-        tuple(note for each in found for note in each.notes),
-        next((each.timer for each in found if each.timer is not None), None),
-        tuple(dict.fromkeys(cause for each in found for cause in each.excess)),
-        next((each.one_processor for each in found if each.one_processor is not None), None),
-        title=next((each.title for each in found if each.title), ""),
-        source=next((each.source for each in found if each.source), ""),
+        tuple(run for table in tables for run in table.records),
+        tuple(note for table in tables for note in table.notes),
+        next((table.timer for table in tables if table.timer is not None), None),
+        tuple(dict.fromkeys(cause for table in tables for cause in table.excess)),
+        next((table.one_processor for table in tables if table.one_processor is not None), None),
+        title=next((table.title for table in tables if table.title), ""),
+        source=next((table.source for table in tables if table.source), ""),
     )
-    weak = next((each.weak for each in found if each.weak is not None), None)
-    mean = next((each.mean_waits for each in found if each.mean_waits is not None), None)
+    weak = next((table.weak for table in tables if table.weak is not None), None)
+    mean = next((table.mean_waits for table in tables if table.mean_waits is not None), None)
     return replace(joined, rate=next(iter(rates), None), weak=weak, mean_waits=mean)
 
 

@@ -55,7 +55,10 @@ class Growth:
     def reference(self, point: MeasuredPoint, points: Sequence[MeasuredPoint]) -> MeasuredPoint:
         """Return the run that a run is compared with, which may be itself."""
         own = self.group(point)
-        return min((each for each in points if self.group(each) == own), key=lambda each: each.p)
+        return min(
+            (point for point in points if self.group(point) == own),
+            key=lambda candidate: candidate.p,
+        )
 
     def ideal_time(self, reference: MeasuredPoint, time: float, p: int) -> float:
         """Return the time [s] on p processors without loss, from that of the reference."""
@@ -96,14 +99,14 @@ def _exponent(points: Sequence[MeasuredPoint]) -> float | None:
     """Return the power of the size that grows as the processors do, where each number of them has
     one size of its own; None where there is none.
     """
-    pairs = sorted({(each.p, each.n) for each in points if each.n is not None})
+    pairs = sorted({(point.p, point.n) for point in points if point.n is not None})
     if len(pairs) < 2 or len(pairs) != len({p for p, _ in pairs}) or len(pairs) != len(points):
         return None
     if len({n for _, n in pairs}) < len(pairs):
         return None
-    (p, n), *others = pairs
+    (p, n), *rest = pairs
     for exponent in EXPONENTS:
-        ratios = [(m / n) ** exponent / (q / p) for q, m in others if n and m]
+        ratios = [(m / n) ** exponent / (q / p) for q, m in rest if n and m]
         if all(abs(ratio - 1) < _TOLERANCE for ratio in ratios):
             return exponent
     return None

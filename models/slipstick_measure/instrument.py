@@ -92,15 +92,15 @@ class _Book:
 
     def place(self, cause: str) -> int:
         """Find the place of a cause; a new one is written down first."""
-        found = self.places.get(cause)
-        if found is None:
+        slot = self.places.get(cause)
+        if slot is None:
             if len(self.places) >= CAUSES - 1:
                 cause = "others"
-            found = self.places.setdefault(cause, HEAD + 2 * len(self.places))
+            slot = self.places.setdefault(cause, HEAD + 2 * len(self.places))
             if self.names is not None:
                 with open(self.names, "a") as file:
                     file.write(f"{cause}\n")
-        return found
+        return slot
 
     def wait(self, cause: str, start: float) -> None:
         """Book a wait that began at `start` and ends now."""
@@ -310,8 +310,8 @@ class TimedMonitor:
 
     def signal(self, condition: str, all_of_them: bool = False) -> None:
         """Let one that waits for the condition go on, or all."""
-        found = self.declare(condition)._conditions[condition]
-        found.notify_all() if all_of_them else found.notify()
+        real_condition = self.declare(condition)._conditions[condition]
+        real_condition.notify_all() if all_of_them else real_condition.notify()
 
     def __enter__(self) -> Self:
         self.entry.acquire()
@@ -465,15 +465,15 @@ class WaitRecorder:
         fails or is killed is named.
         """
         start = self.context.Thread if self.context is threading else self.context.Process
-        given = (self._temporary.name, worker, *arguments)
+        all_arguments = (self._temporary.name, worker, *arguments)
         workers = [
-            start(target=_work, args=(rank, *given), name=f"worker {rank}")
+            start(target=_work, args=(rank, *all_arguments), name=f"worker {rank}")
             for rank in range(self.processors)
         ]
-        for each in workers:
-            each.start()
-        for each in workers:
-            each.join()
+        for child in workers:
+            child.start()
+        for child in workers:
+            child.join()
 
     def __exit__(self, *_: object) -> None:
         _record_into(None)
@@ -523,7 +523,7 @@ class _Spent:
         away = max(0.0, self.end - self.begin - sum(waits.values()) - self.cells[RAN])
         delayed = min(away, self.cells[DELAYED])
         lost = {NO_CORE: delayed, NOT_RUNNING: away - delayed}
-        self.waits = {**waits, **{name: each for name, each in lost.items() if each > 0}}
+        self.waits = {**waits, **{name: time for name, time in lost.items() if time > 0}}
         self.waited = sum(waits.values())
 
 
@@ -538,35 +538,35 @@ def profile_of(folder: Path, title: str = "") -> str:
     ------
     ValueError : nothing was recorded
     """
-    spent = sorted((_Spent(path) for path in folder.glob("*.book")), key=lambda each: each.begin)
+    spent = sorted((_Spent(path) for path in folder.glob("*.book")), key=lambda book: book.begin)
     if not spent:
         raise ValueError("nothing was recorded: no Python program ran to its end or waited")
-    ranked = [each for each in spent if each.kind.isdigit()]
-    workers = [each for each in spent if each.kind == THREAD]
-    busy = max((each.end for each in workers), default=0.0) - min(
-        (each.begin for each in workers), default=0.0
+    ranked = [book for book in spent if book.kind.isdigit()]
+    workers = [book for book in spent if book.kind == THREAD]
+    busy = max((worker.end for worker in workers), default=0.0) - min(
+        (worker.begin for worker in workers), default=0.0
     )
-    others = [
-        each for each in spent if each.kind == THREAD or each.waited < 0.5 * busy or not workers
+    unranked = [
+        book for book in spent if book.kind == THREAD or book.waited < 0.5 * busy or not workers
     ]
-    counted = ranked or others or spent
-    begin, end = counted[0].begin, max(each.end for each in counted)
+    counted = ranked or unranked or spent
+    begin, end = counted[0].begin, max(book.end for book in counted)
     processors = list(_shared(counted))
     notes = [
-        f"{each.label} ended before it wrote its account, {end - each.end:.3g} s before the end"
-        for each in counted
-        if each.missing
+        f"{book.label} ended before it wrote its account, {end - book.end:.3g} s before the end"
+        for book in counted
+        if book.missing
     ]
-    if counted is others and len(others) < len(spent):
+    if counted is unranked and len(unranked) < len(spent):
         notes.append("the main thread, which waited for the others, is left out")
-    away = sum(each.waits.get(NOT_RUNNING, 0.0) + each.waits.get(NO_CORE, 0.0) for each in counted)
+    away = sum(book.waits.get(NOT_RUNNING, 0.0) + book.waits.get(NO_CORE, 0.0) for book in counted)
     if away > TOLD_PART * len(processors) * (end - begin):
-        part = away / len(processors) / (end - begin)
+        fraction = away / len(processors) / (end - begin)
         notes.append(
-            f"{part:.0%} of the time workers neither ran nor waited for what is timed: other"
+            f"{fraction:.0%} of the time workers neither ran nor waited for what is timed: other"
             " programs, the interpreter's lock, or input"
         )
-    books = [_added(each, begin, end) for each in processors]
+    books = [_added(processor, begin, end) for processor in processors]
     causes = list(dict.fromkeys(name for waits, _ in books for name in waits))
     lines = [
         "profile: 1",
@@ -591,10 +591,10 @@ def profile_of(folder: Path, title: str = "") -> str:
 def _shared(workers: Sequence[_Spent]) -> Iterable[list[_Spent]]:
     """Return the workers of each processor, in the order of time."""
     processors: dict[str, list[_Spent]] = {}
-    for each in workers:
-        free = (name for name, before in processors.items() if before[-1].end <= each.begin)
-        name = each.kind if each.kind.isdigit() else next(free, f"thread {len(processors)}")
-        processors.setdefault(name, []).append(each)
+    for worker in workers:
+        free = (name for name, before in processors.items() if before[-1].end <= worker.begin)
+        name = worker.kind if worker.kind.isdigit() else next(free, f"thread {len(processors)}")
+        processors.setdefault(name, []).append(worker)
     return processors.values()
 
 
@@ -608,13 +608,13 @@ def _added(
     events: dict[str, int] = {}
     last = begin
     gap = IDLE
-    for each in workers:
-        waits[gap] = waits.get(gap, 0.0) + each.begin - last
-        for name, value in each.waits.items():
+    for worker in workers:
+        waits[gap] = waits.get(gap, 0.0) + worker.begin - last
+        for name, value in worker.waits.items():
             waits[name] = waits.get(name, 0.0) + value
-        for name, number in each.events.items():
+        for name, number in worker.events.items():
             events[name] = events.get(name, 0) + number
-        last, gap = each.end, MISSING if each.missing else IDLE
+        last, gap = worker.end, MISSING if worker.missing else IDLE
     waits[gap] = waits.get(gap, 0.0) + end - last
     return {name: value for name, value in waits.items() if value > 0 or name in events}, events
 
@@ -702,7 +702,7 @@ def patch(folder: str) -> None:
 def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
     """Return a thread or a child process a book of its own, closed at its end."""
 
-    def whole(*arguments: Any, **keywords: Any) -> Any:
+    def closed_call(*arguments: Any, **keywords: Any) -> Any:
         _forget()
         book = _local.book = _Book(THREAD)
         try:
@@ -710,7 +710,7 @@ def _closed(work: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             book.close()
 
-    return whole
+    return closed_call
 
 
 def _time_semaphores(synchronize: Any) -> None:

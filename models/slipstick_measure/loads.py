@@ -102,8 +102,8 @@ class Demand:
     @property
     def largest_residual(self) -> float:
         """How far a row's own demand is from the common one, relative, at most."""
-        known = [each for each in self.each if each is not None]
-        return max((abs(each / self.value - 1) for each in known), default=0.0)
+        estimates = [estimate for estimate in self.each if estimate is not None]
+        return max((abs(estimate / self.value - 1) for estimate in estimates), default=0.0)
 
     @property
     def most(self) -> float:
@@ -118,32 +118,32 @@ def demands(test: LoadTest) -> list[Demand]:
     >>> [(each.tier, each.value, each.most) for each in demands(LoadTest("f", tuple(rows)))]
     [('db', 0.02, 50.0)]
     """
-    found = []
+    tier_demands = []
     for tier in test.tiers:
         servers = test.servers.get(tier, 1)
         busy: list[tuple[float, float]] = []
-        each: list[float | None] = []
+        estimates: list[float | None] = []
         for row in test.rows:
             completed, used = row.completed, row.utilization.get(tier)
             if not completed or used is None:
-                each.append(None)
+                estimates.append(None)
                 continue
             busy.append((used * servers, completed))
-            each.append(used * servers / completed)
+            estimates.append(used * servers / completed)
         weight = sum(x * x for _, x in busy)
         value = sum(b * x for b, x in busy) / weight if weight else 0.0
         if value > 0:
-            found.append(Demand(tier, servers, value, tuple(each)))
-    return found
+            tier_demands.append(Demand(tier, servers, value, tuple(estimates)))
+    return tier_demands
 
 
 def think_time(test: LoadTest) -> float | None:
     """Return the mean of the think times of all rows [s]; None without users."""
-    known = [time for row in test.rows if (time := row.think_time) is not None]
-    return sum(known) / len(known) if known else None
+    times = [time for row in test.rows if (time := row.think_time) is not None]
+    return sum(times) / len(times) if times else None
 
 
-def beside_tiers(test: LoadTest, found: Sequence[Demand]) -> float | None:
+def beside_tiers(test: LoadTest, tier_demands: Sequence[Demand]) -> float | None:
     """Return what of the response time at the least load no tier takes [s]: network, other
     services; None where no response time was measured.
 
@@ -155,10 +155,10 @@ def beside_tiers(test: LoadTest, found: Sequence[Demand]) -> float | None:
         return None
     first = min(timed, key=lambda row: row.completed or 0.0)
     assert first.response is not None
-    taken = 0.0
-    for demand in found:
-        seen = first.utilization.get(demand.tier, 0.0) if demand.servers == 1 else 0.0
+    tier_time = 0.0
+    for demand in tier_demands:
+        utilization = first.utilization.get(demand.tier, 0.0) if demand.servers == 1 else 0.0
         if first.users is not None and first.users >= 1:
-            seen *= (first.users - 1) / first.users
-        taken += demand.value / (1 - min(seen, 0.99))
-    return max(0.0, first.response - taken)
+            utilization *= (first.users - 1) / first.users
+        tier_time += demand.value / (1 - min(utilization, 0.99))
+    return max(0.0, first.response - tier_time)

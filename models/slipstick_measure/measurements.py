@@ -89,9 +89,11 @@ class Measurement:
     processor: int | None = None
     text: str = ""
 
-    def problem(self, message: str, what: str | None = None) -> Problem:
+    def problem(self, message: str, subject: str | None = None) -> Problem:
         """Return what is wrong or odd about the value, or about something else at its line."""
-        return Problem(self.file, self.line, 1, self.metric if what is None else what, message)
+        return Problem(
+            self.file, self.line, 1, self.metric if subject is None else subject, message
+        )
 
     def __str__(self) -> str:
         size = f", n = {self.n:g}" if self.n is not None else ""
@@ -209,31 +211,31 @@ class MeasuredPoint:
         ------
         SpecError : some processors are missing
         """
-        if whole := self.find(metric, region):
-            return whole.value
-        each = self.each(metric, region)
-        if each and len(each) != self.p:
+        if overall := self.find(metric, region):
+            return overall.value
+        samples = self.each(metric, region)
+        if samples and len(samples) != self.p:
             why = (
-                f"{metric} of {region or 'the whole'} is there for {len(each)} processors, but"
+                f"{metric} of {region or 'the whole'} is there for {len(samples)} processors, but"
                 f" {self.p} took part"
             )
-            raise SpecError([each[0].run.problem(why)])
-        return sum(one.value for one in each) if each else None
+            raise SpecError([samples[0].run.problem(why)])
+        return sum(sample.value for sample in samples) if samples else None
 
     def each(self, metric: str, region: str = "") -> list[Reduced]:
         """Return the values of the single processors."""
         return [
             value
-            for (name, part, processor), value in self.values.items()
-            if (name, part) == (metric, region) and processor is not None
+            for (name, region_name, processor), value in self.values.items()
+            if (name, region_name) == (metric, region) and processor is not None
         ]
 
     def first(self, metric: str, region: str = "") -> Measurement:
         """Return the first measurement of a metric, of all processors or of one."""
         return next(
-            found.run
-            for (name, part, _), found in self.values.items()
-            if (name, part) == (metric, region)
+            value.run
+            for (name, region_name, _), value in self.values.items()
+            if (name, region_name) == (metric, region)
         )
 
     def regions(self, metric: str) -> list[str]:
@@ -278,42 +280,42 @@ def reduce_repetitions(
     for (p, n), keys in sorted(groups.items(), key=lambda item: (item[0][1] or 0.0, item[0][0])):
         values = {}
         timed = {
-            each
-            for (name, *_), found in keys.items()
+            run
+            for (name, *_), runs in keys.items()
             if name in ("wait", "busy")
-            for each in _runs(found)
+            for run in _runs(runs)
         }
-        for key, found in keys.items():
-            problems += _twice(found)
-            if len(without := [run for run in found if run.repetition is None]) > 1:
+        for key, repetitions in keys.items():
+            problems += _twice(repetitions)
+            if len(without := [run for run in repetitions if run.repetition is None]) > 1:
                 why = (
                     f"{without[1]} is there {len(without)} times without a number; taken as"
                     " repetitions"
                 )
                 notes.append(without[1].problem(why))
-            every = tuple(run.value for run in found)
-            if key[0] in ("wait", "events") and (without_it := len(timed - _runs(found))):
+            every = tuple(run.value for run in repetitions)
+            if key[0] in ("wait", "events") and (without_it := len(timed - _runs(repetitions))):
                 why = (
-                    f"{found[0]} is in {len(timed) - without_it} of {len(timed)} repetitions; taken"
-                    " as 0 in the others"
+                    f"{repetitions[0]} is in {len(timed) - without_it} of {len(timed)} repetitions;"
+                    " taken as 0 in the others"
                 )
-                notes += [found[0].problem(why)] if key[0] == "wait" else []
+                notes += [repetitions[0].problem(why)] if key[0] == "wait" else []
                 every += (0.0,) * without_it
-            values[key] = Reduced(float(STATISTICS[statistic](every)), every, found[0])
+            values[key] = Reduced(float(STATISTICS[statistic](every)), every, repetitions[0])
         points.append(MeasuredPoint(p, n, values))
     if problems:
         raise SpecError(problems)
     return points, notes
 
 
-def _runs(found: Sequence[Measurement]) -> set[tuple[str, int | None]]:
-    return {(each.file, each.repetition) for each in found}
+def _runs(runs: Sequence[Measurement]) -> set[tuple[str, int | None]]:
+    return {(run.file, run.repetition) for run in runs}
 
 
-def _twice(found: Sequence[Measurement]) -> list[Problem]:
+def _twice(runs: Sequence[Measurement]) -> list[Problem]:
     first: dict[int, Measurement] = {}
     problems = []
-    for run in found:
+    for run in runs:
         if run.repetition is not None and run is not (
             before := first.setdefault(run.repetition, run)
         ):
@@ -340,8 +342,8 @@ def unknown_metrics(runs: Sequence[Measurement]) -> list[Problem]:
     notes = [
         first[name].problem(f"is no part of the account of time{hints[name]}") for name in near
     ]
-    if others := [name for name in first if name not in near]:
+    if rest := [name for name in first if name not in near]:
         notes.append(
-            first[others[0]].problem(f"no part of the account of time: {', '.join(others)}", "")
+            first[rest[0]].problem(f"no part of the account of time: {', '.join(rest)}", "")
         )
     return notes

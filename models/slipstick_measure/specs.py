@@ -80,10 +80,14 @@ class RunSpec(Spec):
             )
             raise broken_rule(why, "each")
         for key in ("waits", "events"):
-            counts = Counter(name for one in self.each for name in getattr(one, key))
+            counts = Counter(name for processor in self.each for name in getattr(processor, key))
             lone = [name for name, count in counts.items() if count < len(self.each)]
             if lone:
-                at = next(at for at, one in enumerate(self.each) if lone[0] in getattr(one, key))
+                at = next(
+                    at
+                    for at, processor in enumerate(self.each)
+                    if lone[0] in getattr(processor, key)
+                )
                 why = (
                     f"each processor has the same {key}; not given for all of them:"
                     f" {', '.join(lone)}"
@@ -351,7 +355,7 @@ class TracePictureSpec(Drawn):
 
 
 def _one_fitted_base(fits: dict[str, FitSpec]) -> dict[str, FitSpec]:
-    free = [name for name, each in fits.items() if each.free]
+    free = [name for name, fit in fits.items() if fit.free]
     if len(free) > 1:
         why = (
             f"the base is fitted to {free[0]} already; a study has one base, so one fit with free"

@@ -105,8 +105,8 @@ def estimates(timings: Sequence[Timing], clock: float, seed: int = 1) -> dict[st
         values(timings, clock, lambda times: float(chance.choice(times)), caches)
         for _ in range(DRAWS)
     ]
-    ends = {path: [value, *(each[path] for each in draws)] for path, value in point.items()}
-    return {path: HostValue(point[path], min(each), max(each)) for path, each in ends.items()}
+    ends = {path: [value, *(draw[path] for draw in draws)] for path, value in point.items()}
+    return {path: HostValue(point[path], min(values), max(values)) for path, values in ends.items()}
 
 
 def values(
@@ -124,49 +124,54 @@ def values(
     near : sizes of the caches, about; as many caches as the times support without them [B]
     """
 
-    def each(kernel: str) -> list[tuple[Mapping[str, Any], float]]:
+    def timings_of(kernel: str) -> list[tuple[Mapping[str, Any], float]]:
         return [(timing.given, of(timing.seconds)) for timing in timings if timing.kernel == kernel]
 
     (sets, visits), (again, reads) = (
-        ([given["bytes"] for given, _ in rows], [time for _, time in rows])
-        for rows in (each("visit"), each("read"))
+        ([settings["bytes"] for settings, _ in rows], [time for _, time in rows])
+        for rows in (timings_of("visit"), timings_of("read"))
     )
     sizes = caches_of(sets, visits, near).sizes
-    found = Caches(sizes, times_of(again, reads, sizes))
-    line = line_of([(given["stride"], time) for given, time in each("pair")])
-    *inner, (size, hit) = zip(found.sizes, found.times, strict=False)
+    caches = Caches(sizes, times_of(again, reads, sizes))
+    line = line_of([(settings["stride"], time) for settings, time in timings_of("pair")])
+    *inner, (size, hit) = zip(caches.sizes, caches.times, strict=False)
     access = line * min(
-        time for _, time in each("stream")
+        time for _, time in timings_of("stream")
     )  # of a byte, by as many cores as make it the least
-    made = {
-        "processors.step": each("step")[0][1] * clock,
+    machine_values = {
+        "processors.step": timings_of("step")[0][1] * clock,
         "cache.size": size,
         "cache.line": line,
         "cache.hit": hit,
     }
     for number, (level_size, level_hit) in enumerate(inner, 1):
-        made |= {
+        machine_values |= {
             f"cache.inner.level-{number}.size": level_size,
             f"cache.inner.level-{number}.hit": level_hit,
         }
-    made |= {"memory.access": access, "interconnect.hop": max(0.0, found.times[-1] - access) / 2}
-    turns = each("turns")
-    for _, handed in each("ping"):
-        made["cache.other"] = handed
-        for given, latency in each("lock"):
-            kind = LOCKS[SPEC_LOCKS[given["lock"]]]
+    machine_values |= {
+        "memory.access": access,
+        "interconnect.hop": max(0.0, caches.times[-1] - access) / 2,
+    }
+    turns = timings_of("turns")
+    for _, handed in timings_of("ping"):
+        machine_values["cache.other"] = handed
+        for settings, latency in timings_of("lock"):
+            kind = LOCKS[SPEC_LOCKS[settings["lock"]]]
             own = min(
-                each("swap")[0][1], latency / (kind.acquire + kind.release)
+                timings_of("swap")[0][1], latency / (kind.acquire + kind.release)
             )  # some of its accesses only read
-            alone, both = (time for kernel, time in turns if kernel["lock"] == given["lock"])
-            access = own + max(0.0, both - alone) / HANDED[given["lock"]]
+            alone, both = (time for kernel, time in turns if kernel["lock"] == settings["lock"])
+            access = own + max(0.0, both - alone) / HANDED[settings["lock"]]
             lock = {"latency": latency, "access": access, "own": own}
-            made |= {f"locks.{given['lock']}.{key}": value for key, value in lock.items()}
-    for given, time in each("barrier"):
-        made[f"barriers.{given['barrier']}.access"] = time / _accesses(
-            given["barrier"], given["processors"]
+            machine_values |= {
+                f"locks.{settings['lock']}.{key}": value for key, value in lock.items()
+            }
+    for settings, time in timings_of("barrier"):
+        machine_values[f"barriers.{settings['barrier']}.access"] = time / _accesses(
+            settings["barrier"], settings["processors"]
         )
-    return made
+    return machine_values
 
 
 def _accesses(barrier: str, processors: int) -> float:
@@ -220,7 +225,7 @@ def times_of(
     at random of several sets [s].
     """
     _, rises = _fit(np.asarray(sizes, dtype=float), np.asarray(seconds, dtype=float), caches)
-    return tuple(float(each) for each in np.cumsum(rises))
+    return tuple(float(time) for time in np.cumsum(rises))
 
 
 def _found(sets: Array, times: Array) -> tuple[float, ...]:
@@ -232,7 +237,7 @@ def _found(sets: Array, times: Array) -> tuple[float, ...]:
     error = _fit(sets, times, chosen)[0]
     while len(chosen) < MOST_CACHES:
         start = min(
-            ((*chosen, each) for each in tried), key=lambda some: _fit(sets, times, some)[0]
+            ((*chosen, size) for size in tried), key=lambda some: _fit(sets, times, some)[0]
         )
         better = _refined(sets, times, start)
         reached, rises = _fit(sets, times, better)
@@ -247,7 +252,7 @@ def _fit(sets: Array, times: Array, caches: Sequence[float]) -> tuple[float, Arr
     """Fit the times of reads for caches of some sizes: the root-mean-square relative error, and
     the rise at each cache [s].
     """
-    columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - each / sets) for each in caches)]
+    columns = [np.ones_like(sets), *(np.maximum(0.0, 1.0 - cache / sets) for cache in caches)]
     rises, rest = nnls(np.stack(columns, axis=1) / times[:, None], np.ones_like(sets))
     return float(rest) / len(sets) ** 0.5, np.asarray(rises)
 
@@ -256,9 +261,9 @@ def _refined(sets: Array, times: Array, start: Sequence[float]) -> tuple[float, 
     """Move sizes of caches to the least error, in order of size."""
 
     def error(logs: Array) -> float:
-        return _fit(sets, times, [float(each) for each in np.exp(logs)])[0]
+        return _fit(sets, times, [float(size) for size in np.exp(logs)])[0]
 
-    found = minimize(
+    minimum = minimize(
         error, np.log(start), method="Nelder-Mead", options={"xatol": 3e-3, "fatol": 1e-6}
     )
-    return tuple(sorted(float(each) for each in np.exp(found.x)))
+    return tuple(sorted(float(size) for size in np.exp(minimum.x)))

@@ -143,7 +143,7 @@ class Calibration:
         kernels, words = self.cores.kernels, self.cores.words
         sets = np.geomspace(LEAST_SET, self.most, 1 + round(3 * np.log2(self.most / LEAST_SET)))
         runs = [self._grain(Timing("step", {}, 1000), compute=1000)]
-        for pages in (int(each) for each in np.unique(sets // kernels.PAGE)):
+        for pages in (int(count) for count in np.unique(sets // kernels.PAGE)):
             elements = pages * kernels.PAGE // _ELEMENT
             runs.append(self._visits(pages))
             runs.append(
@@ -192,14 +192,14 @@ class Calibration:
 
     def _run(self, runs: list[TimedKernel]) -> list[Timing]:
         share = self.seconds / 3 / (PASSES * len(runs))
-        for each in runs * PASSES:
-            self.cores.measure(each, share)
-        for timing in (each.timing for each in runs):
+        for run in runs * PASSES:
+            self.cores.measure(run, share)
+        for timing in (run.timing for run in runs):
             if len(timing.seconds) < LEAST:
                 timing.seconds += timing.crowded
             else:
                 timing.disturbed += len(timing.crowded)
-        return [each.timing for each in runs]
+        return [run.timing for run in runs]
 
     def _grain(
         self,
@@ -271,25 +271,31 @@ class Calibration:
     def _stream(self, parties: int, elements: int = 0) -> TimedKernel:
         """Add up a number of elements, or all, in pieces, each core in its own part of them."""
         kernels, memory, words = self.cores.kernels, self.cores.memory, self.cores.words
-        part = (elements or len(memory)) // parties
-        piece = min(part, _PIECE)
+        portion = (elements or len(memory)) // parties
+        piece = min(portion, _PIECE)
         timing = Timing("stream", {"processors": parties}, piece * parties * _ELEMENT)
-        shape = piece, part // piece
+        shape = piece, portion // piece
         return TimedKernel(
             timing,
-            lambda rank, *rest: kernels.stream(memory, words, parties, rank * part, *shape, *rest),
+            lambda rank, *rest: kernels.stream(
+                memory, words, parties, rank * portion, *shape, *rest
+            ),
             parties,
         )
 
 
 def machine_spec(
-    found: Mapping[str, HostValue], timings: Sequence[Timing], clock: float, parties: int, out: str
+    host_values: Mapping[str, HostValue],
+    timings: Sequence[Timing],
+    clock: float,
+    parties: int,
+    out: str,
 ) -> ImportedSpec:
     """Write a machine as a spec, with intervals, and with what is assumed.
 
     Parameters
     ----------
-    found : its values by path
+    host_values : its values by path
     timings : that they are from
     clock : of the processors [cycle/s]
     parties : cores that were used
@@ -298,7 +304,7 @@ def machine_spec(
     spec = ImportedSpec(
         "machine", f"{_processor()}, measured on {parties} cores", out, made="calibrate -o"
     )
-    used = {each.kernel for each in timings}
+    used = {timing.kernel for timing in timings}
     spec.document = {"machine": 1, "title": spec.title, "source": "measured"}
     spec.document["sources"] = {
         "measured": (
@@ -309,19 +315,24 @@ def machine_spec(
         "system": "told by the operating system",
         "cannot": "not measurable on this host",
     }
-    found = _with_told(found, spec)
+    host_values = _with_told(host_values, spec)
     tables: dict[str, Any] = {}
     for path, source in _GIVEN.items():
         _put(tables, path, source if isinstance(source, str) else dict(source))
     _put(tables, "processors.count", quantity(os.cpu_count() or parties, "1", "system"))
     _put(tables, "processors.clock", quantity(clock / 1e9, "GHz", "system"))
-    for path, each in found.items():
+    for path, host_value in host_values.items():
         unit = unit_of(path)
         factor = 1e9 if unit == "ns" else 1.0
-        told = quantity(
-            each.value * factor, unit, _source(path), False, each.low * factor, each.high * factor
+        entry = quantity(
+            host_value.value * factor,
+            unit,
+            _source(path),
+            False,
+            host_value.low * factor,
+            host_value.high * factor,
         )
-        _put(tables, path, told)
+        _put(tables, path, entry)
     for path, name in SPEC_LOCKS.items():
         if path in tables.get("locks", {}):
             tables["locks"][path] = {"kind": name, **tables["locks"][path]}
@@ -329,8 +340,8 @@ def machine_spec(
         tables["barriers"][name] = {"kind": name, **tables["barriers"][name]}
     spec.document |= tables
     disturbed, many = (
-        sum(each.disturbed for each in timings),
-        sum(len(each.seconds) + each.disturbed for each in timings),
+        sum(timing.disturbed for timing in timings),
+        sum(len(timing.seconds) + timing.disturbed for timing in timings),
     )
     spec.say(f"{disturbed} of {many} repetitions were disturbed by other programs, and left out")
     if parties == 1:
@@ -339,23 +350,26 @@ def machine_spec(
             " two cores"
         )
     if noisy := [
-        path for path, each in found.items() if each.high - each.low > 2 * _NOISY * each.value
+        path
+        for path, host_value in host_values.items()
+        if host_value.high - host_value.low > 2 * _NOISY * host_value.value
     ]:
         spec.say(f"noisy, more than {_NOISY:.0%} to either side: {', '.join(noisy)}")
     return spec
 
 
-def _with_told(found: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
+def _with_told(host_values: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
     """Let intervals of sizes hold what the system reports, and say where reads show another
     size.
     """
-    made, told = dict(found), told_caches()
+    corrected, reported = dict(host_values), told_caches()
     paths = sorted(
-        (path for path in found if path.endswith("size")), key=lambda path: found[path].value
+        (path for path in host_values if path.endswith("size")),
+        key=lambda path: host_values[path].value,
     )
-    for path, size in zip(paths, told if len(told) == len(paths) else (), strict=False):
-        value, low, high = found[path]
-        made[path] = HostValue(value, min(low, size), max(high, size))
+    for path, size in zip(paths, reported if len(reported) == len(paths) else (), strict=False):
+        value, low, high = host_values[path]
+        corrected[path] = HostValue(value, min(low, size), max(high, size))
         if max(size / value, value / size) > _SAME_SIZE:
             sizes = (
                 f"measured by reads {value / 2**20:.3g} MiB, the system reports"
@@ -365,9 +379,9 @@ def _with_told(found: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, 
                 f"{path}: {sizes}, and the interval holds both; of a cache that others use, a guest"
                 " gets a share"
             )
-    if told and len(told) != len(paths):
-        spec.say(f"reads show {len(paths)} caches, the system reports {len(told)}")
-    if "hypervisor" in _system_text() and "cache.other" in found:
+    if reported and len(reported) != len(paths):
+        spec.say(f"reads show {len(paths)} caches, the system reports {len(reported)}")
+    if "hypervisor" in _system_text() and "cache.other" in host_values:
         moved = (
             "where the hypervisor moves cores, what passes between them may take three times as"
             " long"
@@ -376,7 +390,7 @@ def _with_told(found: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, 
             f"a virtual machine: {moved}, and memory varies with other guests; 10 % again is not"
             " promised"
         )
-    return made
+    return corrected
 
 
 _GIVEN: Mapping[str, Any] = {
@@ -410,7 +424,7 @@ class HostChange(NamedTuple):
     changed: bool
 
 
-def compared(file: Path, found: Mapping[str, HostValue]) -> list[HostChange]:
+def compared(file: Path, host_values: Mapping[str, HostValue]) -> list[HostChange]:
     """Compare a machine with what is measured now: a value has changed if the intervals are apart,
     and it by over 10 %.
 
@@ -421,13 +435,15 @@ def compared(file: Path, found: Mapping[str, HostValue]) -> list[HostChange]:
     library = Library()
     tree = library.load("machine", str(file))
     spec = validate(spec_model("machine", tree), tree)
-    if not isinstance(spec, SharedMemorySpec) or (not found and _given(spec, "cache.hit") is None):
+    if not isinstance(spec, SharedMemorySpec) or (
+        not host_values and _given(spec, "cache.hit") is None
+    ):
         raise SpecError(
             [Problem(str(file), 1, 1, "", "this is no machine that slipstick calibrate wrote")]
         )
     changes = []
-    for path in dict.fromkeys([*found, *_measured_paths(spec)] if found else ()):
-        now, then = found.get(path), _given(spec, path)
+    for path in dict.fromkeys([*host_values, *_measured_paths(spec)] if host_values else ()):
+        now, then = host_values.get(path), _given(spec, path)
         if now is None or then is None:
             changes.append(
                 HostChange(path, then.value if then else None, now.value if now else None, True)
@@ -461,8 +477,8 @@ def unit_of(path: str) -> str:
 
 def _put(tables: dict[str, Any], path: str, value: Any) -> None:
     *outer, last = path.split(".")
-    for each in outer:
-        tables = tables.setdefault(each, {})
+    for key in outer:
+        tables = tables.setdefault(key, {})
     tables[last] = value
 
 
@@ -500,13 +516,13 @@ def clock() -> float:
     """Return the cycles of a second that the system reports of its first processor; a cycle of 1
     ns where it reports none.
     """
-    found = re.search(r"^cpu MHz\s*:\s*([\d.]+)", _system_text(), re.MULTILINE)
-    return float(found[1]) * 1e6 if found else 1e9
+    match = re.search(r"^cpu MHz\s*:\s*([\d.]+)", _system_text(), re.MULTILINE)
+    return float(match[1]) * 1e6 if match else 1e9
 
 
 def _processor() -> str:
-    found = re.search(r"^model name\s*:\s*(.+)", _system_text(), re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)", _system_text(), re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()
 
 
 def _system_text() -> str:

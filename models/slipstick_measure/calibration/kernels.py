@@ -45,8 +45,8 @@ _GAUGE = 20_000
 
 def _compiled(function: F) -> F:
     """Compile a function; the code is kept for the next process."""
-    made: F = numba.njit(nogil=True, cache=True, _nrt=False)(function)
-    return made
+    compiled: F = numba.njit(nogil=True, cache=True, _nrt=False)(function)
+    return compiled
 
 
 def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
@@ -57,9 +57,9 @@ def _atomic(arguments: int, emit: Callable[..., Any]) -> Any:
 
     def typed(context: Any, array: Any, at: Any, *numbers: Any) -> Any:
         def code(target: Any, builder: Any, signature: Any, values: Any) -> Any:
-            made = target.make_array(signature.args[0])(target, builder, values[0])
+            array = target.make_array(signature.args[0])(target, builder, values[0])
             pointer = cgutils.get_item_pointer(
-                target, builder, signature.args[0], made, [values[1]], wraparound=False
+                target, builder, signature.args[0], array, [values[1]], wraparound=False
             )
             return emit(builder, pointer, *values[2:])
 
@@ -138,30 +138,30 @@ def acquire(words: Array, kind: int, rank: int, parties: int, zero: Any) -> Any:
     """Acquire a lock once `zero` is known; give what was read last, of which conditions leave a
     bit open to the compiler.
     """
-    seen, mine = np.int64(1), np.int64(0)
+    previous, mine = np.int64(1), np.int64(0)
     if kind == TAS:
-        while seen & 1:
-            seen = _swap(words, LOCK + zero, 1)
+        while previous & 1:
+            previous = _swap(words, LOCK + zero, 1)
     elif kind == TTAS:
-        while seen & 1:
-            seen = _load(words, LOCK + zero)
-            if not seen & 1:
-                seen = _swap(words, LOCK + zero, 1)
+        while previous & 1:
+            previous = _load(words, LOCK + zero)
+            if not previous & 1:
+                previous = _swap(words, LOCK + zero, 1)
     elif kind == MCS:
         node = _NODES + 2 * _APART * rank
         _put(words, node + zero, 0)
-        seen = _swap(words, LOCK + zero, node)
-        if seen >> 1:
+        previous = _swap(words, LOCK + zero, node)
+        if previous >> 1:
             _put(words, node + _APART, node)
-            _put(words, seen, node)
-        while seen >> 1:
-            seen = _load(words, node + _APART)
+            _put(words, previous, node)
+        while previous >> 1:
+            previous = _load(words, node + _APART)
     else:  # the lock is whose number is served; in the array each has a slot of its own to look at
         mine = _add(words, NEXT + zero, 1)
-        seen, at = ~mine, SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
-        while (seen ^ mine) << 1:
-            seen = _load(words, at)
-    return seen
+        previous, at = ~mine, SERVING if kind == TICKET else _SLOTS + _APART * (mine % parties)
+        while (previous ^ mine) << 1:
+            previous = _load(words, at)
+    return previous
 
 
 @_compiled
@@ -216,13 +216,13 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
     parties, elements, accesses, write, compute, lock, critical, barrier, warm, factor, summand = (
         plan
     )
-    state, value, done = np.uint64(ticks[0]), np.int64(0), 0
+    state, value, completed = np.uint64(ticks[0]), np.int64(0), 0
     many = np.uint64(elements)
     for _ in range(warm):  # what another program has put out of the caches comes back
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         value = memory[np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value]
     _begin(words, parties, ticks)
-    while done < turns or (rank and not barrier):
+    while completed < turns or (rank and not barrier):
         for _ in range(accesses):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             at = np.int64(((state >> np.uint64(32)) * many) >> np.uint64(32)) + value
@@ -242,15 +242,15 @@ def grains(memory: Array, words: Array, rank: int, turns: int, plan: Array, tick
             value = chain & value  # no processor begins the next grain before this is known
             _put(words, COUNT + 1, value)
             release(words, lock, rank, parties, mine)
-        done += 1
+        completed += 1
         if barrier:
-            _arrive(words, barrier, rank, parties, done)
-        elif rank == 0 and done == turns:
+            _arrive(words, barrier, rank, parties, completed)
+        elif rank == 0 and completed == turns:
             _put(words, STOP, 1)
-        elif rank and done % 16 == 0 and _load(words, STOP):
+        elif rank and completed % 16 == 0 and _load(words, STOP):
             break
     _end(ticks)
-    return value + done
+    return value + completed
 
 
 @_compiled

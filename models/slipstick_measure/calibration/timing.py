@@ -112,9 +112,9 @@ class Cores:
         )
         if large:
             space.madvise(mmap.MADV_HUGEPAGE)
-        whole = np.frombuffer(space, dtype=np.int64)
-        first = -whole.ctypes.data % _LARGE_PAGE // 8
-        self.memory = whole[first : first + size // 8]
+        buffer = np.frombuffer(space, dtype=np.int64)
+        first = -buffer.ctypes.data % _LARGE_PAGE // 8
+        self.memory = buffer[first : first + size // 8]
         self.memory[:] = 0
         self.chance = np.random.default_rng(1)
         self.words = np.zeros(kernels.WORDS, dtype=np.int64)
@@ -125,8 +125,8 @@ class Cores:
 
     def close(self) -> None:
         """End the threads."""
-        for each in self.threads:
-            each.shutdown()
+        for thread in self.threads:
+            thread.shutdown()
 
     def once(self, kernel: KernelCall, parties: int, turns: int) -> tuple[float, float, float]:
         """Run a kernel on some cores; give its time on the first, the least share that a thread
@@ -134,12 +134,12 @@ class Cores:
         """
         ticks = self.chance.integers(1 << 62, size=(parties, self.kernels.TICKS))
         self.words[:] = 0
-        found = [
-            each.submit(kernel, rank, turns, ticks[rank])
-            for rank, each in enumerate(self.threads[:parties])
+        futures = [
+            thread.submit(kernel, rank, turns, ticks[rank])
+            for rank, thread in enumerate(self.threads[:parties])
         ]
-        for each in found:
-            each.result()
+        for future in futures:
+            future.result()
         begun, used, ended, spent, *gauged = (ticks[:, :-1].reshape(parties, 8, 2) @ (1.0, 1e-9)).T
         elapsed, gauges = ended - begun, np.array([gauged[1] - gauged[0], gauged[3] - gauged[2]])
         self.gauge[:parties] = np.minimum(self.gauge[:parties], gauges.min(axis=0))
@@ -160,8 +160,8 @@ class Cores:
         if run.warm:
             run.warm()
         self.once(run.kernel, run.parties, 1)  # which compiles it as well
-        end, wanted = time.perf_counter() + seconds, len(timing.seconds) + MOST // PASSES
-        while len(timing.seconds) < wanted:
+        end, needed = time.perf_counter() + seconds, len(timing.seconds) + MOST // PASSES
+        while len(timing.seconds) < needed:
             if (now := time.perf_counter()) > end and len(timing.seconds) + len(
                 timing.crowded
             ) >= LEAST:

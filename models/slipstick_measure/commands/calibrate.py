@@ -30,7 +30,7 @@ GOAL = 0.25
 )
 @click.option(
     "--check",
-    "known",
+    "machine_file",
     metavar="SPEC",
     type=click.Path(path_type=Path),
     help="Measure again, and compare.",
@@ -45,7 +45,7 @@ GOAL = 0.25
 @click.option("--cores", metavar="N,...", help="Cores to use. [all that this process may use]")
 @json_option
 def calibrate(
-    out: Path | None, known: Path | None, seconds: float, cores: str | None, as_json: bool
+    out: Path | None, machine_file: Path | None, seconds: float, cores: str | None, as_json: bool
 ) -> int:
     """Measure this host: computing, caches, memory, locks and barriers, as a machine for
     shared-memory models.
@@ -60,7 +60,7 @@ def calibrate(
       slipstick solve grain/unit --machine host.yaml --set elements=1000000 --set pattern=random --set competitors=1
       slipstick calibrate --check host.yaml --cores 0,1
     """
-    if (out is None) == (known is None):
+    if (out is None) == (machine_file is None):
         refuse(
             "calibrate",
             "say one of --out SPEC, to write a machine, and --check SPEC, to compare one",
@@ -76,55 +76,55 @@ def calibrate(
         refuse("--seconds", f"write a number from 1 to 3600; got {seconds}")
     if out is not None:
         check_new(out)
-    before = None if known is None else compared(known, {})
+    before = None if machine_file is None else compared(machine_file, {})
     calibration = Calibration(numbers, seconds)
     click.echo(
         f"measuring on cores {', '.join(map(str, numbers))}, for at most about {seconds:g} s",
         err=True,
     )
     timings, grains = calibration.timings(), calibration.grains()
-    found = estimates(timings, clock())
-    spec = machine_spec(found, timings, clock(), len(numbers), str(out or known))
+    host_values = estimates(timings, clock())
+    spec = machine_spec(host_values, timings, clock(), len(numbers), str(out or machine_file))
     if out is not None:
         spec.write(out)
-    changes = [] if known is None else compared(known, found)
-    predicted = _predictions(grains, out or known)
+    changes = [] if machine_file is None else compared(machine_file, host_values)
+    predicted = _predictions(grains, out or machine_file)
     if as_json:
-        values = {path: each._asdict() for path, each in found.items()}
+        values = {path: host_value._asdict() for path, host_value in host_values.items()}
         print_json(
             {
                 "values": as_data(values),
-                "changes": as_data([each._asdict() for each in changes]),
+                "changes": as_data([change._asdict() for change in changes]),
                 "grains": predicted,
             }
         )
     else:
-        table = _values_table(found) if out is not None else _changes_table(changes)
+        table = _values_table(host_values) if out is not None else _changes_table(changes)
         words = spec.words + ([] if before is None else [_verdict(changes)])
         words += [_judged(predicted)] + ([] if out is None else [f"The machine is in {out}."])
         grain_table = [_grains_table(predicted)] if predicted else []
         click.echo(
-            terminal_blocks([table, *grain_table, [each for each in words if each]]), nl=False
+            terminal_blocks([table, *grain_table, [word for word in words if word]]), nl=False
         )
-    return NO_ANSWER if any(each.changed for each in changes) else DONE
+    return NO_ANSWER if any(change.changed for change in changes) else DONE
 
 
 def _cores(text: str | None) -> list[int]:
-    known = (
+    available = (
         sorted(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
         else list(range(os.cpu_count() or 1))
     )
     if text is None:
-        return known
+        return available
     words = [word.strip() for word in text.split(",")]
     if not all(
-        word.isascii() and word.isdigit() and int(word[:9]) in known for word in words
+        word.isascii() and word.isdigit() and int(word[:9]) in available for word in words
     ) or len(set(words)) < len(words):
         refuse(
             "--cores",
-            f"write different cores of {', '.join(map(str, known))}, such as {known[0]}; got"
-            f" {text!r}",
+            f"write different cores of {', '.join(map(str, available))}, such as {available[0]};"
+            f" got {text!r}",
         )
     return [int(word) for word in words]
 
@@ -136,13 +136,13 @@ def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[st
     from slipstick_measure.calibration.analysis import QUARTER
 
     rows = []
-    for each in grains:
-        time = solve("grain/unit", dict(each.given), machine=machine).values["time"].value
-        measured = float(np.quantile(each.seconds, QUARTER))
+    for grain in grains:
+        time = solve("grain/unit", dict(grain.given), machine=machine).values["time"].value
+        measured = float(np.quantile(grain.seconds, QUARTER))
         error = time / measured - 1
         rows.append(
             {
-                "grain": dict(each.given),
+                "grain": dict(grain.given),
                 "measured": measured,
                 "predicted": float(time),
                 "error": float(error),
@@ -154,7 +154,7 @@ def _predictions(grains: Sequence[Timing], machine: Path | None) -> list[dict[st
 def _judged(predicted: Sequence[dict[str, Any]]) -> str:
     if not predicted:
         return ""
-    error = statistics.median(abs(each["error"]) for each in predicted)
+    error = statistics.median(abs(prediction["error"]) for prediction in predicted)
     verdict = "" if error <= GOAL else f", above the goal of {GOAL:.0%}: take its answers with care"
     return (
         f"{len(predicted)} grains that it is not made of are predicted with a median error of"
@@ -163,7 +163,7 @@ def _judged(predicted: Sequence[dict[str, Any]]) -> str:
 
 
 def _verdict(changes: Sequence[HostChange]) -> str:
-    changed = [each.path for each in changes if each.changed]
+    changed = [change.path for change in changes if change.changed]
     return (
         f"changed: {', '.join(changed)}"
         if changed
@@ -171,10 +171,13 @@ def _verdict(changes: Sequence[HostChange]) -> str:
     )
 
 
-def _values_table(found: Mapping[str, HostValue]) -> TextTable:
+def _values_table(host_values: Mapping[str, HostValue]) -> TextTable:
     from slipstick.report.formatting import TextTable
 
-    rows = [[path, *(_shown(path, end) for end in each)] for path, each in found.items()]
+    rows = [
+        [path, *(_shown(path, end) for end in host_value)]
+        for path, host_value in host_values.items()
+    ]
     return TextTable(["value", "measured", "from", "to"], rows, (1, 2, 3))
 
 
@@ -182,13 +185,15 @@ def _changes_table(changes: Sequence[HostChange]) -> TextTable:
     from slipstick.report.formatting import TextTable
 
     rows = []
-    for each in changes:
+    for change in changes:
         then, now = (
-            _shown(each.path, value) if value is not None else "-"
-            for value in (each.then, each.now)
+            _shown(change.path, value) if value is not None else "-"
+            for value in (change.then, change.now)
         )
-        share = f"{each.now / each.then - 1:+.1%}" if each.now is not None and each.then else ""
-        rows.append([each.path, then, now, share, "changed" if each.changed else ""])
+        share = (
+            f"{change.now / change.then - 1:+.1%}" if change.now is not None and change.then else ""
+        )
+        rows.append([change.path, then, now, share, "changed" if change.changed else ""])
     return TextTable(["value", "then", "now", "change", ""], rows, (1, 2, 3))
 
 
@@ -202,11 +207,11 @@ def _grains_table(predicted: Sequence[dict[str, Any]]) -> TextTable:
 
     rows = [
         [
-            words(each["grain"]),
-            *(_shown("", each[key]) for key in ("measured", "predicted")),
-            f"{each['error']:+.1%}",
+            words(prediction["grain"]),
+            *(_shown("", prediction[key]) for key in ("measured", "predicted")),
+            f"{prediction['error']:+.1%}",
         ]
-        for each in predicted
+        for prediction in predicted
     ]
     return TextTable(["grain", "measured", "predicted", "error"], rows, (1, 2, 3))
 

@@ -40,7 +40,7 @@ def continue_curves(
     measured_columns: Sequence[str],
     curve_columns: str,
     sibling_columns: str,
-    wanted: Sequence[float],
+    processors: Sequence[float],
     as_json: bool,
 ) -> int:
     """Continue each curve of a table by its siblings, and say how well that works on those that go
@@ -51,24 +51,32 @@ def continue_curves(
 
     if len(files) != 1:
         refuse("FILE", "curves are read from one table at a time")
-    if not wanted:
+    if not processors:
         refuse("--at", "say how far the curves are to be continued, such as --at 32,64")
     names, alike, p, values = _rows(
         files[0], columns, measured_columns, curve_columns, sibling_columns
     )
     curves = curves_of(names, p, values)
-    ends = {name: max(each) for name, each in curves.items()}
-    found: list[SiblingPrediction] = []
+    ends = {name: max(curve) for name, curve in curves.items()}
+    predictions: list[SiblingPrediction] = []
     checks: list[tuple[float, float, list[SiblingPrediction]]] = []
-    for at in wanted:
+    for at in processors:
         short = [name for name in curves if ends[name] < at]
-        found += [each for name in short if (each := predict(curves, alike, name, at, ends[name]))]
-        known = sorted({last for each in curves.values() for last in each if last < at})
-        checks += [(at, last, left_out(curves, alike, at / last, last)) for last in known[-2:]]
+        predictions += [
+            prediction
+            for name in short
+            if (prediction := predict(curves, alike, name, at, ends[name]))
+        ]
+        last_points = sorted({last for curve in curves.values() for last in curve if last < at})
+        checks += [
+            (at, last, left_out(curves, alike, at / last, last)) for last in last_points[-2:]
+        ]
     if as_json:
-        print_json({"curves": as_data(found), "left_out": [as_data(each) for *_, each in checks]})
+        print_json(
+            {"curves": as_data(predictions), "left_out": [as_data(group) for *_, group in checks]}
+        )
     else:
-        click.echo(_text(found, checks), nl=False)
+        click.echo(_text(predictions, checks), nl=False)
     return DONE
 
 
@@ -85,8 +93,8 @@ def _rows(
     from slipstick_measure.fit.columns import heading_and_unit, read_columns
 
     table = read_columns(file)
-    mapped = dict(each.partition("=")[::2] for each in columns)
-    named = [each.partition("=")[2] for each in measured_columns]
+    mapped = dict(column.partition("=")[::2] for column in columns)
+    named = [column.partition("=")[2] for column in measured_columns]
     headings = [mapped.get("p", "p"), heading_and_unit(named[0])[0] if named else "value"]
     keys = [word.strip() for word in curve_columns.split(",") if word.strip()]
     common = [word.strip() for word in sibling_columns.split(",") if word.strip()]
@@ -101,8 +109,8 @@ def _rows(
     groups = [" ".join(cells) for cells in zip(*map(table.column, common), strict=True)]
     alike = dict(zip(names, groups or [""] * len(names), strict=True))
     numbers = [
-        [_number(cell, table.mark(row), each) for row, cell in enumerate(table.column(each))]
-        for each in headings
+        [_number(cell, table.mark(row), heading) for row, cell in enumerate(table.column(heading))]
+        for heading in headings
     ]
     return names, alike, numbers[0], numbers[1]
 
@@ -118,7 +126,7 @@ def _number(cell: str, mark: Mark, heading: str) -> float:
 
 
 def _text(
-    found: Sequence[SiblingPrediction],
+    predictions: Sequence[SiblingPrediction],
     checks: Sequence[tuple[float, float, list[SiblingPrediction]]],
 ) -> str:
     """Write how well siblings predict one another, then the curves that are continued."""
@@ -129,24 +137,30 @@ def _text(
     for at, last, every in checks:
         if not every:
             continue
-        errors = [abs(each.value / (each.measured or each.value) - 1) for each in every]
-        held = [each.low <= (each.measured or 0.0) <= each.high for each in every]
+        errors = [
+            abs(prediction.value / (prediction.measured or prediction.value) - 1)
+            for prediction in every
+        ]
+        held = [
+            prediction.low <= (prediction.measured or 0.0) <= prediction.high
+            for prediction in every
+        ]
         lines.append(
             f"Known up to {last:g} and predicted at {at:g} by their siblings, {len(every)} curves"
             f" have a median error of {percent(median(errors), 2)}; intervals of 90 % hold"
             f" {percent(sum(held) / len(held), 2)}, high over low"
-            f" {median(each.high / each.low for each in every):.2f}."
+            f" {median(prediction.high / prediction.low for prediction in every):.2f}."
         )
     rows = [
         [
-            each.curve,
-            f"{each.last:g}",
-            f"{each.p:g}",
-            plain(each.value, 4),
-            f"{plain(each.low, 4)} to {plain(each.high, 4)}",
-            str(each.siblings),
+            prediction.curve,
+            f"{prediction.last:g}",
+            f"{prediction.p:g}",
+            plain(prediction.value, 4),
+            f"{plain(prediction.low, 4)} to {plain(prediction.high, 4)}",
+            str(prediction.siblings),
         ]
-        for each in found
+        for prediction in predictions
     ]
     head = ["curve", "known up to", "at", "predicted", "between", "siblings"]
     missing = "Fewer than two siblings go on to there: nothing is predicted."

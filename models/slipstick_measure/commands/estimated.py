@@ -50,12 +50,12 @@ COLUMN_OPTIONS = (
 
 
 def wants_rows(
-    files: Sequence[Path], models: Sequence[str], free: str | None, asked: Sequence[object]
+    files: Sequence[Path], models: Sequence[str], free: str | None, options: Sequence[object]
 ) -> bool:
     """Return whether a table is one of rows with numbers of a model: something is asked of such
     rows, or a heading is a path, or the name of a parameter of the model.
     """
-    if any(asked):
+    if any(options):
         return True
     if not free or len(models) != 1 or len(files) != 1:
         return False
@@ -119,13 +119,13 @@ def estimate_rows(
         [text_node(word, "--choice") for word in choices],
         [word.strip() for word in (groups or "").split(",") if word.strip()],
     )
-    found = estimation(prepare_estimation(request, Library()))
+    result = estimation(prepare_estimation(request, Library()))
     if as_json:
-        print_json({"estimation": as_data(found), "fitted": fitted_document(found)})
+        print_json({"estimation": as_data(result), "fitted": fitted_document(result)})
     else:
-        click.echo(estimation_text(found), nl=False)
+        click.echo(estimation_text(result), nl=False)
     if out is not None:
-        write_text(fitted_text(found), out)
+        write_text(fitted_text(result), out)
     return DONE
 
 

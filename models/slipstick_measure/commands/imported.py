@@ -121,13 +121,15 @@ def import_(
         spec = load_spec(test)
     else:
         spec = import_spec(files, hints, format_, placement, extends)
-    whole = None if study is None else spec.study(os.path.relpath(out, study.parent))
+    study_spec = None if study is None else spec.study(os.path.relpath(out, study.parent))
     spec.write(out)
-    if whole is not None and study is not None:
-        whole.write(study)
+    if study_spec is not None and study is not None:
+        study_spec.write(study)
     if as_json:
-        told = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
-        print_json({**told, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]})
+        document = {"kind": spec.kind, "file": str(out), "spec": spec.document, "notes": spec.words}
+        print_json(
+            {**document, "fit": [dict(zip(spec.head, row, strict=True)) for row in spec.rows]}
+        )
     else:
         table = TextTable(spec.head, spec.rows, range(4)) if spec.rows else ""
         click.echo(terminal_blocks([table, spec.words, f"The {spec.kind} is in {out}."]), nl=False)

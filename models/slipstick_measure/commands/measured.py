@@ -120,7 +120,7 @@ def measured(
     region: str | None,
     timer: str | None,
     as_json: bool,
-    **told: Any,
+    **options: Any,
 ) -> int:
     """Account for the time in measured runs: speed-up, processors lost by cause, assumptions
     checked.
@@ -140,36 +140,38 @@ def measured(
     from slipstick_measure.account import measured as account
     from slipstick_measure.report.measured import measured_text, notes_text
 
-    servers = servers_of(told.pop("servers"))
-    test = read_load_test(files, servers, **told)
+    servers = servers_of(options.pop("servers"))
+    test = read_load_test(files, servers, **options)
     if test is not None:
         return _show_load(test, as_json)
-    found = account(read_data(files, **told), statistic, region, _quantity("--timer", timer))
+    result = account(read_data(files, **options), statistic, region, _quantity("--timer", timer))
     if as_json:
         print_json(
             {
-                "answers": list(map(answer_document, found.answers)),
-                "notes": plain_problems(found.notes),
+                "answers": list(map(answer_document, result.answers)),
+                "notes": plain_problems(result.notes),
             }
         )
     else:
         click.echo(
-            measured_text(found.answers, found.title, found.source, found.statistic, found.rate),
+            measured_text(
+                result.answers, result.title, result.source, result.statistic, result.rate
+            ),
             nl=False,
         )
-        click.echo(notes_text(found.notes), nl=False, err=True)
-    return NO_ANSWER if any(answer.failed for answer in found.answers) else DONE
+        click.echo(notes_text(result.notes), nl=False, err=True)
+    return NO_ANSWER if any(answer.failed for answer in result.answers) else DONE
 
 
 def read_load_test(
-    files: Sequence[Path], servers: Mapping[str, int], **told: Any
+    files: Sequence[Path], servers: Mapping[str, int], **options: Any
 ) -> LoadTest | None:
     """Read files as a load test; None if they are none."""
     from slipstick_measure.formats import load_test
 
-    format_ = told.pop("format_")
-    hints = _hints(len(files), **told)
-    return load_test([_path(each) for each in files], hints, servers, format_)
+    format_ = options.pop("format_")
+    hints = _hints(len(files), **options)
+    return load_test([_path(file) for file in files], hints, servers, format_)
 
 
 def _path(file: Path) -> Path:
@@ -192,13 +194,13 @@ def _show_load(test: LoadTest, as_json: bool) -> int:
 
 def servers_of(words: Sequence[str]) -> dict[str, int]:
     """Read TIER=NUMBER, one for each tier."""
-    found: dict[str, int] = {}
+    servers: dict[str, int] = {}
     for word in words:
         tier, equals, number = word.partition("=")
         if not equals or not tier.strip():
             refuse("--servers", f"write TIER=NUMBER, such as db=4; got {word!r}")
-        found[tier.strip()] = _whole(number.strip(), "--servers") or 1
-    return found
+        servers[tier.strip()] = _whole(number.strip(), "--servers") or 1
+    return servers
 
 
 def read_data(
@@ -220,8 +222,8 @@ def read_data(
     """
     from slipstick_measure.formats import read_all
 
-    told = _hints(len(files), columns, unit, processors, times, size, scaling, waits)
-    return read_all([_path(each) for each in files], told, format_)
+    hints = _hints(len(files), columns, unit, processors, times, size, scaling, waits)
+    return read_all([_path(file) for file in files], hints, format_)
 
 
 def _hints(
@@ -237,7 +239,7 @@ def _hints(
     """Return what the options say of each file."""
     from slipstick_measure.measurements import Hints
 
-    mapped = dict(_mapping(each) for each in columns)
+    mapped = dict(_mapping(column) for column in columns)
     counts = [_whole(word) for word in _broadcast("--processors", processors, count)]
     seconds = [_quantity("--time", word) for word in _broadcast("--time", times, count)]
     weak = None if scaling is None else scaling == "weak"
@@ -268,11 +270,11 @@ def _mapping(text: str) -> tuple[str, str]:
     from slipstick_measure.measurements import METRICS
     from slipstick_measure.readers.reading import COLUMNS
 
-    known = (*COLUMNS, *METRICS)
-    if not (equals and theirs and ours.strip() in known):
+    names = (*COLUMNS, *METRICS)
+    if not (equals and theirs and ours.strip() in names):
         refuse(
             "--column",
-            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(known)}; got {text!r}",
+            f"write OURS=THEIRS, such as p=ranks, with one of {', '.join(names)}; got {text!r}",
         )
     return ours.strip(), theirs.strip()
 
@@ -383,17 +385,17 @@ def trace(
 
     network = network_called(machine, Library()) if machine else None
     width, begin, end = (
-        _quantity(*each) for each in (("--window", window), ("--from", first), ("--to", last))
+        _quantity(*option) for option in (("--window", window), ("--from", first), ("--to", last))
     )
     shown = {}
     for file in files:
-        found = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
-        for kind, part in found.apart().items():
-            shown[f"{file}, {kind}s" if kind else str(file)] = views_of(part, width, network)
+        chosen = read_trace(file, format_, unit).chosen(only, _words(useful), begin or 0.0, end)
+        for kind, trace_part in chosen.apart().items():
+            shown[f"{file}, {kind}s" if kind else str(file)] = views_of(trace_part, width, network)
     if picture is not None:
         from slipstick.report.write import write_picture
 
-        if view == "contention" and not any(each.contention for each in shown.values()):
+        if view == "contention" and not any(views.contention for views in shown.values()):
             refuse(
                 "--view contention",
                 "nothing waits in the trace; name --machine, whose network accesses go through",
@@ -406,16 +408,16 @@ def trace(
     if as_json:
         print_json({"traces": as_data(shown)})
     else:
-        for name, each in shown.items():
+        for name, views in shown.items():
             if len(shown) > len(files):
                 click.echo(f"{name}\n")
-            click.echo(trace_text(each), nl=len(shown) > 1)
+            click.echo(trace_text(views), nl=len(shown) > 1)
     click.echo(
-        notes_text(dict.fromkeys(note for each in shown.values() for note in each.notes)),
+        notes_text(dict.fromkeys(note for views in shown.values() for note in views.notes)),
         nl=False,
         err=True,
     )
-    return NO_ANSWER if any(each.answer.failed for each in shown.values()) else DONE
+    return NO_ANSWER if any(views.answer.failed for views in shown.values()) else DONE
 
 
 _FIT_OPTIONS = (
@@ -451,7 +453,11 @@ _FIT_OPTIONS = (
         help="Method that solves the model. [mean-value where anything waits]",
     ),
     click.option(
-        "--at", "wanted", metavar="P,...", default="", help="Processors to predict the time for."
+        "--at",
+        "predicted_at",
+        metavar="P,...",
+        default="",
+        help="Processors to predict the time for.",
     ),
     click.option(
         "--servers",
@@ -537,7 +543,7 @@ def record(out: str, title: str, command: Sequence[str]) -> int:
 @json_option
 def fit(
     files: Sequence[Path],
-    wanted: str,
+    predicted_at: str,
     seed: int,
     efficiency: str,
     intervals: str | None,
@@ -552,7 +558,7 @@ def fit(
     out: Path | None,
     curve_columns: str | None,
     sibling_columns: str,
-    **told: Any,
+    **options: Any,
 ) -> int:
     """Fit models to measured times: how far the program scales, and how sure that is.
 
@@ -584,30 +590,36 @@ def fit(
     from slipstick_measure.report.measured import notes_text
 
     if curve_columns:
-        at = [float(_whole(word, "--at") or 1) for word in _words(wanted)]
-        named = (told["columns"], measured_columns, curve_columns, sibling_columns)
+        at = [float(_whole(word, "--at") or 1) for word in _words(predicted_at)]
+        named = (options["columns"], measured_columns, curve_columns, sibling_columns)
         return continue_curves(files, *named, at, as_json)
     rows = (measured_columns, choices, groups, out)
-    models = _words(told["models"])
-    if wants_rows(files, models, told["free"], rows):
-        given = (told["free"], told["columns"], *rows, told["method"], told["changes"])
-        return estimate_rows(files, models, *given, as_json)
-    unused = {told.pop("statistic"), told.pop("timer")} - {"median", None}
+    models = _words(options["models"])
+    if wants_rows(files, models, options["free"], rows):
+        arguments = (
+            options["free"],
+            options["columns"],
+            *rows,
+            options["method"],
+            options["changes"],
+        )
+        return estimate_rows(files, models, *arguments, as_json)
+    unused = {options.pop("statistic"), options.pop("timer")} - {"median", None}
     if unused:
         refuse(
             "fit", "every repetition counts, as it was measured; leave out --statistic and --timer"
         )
-    p = [float(_whole(word, "--at") or 1) for word in _words(wanted)]
-    asked = {
-        key: told.pop(key)
+    p = [float(_whole(word, "--at") or 1) for word in _words(predicted_at)]
+    family_options = {
+        key: options.pop(key)
         for key in ("models", "free", "population", "size_path", "cycles", "method", "changes")
     }
-    families = _families(**asked)
-    runs = read_data(files, **told)
-    size = _quantity("--size", told["size"], "COUNT")
+    families = _families(**family_options)
+    runs = read_data(files, **options)
+    size = _quantity("--size", options["size"], "COUNT")
     timings, notes = observations_of(runs, region, size).timings(), timing_notes(runs, region)
     timings = replace(timings, servers=servers, domain=domain)
-    found = fits(
+    fitting = fits(
         timings,
         families,
         p,
@@ -616,12 +628,12 @@ def fit(
         _goal(efficiency),
     )
     if picture is not None:
-        write_picture(lambda: draw_fits(found, ", ".join(path.name for path in files)), picture)
+        write_picture(lambda: draw_fits(fitting, ", ".join(path.name for path in files)), picture)
         click.echo(f"wrote {picture}", err=True)
     if as_json:
-        print_json({**as_data(found), "notes": plain_problems(notes)})
+        print_json({**as_data(fitting), "notes": plain_problems(notes)})
     else:
-        click.echo(fits_text(found), nl=False)
+        click.echo(fits_text(fitting), nl=False)
         click.echo(notes_text(notes), nl=False, err=True)
     return DONE
 

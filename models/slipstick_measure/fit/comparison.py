@@ -354,8 +354,8 @@ class FitComparison:
         else:
             words = f"the data cannot distinguish these: {names}"
             words += "".join(
-                f"; at p = {processors:g} they differ by {100 * self.disagreement(processors):.1f} %"
-                for processors in p
+                f"; at p = {number:g} they differ by {100 * self.disagreement(number):.1f} %"
+                for number in p
             )
         if best.missed is None or best.missed <= 2 * best.fitted.scatter:
             return words

@@ -27,9 +27,10 @@ def fitted_document(estimation: Estimation) -> dict[str, Any]:
     def rounded(value: float) -> float:
         return float(f"{value:.{DIGITS}g}")
 
+    measured = ", ".join(estimation.measured)
     document: dict[str, Any] = {
         "fitted": 1,
-        "title": f"{estimation.model} fitted to {estimation.rows} rows of {', '.join(estimation.measured)}",
+        "title": f"{estimation.model} fitted to {estimation.rows} rows of {measured}",
         "source": estimation.source,
         "model": estimation.model,
         "rows": estimation.rows,

@@ -153,8 +153,8 @@ def _check_owners(entry: _Parted, table: ColumnTable) -> None:
         if owner not in table.headings:
             hint = did_you_mean(owner, list(table.headings))
             raise entry.wrong(
-                f"there is no column {owner!r} that could own {entry.path}{hint}; {GROUP} is what is"
-                " left out together"
+                f"there is no column {owner!r} that could own {entry.path}{hint}; {GROUP} is what"
+                " is left out together"
             )
 
 
@@ -214,6 +214,7 @@ def _choice(entry: _Parted, observed: Observed) -> UnknownChoice:
         raise entry.wrong(str(error)) from None
     if len(values) < 2:
         raise entry.wrong(
-            f"a choice has two values or more: {entry.path}={show(default.value, default.dimension)}|..."
+            "a choice has two values or more:"
+            f" {entry.path}={show(default.value, default.dimension)}|..."
         )
     return UnknownChoice(entry.path, values, texts, entry.owners)

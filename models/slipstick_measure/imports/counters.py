@@ -30,13 +30,13 @@ def counters_spec(reading: Reading) -> ImportedSpec:
 
     cycles, instructions = counts["cycles"][1], counts["instructions"][1]
     stalls = min(counts.get("stalled-cycles-backend", (0, 0.0))[1], cycles)
-    each = quantity(
+    cycles_quantity = quantity(
         (cycles - stalls) / instructions, "", source("cycles", ", stalls taken off, an instruction")
     )
     over = source("cycles", f", over task-clock {busy.text}, line {busy.line}")
     parameters = {
         "instructions": quantity(instructions, "", source("instructions")),
-        "cycles_each": each,
+        "cycles_each": cycles_quantity,
         "clock": quantity(cycles / busy.value, "/s", over),
         "processors": quantity(busy.p, "", "told beside the file"),
     }
@@ -48,7 +48,7 @@ def counters_spec(reading: Reading) -> ImportedSpec:
         cycle.append(
             {"name": "stall", "delay": "stalls / clock / processors", "component": "memory"}
         )
-    told = {
+    document = {
         "source": "measured",
         "sources": {"measured": f"perf stat output {reading.name}"},
         "parameters": parameters,
@@ -57,7 +57,7 @@ def counters_spec(reading: Reading) -> ImportedSpec:
         "cycle": cycle,
     }
     spec = ImportedSpec(
-        "activity", f"A run counted by perf stat, {reading.name}", reading.file, told
+        "activity", f"A run counted by perf stat, {reading.name}", reading.file, document
     )
     spec.say(
         "the work is taken to be shared evenly by the processors, and waits between them are not"
@@ -77,18 +77,25 @@ def _counted(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measuremen
             "",
             "perf stat does not say how many processors the run had; name them with --processors",
         )
-    found: dict[str, tuple[int, float]] = {}
-    for each in event_counts(reading):
-        event = each.event.split(":")[0].removeprefix("cpu-")
-        if event in _COUNTS and (count := reading.number(each.line, event, each.value)) is not None:
-            found[event] = each.line, count
+    counts: dict[str, tuple[int, float]] = {}
+    for event_count in event_counts(reading):
+        event = event_count.event.split(":")[0].removeprefix("cpu-")
+        if (
+            event in _COUNTS
+            and (count := reading.number(event_count.line, event, event_count.value)) is not None
+        ):
+            counts[event] = event_count.line, count
         elif event == "task-clock":
             reading.add(
-                each.line, Coordinates(p), "busy", each.value, UNITS.get(each.unit, each.unit)
+                event_count.line,
+                Coordinates(p),
+                "busy",
+                event_count.value,
+                UNITS.get(event_count.unit, event_count.unit),
             )
     if reading.problems:
         reading.finished()
-    missing = [name for name in _COUNTS[:2] if not found.get(name, (0, 0.0))[1] > 0]
+    missing = [name for name in _COUNTS[:2] if not counts.get(name, (0, 0.0))[1] > 0]
     missing += [] if any(run.value > 0 for run in reading.runs) else ["task-clock"]
     if missing:
         why = (
@@ -96,4 +103,4 @@ def _counted(reading: Reading) -> tuple[dict[str, tuple[int, float]], Measuremen
             " task-clock,cycles,instructions"
         )
         reading.refuse(1, "", why)
-    return found, reading.runs[0]
+    return counts, reading.runs[0]

@@ -39,7 +39,7 @@ def _has(pattern: str) -> Callable[[Reading], bool]:
     return lambda reading: re.search(pattern, reading.text, re.MULTILINE) is not None
 
 
-_MESSAGES = {each.name: each for each in messages.FORMATS}
+_MESSAGES = {tool.name: tool for tool in messages.FORMATS}
 IMPORTS: Mapping[str, ImportFormat] = Registry(
     "slipstick.imports",
     {
@@ -91,23 +91,25 @@ def import_spec(
     SpecError : everything that is wrong, by file and line
     UnknownNameError : there is no such format
     """
-    known = [*_MESSAGES, *IMPORTS]
-    if format is not None and format not in known:
-        raise UnknownNameError("format to import", format, known)
-    found = [
+    formats = [*_MESSAGES, *IMPORTS]
+    if format is not None and format not in formats:
+        raise UnknownNameError("format to import", format, formats)
+    recognized = [
         (reading, format or _name_of(reading))
         for reading in (open_file(path, hints or Hints()) for path in paths)
     ]
-    for reading, name in found:
+    for reading, name in recognized:
         if not name:
             reading.refuse(
-                1, "", f"cannot tell what this is; name it with --format, one of {', '.join(known)}"
+                1,
+                "",
+                f"cannot tell what this is; name it with --format, one of {', '.join(formats)}",
             )
-        if name in IMPORTS and len(found) > 1:
+        if name in IMPORTS and len(recognized) > 1:
             reading.refuse(
                 1, "", f"one file of {name} makes a spec; import the others by themselves"
             )
-    (reading, name), *_ = found
+    (reading, name), *_ = recognized
     check_left_out(reading.hints.leave_out, name if name in IMPORTS else None)
     if name in IMPORTS:
         return IMPORTS[name].make(reading, base)
@@ -117,11 +119,13 @@ def import_spec(
         choices = ", ".join(f"{name} ({words})" for name, words in PLACEMENTS.items())
         why = f"where were the processes? no benchmark prints it; say --placement, one of {choices}"
         raise SpecError([Problem(reading.file, 1, 1, "", why)])
-    return network_spec([_MESSAGES[name].read(reading) for reading, name in found], placement)
+    return network_spec([_MESSAGES[name].read(reading) for reading, name in recognized], placement)
 
 
 def _name_of(reading: Reading) -> str:
     recognize = {
-        name: each.recognize for formats in (_MESSAGES, IMPORTS) for name, each in formats.items()
+        name: importer.recognize
+        for formats in (_MESSAGES, IMPORTS)
+        for name, importer in formats.items()
     }
     return next((name for name, is_of in recognize.items() if is_of(reading)), "")

@@ -85,7 +85,7 @@ class ImportedSpec:
 
         lines = [
             f"# Made by slipstick {self.made} {self.file}.",
-            *(f"# {each}" for each in self.words),
+            *(f"# {sentence}" for sentence in self.words),
         ]
         body = yaml.dump(
             self.document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=110
@@ -129,9 +129,9 @@ def _dumper() -> Any:
             return True
 
     def table(dumper: Any, data: dict[str, Any]) -> Any:
-        flat = bool(data) and not any(isinstance(each, (dict, list)) for each in data.values())
+        flat = bool(data) and not any(isinstance(value, (dict, list)) for value in data.values())
         short = flat and (
-            "value" in data or sum(len(f"{key}: {each}, ") for key, each in data.items()) < 90
+            "value" in data or sum(len(f"{key}: {value}, ") for key, value in data.items()) < 90
         )
         return dumper.represent_mapping(
             "tag:yaml.org,2002:map", data.items(), flow_style=short and len(data) < 12
@@ -147,6 +147,6 @@ def quantity(
     """Return a quantity with its source, to six digits; `assumed` marks what is a convention or a
     guess, `ends` its interval.
     """
-    written, *rest = (f"{each:.6g} {unit}".strip().removesuffix(" 1") for each in (value, *ends))
+    text, *rest = (f"{number:.6g} {unit}".strip().removesuffix(" 1") for number in (value, *ends))
     between = dict(zip(("low", "high"), rest, strict=False))
-    return {"value": written, **between, "source": source, **({"assumed": True} if assumed else {})}
+    return {"value": text, **between, "source": source, **({"assumed": True} if assumed else {})}

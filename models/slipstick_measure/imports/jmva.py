@@ -30,69 +30,80 @@ def jmva_spec(reading: Reading) -> ImportedSpec:
     model.parse()
     ledger = Ledger(FORMAT, reading)
     classes: dict[str, Any] = {}
-    for each in model.root.every("closedclass", "openclass"):
-        if each.get("priority") not in ("", "0"):
-            ledger.declare("priorities", each.line, each.get("name"))
-        if each.tag == "openclass":
-            rate = model.number(each, each.get("rate"))
-            classes[model.name(each)] = {"arrivals": model.rate(each, rate)}
+    for class_element in model.root.every("closedclass", "openclass"):
+        if class_element.get("priority") not in ("", "0"):
+            ledger.declare("priorities", class_element.line, class_element.get("name"))
+        if class_element.tag == "openclass":
+            rate = model.number(class_element, class_element.get("rate"))
+            classes[model.name(class_element)] = {"arrivals": model.rate(class_element, rate)}
         else:
-            classes[model.name(each)] = {
-                "population": round(model.number(each, each.get("population")))
+            classes[model.name(class_element)] = {
+                "population": round(model.number(class_element, class_element.get("population")))
             }
-            if each.get("thinktime"):
-                classes[model.name(each)]["think_time"] = model.time(
-                    each, model.number(each, each.get("thinktime"))
+            if class_element.get("thinktime"):
+                classes[model.name(class_element)]["think_time"] = model.time(
+                    class_element, model.number(class_element, class_element.get("thinktime"))
                 )
     stations: dict[str, Any] = {}
-    for each in model.root.every("listation", "ldstation", "delaystation"):
-        station: dict[str, Any] = {"discipline": "is" if each.tag == "delaystation" else "ps"}
+    for station_element in model.root.every("listation", "ldstation", "delaystation"):
+        station: dict[str, Any] = {
+            "discipline": "is" if station_element.tag == "delaystation" else "ps"
+        }
         visits, rates, service = (
-            _by_class(model, each, "visit", classes),
+            _by_class(model, station_element, "visit", classes),
             list[list[float]](),
             dict[str, Any](),
         )
-        for name, (element, text) in _by_class(model, each, "servicetime", classes).items():
-            times = [model.number(element, part) for part in text.split(";") if part.strip()] or [
-                0.0
-            ]
+        for name, (element, text) in _by_class(
+            model, station_element, "servicetime", classes
+        ).items():
+            times = [
+                model.number(element, number_text)
+                for number_text in text.split(";")
+                if number_text.strip()
+            ] or [0.0]
             if times[0] > 0 and model.number(*visits.get(name, (element, "1"))) > 0:
                 service[name] = model.time(element, times[0])
                 rates.append([times[0] / time if time else 0.0 for time in times])
         station["service"] = service
         if shown := {name: model.number(*visits[name]) for name in service if name in visits}:
             station["visits"] = shown
-        if each.get("servers") not in ("", "1") and not any(len(row) > 1 for row in rates):
-            station["servers"] = round(model.number(each, each.get("servers"), 1.0))
+        if station_element.get("servers") not in ("", "1") and not any(
+            len(row) > 1 for row in rates
+        ):
+            station["servers"] = round(
+                model.number(station_element, station_element.get("servers"), 1.0)
+            )
         if rates and len(rates[0]) > 1:
             if any(row != rates[0] for row in rates) or min(rates[0]) <= 0:
                 reading.refuse(
-                    each.line,
-                    each.tag,
-                    f"{model.name(each)} has other rates for each class, or times of 0; rates are"
-                    " of a station",
+                    station_element.line,
+                    station_element.tag,
+                    f"{model.name(station_element)} has other rates for each class, or times of 0;"
+                    " rates are of a station",
                 )
             station["rates"] = rates[0]
-        stations[model.name(each)] = station
+        stations[model.name(station_element)] = station
     _set_references(model, stations)
-    told = {name: each for name, each in stations.items() if each["service"]}
-    spec = model.spec(f"JMVA model {reading.name}", classes, told)
-    spec.axes = _axes(model, classes, told)
+    serving = {name: station for name, station in stations.items() if station["service"]}
+    spec = model.spec(f"JMVA model {reading.name}", classes, serving)
+    spec.axes = _axes(model, classes, serving)
     return ledger.close(spec)
 
 
 def _set_references(model: ToolModel, stations: dict[str, Any]) -> None:
     """Count visits by those to the reference station of a class, as throughput is counted there."""
-    for each in model.root.every("Class"):
-        home = each.get("refStation")
-        if not home or not each.get("name"):
+    for element in model.root.every("Class"):
+        home = element.get("refStation")
+        if not home or not element.get("name"):
             continue
-        station, name = model.name(XmlElement("", {"name": home}, each.line)), model.name(each)
+        station = model.name(XmlElement("", {"name": home}, element.line))
+        name = model.name(element)
         visits = stations.get(station, {}).get("visits", {}).get(name)
         if visits and visits != 1:
-            for other in stations.values():
-                if name in other.get("visits", {}):
-                    other["visits"][name] /= visits
+            for other_station in stations.values():
+                if name in other_station.get("visits", {}):
+                    other_station["visits"][name] /= visits
 
 
 def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -> list[SpecAxes]:
@@ -103,15 +114,15 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
     SpecError : a range that no study has
     """
     axes: list[SpecAxes] = []
-    for each in model.root.every("whatIf"):
+    for element in model.root.every("whatIf"):
         values = [
-            model.number(each, text) for text in each.get("values").split(";") if text.strip()
+            model.number(element, text) for text in element.get("values").split(";") if text.strip()
         ]
         if not values:
-            model.reading.refuse(each.line, "whatIf", "there is no value in the range")
-        kind = each.get("type").casefold()
-        name = model.name(each, "className") if each.get("className") else ""
-        station = model.name(each, "stationName") if each.get("stationName") else ""
+            model.reading.refuse(element.line, "whatIf", "there is no value in the range")
+        kind = element.get("type").casefold()
+        name = model.name(element, "className") if element.get("className") else ""
+        station = model.name(element, "stationName") if element.get("stationName") else ""
         names = [name] if name else list(classes)
         where = stations.get(station, {})
         if kind.startswith("number of customers"):
@@ -124,9 +135,9 @@ def _axes(model: ToolModel, classes: dict[str, Any], stations: dict[str, Any]) -
         elif kind.startswith("number of servers") and where:
             axes.append({f"stations.{station}.servers": [round(value) for value in values]})
         else:
-            why = f"{short(each.get('type'))} of {short(station or name)} is no axis of a study"
+            why = f"{short(element.get('type'))} of {short(station or name)} is no axis of a study"
             model.reading.refuse(
-                each.line, "whatIf", f"{why}; take the range out, and vary it there"
+                element.line, "whatIf", f"{why}; take the range out, and vary it there"
             )
     return axes
 
@@ -135,16 +146,16 @@ def _scaled(
     names: list[str], classes: dict[str, Any], key: str, values: list[float], path: str
 ) -> SpecAxes:
     """Return one range for each class; several are multiples of their own values."""
-    found: SpecAxes = {}
+    axes: SpecAxes = {}
     for name in names:
         own = classes.get(name, {}).get(key)
         if own is None:
             continue
         number = float(own["value"].split()[0]) if isinstance(own, dict) else float(own)
         numbers = values if len(names) == 1 else [number * value for value in values]
-        whole = key == "population"
-        found[path.format(name)] = [round(each) if whole else each for each in numbers]
-    return found
+        integer = key == "population"
+        axes[path.format(name)] = [round(number) if integer else number for number in numbers]
+    return axes
 
 
 def _demands(
@@ -153,18 +164,20 @@ def _demands(
     """Return the service times that give a station the demands of a range; of several classes
     multiples.
     """
-    found: SpecAxes = {}
-    for each in classes:
-        service = station["service"].get(each)
+    axes: SpecAxes = {}
+    for class_name in classes:
+        service = station["service"].get(class_name)
         if service is None:
             continue
-        visits = station.get("visits", {}).get(each, 1.0)
+        visits = station.get("visits", {}).get(class_name, 1.0)
         own = float(service["value"].split()[0])
         times = [
             value * model.second / visits if len(classes) == 1 else own * value for value in values
         ]
-        found[f"stations.{name}.service.{each}"] = [f"{exact_number(time)} s" for time in times]
-    return found
+        axes[f"stations.{name}.service.{class_name}"] = [
+            f"{exact_number(time)} s" for time in times
+        ]
+    return axes
 
 
 def _by_class(
@@ -173,17 +186,17 @@ def _by_class(
     """Return the elements of a station by class, each with its text; refuse a class that is not
     there.
     """
-    found: dict[str, tuple[XmlElement, str]] = {}
+    by_class: dict[str, tuple[XmlElement, str]] = {}
     inside = station.every(
         tag, f"{tag}s"
     )  # times that depend on the load are in elements of the second name
-    for each in (one for one in inside if one.tag == tag or one.get("customerclass")):
-        name = model.name(each, "customerclass")
+    for element in (child for child in inside if child.tag == tag or child.get("customerclass")):
+        name = model.name(element, "customerclass")
         if name not in classes:
             model.reading.refuse(
-                each.line,
+                element.line,
                 tag,
                 f"there is no class {short(name)}; there are {', '.join(classes)[:200]}",
             )
-        found[name] = each, each.text
-    return found
+        by_class[name] = element, element.text
+    return by_class

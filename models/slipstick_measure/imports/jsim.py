@@ -107,7 +107,11 @@ class _Jsim:
     def section(self, node: str, *kinds: str) -> XmlElement | None:
         """Return the first section of a node of some kinds."""
         return next(
-            (each for each in self.nodes[node].every("section") if each.get("className") in kinds),
+            (
+                section
+                for section in self.nodes[node].every("section")
+                if section.get("className") in kinds
+            ),
             None,
         )
 
@@ -118,33 +122,37 @@ class _Jsim:
         JSIM goes by the kind of a parameter: the times of a server that is shared stand under
         another name in some files.
         """
-        found: dict[str, XmlElement] = {}
-        for told in section.children if section else ():
-            if parameter in (told.get("name"), told.get("classPath").rpartition(".")[2]):
+        elements: dict[str, XmlElement] = {}
+        for parameter_element in section.children if section else ():
+            if parameter in (
+                parameter_element.get("name"),
+                parameter_element.get("classPath").rpartition(".")[2],
+            ):
                 named, order = "", iter(self.classes)
-                for each in told.children:
-                    if each.tag == "refClass":
-                        named = each.text.strip()
-                    elif each.tag == "subParameter":
-                        found[named or next(order, "")] = each
+                for child in parameter_element.children:
+                    if child.tag == "refClass":
+                        named = child.text.strip()
+                    elif child.tag == "subParameter":
+                        elements[named or next(order, "")] = child
                         named = ""
-        return {name: each for name, each in found.items() if name in self.classes}
+        return {name: element for name, element in elements.items() if name in self.classes}
 
     def number(self, element: XmlElement, name: str, least: float = 0.0) -> float | None:
         """Return the number of a parameter by its name; None where it is not there."""
-        for each in element.every("parameter", "subParameter"):
-            if each.get("name") == name:
-                value = next(each.every("value"), each)
+        for child in element.every("parameter", "subParameter"):
+            if child.get("name") == name:
+                value = next(child.every("value"), child)
                 return self.model.number(value, value.text.strip(), least)
         return None
 
-    def moments(self, told: XmlElement, place: Place) -> tuple[float, float] | None:
+    def moments(self, distribution: XmlElement, place: Place) -> tuple[float, float] | None:
         """Return mean and scv of a time of a class at a node; None where it has none, a mean of 0
         where it takes no time.
         """
         whose = f"{place[0]} at {place[1]}"
         paths = [
-            each.get("classPath").rpartition(".")[2] for each in (told, *told.every("subParameter"))
+            child.get("classPath").rpartition(".")[2]
+            for child in (distribution, *distribution.every("subParameter"))
         ]
         if paths[0] == "ZeroServiceTimeStrategy":
             return 0.0, 0.0
@@ -153,23 +161,23 @@ class _Jsim:
         kind = paths[1]
         if paths[0] != "ServiceTimeStrategy" or kind not in _DISTRIBUTIONS:
             self.refuse(
-                told,
+                distribution,
                 f"the time of {whose} is a {short(kind)} by a {short(paths[0])}; a network has no"
                 " such time",
             )
         names, moments = _DISTRIBUTIONS[kind]
-        numbers = [self.number(told, name, -1e9 if name == "mu" else 0.0) for name in names]
+        numbers = [self.number(distribution, name, -1e9 if name == "mu" else 0.0) for name in names]
         try:
             mean, scv = moments(*numbers)
         except (ArithmeticError, TypeError):
             mean = scv = math.nan
         if not (0 < mean < math.inf and 0 <= scv < math.inf):
             self.refuse(
-                told,
+                distribution,
                 f"the {kind} of {whose} needs {', '.join(names)} that give a mean and a variance",
             )
         if kind in _TWO_MOMENTS:
-            self.uneven[place] = told.line
+            self.uneven[place] = distribution.line
         return mean, scv
 
     def read(self) -> None:
@@ -178,9 +186,13 @@ class _Jsim:
         sims = list(root.every("sim"))
         inside = sims[0] if sims else root
         self.classes = {
-            each.get("name"): each for each in inside.children if each.tag == "userClass"
+            element.get("name"): element
+            for element in inside.children
+            if element.tag == "userClass"
         }
-        self.nodes = {each.get("name"): each for each in inside.children if each.tag == "node"}
+        self.nodes = {
+            element.get("name"): element for element in inside.children if element.tag == "node"
+        }
         for node, element in self.nodes.items():
             for section in element.every("section"):
                 if section.get("className") in (
@@ -198,32 +210,34 @@ class _Jsim:
                         " have; an activity has forks, semaphores and permits: write one by hand",
                     )
             server = self.section(node, *_SERVERS)
-            for name, told in self.by_class(server, "ServiceStrategy").items():
-                if (time := self.moments(told, (name, node))) is not None and time[0] > 0:
+            for name, strategy in self.by_class(server, "ServiceStrategy").items():
+                if (time := self.moments(strategy, (name, node))) is not None and time[0] > 0:
                     self.times[name, node] = time
         targets: dict[str, list[str]] = {}
-        for each in inside.every("connection"):
+        for connection in inside.every("connection"):
             for end in ("source", "target"):
-                if each.get(end) not in self.nodes:
-                    self.refuse(each, f"there is no node {short(each.get(end))}")
-            targets.setdefault(each.get("source"), []).append(each.get("target"))
+                if connection.get(end) not in self.nodes:
+                    self.refuse(connection, f"there is no node {short(connection.get(end))}")
+            targets.setdefault(connection.get("source"), []).append(connection.get("target"))
         for node in self.nodes:
             for name in self.classes:
                 self.ways[name, node] = list(self._ways(name, node, targets.get(node, [])))
-        for each in inside.every("blockingRegion"):
-            nodes = [node.get("nodeName") for node in each.every("regionNode")]
+        for connection in inside.every("blockingRegion"):
+            nodes = [node.get("nodeName") for node in connection.every("regionNode")]
             if len(nodes) == 1 and nodes[0] in self.nodes and nodes[0] not in self.regions:
-                self.regions[nodes[0]] = each
+                self.regions[nodes[0]] = connection
             else:
-                self.ledger.declare("regions", each.line, each.get("name"))
+                self.ledger.declare("regions", connection.line, connection.get("name"))
 
     def _ways(self, name: str, node: str, targets: list[str]) -> Iterator[tuple[Place, float]]:
         """Yield where a class goes from a node, as another class if it switches there."""
         router = self.by_class(self.section(node, "Router"), "RoutingStrategy").get(name)
         kind = router.get("classPath").rpartition(".")[2] if router else "RandomStrategy"
         closed = self.classes[name].get("type") == "closed"
-        there = [each for each in targets if not (closed and self.section(each, "JobSink"))]
-        shares = {each: 1 / len(there) for each in there}
+        destinations = [
+            target for target in targets if not (closed and self.section(target, "JobSink"))
+        ]
+        shares = {destination: 1 / len(destinations) for destination in destinations}
         if router and kind == "EmpiricalStrategy":
             shares, last = {}, ""
             for entry in router.every("subParameter"):
@@ -240,9 +254,13 @@ class _Jsim:
                             " first",
                         )
                     shares[last] = shares.get(last, 0.0) + share
-        elif router and kind == "RoundRobinStrategy" and len(there) > 1:
+        elif router and kind == "RoundRobinStrategy" and len(destinations) > 1:
             self.ledger.declare("turns", router.line, f"{name} from {node}")
-        elif router and kind not in ("RandomStrategy", "RoundRobinStrategy") and len(there) > 1:
+        elif (
+            router
+            and kind not in ("RandomStrategy", "RoundRobinStrategy")
+            and len(destinations) > 1
+        ):
             self.refuse(
                 router,
                 f"{short(name)} leave {short(node)} by {short(kind)}, which a network does not"
@@ -257,10 +275,10 @@ class _Jsim:
             )
         switch = self.by_class(self.section(node, "ClassSwitch"), "matrix").get(name)
         row = {name: 1.0} if switch is None else self._row(switch, name, node)
-        for other, changes in row.items():
+        for new_class, changes in row.items():
             for to, share in shares.items():
                 yield (
-                    (SINK if self.section(to, "JobSink") else (other, to)),
+                    (SINK if self.section(to, "JobSink") else (new_class, to)),
                     changes * share / total,
                 )
 
@@ -272,13 +290,13 @@ class _Jsim:
     def _row(self, switch: XmlElement, name: str, node: str) -> dict[str, float]:
         """Return what a class becomes at a switch, with the probability of each."""
         row, named, order = dict[str, float](), "", iter(self.classes)
-        for each in switch.children:
-            if each.tag == "refClass":
-                named = each.text.strip()
-            elif each.tag == "subParameter":
-                other, named = named or next(order, ""), ""
-                if other in self.classes and (share := self.number_of(each)) > 0:
-                    row[other] = share
+        for child in switch.children:
+            if child.tag == "refClass":
+                named = child.text.strip()
+            elif child.tag == "subParameter":
+                new_class, named = named or next(order, ""), ""
+                if new_class in self.classes and (share := self.number_of(child)) > 0:
+                    row[new_class] = share
         if not math.isclose(total := math.fsum(row.values()), 1.0, rel_tol=1e-6):
             self.refuse(
                 switch,
@@ -289,7 +307,7 @@ class _Jsim:
 
     def following(self, place: Place, passed: int = 0) -> dict[Place, float]:
         """Return the services that follow on a place, past nodes where nothing takes time."""
-        found: dict[Place, float] = {}
+        shares: dict[Place, float] = {}
         if passed > MOST_PASSED:
             self.refuse(
                 self.nodes[place[1]],
@@ -297,7 +315,7 @@ class _Jsim:
             )
         for to, share in self.ways[place]:
             if to == SINK or to in self.times:
-                found[to] = found.get(to, 0.0) + share
+                shares[to] = shares.get(to, 0.0) + share
                 continue
             if (
                 self.section(to[1], *_SERVERS)
@@ -308,14 +326,16 @@ class _Jsim:
                     self.nodes[to[1]],
                     f"{short(to[0])} come to {short(to[1])}, which has no service for them",
                 )
-            for last, part in self.following(to, passed + 1).items():
-                found[last] = found.get(last, 0.0) + share * part
-        return found
+            for last, fraction in self.following(to, passed + 1).items():
+                shares[last] = shares.get(last, 0.0) + share * fraction
+        return shares
 
     def _no_time(self, place: Place) -> bool:
         name = self.made_of.get(place[0], place[0])
-        told = self.by_class(self.section(place[1], *_SERVERS), "ServiceStrategy").get(name)
-        return told is not None and told.get("classPath").endswith("ZeroServiceTimeStrategy")
+        strategy = self.by_class(self.section(place[1], *_SERVERS), "ServiceStrategy").get(name)
+        return strategy is not None and strategy.get("classPath").endswith(
+            "ZeroServiceTimeStrategy"
+        )
 
     def part(self, stream: str, members: list[str], shared: list[str]) -> None:
         """Make classes for the customers of a stream that become of classes of other streams,
@@ -323,13 +343,13 @@ class _Jsim:
         """
         new = {name: f"{name} of {stream}" for name in shared}
         for name, title in new.items():
-            told = self.classes[name]
+            element = self.classes[name]
             self.classes[title] = XmlElement(
-                told.tag, {**told.attributes, "name": title}, told.line
+                element.tag, {**element.attributes, "name": title}, element.line
             )
             self.made_of[title] = name
             self.times |= {
-                (title, node): time for (other, node), time in self.times.items() if other == name
+                (title, node): time for (member, node), time in self.times.items() if member == name
             }
         for name, node in product(members, self.nodes):
             ways = [
@@ -350,46 +370,50 @@ def jsim_spec(reading: Reading) -> ImportedSpec:
     jsim.model.parse()
     jsim.read()
     chains, routing, reached = dict[str, Any](), list[dict[str, Any]](), dict[Place, None]()
-    taken: set[str] = set()
+    assigned: set[str] = set()
     streams = [
         name for name, element in jsim.classes.items() if _arrivals(jsim, element) is not None
     ]
-    for name, element in sorted(jsim.classes.items(), key=lambda each: each[0] not in streams):
-        if name in taken:
+    for name, element in sorted(jsim.classes.items(), key=lambda item: item[0] not in streams):
+        if name in assigned:
             continue
         begin = _begin(jsim, name, element)
         places = _reached(jsim, begin)
-        members = list(dict.fromkeys(each[0] for each in places))
-        shared = [each for each in members if each != name and (each in taken or each in streams)]
+        members = list(dict.fromkeys(place[0] for place in places))
+        shared = [
+            member
+            for member in members
+            if member != name and (member in assigned or member in streams)
+        ]
         if name in streams and shared:
             jsim.part(name, members, shared)
             places = _reached(jsim, begin)
-            members = list(dict.fromkeys(each[0] for each in places))
-        if taken & set(members):
+            members = list(dict.fromkeys(place[0] for place in places))
+        if assigned & set(members):
             jsim.refuse(
                 element,
                 f"{short(name)} come into classes of other customers; a network has one stream for"
                 " each",
             )
-        others = [each for each in members if each != name]
-        taken |= {name, *members}
+        other_members = [member for member in members if member != name]
+        assigned |= {name, *members}
         reached |= dict.fromkeys(places)
         title = jsim.model.name(element)
         if len(members) > 1:
             title = f"{title}-chain"
-        customers = _customers(jsim, [name, *others])
-        here = [jsim.model.name(jsim.classes[each]) for each in members]
-        chains[title] = {"classes": here, **customers, "reference": _named(jsim, begin)}
+        customers = _customers(jsim, [name, *other_members])
+        class_names = [jsim.model.name(jsim.classes[member]) for member in members]
+        chains[title] = {"classes": class_names, **customers, "reference": _named(jsim, begin)}
         for place in places:
             ways = jsim.following(place)
             for to, share in ways.items():
                 way = "out" if to == SINK else _named(jsim, to)
-                part = share / math.fsum(ways.values())
-                routing.append({"from": _named(jsim, place), "to": way, "probability": part})
+                probability = share / math.fsum(ways.values())
+                routing.append({"from": _named(jsim, place), "to": way, "probability": probability})
     spec = jsim.model.spec(
         f"JSIM model {reading.name}", {}, _stations(jsim, reached), chains=chains, routing=routing
     )
-    if any("population" in each for each in chains.values()):
+    if any("population" in chain for chain in chains.values()):
         spec.say(
             "a cycle of a closed class begins at its reference station, whose time is part of the"
             " response time"
@@ -421,7 +445,7 @@ def _begin(jsim: _Jsim, name: str, element: XmlElement) -> Place:
 
 
 def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
-    found, todo = {begin: None}, [begin]
+    reached, todo = {begin: None}, [begin]
     while todo:
         place = todo.pop()
         ways = jsim.following(place)
@@ -434,23 +458,30 @@ def _reached(jsim: _Jsim, begin: Place) -> list[Place]:
                 jsim.nodes[place[1]],
                 f"{short(place[0])} is closed and leaves; its customers stay in a network",
             )
-        new = [each for each in ways if each != SINK and each not in found]
-        found.update(dict.fromkeys(new))
+        new = [way for way in ways if way != SINK and way not in reached]
+        reached.update(dict.fromkeys(new))
         todo += new
-    return list(found)
+    return list(reached)
 
 
 def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
     """Return the population or the arrivals of classes that change into each other."""
-    elements = [jsim.classes[each] for each in names]
-    kinds = {each.get("type") for each in elements}
+    elements = [jsim.classes[name] for name in names]
+    kinds = {element.get("type") for element in elements}
     if kinds == {"closed"}:
         return {
             "population": round(
-                sum(jsim.model.number(each, each.get("customers") or "0") for each in elements)
+                sum(
+                    jsim.model.number(element, element.get("customers") or "0")
+                    for element in elements
+                )
             )
         }
-    streams = [(each, told) for each in elements if (told := _arrivals(jsim, each)) is not None]
+    streams = [
+        (element, arrival)
+        for element in elements
+        if (arrival := _arrivals(jsim, element)) is not None
+    ]
     if kinds != {"open"} or len(streams) != 1:
         jsim.refuse(
             elements[0],
@@ -462,41 +493,49 @@ def _customers(jsim: _Jsim, names: list[str]) -> dict[str, Any]:
 def _arrivals(jsim: _Jsim, element: XmlElement) -> dict[str, Any] | None:
     """Return the stream of an open class; None where no source sends it."""
     name, home = element.get("name"), element.get("referenceSource")
-    told = (
+    distribution = (
         jsim.by_class(jsim.section(home, "RandomSource"), "ServiceStrategy").get(name)
         if home in jsim.nodes
         else None
     )
-    if told is None:
+    if distribution is None:
         return None
-    if any(each.get("classPath").endswith(".MMPP2") for each in told.every("subParameter")):
+    if any(
+        child.get("classPath").endswith(".MMPP2") for child in distribution.every("subParameter")
+    ):
         quiet, burst, begins, ends = (
-            jsim.number(told, each) for each in ("lambda0", "lambda1", "sigma0", "sigma1")
+            jsim.number(distribution, key) for key in ("lambda0", "lambda1", "sigma0", "sigma1")
         )
         if quiet is None or burst is None or not begins or not ends:
             jsim.refuse(
-                told, "an MMPP2 needs lambda0, lambda1, sigma0 and sigma1, the last two above 0"
+                distribution,
+                "an MMPP2 needs lambda0, lambda1, sigma0 and sigma1, the last two above 0",
             )
         assert begins
         assert ends
         return {
-            "arrivals": jsim.model.rate(told, quiet or 0.0),
-            "burst_arrivals": jsim.model.rate(told, burst or 0.0),
-            "quiet_time": jsim.model.time(told, 1 / begins),
-            "burst_time": jsim.model.time(told, 1 / ends),
+            "arrivals": jsim.model.rate(distribution, quiet or 0.0),
+            "burst_arrivals": jsim.model.rate(distribution, burst or 0.0),
+            "quiet_time": jsim.model.time(distribution, 1 / begins),
+            "burst_time": jsim.model.time(distribution, 1 / ends),
         }
-    if (time := jsim.moments(told, (name, home))) is None or not time[0]:
+    if (time := jsim.moments(distribution, (name, home))) is None or not time[0]:
         return None
     if time[1] != 1:
-        jsim.ledger.declare("arrival-variance", told.line, f"{name} with an scv of {time[1]:.4g}")
-    return {"arrivals": jsim.model.rate(told, 1 / time[0])}
+        jsim.ledger.declare(
+            "arrival-variance", distribution.line, f"{name} with an scv of {time[1]:.4g}"
+        )
+    return {"arrivals": jsim.model.rate(distribution, 1 / time[0])}
 
 
 def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
     """Return the stations that customers reach."""
     stations: dict[str, Any] = {}
     most = max(
-        (jsim.model.number(each, each.get("priority") or "0") for each in jsim.classes.values()),
+        (
+            jsim.model.number(element, element.get("priority") or "0")
+            for element in jsim.classes.values()
+        ),
         default=0.0,
     )
     for node, element in jsim.nodes.items():
@@ -529,9 +568,9 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
             }
             station["priority"] = {named[name]: round(most - rank) for name, rank in ranks.items()}
         weights = {
-            each.text.strip()
-            for told in jsim.by_class(server, "serviceWeights").values()
-            for each in told.every("value")
+            value.text.strip()
+            for weights in jsim.by_class(server, "serviceWeights").values()
+            for value in weights.every("value")
         }
         if kind == "ps" and len(weights) > 1 and len(visitors) > 1:
             jsim.ledger.declare("weights", server.line, node)
@@ -547,11 +586,11 @@ def _stations(jsim: _Jsim, reached: dict[Place, None]) -> dict[str, Any]:
 
 def _order(jsim: _Jsim, node: str, queue: XmlElement | None, visitors: list[str]) -> str:
     """Return the discipline of a queue in front of servers."""
-    told = jsim.by_class(queue, "QueuePutStrategy")
+    strategies = jsim.by_class(queue, "QueuePutStrategy")
     orders = {
-        told[name].get("classPath").rpartition(".")[2]: told[name]
+        strategies[name].get("classPath").rpartition(".")[2]: strategies[name]
         for name in visitors
-        if name in told
+        if name in strategies
     }
     for order, element in orders.items():
         if order not in _ORDERS or len(orders) > 1:
@@ -570,11 +609,11 @@ def _capacity(
     size = jsim.number(queue, "size", -1.0) if queue else None
     if size is None or size < 1:
         return {}
-    told = jsim.by_class(queue, "dropStrategies")
+    strategies = jsim.by_class(queue, "dropStrategies")
     rules = {
-        next(told[name].every("value"), told[name]).text.strip()
+        next(strategies[name].every("value"), strategies[name]).text.strip()
         for name in visitors
-        if name in told
+        if name in strategies
     } or {"drop"}
     rule = next(iter(rules))
     if len(rules) > 1 or rule not in _BLOCKING:
@@ -598,17 +637,19 @@ def _region(
     if region is None:
         return {}
     limits = [
-        (each, jsim.model.number(each, each.get(key), -1.0))
+        (element, jsim.model.number(element, element.get(key), -1.0))
         for tag, key in (("globalConstraint", "maxJobs"), ("classConstraint", "maxJobsPerClass"))
-        for each in region.every(tag)
+        for element in region.every(tag)
     ]
-    limits = [(each, most) for each, most in limits if most >= 0]
+    limits = [(element, most) for element, most in limits if most >= 0]
     drops = {
-        each.get("jobClass"): each.get("dropThisClass").casefold() == "true"
-        for each in region.every("dropRules")
+        element.get("jobClass"): element.get("dropThisClass").casefold() == "true"
+        for element in region.every("dropRules")
     }
     lost = {drops.get(name, False) for name in visitors}
-    weighted = any(each.get("weight") not in ("", "1") for each in region.every("classWeight"))
+    weighted = any(
+        element.get("weight") not in ("", "1") for element in region.every("classWeight")
+    )
     if not limits:
         return {}
     single = len(limits) == 1 and (limits[0][0].tag == "globalConstraint" or len(visitors) == 1)

@@ -30,15 +30,15 @@ def load_spec(test: LoadTest) -> ImportedSpec:
     ------
     SpecError : no tier has a utilization, so there is no demand
     """
-    found = demands(test)
-    if not found:
+    tier_demands = demands(test)
+    if not tier_demands:
         why = (
             "there is no utilization of a tier, so demands are not known (D = U c / X); add a column"
             " such as 'db CPU %', and --servers db=4 where a tier has several"
         )
         raise SpecError([Problem(test.file, test.rows[0].line, 1, "", why)])
     spec = ImportedSpec("queueing-network", f"Load test {test.file}", test.file)
-    thinking, rest = think_time(test), beside_tiers(test, found)
+    thinking, rest = think_time(test), beside_tiers(test, tier_demands)
     last = test.rows[-1]
     if last.users is not None:
         think = max(0.0, thinking or 0.0)
@@ -49,14 +49,14 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         _say_think(spec, test, thinking)
     else:
         load = {"arrivals": quantity(last.rate or last.completed or 0.0, "/s", "measured")}
-    names = _names(found)
+    names = _names(tier_demands)
     stations: dict[str, Any] = {
         names[demand.tier]: {
             "servers": demand.servers,
             "discipline": "ps",
             "demand": {CLASS: quantity(demand.value * 1e3, "ms", "utilization")},
         }
-        for demand in found
+        for demand in tier_demands
     }
     if rest:
         stations[REST] = {
@@ -82,20 +82,20 @@ def load_spec(test: LoadTest) -> ImportedSpec:
         "stations": stations,
     }
     _compare(spec, test)
-    for demand in found:
+    for demand in tier_demands:
         spec.say(_residual(demand, test))
     return spec
 
 
-def _names(found: list[Demand]) -> dict[str, str]:
+def _names(tier_demands: list[Demand]) -> dict[str, str]:
     return {
-        each.tier: re.sub(r"[^A-Za-z0-9]+", "-", each.tier).strip("-").lower() or f"tier-{at}"
-        for at, each in enumerate(found, 1)
+        demand.tier: re.sub(r"[^A-Za-z0-9]+", "-", demand.tier).strip("-").lower() or f"tier-{at}"
+        for at, demand in enumerate(tier_demands, 1)
     }
 
 
 def _residual(demand: Demand, test: LoadTest) -> str:
-    count = sum(each is not None for each in demand.each)
+    count = sum(estimate is not None for estimate in demand.each)
     words = f"{demand.tier}: {demand.value * 1e3:.4g} ms a request"
     if demand.tier not in test.servers:
         words += ", as one server (say --servers where it has more)"

@@ -85,17 +85,17 @@ def loss_names(format: str | None = None) -> list[str]:
     """List the names of losses that an import may leave out, of one format or of all."""
     formats = LOSSES.values() if format is None else [LOSSES.get(format, {})]
     return sorted(
-        {name for losses in formats for name, each in losses.items() if each.kind == ANSWER}
+        {name for losses in formats for name, loss in losses.items() if loss.kind == ANSWER}
     )
 
 
 def check_left_out(names: Collection[str], format: str | None) -> None:
     """Refuse a name to leave out that no loss has; raises UnknownNameError."""
-    known = loss_names(format)
+    known_losses = loss_names(format)
     for name in names:
-        if name not in known:
+        if name not in known_losses:
             where = f"loss of an import from {format}" if format else "loss of an import"
-            raise UnknownNameError(where, name, known)
+            raise UnknownNameError(where, name, known_losses)
 
 
 @dataclass

@@ -245,9 +245,9 @@ def _part(reading: Reading, document: Any, *path: str) -> Any:
 
 
 def _value(reading: Reading, document: Any, key: str) -> float:
-    written = _part(reading, document, key)
-    line = getattr(written, "line", 1)
-    value = reading.number(line, key, getattr(written, "text", str(written)))
+    node = _part(reading, document, key)
+    line = getattr(node, "line", 1)
+    value = reading.number(line, key, getattr(node, "text", str(node)))
     if reading.problems:
         raise SpecError(reading.problems)
     if value is None or not value > 0:
@@ -265,13 +265,16 @@ def _efficiency(reading: Reading, document: dict[str, Any]) -> float:
         isinstance(row, list) and len(row) == 2 for row in rows
     ):
         reading.refuse(1, key, "must be pairs of a size and an efficiency")
-    pairs = [(_size(reading, key, size), _value(reading, {key: part}, key)) for size, part in rows]
+    pairs = [
+        (_size(reading, key, size), _value(reading, {key: efficiency}, key))
+        for size, efficiency in rows
+    ]
     return max(pairs)[1] if pairs else 1.0
 
 
-def _size(reading: Reading, key: str, written: Any) -> float:
-    line = getattr(written, "line", 1)
-    value = reading.number(line, key, getattr(written, "text", str(written)))
+def _size(reading: Reading, key: str, node: Any) -> float:
+    line = getattr(node, "line", 1)
+    value = reading.number(line, key, getattr(node, "text", str(node)))
     if value is None:
         raise SpecError(reading.problems)
     return value
@@ -379,7 +382,7 @@ def _add_node(spec: ImportedSpec, reading: Reading, cluster: XmlElement, cores: 
 
 def _hosts(reading: Reading, cluster: XmlElement) -> int:
     """Count the hosts of a radical such as 0-9,12."""
-    ends = [part.split("-") for part in cluster.get("radical").split(",")]
+    ends = [interval.split("-") for interval in cluster.get("radical").split(",")]
     if not all(1 <= len(pair) <= 2 and all(end.strip().isdigit() for end in pair) for pair in ends):
         reading.refuse(cluster.line, "radical", "must be numbers and ranges such as 0-9,12")
     spans = [[int(end) for end in pair] for pair in ends]

@@ -54,19 +54,19 @@ def stream_spec(reading: Reading, base: str | None) -> ImportedSpec:
         )
     if reading.problems:
         raise SpecError(reading.problems)
-    told = [(run["Triad"][1], at) for at, run in enumerate(runs) if "Triad" in run]
-    if not told or not max(told)[0] > 0:
+    triads = [(run["Triad"][1], at) for at, run in enumerate(runs) if "Triad" in run]
+    if not triads or not max(triads)[0] > 0:
         reading.refuse(1, "Triad", "there is no rate of the triad; was the run cut off?")
-    rate, taken = max(told)
-    rates, used = runs[taken], threads_of[taken] or threads or 1
+    rate, best = max(triads)
+    rates, used = runs[best], threads_of[best] or threads or 1
     source = f"STREAM triad, {rate:g} MB/s of {used} threads, {reading.name}:{rates['Triad'][0]}"
     spec = _machine(reading, "STREAM", base)
     spec.document["processors"] = {
         "count": quantity(used, "", f"threads of the run, {reading.name}", True)
     }
     spec.document["memory"] = {"bandwidth": quantity(rate / used / 1e3, "GB/s", source)}
-    others = [f"{name}, {each:g} MB/s" for name, (_, each) in rates.items() if name != "Triad"]
-    spec.say(f"left out: the rates of {', '.join(others)}")
+    other_rates = [f"{name}, {rate:g} MB/s" for name, (_, rate) in rates.items() if name != "Triad"]
+    spec.say(f"left out: the rates of {', '.join(other_rates)}")
     if len(runs) > 1:
         lines = ", ".join(
             str(run["Triad"][0]) for run in runs if "Triad" in run and run is not rates
@@ -85,29 +85,32 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     ------
     SpecError : processes or rating missing, or no machine to extend
     """
-    found: dict[str, tuple[int, float]] = {}
+    results: dict[str, tuple[int, float]] = {}
     for line, text in enumerate(reading.lines, 1):
         key, equals, value = text.partition("=")
         name = next((name for name, begin in _HPCG.items() if key.strip().startswith(begin)), None)
-        if equals and name and name in found:
+        if equals and name and name in results:
             reading.refuse(
-                line, name, f"stands in line {found[name][0]} already; give the results of one run"
+                line,
+                name,
+                f"stands in line {results[name][0]} already; give the results of one run",
             )
         if equals and name and (number := reading.number(line, name, value)) is not None:
-            found[name] = line, number
+            results[name] = line, number
     if missing := [
-        name for name in ("processes", "rating") if not found.get(name, (0, 0.0))[1] > 0
+        name for name in ("processes", "rating") if not results.get(name, (0, 0.0))[1] > 0
     ]:
         reading.refuse(
             1, missing[0], f"there is no number of {missing[0]}; is this the whole results file?"
         )
     processes = (
-        reading.processors(found["processes"][0], "processes", f"{found['processes'][1]:g}") or 1
+        reading.processors(results["processes"][0], "processes", f"{results['processes'][1]:g}")
+        or 1
     )
-    threads = max(1.0, found.get("threads", (0, 1.0))[1])
+    threads = max(1.0, results.get("threads", (0, 1.0))[1])
 
-    def part(name: str, scale: float, unit: str) -> dict[str, Any]:
-        line, value = found[name]
+    def quantity_share(name: str, scale: float, unit: str) -> dict[str, Any]:
+        line, value = results[name]
         source = (
             f"HPCG, {value:g} G of {processes:g} processes of {threads:g} threads,"
             f" {reading.name}:{line}"
@@ -118,9 +121,9 @@ def hpcg_spec(reading: Reading, base: str | None) -> ImportedSpec:
     count = quantity(
         processes * threads, "", f"processes times threads of the run, {reading.name}", True
     )
-    spec.document["processors"] = {"count": count, "flops": part("rating", 1e9, "/s")}
-    if found.get("bandwidth", (0, 0.0))[1] > 0:
-        spec.document["memory"] = {"bandwidth": part("bandwidth", 1.0, "GB/s")}
+    spec.document["processors"] = {"count": count, "flops": quantity_share("rating", 1e9, "/s")}
+    if results.get("bandwidth", (0, 0.0))[1] > 0:
+        spec.document["memory"] = {"bandwidth": quantity_share("bandwidth", 1.0, "GB/s")}
     spec.say(
         "the rate of arithmetic is that of HPCG, which memory limits; dense arithmetic is faster"
     )
@@ -159,7 +162,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
             and "Numa" not in text
         ):
             row = [reading.number(line, "idle latency", word) for word in words[1:]]
-            matrix += [(line, [each for each in row if each is not None])] if "." in text else []
+            matrix += [(line, [value for value in row if value is not None])] if "." in text else []
         elif "Loaded Latencies" in section and len(words) == 3 and words[0].isdigit():
             delay, rate = (reading.number(line, "loaded latency", word) for word in words[1:])
             loaded += [(line, delay, rate)] if delay is not None and rate is not None else []
@@ -167,7 +170,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         reading.finished()
     if (
         not matrix
-        or not all(each and min(each) > 0 for _, each in matrix)
+        or not all(values and min(values) > 0 for _, values in matrix)
         or not any(rate > 0 for *_, rate in loaded)
     ):
         reading.refuse(
@@ -177,16 +180,16 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
         )
     spec = _machine(reading, "Intel Memory Latency Checker", base)
     tree = Library().load("machine", spec.document["extends"])
-    known = validate(spec_model("machine", tree), tree)
-    if not isinstance(known, SharedMemorySpec) or known.interconnect.kind != "crossbar":
+    machine = validate(spec_model("machine", tree), tree)
+    if not isinstance(machine, SharedMemorySpec) or machine.interconnect.kind != "crossbar":
         reading.refuse(
             1,
             "",
             f"{base} has no memory behind a crossbar; extend such a machine, as two-socket-server",
         )
-    line, local = min(((line, min(row)) for line, row in matrix), key=lambda each: each[1])
-    at, _, most = max(loaded, key=lambda each: each[2])
-    modules = known.memory.modules.value
+    line, local = min(((line, min(row)) for line, row in matrix), key=lambda pair: pair[1])
+    at, _, most = max(loaded, key=lambda sample: sample[2])
+    modules = machine.memory.modules.value
     access, place = modules * _LINE / most * 1e3, f"{reading.name}:{at}"
     way = max(0.0, local - access) / 2
     spec.document["memory"] = {
@@ -204,7 +207,7 @@ def mlc_spec(reading: Reading, base: str | None) -> ImportedSpec:
     spec.document["interconnect"] = {"kind": "crossbar", "hop": quantity(way, "ns", half, True)}
     _hold_against_closed_system(spec, reading, loaded, modules, access, 2 * way)
     spec.say(f"memory.modules, {modules:g}, is that of {base}; the file does not tell it")
-    remote = [each for _, row in matrix for each in row if each > local * 1.05]
+    remote = [latency for _, row in matrix for latency in row if latency > local * 1.05]
     if remote:
         spec.say(
             f"left out: latencies of other nodes, {min(remote):g} to {max(remote):g} ns; a crossbar"
@@ -231,7 +234,7 @@ def _hold_against_closed_system(
     """
     spec.head = ["rate", "lines in flight", "measured", "closed system", "error"]
     worst, place = 0.0, 0
-    for line, delay, rate in sorted(loaded, key=lambda each: each[2]):
+    for line, delay, rate in sorted(loaded, key=lambda sample: sample[2]):
         if not (rate > 0 and delay > 0):
             continue
         lines = rate * delay / _LINE / 1e3
@@ -291,9 +294,9 @@ def _machine(reading: Reading, tool: str, base: str | None) -> ImportedSpec:
             "this tells a part of a machine only; name the machine that has the rest: --extends"
             " NAME",
         )
-    told = {
+    document = {
         "extends": base,
         "source": "measured",
         "sources": {"measured": f"{tool} output {reading.name}"},
     }
-    return ImportedSpec("machine", f"{base}, with values of {tool}", reading.file, told)
+    return ImportedSpec("machine", f"{base}, with values of {tool}", reading.file, document)

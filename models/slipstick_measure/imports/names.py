@@ -28,30 +28,30 @@ class SpecNames:
             reading.refuse(1, "--unit", f"{short(unit)} is no unit of time")
         self.second, self.unit = float(factor), unit
 
-    def name(self, written: str, line: int = 1, what: str = "name") -> str:
+    def name(self, original: str, line: int = 1, subject: str = "name") -> str:
         """Return a name as specs write it, the same for the same; refuse one without letters and
         digits.
         """
-        if written in self.names:
-            return self.names[written]
-        plain = re.sub(r"([^A-Za-z0-9_]|-)+", "-", written).strip("-")
+        if original in self.names:
+            return self.names[original]
+        plain = re.sub(r"([^A-Za-z0-9_]|-)+", "-", original).strip("-")
         if not plain:
-            self.reading.refuse(line, what, f"{what} needs a name of letters and digits")
+            self.reading.refuse(line, subject, f"{subject} needs a name of letters and digits")
         plain = plain if plain[0].isalpha() else f"n-{plain.lstrip('_')}"
         chosen, number = plain[:60], 1
         while chosen in self._taken:
             number += 1
             chosen = f"{plain[:56]}-{number}"
         self._taken.add(chosen)
-        self.names[written] = chosen
+        self.names[original] = chosen
         return chosen
 
-    def time(self, line: int, value: float, what: str = "") -> dict[str, Any]:
+    def time(self, line: int, value: float, detail: str = "") -> dict[str, Any]:
         """Return a time with its place; the tools have no units."""
         assumed = self.reading.hints.unit is None
-        words = f"{self.reading.name}:{line}{what}, in {self.unit}"
-        told = quantity(value * self.second, "s", words, assumed)
-        return {**told, "value": f"{exact_number(value * self.second)} s"}
+        words = f"{self.reading.name}:{line}{detail}, in {self.unit}"
+        time_quantity = quantity(value * self.second, "s", words, assumed)
+        return {**time_quantity, "value": f"{exact_number(value * self.second)} s"}
 
 
 def exact_number(value: float) -> str:

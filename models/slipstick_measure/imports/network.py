@@ -73,24 +73,24 @@ def message_ranges(sizes: Array, times: Array) -> list[MessageRange]:
         best.append([None] * (count + 1))
         for last in range(LEAST_POINTS - 1, count):
             before = [(first, best[ranges][first]) for first in range(last - LEAST_POINTS + 2)]
-            parts = [
-                (each[0] + squares[first, last], first, each[1])
-                for first, each in before
-                if each is not None
+            options = [
+                (state[0] + squares[first, last], first, state[1])
+                for first, state in before
+                if state is not None
             ]
-            if parts:
-                least, first, found = min(parts, key=lambda part: part[0])
+            if options:
+                least, first, previous = min(options, key=lambda option: option[0])
                 line = MessageRange(
                     first, last, float(fixed[first, last]), float(per_byte[first, last])
                 )
-                best[-1][last + 1] = least, [*found, line]
-    whole = [(each[count], ranges) for ranges, each in enumerate(best)]
+                best[-1][last + 1] = least, [*previous, line]
+    candidates = [(states[count], ranges) for ranges, states in enumerate(best)]
     judged = [
-        (_criterion(count, each[0], 3 * ranges), each[1])
-        for each, ranges in whole
-        if each and ranges
+        (_criterion(count, state[0], 3 * ranges), state[1])
+        for state, ranges in candidates
+        if state and ranges
     ]
-    return min(judged, key=lambda each: each[0])[1]
+    return min(judged, key=lambda candidate: candidate[0])[1]
 
 
 def _criterion(count: int, squares: float, k: int) -> float:
@@ -105,11 +105,12 @@ def _lines(sizes: Array, times: Array) -> tuple[Array, Array, Array]:
     """Fit a line to each run of sizes, by its first and its last: the sum of squared relative
     errors, F and G, (M, M) each.
     """
-    one, size = 1 / times, sizes / times
+    constant, size = 1 / times, sizes / times
     sums = (
-        np.append(0.0, np.cumsum(each)) for each in (one * one, one * size, size * size, one, size)
+        np.append(0.0, np.cumsum(product))
+        for product in (constant * constant, constant * size, size * size, constant, size)
     )
-    ff, fg, gg, f, g = (each[None, 1:] - each[:-1, None] for each in sums)
+    ff, fg, gg, f, g = (total[None, 1:] - total[:-1, None] for total in sums)
     with np.errstate(
         all="ignore"
     ):  # where the last comes before the first, and where all sizes are 0
@@ -139,9 +140,9 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
     """
     records = [run for table in tables for run in table.records]
     two = [run for run in records if BETWEEN_TWO.fullmatch(run.region)]
-    known = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
+    latencies = [run for run in two if run.metric == "time" and "read" not in run.region.casefold()]
     where = records[0]
-    if not known:
+    if not latencies:
         alone = any(run.metric == "throughput" for run in two)
         way = (
             "give the file of its latencies as well"
@@ -150,19 +151,23 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         )
         why = f"there is no latency of messages between two processes; {way}"
         raise SpecError([where.problem(why, "")])
-    if len(names := list(dict.fromkeys(run.region for run in known))) > 1:
+    if len(names := list(dict.fromkeys(run.region for run in latencies))) > 1:
         raise SpecError(
-            [known[0].problem(f"latencies of several benchmarks, {', '.join(names)}; give one", "")]
+            [
+                latencies[0].problem(
+                    f"latencies of several benchmarks, {', '.join(names)}; give one", ""
+                )
+            ]
         )
-    if zero := next((run for run in known if not run.value > 0), None):
+    if zero := next((run for run in latencies if not run.value > 0), None):
         raise SpecError([zero.problem("is 0; a message takes some time")])
-    sizes = np.unique([run.n or 0.0 for run in known])
+    sizes = np.unique([run.n or 0.0 for run in latencies])
     if len(sizes) < LEAST_POINTS:
         raise SpecError(
-            [known[0].problem(f"{len(sizes)} sizes; a line needs {LEAST_POINTS} or more", "")]
+            [latencies[0].problem(f"{len(sizes)} sizes; a line needs {LEAST_POINTS} or more", "")]
         )
     times = np.array(
-        [np.median([run.value for run in known if (run.n or 0.0) == size]) for size in sizes]
+        [np.median([run.value for run in latencies if (run.n or 0.0) == size]) for size in sizes]
     )
     ranges = message_ranges(sizes, times)
     rates = [
@@ -170,10 +175,10 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         for run in two
         if run.metric == "throughput" and "bi" not in run.region.casefold() and run.value > 0
     ]
-    spec = ImportedSpec("network", _title(tables), known[0].file)
+    spec = ImportedSpec("network", _title(tables), latencies[0].file)
     numbered = tuple(f"range-{number}" for number in range(1, len(ranges) + 1))
-    titles = _PROTOCOLS[_is_verb(known[0])] if len(ranges) == 2 else numbered
-    least = min(each.per_byte for each in ranges)
+    titles = _PROTOCOLS[_is_verb(latencies[0])] if len(ranges) == 2 else numbered
+    least = min(message_range.per_byte for message_range in ranges)
     wire, source = least, "the least time of a byte in the lines fitted to the latencies"
     if rates and 1 / (fastest := max(rates, key=lambda run: run.value)).value < least:
         wire, source = 1 / fastest.value, f"largest rate, {fastest.text}, line {fastest.line}"
@@ -193,8 +198,8 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "protocol": {
             "added": quantity(0, "B", "inside", True),
             "ranges": dict(
-                _cost(each, name, at, sizes, wire, len(ranges))
-                for at, (each, name) in enumerate(zip(ranges, titles, strict=True))
+                _cost(message_range, name, at, sizes, wire, len(ranges))
+                for at, (message_range, name) in enumerate(zip(ranges, titles, strict=True))
             ),
         },
         "wire": {
@@ -205,23 +210,23 @@ def network_spec(tables: Sequence[Measurements], placement: str) -> ImportedSpec
         "switch": quantity(0, "us", "inside", True),
         "medium": "switched",
     }
-    _show(spec, known, ranges, sizes, times)
-    _name_unused(spec, records, {id(run) for run in (*known, *rates)})
+    _show(spec, latencies, ranges, sizes, times)
+    _name_unused(spec, records, {id(run) for run in (*latencies, *rates)})
     return spec
 
 
 def _name_unused(spec: ImportedSpec, records: Sequence[Measurement], used: Container[int]) -> None:
     """Name the benchmarks of the files that the network does not hold, with their largest rates."""
-    left: dict[str, list[Measurement]] = {}
+    runs_by_region: dict[str, list[Measurement]] = {}
     for run in records:
         if id(run) not in used:
-            left.setdefault(run.region, []).append(run)
-    for region, runs in left.items():
+            runs_by_region.setdefault(run.region, []).append(run)
+    for region, runs in runs_by_region.items():
         rates = [run for run in runs if run.metric == "throughput"]
         best = max(rates, key=lambda run: run.value, default=None)
-        told = f": at most {best.text} of {best.p} processes together" if best else ""
+        rate_text = f": at most {best.text} of {best.p} processes together" if best else ""
         spec.say(
-            f"{region} is not used, for a network has the costs of one message at a time{told}"
+            f"{region} is not used, for a network has the costs of one message at a time{rate_text}"
         )
 
 
@@ -238,13 +243,13 @@ def _is_verb(run: Measurement) -> bool:
 
 
 def _cost(
-    each: MessageRange, name: str, at: int, sizes: Array, wire: float, count: int
+    message_range: MessageRange, name: str, at: int, sizes: Array, wire: float, count: int
 ) -> tuple[str, dict[str, Any]]:
-    fixed = quantity(each.fixed / 2 * 1e6, "us", "halves", True)
-    per_byte = quantity(max(0.0, each.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
+    fixed = quantity(message_range.fixed / 2 * 1e6, "us", "halves", True)
+    per_byte = quantity(max(0.0, message_range.per_byte - wire) / 2 * 1e9, "ns/B", "halves", True)
     cost: dict[str, Any] = {"total": {"fixed": fixed, "per_byte": per_byte}}
     if at < count - 1:
-        end, after = sizes[each.last], sizes[each.last + 1]
+        end, after = sizes[message_range.last], sizes[message_range.last + 1]
         why = f"the times change between {end:.0f} B and {after:.0f} B, the next size measured"
         cost = {"up_to": quantity(end, "B", why, True), **cost}
     return name, cost
@@ -252,14 +257,18 @@ def _cost(
 
 def _show(
     spec: ImportedSpec,
-    known: Sequence[Measurement],
+    latencies: Sequence[Measurement],
     ranges: Sequence[MessageRange],
     sizes: Array,
     times: Array,
 ) -> None:
     """Say how the lines fit, where they jump, and what they do not hold."""
     fitted = np.concatenate(
-        [each.fixed + each.per_byte * sizes[each.first : each.last + 1] for each in ranges]
+        [
+            message_range.fixed
+            + message_range.per_byte * sizes[message_range.first : message_range.last + 1]
+            for message_range in ranges
+        ]
     )
     errors = fitted / times - 1
     spec.head = ["size", "measured", "fitted", "error"]
@@ -271,7 +280,7 @@ def _show(
     most = max((after.fixed - before.fixed for before, after in pairwise(ranges)), default=0.0)
     for before, after in pairwise(ranges):
         limit = (
-            f"the {_PROTOCOLS[_is_verb(known[0])][0]} limit lies"
+            f"the {_PROTOCOLS[_is_verb(latencies[0])][0]} limit lies"
             if after.fixed - before.fixed == most > 0
             else "a range of sizes ends"
         )
@@ -280,5 +289,5 @@ def _show(
             f"{limit} between {sizes[before.last]:.0f} B and {sizes[after.first]:.0f} B; fixed part"
             f" {fixed}"
         )
-    if len(known) > len(sizes):
-        spec.say(f"{len(known)} times of {len(sizes)} sizes; the median of each is taken")
+    if len(latencies) > len(sizes):
+        spec.say(f"{len(latencies)} times of {len(sizes)} sizes; the median of each is taken")

@@ -47,8 +47,8 @@ def pdq_spec(reading: Reading) -> ImportedSpec:
     ------
     SpecError : a name or a number cannot be told, or has no counterpart
     """
-    told = _TIME_UNIT.search(reading.text)
-    if reading.hints.unit is None and told and (unit := _UNITS.get(told[1][:3].casefold())):
+    match = _TIME_UNIT.search(reading.text)
+    if reading.hints.unit is None and match and (unit := _UNITS.get(match[1][:3].casefold())):
         reading.hints = replace(reading.hints, unit=unit)
     return _Pdq(reading).spec()
 
@@ -85,24 +85,24 @@ class _Pdq:
                 count = ARGUMENTS.get(name)
                 needed = f"it has {count} arguments; here are {len(call.texts)}"
                 self.refuse(call, needed if count else "a network has nothing like it")
-        stations = {name: each for name, each in self.stations.items() if "demand" in each}
+        stations = {name: station for name, station in self.stations.items() if "demand" in station}
         for name, station in stations.items():
             if len(station["demand"]) > 1 and station["discipline"] == "fcfs":
                 station["discipline"] = "ps"
                 self.ledger.declare("discipline", self.lines[name], name)
         title = f"PDQ model {self.reading.name}"
-        made = self.model.spec(title, self.classes, stations)
+        imported = self.model.spec(title, self.classes, stations)
         loops = [
             f"{name} = {value:g}"
             for name, (value, _, count) in self.program.loops.items()
             if count > 1 and isinstance(value, float) and self._varies(name)
         ]
         if loops:
-            made.say(
+            imported.say(
                 f"the program solves in a loop; this is its first model, with {', '.join(loops)};"
                 f" --set {loops[0].split()[0]}=NUMBER takes another"
             )
-        return self.ledger.close(made)
+        return self.ledger.close(imported)
 
     def _varies(self, name: str) -> bool:
         """Return whether a loop stood at its first pass when the model was solved."""
@@ -142,10 +142,10 @@ class _Pdq:
             rate = self._number(call, 1)
             self.classes[self._name(call, 0)] = {"arrivals": self.model.rate(element, rate)}
         elif call.name == "CreateClosed":
-            made: dict[str, Any] = {"population": self._whole(call, 2)}
+            customer_class: dict[str, Any] = {"population": self._whole(call, 2)}
             if think := self._number(call, 3):
-                made["think_time"] = self.model.time(element, think)
-            self.classes[self._name(call, 0)] = made
+                customer_class["think_time"] = self.model.time(element, think)
+            self.classes[self._name(call, 0)] = customer_class
         elif call.name.endswith("Node"):
             self._node(call, 1 if call.name == "CreateMultiNode" else 0)
         else:
@@ -169,17 +169,17 @@ class _Pdq:
             discipline = QUEUES.get(str(queue), "fcfs")
             self.stations[name] = {"discipline": discipline, "servers": servers}
         else:
-            told = ", ".join(map(short, call.texts[first + 1 :]))
+            texts = ", ".join(map(short, call.texts[first + 1 :]))
             kinds = f"{', '.join(NODES)} or DLY, with {', '.join(QUEUES)} or ISRV"
-            self.refuse(call, f"a network has no station of {told}; nodes are {kinds}")
+            self.refuse(call, f"a network has no station of {texts}; nodes are {kinds}")
 
     def _demand(self, call: CalledFunction, element: XmlElement) -> None:
         station, customer = self._name(call, 0), self._name(call, 1)
-        for word, known in ((station, self.stations), (customer, self.classes)):
-            if word not in known:
+        for word, declared in ((station, self.stations), (customer, self.classes)):
+            if word not in declared:
                 self.refuse(call, f"{short(word)} is not created before")
-        parts = [self._number(call, place) for place in range(2, len(call.texts))]
-        demand = math.prod(parts)
+        factors = [self._number(call, place) for place in range(2, len(call.texts))]
+        demand = math.prod(factors)
         if demand:
-            told = self.stations[station].setdefault("demand", {})
-            told[customer] = self.model.time(element, demand)
+            demands = self.stations[station].setdefault("demand", {})
+            demands[customer] = self.model.time(element, demand)

@@ -112,17 +112,17 @@ class ProgramText:
             return None
 
     def _gone_through(self, block: list[_Statement], depth: int) -> Iterator[CalledFunction]:
-        taken: Known = 0.0
+        branch_taken: Known = 0.0
         for statement in block:
             self._count += 1
             if self._stopped or self._count > MOST_STATEMENTS or depth > MOST_DEPTH:
                 return
             if re.match(r"[)\s]*(?:else|elif|elsif)\b", statement.text):
-                if taken == 1.0:
+                if branch_taken == 1.0:
                     continue
-                taken = yield from self._branch(statement, depth, taken)
+                branch_taken = yield from self._branch(statement, depth, branch_taken)
             elif re.match(r"if\b", statement.text.strip()):
-                taken = yield from self._branch(statement, depth, 0.0)
+                branch_taken = yield from self._branch(statement, depth, 0.0)
             elif statement.block:
                 yield from self._block(statement, depth)
             else:
@@ -132,21 +132,21 @@ class ProgramText:
         self, statement: _Statement, depth: int, before: Known
     ) -> Generator[CalledFunction, None, Known]:
         """Go through a branch that is taken, or may be; return whether one was taken."""
-        found = _CONDITION.search(statement.text.strip())
-        truth = self.value(found["of"]) if found else 1.0
+        match = _CONDITION.search(statement.text.strip())
+        truth = self.value(match["of"]) if match else 1.0
         truth = None if before is None and truth != 0.0 else truth
         if truth == 0.0:
             return before
         body = statement.block
-        if not body and found is None:
+        if not body and match is None:
             return before
         if truth is not None:
             yield from self._gone_through(body, depth + 1)
             return 1.0
-        known = dict(self.known)
+        values_before = dict(self.known)
         for call in self._gone_through(body, depth + 1):
             yield call._replace(sure=False)
-        changed = {name for name in self.known if self.known[name] != known.get(name)}
+        changed = {name for name in self.known if self.known[name] != values_before.get(name)}
         self.known |= dict.fromkeys(changed)
         return None
 
@@ -163,12 +163,12 @@ class ProgramText:
                 self.loops[name] = value, place, len(values)
                 yield from self._gone_through(statement.block, depth + 1)
             return
-        found = _CONDITION.match(header)
-        if found is None or found["word"] != "while":
+        match = _CONDITION.match(header)
+        if match is None or match["word"] != "while":
             yield from self._gone_through(statement.block, depth + 1)
         else:
             while not self._stopped and self._count <= MOST_STATEMENTS:
-                truth = self.value(found["of"])
+                truth = self.value(match["of"])
                 if truth == 0.0:
                     return
                 yield from self._gone_through(statement.block, depth + 1)
@@ -177,60 +177,60 @@ class ProgramText:
 
     def _loop(self, header: str) -> tuple[str, list[Known]]:
         """Return the variable of a loop and its values; no name for what is no loop."""
-        found = _FOR.match(header) or _APPLY.search(header)
-        if found is None:
+        match = _FOR.match(header) or _APPLY.search(header)
+        if match is None:
             return "", []
-        told = found.groupdict()
-        if told.get("counter"):
-            first, last = self.value(told["first"]), self.value(told["last"])
+        groups = match.groupdict()
+        if groups.get("counter"):
+            first, last = self.value(groups["first"]), self.value(groups["last"])
             if not isinstance(first, float) or not isinstance(last, float):
-                return told["counter"], [None]
-            end = last + (1 if told["until"] == "<=" else 0)
+                return groups["counter"], [None]
+            end = last + (1 if groups["until"] == "<=" else 0)
             count = int(min(max(end - first, 0), MOST_STATEMENTS))
-            return told["counter"], [first + index for index in range(count)]
-        name = told.get("name") or told.get("each") or ""
-        values = self.value(told.get("of") or told.get("list") or "")
+            return groups["counter"], [first + index for index in range(count)]
+        name = groups.get("name") or groups.get("each") or ""
+        values = self.value(groups.get("of") or groups.get("list") or "")
         return name, values if isinstance(values, list) else [values]
 
     def _plain(self, statement: _Statement) -> Iterator[CalledFunction]:
         """Take an assignment, or yield a call."""
         text = statement.text.strip()
-        if (declared := _DECLARED.match(text)) and len(parts := _parted(declared["of"])) > 1:
-            for part in parts:
-                yield from self._plain(_Statement(part, statement.line))
+        if (declared := _DECLARED.match(text)) and len(pieces := _parted(declared["of"])) > 1:
+            for piece in pieces:
+                yield from self._plain(_Statement(piece, statement.line))
             return
         if several := _SEVERAL.match(text):
             values = _parted(several["of"])
             names = [name.strip() for name in several["names"].split(",")]
-            for name, part in zip(names, values, strict=False):
+            for name, piece in zip(names, values, strict=False):
                 if len(names) == len(values) and name not in self.reading.hints.settings:
-                    self.known[name] = self.value(part)
+                    self.known[name] = self.value(piece)
             return
-        if found := _CALLED.match(_RESULT.sub("", text)):
-            texts = _parted(found["given"])
+        if match := _CALLED.match(_RESULT.sub("", text)):
+            texts = _parted(match["given"])
             yield CalledFunction(
-                found["name"], [self.value(each) for each in texts], texts, statement.line
+                match["name"], [self.value(text) for text in texts], texts, statement.line
             )
-            self._stopped |= found["name"] == self.stops
-        elif found := _ASSIGNED.match(text):
-            self._assign(found, statement.line)
+            self._stopped |= match["name"] == self.stops
+        elif match := _ASSIGNED.match(text):
+            self._assign(match, statement.line)
 
-    def _assign(self, found: re.Match[str], line: int) -> None:
-        name = found["name"]
+    def _assign(self, match: re.Match[str], line: int) -> None:
+        name = match["name"]
         if name in self.reading.hints.settings:
             return
-        text = found["of"]
-        if found["how"][0] in "-+*/":
-            text = f"{name} {found['how'][0]} ({text})"
+        text = match["of"]
+        if match["how"][0] in "-+*/":
+            text = f"{name} {match['how'][0]} ({text})"
         value = self.value(text)
         self.lines.setdefault(name, line)
-        if not found["at"]:
+        if not match["at"]:
             self.known[name] = value
             return
-        place, items = self.value(found["at"]), self.known.get(name)
+        place, items = self.value(match["at"]), self.known.get(name)
         if isinstance(place, float) and 0 <= place < 10_000:
             items = items if isinstance(items, list) else []
-            at = int(place) - (1 if "<" in found["how"] else 0)
+            at = int(place) - (1 if "<" in match["how"] else 0)
             items += [None] * max(0, at + 1 - len(items))
             items[at] = value
             self.known[name] = items
@@ -287,16 +287,18 @@ class _Scanner:
             open_ += (sign in "([") - (sign in ")]")
             ends = open_ <= 0 and sign in "\n;"
             if ends or sign in "{}":
-                part = self.text[begun : self.at].strip()
+                statement_text = self.text[begun : self.at].strip()
                 self.at += 1
                 self.line += sign == "\n"
                 if sign == "{" and depth < MOST_DEPTH:
                     statements.append(
-                        _Statement(part, line, self.block(depth + 1) or [_Statement("", line)])
+                        _Statement(
+                            statement_text, line, self.block(depth + 1) or [_Statement("", line)]
+                        )
                     )
                     open_ = 0
-                elif part.strip(")"):
-                    statements.append(_Statement(part, line))
+                elif statement_text.strip(")"):
+                    statements.append(_Statement(statement_text, line))
                 if sign == "}":
                     return statements
                 begun, line = self.at, self.line
@@ -305,8 +307,8 @@ class _Scanner:
             if not self.text[begun : self.at].strip():
                 line = self.line
             self.at += 1
-        if part := self.text[begun:].strip():
-            statements.append(_Statement(part, line))
+        if statement_text := self.text[begun:].strip():
+            statements.append(_Statement(statement_text, line))
         return statements
 
     def _quoted(self, sign: str) -> None:
@@ -318,7 +320,7 @@ class _Scanner:
 
 def _parted(text: str) -> list[str]:
     """Part arguments at the commas outside of brackets and quotes."""
-    parts, depth, begun, quote = list[str](), 0, 0, ""
+    pieces, depth, begun, quote = list[str](), 0, 0, ""
     for at, sign in enumerate(text):
         if quote:
             quote = "" if sign == quote else quote
@@ -329,21 +331,21 @@ def _parted(text: str) -> list[str]:
         elif sign in ")]}":
             depth -= 1
         elif sign == "," and not depth:
-            parts.append(text[begun:at].strip())
+            pieces.append(text[begun:at].strip())
             begun = at + 1
     last = text[begun:].strip()
-    return [*parts, last] if last or parts else []
+    return [*pieces, last] if last or pieces else []
 
 
 class _Expression:
     """Arithmetic, texts and lists in known names; raises NotKnownError for anything else."""
 
-    def __init__(self, text: str, known: Mapping[str, Known]) -> None:
-        self._known = known
+    def __init__(self, text: str, variables: Mapping[str, Known]) -> None:
+        self._known = variables
         self._tokens = [
-            (str(found.lastgroup), found[0].strip())
-            for found in _TOKEN.finditer(text.strip())
-            if found[0].strip()
+            (str(match.lastgroup), match[0].strip())
+            for match in _TOKEN.finditer(text.strip())
+            if match[0].strip()
         ]
         self._at = 0
         self._depth = 0
@@ -412,7 +414,7 @@ class _Expression:
         plain = text.lstrip("fr")[1:-1]
         if not text.startswith("f"):
             return plain
-        return re.sub(r"\{(\w+)\}", lambda found: _written(self._known[found[1]]), plain)
+        return re.sub(r"\{(\w+)\}", lambda match: _written(self._known[match[1]]), plain)
 
     def _listed(self, end: str) -> list[Any]:
         values: list[Any] = []
@@ -472,15 +474,15 @@ def _operated(sign: str, left: Known, right: Known) -> Known:
 
 def _formatted(values: Sequence[Any]) -> str:
     pattern, *rest = values
-    parts = iter(rest)
+    arguments = iter(rest)
 
-    def part(found: re.Match[str]) -> str:
-        value = next(parts)
-        if found[1] in "di":
+    def formatted(match: re.Match[str]) -> str:
+        value = next(arguments)
+        if match[1] in "di":
             return str(int(_number(value)))
-        return _written(value) if found[1] == "s" else f"{_number(value):g}"
+        return _written(value) if match[1] == "s" else f"{_number(value):g}"
 
-    return re.sub(r"%[-\d.]*([disfg])", part, str(pattern))
+    return re.sub(r"%[-\d.]*([disfg])", formatted, str(pattern))
 
 
 def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
@@ -494,7 +496,7 @@ def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
     if name in ("c", "list"):
         return values
     if name in ("seq", "seq_len", "range"):
-        return _sequence(name, [_number(each) for each in (*values, *named.values())])
+        return _sequence(name, [_number(operand) for operand in (*values, *named.values())])
     if name in ("length", "len"):
         return float(len(values[0]))
     if name == "rep":
@@ -509,7 +511,7 @@ def _computed(name: str, values: list[Any], named: dict[str, Any]) -> Known:
         value = _number(values[0])
         return float(round(value)) if name == "round" else value
     if name in ("max", "min"):
-        numbers = [_number(each) for each in values]
+        numbers = [_number(value) for value in values]
         return max(numbers) if name == "max" else min(numbers)
     if name in ("sqrt", "exp", "log"):
         return float(getattr(math, name)(_number(values[0])))

@@ -56,8 +56,8 @@ class ToolModel:
 
     def name(self, element: XmlElement, key: str = "name") -> str:
         """Return a name as specs write it, the same for the same; refuse an element without one."""
-        what = f"an element {element.tag}"
-        return self.spec_names.name(element.get(key), element.line, what)
+        subject = f"an element {element.tag}"
+        return self.spec_names.name(element.get(key), element.line, subject)
 
     def spec(
         self, title: str, classes: dict[str, Any], stations: dict[str, Any], **more: object
@@ -68,13 +68,18 @@ class ToolModel:
         if not (classes or more) or not stations:
             self.reading.refuse(1, "", "there is no class of customers, or no station, in it")
         customers = {"classes": classes} if classes else {}
-        told = {"source": f"model {self.reading.name}", **customers, "stations": stations, **more}
-        found = ImportedSpec("queueing-network", title, self.reading.file, told)
+        document = {
+            "source": f"model {self.reading.name}",
+            **customers,
+            "stations": stations,
+            **more,
+        }
+        imported = ImportedSpec("queueing-network", title, self.reading.file, document)
         if self.reading.hints.unit is None:
-            found.say(
+            imported.say(
                 "times are taken as seconds, for the model has no unit; say another with --unit"
             )
-        for written, name in self.spec_names.names.items():
-            if written != name:
-                found.say(f"{short(written)} is called {name}")
-        return found
+        for original, name in self.spec_names.names.items():
+            if original != name:
+                imported.say(f"{short(original)} is called {name}")
+        return imported

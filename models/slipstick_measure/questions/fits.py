@@ -58,44 +58,44 @@ class FitsResult(QuestionResult):
         """Return what each fit limits, which size the largest number of processors needs, and what
         the data prefer.
         """
-        found = {name: needed(each) for name, each in self.fits.items()}
-        parts = {
+        sentences_by_fit = {name: needed(fit) for name, fit in self.fits.items()}
+        selected = {
             name: [
                 lines[0],
-                *[each for each in lines[1:2] if each.startswith("By ")],
-                *[each for each in lines if "needs n = " in each][-1:],
+                *[line for line in lines[1:2] if line.startswith("By ")],
+                *[line for line in lines if "needs n = " in line][-1:],
                 lines[-1],
             ]
-            for name, lines in found.items()
+            for name, lines in sentences_by_fit.items()
         }
-        return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in parts.items()]
+        return [f"{name}: {' '.join(lines)}".rstrip(".") for name, lines in selected.items()]
 
     def doubt(self) -> str:
         """Return the first warning."""
-        return next((words for each in self.fits.values() for words in each.warnings), "")
+        return next((words for fit in self.fits.values() for words in fit.warnings), "")
 
     def parts(self) -> Iterator[str]:
         """Yield all fits beside one another, then each."""
         if len(self.fits) > 1:
             yield _overview(self.fits)
-        for name, each in self.fits.items():
+        for name, fit in self.fits.items():
             yield f"### {escape(name)}"
-            yield from markdown_blocks(fit_blocks(each))
+            yield from markdown_blocks(fit_blocks(fit))
 
     def files(self) -> dict[str, list[dict[str, Any]]]:
         """Return every value of every model, with its interval where there is one."""
         rows: list[dict[str, Any]] = [
-            {"fit": name, "model": answer.model, "value": value, "unit": each.unit}
+            {"fit": name, "model": answer.model, "value": value, "unit": quantity.unit}
             | {
-                "is": each.value,
-                "low": each.low,
-                "high": each.high,
+                "is": quantity.value,
+                "low": quantity.low,
+                "high": quantity.high,
                 "method": answer.method,
                 "exact": "no",
             }
-            for name, found in self.fits.items()
-            for answer in found.answers
-            for value, each in answer.values.items()
+            for name, fit in self.fits.items()
+            for answer in fit.answers
+            for value, quantity in answer.values.items()
         ]
         return {"fits.csv": rows}
 
@@ -121,31 +121,31 @@ class _ReadFit:
 
     def fitted(self) -> Fitting:
         """Fit all families, best first."""
-        processors = [float(each) for each in self.spec.at]
+        processors = [float(number) for number in self.spec.at]
         intervals = IntervalSettings(self.spec.intervals)
         timings, truth = self.times()
-        found = fits(
+        fitting = fits(
             timings, self.families, processors, intervals, self.drawn, self.spec.efficiency.value
         )
-        found = replace(found, source=self.source, truth=truth)
-        return found if self.base is None else _with_base(found, self.base.built.name)
+        fitting = replace(fitting, source=self.source, truth=truth)
+        return fitting if self.base is None else _with_base(fitting, self.base.built.name)
 
 
-def read(asked: Mapping[str, FitSpec], study: StudyContext) -> Question:
+def read(specs: Mapping[str, FitSpec], study: StudyContext) -> Question:
     """Read and check everything that a study fits, without fitting it.
 
     Raises
     ------
     SpecError : a file, a family, a case or a free path is wrong
     """
-    drawn = _drawn(asked, study)
-    found: list[_ReadFit] = []
+    drawn_fits = _drawn(specs, study)
+    read_fits: list[_ReadFit] = []
     odd: list[Problem] = []
-    for name, spec in asked.items():
+    for name, spec in specs.items():
         place = ("fits", name)
         try:
             families: list[str | Family] = [
-                family_called(each) for each in spec.families or FAMILIES
+                family_called(family) for family in spec.families or FAMILIES
             ]
         except UnknownNameError as error:
             raise study.refusal((*place, "families"), str(error)) from None
@@ -159,58 +159,65 @@ def read(asked: Mapping[str, FitSpec], study: StudyContext) -> Question:
         base = _freed(spec, place, study) if spec.free else None
         if base is not None:
             families.insert(0, base.family())
-        found.append(_ReadFit(spec, name, times, source, families, base, name in drawn))
+        read_fits.append(_ReadFit(spec, name, times, source, families, base, name in drawn_fits))
 
     @cache
     def fitted() -> dict[str, Fitting]:
-        return {each.name: each.fitted() for each in found}
+        return {read_fit.name: read_fit.fitted() for read_fit in read_fits}
 
-    def laid() -> Settings:
-        free = ((each.name, each.base, each.source) for each in found if each.base is not None)
+    def fitted_nodes() -> Settings:
+        free = (
+            (read_fit.name, read_fit.base, read_fit.source)
+            for read_fit in read_fits
+            if read_fit.base is not None
+        )
         return next((_laid(base, fitted()[name], source) for name, base, source in free), {})
 
-    return Question(lambda answers: FitsResult(fitted()), notes=lambda: odd, fitted_settings=laid)
+    return Question(
+        lambda answers: FitsResult(fitted()), notes=lambda: odd, fitted_settings=fitted_nodes
+    )
 
 
-def _drawn(asked: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
+def _drawn(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
     """Name the fits that pictures show; refuse a picture of another."""
     pictures = list(study.pictures(FitsPictureSpec))
     problems = [
         study.problem(
-            (*place, "fit"), f"there is no fit {each.fit!r}{did_you_mean(each.fit, list(asked))}"
+            (*place, "fit"),
+            f"there is no fit {picture.fit!r}{did_you_mean(picture.fit, list(specs))}",
         )
-        for place, each in pictures
-        if each.fit not in asked
+        for place, picture in pictures
+        if picture.fit not in specs
     ]
     if problems:
         raise SpecError(problems)
-    return [each.fit for _, each in pictures]
+    return [picture.fit for _, picture in pictures]
 
 
-def _with_base(found: Fitting, base: str) -> Fitting:
+def _with_base(fitting: Fitting, base: str) -> Fitting:
     """Say that the base is fitted, and warn where the data prefer something else by far."""
-    answer = next(each for each in found.answers if each.model == base)
+    answer = next(candidate for candidate in fitting.answers if candidate.model == base)
     if answer.failed:
-        raise NoAnswerError(f"the base cannot be fitted to {found.source}: {answer.failed}")
+        raise NoAnswerError(f"the base cannot be fitted to {fitting.source}: {answer.failed}")
     behind = answer["behind"] or 0.0
     if behind < APART:
-        return replace(found, laid=base)
+        return replace(fitting, laid=base)
     why = (
-        f"the base, {base}, is {behind:.1f} behind {found.answers[0].model}: the data do not"
+        f"the base, {base}, is {behind:.1f} behind {fitting.answers[0].model}: the data do not"
         " support what its cases say"
     )
-    return replace(found, laid=base, warnings=(*found.warnings, why))
+    return replace(fitting, laid=base, warnings=(*fitting.warnings, why))
 
 
-def _laid(base: PreparedModel, done: Fitting, source: str) -> dict[str, Node]:
-    answer = next(each for each in done.answers if each.model == base.built.name)
+def _laid(base: PreparedModel, fitting: Fitting, source: str) -> dict[str, Node]:
+    answer = next(candidate for candidate in fitting.answers if candidate.model == base.built.name)
     mark = base.asked.free[0].mark
-    laid = {}
+    nodes = {}
     for parameter in base.parameters:
         text = f"{answer[parameter.name]:.{DIGITS}g}"
         value = text if parameter.unit == "1" else f"{text} {parameter.unit}"
-        laid[parameter.name] = from_plain({"value": value, "source": f"fitted to {source}"}, mark)
-    return laid
+        nodes[parameter.name] = from_plain({"value": value, "source": f"fitted to {source}"}, mark)
+    return nodes
 
 
 def _measured(
@@ -237,7 +244,7 @@ def _freed(spec: FitSpec, place: Place, study: StudyContext) -> PreparedModel:
 
 
 def _made(
-    spec: MadeSpec, wanted: list[int], place: Place, study: StudyContext
+    spec: MadeSpec, processors: list[int], place: Place, study: StudyContext
 ) -> Callable[[], _Times]:
     """Make up timings: those of a case, with relative noise from a named stream; checked here,
     made when they are fitted.
@@ -252,49 +259,49 @@ def _made(
     except NoAnswerError as error:
         raise study.refusal((*place, "made"), str(error)) from None
 
-    def made() -> _Times:
+    def simulated_times() -> _Times:
         p = np.repeat(np.array(spec.processors, dtype=float), spec.repetitions)
         points = Timings(p, np.ones(len(p)), p, spec.cycles)
         (formula,) = model.family().formulas(points)
         random = np.random.default_rng([spec.seed, *str(place[-1]).encode()])
         noise = np.exp(spec.noise.value * random.standard_normal(len(p)))
-        far = np.array(wanted, dtype=float)
+        far = np.array(processors, dtype=float)
         truth = (
             formula.times(model.start[None], Timings(far, np.ones(len(far)), far, spec.cycles))[0]
-            if wanted
+            if processors
             else far
         )
         times = formula.times(model.start[None], points)[0] * noise
         return points.with_time(times), dict(zip(far.tolist(), truth.tolist(), strict=True))
 
-    return made
+    return simulated_times
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:
-    found = study.written(place)
-    assert isinstance(found, Scalar)
-    return found
+    node = study.written(place)
+    assert isinstance(node, Scalar)
+    return node
 
 
-def _overview(found: Mapping[str, Fitting]) -> str:
+def _overview(fittings: Mapping[str, Fitting]) -> str:
     """Say in a line for each fit what the data prefer, and how that does farthest out."""
     rows = []
-    for name, each in found.items():
-        best, *others = [answer for answer in each.answers if not answer.failed]
-        rivals = [answer.model for answer in others if (answer["behind"] or 0.0) < APART]
+    for name, fitting in fittings.items():
+        best, *other_answers = [answer for answer in fitting.answers if not answer.failed]
+        rivals = [answer.model for answer in other_answers if (answer["behind"] or 0.0) < APART]
         far = next(
             (value for value in reversed(list(best.values)) if value.startswith("time[")), ""
         )
-        told = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
-        true = each.truth.get(float(far[5:-1])) if far else None
+        time_text = f"{amount(best.values[far])} at p = {far[5:-1]}" if far else NOTHING
+        true = fitting.truth.get(float(far[5:-1])) if far else None
         missed = percent((best[far] or 0.0) / true - 1, 2) if true else NOTHING
-        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, told, missed])
-    known = any(each.truth for each in found.values())
+        rows.append([escape(name), best.model, ", ".join(rivals) or NOTHING, time_text, missed])
+    has_truth = any(fitting.truth for fitting in fittings.values())
     head = [
         "fit",
         "preferred",
         "not told apart from it",
         "predicted",
-        *(["misses the truth by"] if known else []),
+        *(["misses the truth by"] if has_truth else []),
     ]
     return markdown_table(head, [row[: len(head)] for row in rows], [3, 4][: len(head) - 3])

@@ -56,13 +56,13 @@ class MeasuredResult(QuestionResult):
     def named_answers(self) -> dict[str, Answer]:
         """Name the answer for each number of processors NAME-PROCESSORS."""
         return {
-            f"{name}-{each.point['p']:g}": each
+            f"{name}-{answer.point['p']:g}": answer
             for name, answers in self.measured.items()
-            for each in answers
+            for answer in answers
         }
 
 
-def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
+def read(specs: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     """Account for the measured runs of a study; this is done as they are read, for it shows whether
     the data make sense.
 
@@ -70,29 +70,29 @@ def read(asked: Mapping[str, MeasuredSpec], study: StudyContext) -> Question:
     ------
     SpecError : a file is missing or wrong
     """
-    found = {}
-    for name, each in asked.items():
+    accounts = {}
+    for name, spec in specs.items():
         place = ("measured", name)
-        timer = each.timer.value if each.timer else None
+        timer = spec.timer.value if spec.timer else None
         hints = Hints(
-            processors=each.processors,
-            time=each.time.value if each.time else None,
-            weak=None if each.scaling is None else each.scaling == "weak",
-            mean_waits=None if each.waits is None else each.waits == "mean",
+            processors=spec.processors,
+            time=spec.time.value if spec.time else None,
+            weak=None if spec.scaling is None else spec.scaling == "weak",
+            mean_waits=None if spec.waits is None else spec.waits == "mean",
         )
-        runs = runs_of(each.data, (*place, "data"), study, hints)
+        runs = runs_of(spec.data, (*place, "data"), study, hints)
         try:
-            found[name] = measured(runs, each.statistic, each.region, timer)
+            accounts[name] = measured(runs, spec.statistic, spec.region, timer)
         except UnknownNameError as error:
             raise study.refusal((*place, "region"), str(error)) from None
     result = MeasuredResult(
-        {name: each.answers for name, each in found.items()},
-        {name: each.rate for name, each in found.items()},
+        {name: account.answers for name, account in accounts.items()},
+        {name: account.rate for name, account in accounts.items()},
     )
     return Question(
         lambda answers: result,
-        answer_names={name: each.units for name, each in result.named_answers().items()},
-        notes=lambda: [note for each in found.values() for note in each.notes],
+        answer_names={name: answer.units for name, answer in result.named_answers().items()},
+        notes=lambda: [note for account in accounts.values() for note in account.notes],
     )
 
 
@@ -111,8 +111,8 @@ def runs_of(
         study.library.load("profile", data, mark, "data")
         return read_runs(find("profile", data))
     path = study.library.beside(table_called(data) or data, mark)
-    found = read_runs(
+    measurements = read_runs(
         path, hints
     )  # refuses a file that is too large, before it is read again for its hash
     study.library.keep_hash(path)
-    return found
+    return measurements

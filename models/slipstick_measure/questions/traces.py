@@ -45,26 +45,26 @@ class TracesResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return where the processors of each trace go."""
-        return [f"{name}: {trace_sentence(each)}" for name, each in self.traces.items()]
+        return [f"{name}: {trace_sentence(trace)}" for name, trace in self.traces.items()]
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the account and the views of each trace."""
-        for name, each in self.traces.items():
+        for name, trace in self.traces.items():
             small = [
                 value
-                for value in each.answer.values
-                if value.startswith(LOST) and abs(each.answer[value] or 0) < LITTLE
+                for value in trace.answer.values
+                if value.startswith(LOST) and abs(trace.answer[value] or 0) < LITTLE
             ]
             values = {
                 key: value
-                for key, value in each.answer.values.items()
+                for key, value in trace.answer.values.items()
                 if not key.startswith("accesses[")
             }
-            account = replace(each.answer, values=values)  # the matrix is a file of its own
+            account = replace(trace.answer, values=values)  # the matrix is a file of its own
             yield replace(
                 measured_table(f"trace/{name}", [account], small), title=f"### {escape(name)}"
             )
-            yield from trace_parts(each)
+            yield from trace_parts(trace)
 
     def answers(self) -> list[Answer]:
         """Return none: they stand under `traces` by their names."""
@@ -72,15 +72,15 @@ class TracesResult(QuestionResult):
 
     def named_answers(self) -> dict[str, Answer]:
         """Name the answer of each trace as the trace."""
-        return {name: each.answer for name, each in self.traces.items()}
+        return {name: trace.answer for name, trace in self.traces.items()}
 
     def files(self) -> dict[str, list[dict[str, object]]]:
         """Return the access matrices, but what is 0."""
         rows = [
             {"trace": name, "processor": processor, "object": place, "accesses": float(count)}
-            for name, each in self.traces.items()
-            for processor, row in zip(each.processors, each.matrix, strict=True)
-            for place, count in zip(each.objects, row, strict=True)
+            for name, trace in self.traces.items()
+            for processor, row in zip(trace.processors, trace.matrix, strict=True)
+            for place, count in zip(trace.objects, row, strict=True)
             if count
         ]
         return {ACCESSES_FILE: rows} if rows else {}
@@ -92,7 +92,7 @@ class TracesResult(QuestionResult):
         )
 
 
-def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> Question:
+def read(specs: Mapping[str, TraceSpec], study: StudyContext) -> Question:
     """Read the traces of a study, or simulate them, and make their views, which show whether the
     data make sense.
 
@@ -103,21 +103,27 @@ def read(asked: Mapping[str, TraceSpec], study: StudyContext) -> Question:
     problems = [
         study.problem(
             (*place, "traces", index),
-            f"there is no trace {name!r}{did_you_mean(name, list(asked))}",
+            f"there is no trace {name!r}{did_you_mean(name, list(specs))}",
         )
         for place, picture in study.pictures(TracePictureSpec)
         for index, name in enumerate(picture.traces)
-        if name not in asked
+        if name not in specs
     ]
     if problems:
         raise SpecError(problems)
-    found = {name: _AskedTrace(each, ("traces", name), study) for name, each in asked.items()}
-    for each in found.values():
-        each.check()
+    asked_traces = {
+        name: _AskedTrace(spec, ("traces", name), study) for name, spec in specs.items()
+    }
+    for asked_trace in asked_traces.values():
+        asked_trace.check()
     return Question(
-        lambda answers: TracesResult({name: each.views for name, each in found.items()}),
-        answer_names={name: _TraceNames(each) for name, each in found.items()},
-        notes=lambda: [note for each in found.values() for note in each.views.notes],
+        lambda answers: TracesResult(
+            {name: asked_trace.views for name, asked_trace in asked_traces.items()}
+        ),
+        answer_names={name: _TraceNames(asked_trace) for name, asked_trace in asked_traces.items()},
+        notes=lambda: [
+            note for asked_trace in asked_traces.values() for note in asked_trace.views.notes
+        ],
     )
 
 
@@ -160,21 +166,17 @@ class _AskedTrace:
         self, trace: TraceT, show: Callable[[TraceT, float | None, SwitchedNetwork | None], ShownT]
     ) -> ShownT:
         """Show the part of a trace that is asked for."""
-        asked = self.spec
+        spec = self.spec
         key = next(
-            (
-                key
-                for key in ("useful", "only", "machine", "window", "first")
-                if getattr(asked, key)
-            ),
+            (key for key in ("useful", "only", "machine", "window", "first") if getattr(spec, key)),
             "data",
         )
         first, last, width = (
-            each.value if each else None for each in (asked.first, asked.to, asked.window)
+            setting.value if setting else None for setting in (spec.first, spec.to, spec.window)
         )
         try:
             return show(
-                trace.chosen(asked.only, asked.useful, first or 0.0, last), width, self.network()
+                trace.chosen(spec.only, spec.useful, first or 0.0, last), width, self.network()
             )
         except (ModelError, UnknownNameError) as error:
             raise self.study.refusal(
@@ -205,9 +207,9 @@ class _AskedTrace:
     def _read(self) -> ReadTrace:
         mark = self.study.written((*self.place, "data")).mark
         path = self.study.library.beside(table_called(self.spec.data) or self.spec.data, mark)
-        found = checked_trace(path, unit=self.spec.unit)
+        trace = checked_trace(path, unit=self.spec.unit)
         self.study.library.keep_hash(path)
-        return found
+        return trace
 
     def _built(self, case: str) -> BuiltModel:
         return evaluator(case, self.study.cases[case], self.study.library).built
@@ -223,8 +225,8 @@ class _TraceNames(Mapping[str, str]):
 
     def __getitem__(self, name: str) -> str:
         kind, bracket, _ = name.partition("[")
-        parts = self.trace.parts if bracket else None
-        if parts is not None and name not in parts:
+        trace_parts = self.trace.parts if bracket else None
+        if trace_parts is not None and name not in trace_parts:
             raise KeyError(name)
         unit = _UNITS[f"{kind}{bracket}"]
         return "s" if kind == "contention" and self.trace.spec.machine is None else unit

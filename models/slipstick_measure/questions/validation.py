@@ -38,19 +38,21 @@ class ValidationSet:
     @property
     def errors(self) -> list[float]:
         """The median errors of the groups that were predicted."""
-        return [each.median for each in self.found.groups]
+        return [group.median for group in self.found.groups]
 
     @property
     def mean(self) -> float:
         """The mean of the sizes of the relative errors of all rows predicted."""
         groups = self.found.groups
-        return sum(each.mean * each.rows for each in groups) / sum(each.rows for each in groups)
+        return sum(group.mean * group.rows for group in groups) / sum(
+            group.rows for group in groups
+        )
 
     @property
     def held(self) -> float:
         """The part of the predicted rows in their intervals."""
-        count = sum(each.rows for each in self.found.groups)
-        return sum(each.coverage * each.rows for each in self.found.groups) / count
+        count = sum(group.rows for group in self.found.groups)
+        return sum(group.coverage * group.rows for group in self.found.groups) / count
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +71,18 @@ class ValidationResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return the error of each set, beside the published ones."""
-        return [self._sentence(name, each) for name, each in self.sets.items()]
+        return [self._sentence(name, validation_set) for name, validation_set in self.sets.items()]
 
-    def _sentence(self, name: str, each: ValidationSet) -> str:
-        peers = "".join(f"; {peer} {percent(error)} ({of})" for peer, error, of, _ in each.peers)
+    def _sentence(self, name: str, validation_set: ValidationSet) -> str:
+        peers = "".join(
+            f"; {peer} {percent(error)} ({of})" for peer, error, of, _ in validation_set.peers
+        )
+        errors = validation_set.errors
         words = (
-            f"{name}: median error {percent(median(each.errors), 2)}, mean"
-            f" {percent(each.mean, 2)}, over {len(each.errors)} groups, {percent(min(each.errors), 2)} to"
-            f" {percent(max(each.errors), 2)}, {each.split}; intervals hold"
-            f" {percent(each.held, 2)}"
+            f"{name}: median error {percent(median(errors), 2)}, mean"
+            f" {percent(validation_set.mean, 2)}, over {len(errors)} groups,"
+            f" {percent(min(errors), 2)} to {percent(max(errors), 2)}, {validation_set.split};"
+            f" intervals hold {percent(validation_set.held, 2)}"
         )
         return words + peers
 
@@ -85,39 +90,40 @@ class ValidationResult(QuestionResult):
         """Yield all sets beside one another, then each with its groups and parameters."""
         yield markdown_table(
             ["set", "rows", "groups", "error", "mean", "worst", "held", "high / low", "published"],
-            [self._row(name, each) for name, each in self.sets.items()],
+            [self._row(name, validation_set) for name, validation_set in self.sets.items()],
             range(1, 8),
         )
-        for name, each in self.sets.items():
+        for name, validation_set in self.sets.items():
             yield f"### {escape(name)}"
-            yield "\n".join(self._about(each))
-            yield from markdown_blocks(estimation_blocks(each.found))
+            yield "\n".join(self._about(validation_set))
+            yield from markdown_blocks(estimation_blocks(validation_set.found))
 
-    def _row(self, name: str, each: ValidationSet) -> list[str]:
+    def _row(self, name: str, validation_set: ValidationSet) -> list[str]:
         return [
             escape(name),
-            str(sum(group.rows for group in each.found.groups)),
-            str(len(each.found.groups)),
-            percent(median(each.errors), 2),
-            percent(each.mean, 2),
-            percent(max(each.errors), 2),
-            percent(each.held, 2),
-            f"{median(group.width for group in each.found.groups):.2f}",
-            "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in each.peers) or NOTHING,
+            str(sum(group.rows for group in validation_set.found.groups)),
+            str(len(validation_set.found.groups)),
+            percent(median(validation_set.errors), 2),
+            percent(validation_set.mean, 2),
+            percent(max(validation_set.errors), 2),
+            percent(validation_set.held, 2),
+            f"{median(group.width for group in validation_set.found.groups):.2f}",
+            "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in validation_set.peers)
+            or NOTHING,
         ]
 
-    def _about(self, each: ValidationSet) -> Iterator[str]:
+    def _about(self, validation_set: ValidationSet) -> Iterator[str]:
         about = {
-            "source": each.source,
-            "known": each.known,
-            "not known": each.unknown,
-            "split": each.split,
+            "source": validation_set.source,
+            "known": validation_set.known,
+            "not known": validation_set.unknown,
+            "split": validation_set.split,
             "rows taken": "; ".join(
-                f"{column} {', '.join(values)}" for column, values in each.rows.items()
+                f"{column} {', '.join(values)}" for column, values in validation_set.rows.items()
             ),
         }
         yield from (f"- {name}: {escape(words)}" for name, words in about.items() if words)
-        for peer, error, of, source in each.peers:
+        for peer, error, of, source in validation_set.peers:
             words = f"{peer} {percent(error)} of {of}{f' ({source})' if source else ''}"
             yield f"- published: {escape(words)}"
 
@@ -135,24 +141,24 @@ class ValidationResult(QuestionResult):
                 "held": group.coverage,
                 "high_over_low": group.width,
             }
-            for name, each in self.sets.items()
-            for group in each.found.groups
+            for name, validation_set in self.sets.items()
+            for group in validation_set.found.groups
         ]
         return {"validation.csv": rows}
 
 
-def read(asked: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
+def read(specs: Mapping[str, ValidationSpec], study: StudyContext) -> Question:
     """Read and check every set, its rows and models; nothing is fitted.
 
     Raises
     ------
     SpecError : a file, a column, a path or a range is wrong
     """
-    tasks = {name: _task(name, spec, study) for name, spec in asked.items()}
+    tasks = {name: _task(name, spec, study) for name, spec in specs.items()}
 
     @cache
     def answered() -> dict[str, ValidationSet]:
-        return {name: _answered(asked[name], task) for name, task in tasks.items()}
+        return {name: _answered(specs[name], task) for name, task in tasks.items()}
 
     return Question(lambda answers: ValidationResult(answered()))
 
@@ -191,9 +197,9 @@ def _check_split(
     """Refuse a set of which no group can be predicted by others, or none is left to fit."""
     count = len({*task.labels(task.groups)})
     if spec.fitted_to and len(task.chosen) in (0, task.count):
-        what = "no row" if not task.chosen else "every row"
+        subject = "no row" if not task.chosen else "every row"
         raise study.refusal(
-            (*place, "fitted_to"), f"{what} is fitted so, and there is nothing to predict by it"
+            (*place, "fitted_to"), f"{subject} is fitted so, and there is nothing to predict by it"
         )
     if count < 2 and not spec.fitted_to and not spec.nothing_fitted:
         raise study.refusal(
@@ -215,18 +221,18 @@ def _uses(
     for heading, cells in spec.names.items():
         settings = {
             cell: {
-                path: _scalar(study, (*place, "names", heading, cell, path)).text for path in each
+                path: _scalar(study, (*place, "names", heading, cell, path)).text for path in paths
             }
-            for cell, each in cells.items()
+            for cell, paths in cells.items()
         }
         yield heading, ColumnUse(settings=settings)
 
 
 def _scalar(study: StudyContext, place: Place) -> Scalar:
-    found = study.written(place)
-    if not isinstance(found, Scalar):
-        raise found.mark.error("write a single value", place)
-    return found
+    node = study.written(place)
+    if not isinstance(node, Scalar):
+        raise node.mark.error("write a single value", place)
+    return node
 
 
 def _answered(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
@@ -244,7 +250,7 @@ def _answered(spec: ValidationSpec, task: EstimationTask) -> ValidationSet:
         spec.unknown,
         spec.rows,
         split,
-        tuple((each.name, each.error.value, each.of, each.source) for each in spec.peers),
+        tuple((peer.name, peer.error.value, peer.of, peer.source) for peer in spec.peers),
         spec.most.value if spec.most else None,
         estimation(task),
     )

@@ -118,9 +118,9 @@ def read_load_table(reading: Reading) -> LoadTest:
         plain = [cell if comma == "," else cell.replace(",", comma) for cell in cells]
         rows.append(_table_row(reading, line, plain, held))
     names = ", ".join(
-        f"{_MEANS.get(load_column.kind, load_column.kind)}{f' of {load_column.name}' if load_column.kind == 'busy' else ''} ="
-        f" {grid.heading[at]}"
-        for at, load_column in held.items()
+        f"{_MEANS.get(column.kind, column.kind)}"
+        f"{f' of {column.name}' if column.kind == 'busy' else ''} = {grid.heading[at]}"
+        for at, column in held.items()
     )
     left_out = [text for at, text in enumerate(grid.heading) if at not in held]
     rest = f"; left out: {', '.join(left_out)}" if left_out else ""

@@ -33,54 +33,58 @@ _MEASURES = (
 )
 
 
-def fits_text(found: Fitting) -> str:
+def fits_text(fitting: Fitting) -> str:
     """Write fits for the terminal."""
-    return terminal_blocks(fit_blocks(found), INDENT)
+    return terminal_blocks(fit_blocks(fitting), INDENT)
 
 
-def fit_blocks(found: Fitting) -> Iterator[TextBlock]:
+def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
     """Tell of fits: what a person needs first, all families beside one another, and those that the
     data leave.
 
     Parameters
     ----------
-    found : the fits
+    fitting : the fits
     """
-    fitted = [answer for answer in found.answers if not answer.failed]
-    yield f"Fitted to {found.source}." if found.source else ""
-    yield needed(found)
-    yield [f"warning: {each}" for each in found.warnings]
-    yield _families(fitted, found.truth)
-    yield [f"{each.model}: no fit: {each.failed}" for each in found.answers if each.failed]
+    fitted = [answer for answer in fitting.answers if not answer.failed]
+    yield f"Fitted to {fitting.source}." if fitting.source else ""
+    yield needed(fitting)
+    yield [f"warning: {warning}" for warning in fitting.warnings]
+    yield _families(fitted, fitting.truth)
+    yield [
+        f"{answer.model}: no fit: {answer.failed}" for answer in fitting.answers if answer.failed
+    ]
     for answer in fitted:
-        if answer is fitted[0] or has_interval(answer) or answer.model == found.laid:
-            told = {name: each for name, each in answer.values.items() if name.startswith(_TIME)}
-            told = {**fitted_values(answer), **told}
+        if answer is fitted[0] or has_interval(answer) or answer.model == fitting.laid:
+            named_values = {
+                name: value for name, value in answer.values.items() if name.startswith(_TIME)
+            }
+            named_values = {**fitted_values(answer), **named_values}
             rows = [
                 [name, amount(value), between(value) if value.low is not None else ""]
-                for name, value in told.items()
+                for name, value in named_values.items()
             ]
             yield f"{answer.model}: {answer.notes[0]}"
             yield TextTable([answer.model, "value", "between"], rows, [1, 2]) if rows else ""
-            yield "" if answer is found.answers[0] else _limits(answer, found.efficiency)
+            yield "" if answer is fitting.answers[0] else _limits(answer, fitting.efficiency)
             yield [f"note: {note}" for note in answer.notes[1:]]
 
 
-def needed(found: Fitting) -> list[str]:
+def needed(fitting: Fitting) -> list[str]:
     """Return what a person needs first: what the rows say; of the model that the data prefer how
     far, what limits, what is lost, the rest; that no law describes the rows where none does.
 
     Parameters
     ----------
-    found : as for `fits_text`
+    fitting : as for `fits_text`
     """
-    best = found.answers[0]
+    best = fitting.answers[0]
     lost = {name: value for name, value in best.values.items() if name.startswith(LOST)}
-    verdict = f"{found.verdict[:1].upper()}{found.verdict[1:]}."
-    limits = _limits(best, found.efficiency)
-    lines = [*found.rows, *([f"By {best.model}: {limits}"] if limits else [])]
-    if not found.described:
-        return [*found.rows, verdict]
+    verdict = f"{fitting.verdict[:1].upper()}{fitting.verdict[1:]}."
+    limits = _limits(best, fitting.efficiency)
+    lines = [*fitting.rows, *([f"By {best.model}: {limits}"] if limits else [])]
+    if not fitting.described:
+        return [*fitting.rows, verdict]
     if lost:
         cause, most = next(iter(lost.items()))
         at = best.point["p"]
@@ -96,7 +100,7 @@ def needed(found: Fitting) -> list[str]:
             lines.append(
                 _size(
                     value,
-                    f"efficiency of {percent(found.efficiency)} at p = {name[len(_SIZE) : -1]}",
+                    f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}",
                 )
             )
     return [*lines, verdict]
@@ -118,7 +122,7 @@ def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTa
     data.
     """
     times = [name for name in answers[0].values if name.startswith(_TIME)]
-    known = {name: truth[float(name[5:-1])] for name in times if truth}
+    truths = {name: truth[float(name[5:-1])] for name in times if truth}
     head = [
         "model",
         "behind",
@@ -126,7 +130,7 @@ def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTa
         "misses the largest",
         *(f"p = {name[5:-1]}" for name in times),
     ]
-    head += [f"misses p = {name[5:-1]}" for name in known]
+    head += [f"misses p = {name[5:-1]}" for name in truths]
     rows = [
         [
             answer.model,
@@ -134,7 +138,7 @@ def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTa
             percent(answer["scatter"], 2),
             percent(answer["missed"] if "missed" in answer.values else None, 2),
             *(amount(answer.values[name]) for name in times),
-            *(percent((answer[name] or 0.0) / each - 1, 2) for name, each in known.items()),
+            *(percent((answer[name] or 0.0) / truth - 1, 2) for name, truth in truths.items()),
         ]
         for answer in answers
     ]
@@ -150,8 +154,8 @@ def fitted_values(answer: Answer) -> dict[str, Value]:
     """
     following = (LOST, _SIZE, _TIME)
     return {
-        name: each
-        for name, each in answer.values.items()
+        name: value
+        for name, value in answer.values.items()
         if name not in _MEASURES and not name.startswith(following)
     }
 
@@ -191,26 +195,26 @@ def has_interval(answer: Answer) -> bool:
 MOST_CURVES = 6
 
 
-def draw_fits(found: Fitting, title: str) -> Figure:
+def draw_fits(fitting: Fitting, title: str) -> Figure:
     """Draw measured times and the fits over the number of processors; both axes are logarithmic.
 
     Where nothing was measured the ground is grey: there the curves are extrapolations.
 
     Parameters
     ----------
-    found : the fits, with curves
+    fitting : the fits, with curves
     title : heading
     """
 
     figure = sheet(7.5, 4.4)
     axes = figure.subplots()
-    for curve, (colour, _, dashes) in zip(found.curves[:MOST_CURVES], STROKES[1:], strict=False):
+    for curve, (colour, _, dashes) in zip(fitting.curves[:MOST_CURVES], STROKES[1:], strict=False):
         axes.plot(curve.p, curve.time, color=colour, linestyle=dashes, label=curve.name)
         if curve.low:
             axes.fill_between(curve.at, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0)
     axes.plot(
-        found.p,
-        found.time,
+        fitting.p,
+        fitting.time,
         linestyle="",
         marker="o",
         color=STROKES[0][0],
@@ -221,16 +225,18 @@ def draw_fits(found: Fitting, title: str) -> Figure:
     axes.set_xscale("log", base=2)
     logarithmic(
         axes.yaxis,
-        np.array([*found.time, *(time for curve in found.curves for time in curve.time)]),
+        np.array([*fitting.time, *(time for curve in fitting.curves for time in curve.time)]),
     )
-    last = max([max(found.p), *(max(curve.p) for curve in found.curves)])
+    last = max([max(fitting.p), *(max(curve.p) for curve in fitting.curves)])
     axes.axvspan(
-        max(found.p), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the data"
+        max(fitting.p), last, color="#000000", alpha=0.07, linewidth=0, label="beyond the data"
     )
     ticks = [2.0**power for power in range(int(last).bit_length()) if 2.0**power <= last]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xlim(1 / 1.1, last)
-    axes.set_xlabel("processors" if found.size is None else f"processors, n = {plain(found.size)}")
+    axes.set_xlabel(
+        "processors" if fitting.size is None else f"processors, n = {plain(fitting.size)}"
+    )
     axes.set_ylabel(axis_title("time", "s"))
     figure.legend(loc="outside right upper", alignment="left")
     return titled(figure, title)

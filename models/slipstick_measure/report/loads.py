@@ -16,17 +16,17 @@ def load_text(test: LoadTest) -> str:
     ----------
     test : the load test
     """
-    found = demands(test)
-    parts = [_rows(test)]
-    if found:
-        parts += ["demands by the utilization law, D = U c / X", _demands(test, found)]
-    parts += [wrapped(sentence) for sentence in sentences(test, found)]
-    return ascii_only("\n\n".join(parts) + "\n")
+    tier_demands = demands(test)
+    blocks = [_rows(test)]
+    if tier_demands:
+        blocks += ["demands by the utilization law, D = U c / X", _demands(test, tier_demands)]
+    blocks += [wrapped(sentence) for sentence in sentences(test, tier_demands)]
+    return ascii_only("\n\n".join(blocks) + "\n")
 
 
 def _rows(test: LoadTest) -> str:
     head = ["users" if test.rows[0].users is not None else "rate", "throughput", "mean response"]
-    head += [f"{100 * each:g} %" for each in test.quantiles]
+    head += [f"{100 * quantile:g} %" for quantile in test.quantiles]
     head += [f"{tier} busy" for tier in test.tiers]
     with_think = any(row.think_time is not None for row in test.rows)
     head += ["think time"] if with_think else []
@@ -34,7 +34,7 @@ def _rows(test: LoadTest) -> str:
     for row in test.rows:
         load = f"{row.users:g}" if row.users is not None else quantity(row.rate, "1/s")
         cells = [load, quantity(row.throughput, "1/s"), quantity(row.response, "s")]
-        cells += [quantity(row.quantiles.get(each), "s") for each in test.quantiles]
+        cells += [quantity(row.quantiles.get(quantile), "s") for quantile in test.quantiles]
         cells += [percent(row.utilization.get(tier)) for tier in test.tiers]
         cells += [quantity(row.think_time, "s")] if with_think else []
         rows.append(cells)
@@ -44,7 +44,7 @@ def _rows(test: LoadTest) -> str:
     )
 
 
-def _demands(test: LoadTest, found: Sequence[Demand]) -> str:
+def _demands(test: LoadTest, tier_demands: Sequence[Demand]) -> str:
     head = ["tier", "servers", "demand", "largest residual", "saturates at"]
     rows = [
         [
@@ -54,35 +54,35 @@ def _demands(test: LoadTest, found: Sequence[Demand]) -> str:
             percent(demand.largest_residual, 2),
             quantity(demand.most, "1/s"),
         ]
-        for demand in found
+        for demand in tier_demands
     ]
     return plain_table(head, rows, range(1, len(head)))
 
 
-def sentences(test: LoadTest, found: Sequence[Demand]) -> list[str]:
+def sentences(test: LoadTest, tier_demands: Sequence[Demand]) -> list[str]:
     """Word what limits the throughput, the think time, and where the response time is not
     explained.
     """
     words = []
-    if found:
-        first = min(found, key=lambda demand: demand.most)
+    if tier_demands:
+        first = min(tier_demands, key=lambda demand: demand.most)
         words.append(
             f"{first.tier} saturates first, at {quantity(first.most, '1/s')}, if its demand stays."
         )
     thinking = think_time(test)
     if thinking is not None:
         words.append(_think_words(test, thinking))
-    rest = beside_tiers(test, found)
-    if found and rest:
+    rest = beside_tiers(test, tier_demands)
+    if tier_demands and rest:
         words.append(
             f"At the least load, no measured tier takes {quantity(rest, 's')} of the response time."
         )
-    alone = [demand.tier for demand in found if demand.tier not in test.servers]
+    alone = [demand.tier for demand in tier_demands if demand.tier not in test.servers]
     if alone:
         words.append(
             f"Taken as one server: {', '.join(alone)}; say --servers {alone[0]}=4 where it has four."
         )
-    if found:
+    if tier_demands:
         words.append(f"slipstick import {test.file} -o model.yaml makes a network of it.")
     return words
 
@@ -114,20 +114,20 @@ def load_document(test: LoadTest) -> dict[str, Any]:
                 "rate": row.rate,
                 "throughput": row.throughput,
                 "response_time": row.response,
-                "quantiles": {f"{each:g}": time for each, time in row.quantiles.items()},
+                "quantiles": {f"{quantile:g}": time for quantile, time in row.quantiles.items()},
                 "utilization": dict(row.utilization),
                 "think_time": row.think_time,
             }
             for row in test.rows
         ],
         "demands": {
-            each.tier: {
-                "servers": each.servers,
-                "value": each.value,
-                "each": list(each.each),
-                "saturates": each.most,
+            demand.tier: {
+                "servers": demand.servers,
+                "value": demand.value,
+                "each": list(demand.each),
+                "saturates": demand.most,
             }
-            for each in demands(test)
+            for demand in demands(test)
         },
         "think_time": think_time(test),
     }

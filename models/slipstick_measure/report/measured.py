@@ -76,31 +76,33 @@ def measured_table(
     hidden = tuple(hidden) if extra else (*hidden, "concurrency")
     columns = [
         ResultColumn("case", [None] * len(answers), on_page=False),
-        ResultColumn("p", [each.point["p"] for each in answers], "1", written=_size, place=True),
         ResultColumn(
-            "n", [each.point.get("n") for each in answers], "1", written=_size, place=True
+            "p", [answer.point["p"] for answer in answers], "1", written=_size, place=True
+        ),
+        ResultColumn(
+            "n", [answer.point.get("n") for answer in answers], "1", written=_size, place=True
         ),
     ]
     for value, unit in {
-        value: each.unit for answer in answers for value, each in answer.values.items()
+        value: entry.unit for answer in answers for value, entry in answer.values.items()
     }.items():
         cause = value[len(LOST) : -1] if value.startswith(LOST) else ""
         lost = "processors lost" if cause == "lost" else f"lost to {escape(cause)}"
-        title, written = _TITLES.get(value, lost), as_percent if value in _PARTS else _written
+        title, format_value = _TITLES.get(value, lost), as_percent if value in _PARTS else _written
         if value == "throughput" and rate:
             title = f"throughput [{rate[0]}]" if rate[0] else title
-            written = partial(_in_unit, rate[1])
+            format_value = partial(_in_unit, rate[1])
         columns.append(
             ResultColumn.of(
                 value,
-                [each.values.get(value) for each in answers],
+                [answer.values.get(value) for answer in answers],
                 unit,
                 title=title,
-                written=written,
+                written=format_value,
                 on_page=(value in _TITLES or bool(cause)) and not value.startswith(hidden),
             )
         )
-    failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
+    failed = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
     return ResultTable(name, columns, Provenance.of(answers), failed)
 
 
@@ -110,12 +112,14 @@ def _size(value: float | None, unit: str, ends: Ends) -> str:
 
 def _in_unit(size: float, value: float | None, unit: str, ends: Ends) -> str:
     """Write a throughput as a number of the unit that its file has, with all digits that matter."""
-    numbers = (NOTHING if each is None else plain(each / size, _DIGITS) for each in (value, *ends))
+    numbers = (
+        NOTHING if number is None else plain(number / size, _DIGITS) for number in (value, *ends)
+    )
     return bracketed(*numbers)
 
 
 def _written(value: float | None, unit: str, ends: Ends) -> str:
-    return bracketed(*(amount(Value(finite(each), unit)) or NOTHING for each in (value, *ends)))
+    return bracketed(*(amount(Value(finite(number), unit)) or NOTHING for number in (value, *ends)))
 
 
 def measured_text(
@@ -143,7 +147,7 @@ def measured_text(
         if answer.failed
     ]
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
-    parts = [
+    blocks = [
         "\n".join(head),
         _times(answers, statistic, rate),
         _lost(answers),
@@ -152,7 +156,7 @@ def measured_text(
         "\n".join(failed),
         "\n".join(wrapped(f"note: {note}", INDENT) for note in notes),
     ]
-    return ascii_only("\n\n".join(part for part in parts if part) + "\n")
+    return ascii_only("\n\n".join(block for block in blocks if block) + "\n")
 
 
 def notes_text(notes: Iterable[Problem]) -> str:
@@ -164,20 +168,22 @@ def _times(answers: Sequence[Answer], statistic: str, rate: tuple[str, float] | 
     """Write times and what follows from them; the least and the largest of repetitions stand in
     brackets.
     """
-    solved = [each for each in answers if not each.failed]
+    solved = [answer for answer in answers if not answer.failed]
     if not solved:
         return ""
-    spread = any("time" in each.values and each.values["time"].low is not None for each in solved)
+    spread = any(
+        "time" in answer.values and answer.values["time"].low is not None for answer in solved
+    )
     lead = (
         f"times are the {_STATISTICS.get(statistic, statistic)} of all repetitions, in brackets the"
         " least and the largest\n\n"
     )
     table = measured_table("", solved, (LOST, "one_processor"), rate)
     head, rows, _ = table_texts(replace(table, provenance=None), markdown=False)
-    kept = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
-    cells = [[row[at] for at in kept] for row in rows]
+    columns = [at for at in range(len(head)) if any(row[at] != NOTHING for row in rows)]
+    cells = [[row[at] for at in columns] for row in rows]
     return (lead if spread else "") + plain_table(
-        [head[at] for at in kept], cells, range(len(kept))
+        [head[at] for at in columns], cells, range(len(columns))
     )
 
 
@@ -185,9 +191,9 @@ def _lost(answers: Sequence[Answer]) -> str:
     """Write processors lost, a row for each cause, those that matter most first; of many points
     as many as fit.
     """
-    told = [answer for answer in answers if _causes(answer)]
+    accounted = [answer for answer in answers if _causes(answer)]
     most: dict[str, float] = {}
-    for answer in told:
+    for answer in accounted:
         for cause, lost in _causes(answer).items():
             most[cause] = max(most.get(cause, 0.0), abs(lost))
     ranked = sorted(
@@ -196,34 +202,41 @@ def _lost(answers: Sequence[Answer]) -> str:
     if not ranked:
         return ""
     shown = [cause for cause in ranked if most[cause] > _LITTLE][:_MOST_CAUSES] or ranked[:1]
-    others = [cause for cause in ranked if cause not in shown]
-    parts = ["where the processors go"]
-    blocks = -(-len(told) // _MOST_COLUMNS)
-    width = -(-len(told) // blocks)
-    parts += [
-        _lost_block(told[first : first + width], shown, others)
-        for first in range(0, len(told), width)
+    other_causes = [cause for cause in ranked if cause not in shown]
+    paragraphs = ["where the processors go"]
+    blocks = -(-len(accounted) // _MOST_COLUMNS)
+    width = -(-len(accounted) // blocks)
+    paragraphs += [
+        _lost_block(accounted[first : first + width], shown, other_causes)
+        for first in range(0, len(accounted), width)
     ]
-    if others:
-        names = ", ".join(map(_cut, others[:_MOST_CAUSES]))
-        parts.append(wrapped(f"others: {names}{', ...' if len(others) > _MOST_CAUSES else ''}"))
-    return "\n\n".join(parts)
+    if other_causes:
+        names = ", ".join(map(_cut, other_causes[:_MOST_CAUSES]))
+        paragraphs.append(
+            wrapped(f"others: {names}{', ...' if len(other_causes) > _MOST_CAUSES else ''}")
+        )
+    return "\n\n".join(paragraphs)
 
 
-def _lost_block(told: Sequence[Answer], shown: Sequence[str], others: Sequence[str]) -> str:
+def _lost_block(
+    accounted: Sequence[Answer], shown: Sequence[str], other_causes: Sequence[str]
+) -> str:
     """Write the useful and the lost processors of some points, a column for each."""
-    books = [_causes(answer) for answer in told]
+    books = [_causes(answer) for answer in accounted]
     useful = [
         float(answer.point["p"]) - sum(book.values())
-        for answer, book in zip(told, books, strict=True)
+        for answer, book in zip(accounted, books, strict=True)
     ]
-    rows = [["useful", *(f"{each:.4g}" for each in useful)]]
+    rows = [["useful", *(f"{value:.4g}" for value in useful)]]
     rows += [[_cut(cause), *(fraction(book.get(cause)) for book in books)] for cause in shown]
-    if others:
+    if other_causes:
         rows.append(
-            ["others", *(fraction(sum(book.get(cause, 0.0) for cause in others)) for book in books)]
+            [
+                "others",
+                *(fraction(sum(book.get(cause, 0.0) for cause in other_causes)) for book in books),
+            ]
         )
-    head = ["processors", *(f"p = {_place(answer)}" for answer in told)]
+    head = ["processors", *(f"p = {_place(answer)}" for answer in accounted)]
     return plain_table(head, rows, range(1, len(head)))
 
 
@@ -239,10 +252,13 @@ def most_lost(answers: Sequence[Answer]) -> str:
     ----------
     answers : one for each size and number of processors
     """
-    told = [answer for answer in answers if _causes(answer)]
-    if not told:
+    accounted = [answer for answer in answers if _causes(answer)]
+    if not accounted:
         return ""
-    answer = max(told, key=lambda each: (float(each.point["p"]), float(each.point.get("n", 0.0))))
+    answer = max(
+        accounted,
+        key=lambda candidate: (float(candidate.point["p"]), float(candidate.point.get("n", 0.0))),
+    )
     cause, lost = max(_causes(answer).items(), key=lambda item: item[1])
     if lost <= _LITTLE:
         return ""
@@ -261,17 +277,17 @@ def _checked(answers: Sequence[Answer]) -> str:
     """Hold N T_N - W_N against the time on one processor, which says whether the assumptions
     hold.
     """
-    told = [answer for answer in answers if "one_processor_drift" in answer.values]
-    if all(answer.point["p"] == 1 for answer in told):
+    checked = [answer for answer in answers if "one_processor_drift" in answer.values]
+    if all(answer.point["p"] == 1 for answer in checked):
         return ""
-    drifts = [answer["one_processor_drift"] or 0.0 for answer in told]
+    drifts = [answer["one_processor_drift"] or 0.0 for answer in checked]
     rows = [
         [
             f"{answer.point['p']:g}",
             amount(answer.values["one_processor_estimate"]),
             percent(drift, 2, signed=True),
         ]
-        for answer, drift in zip(told, drifts, strict=True)
+        for answer, drift in zip(checked, drifts, strict=True)
     ]
     table = plain_table(["p", "N T_N - W_N", "against T_1"], rows, range(3))
     worst = max(drifts, key=abs)
@@ -287,14 +303,14 @@ def _checked(answers: Sequence[Answer]) -> str:
         )
     else:
         words = "less work is done with N processors than with one, or waits are counted twice"
-    one = amount(told[0].values["one_processor_time"])
+    single_time = amount(checked[0].values["one_processor_time"])
     beside = "Within" if abs(worst) <= 0.05 else "The account misses it by up to"
     sentence = f"{beside} {percent(abs(worst), 2)}: {words}."
-    return f"the assumptions: T_1 = {one} measured\n\n{table}\n\n{wrapped(sentence)}"
+    return f"the assumptions: T_1 = {single_time} measured\n\n{table}\n\n{wrapped(sentence)}"
 
 
 def _causes(answer: Answer) -> dict[str, float]:
-    values = {name: each.value for name, each in answer.values.items() if name.startswith(LOST)}
+    values = {name: value.value for name, value in answer.values.items() if name.startswith(LOST)}
     return {name[len(LOST) : -1]: value for name, value in values.items() if value is not None}
 
 

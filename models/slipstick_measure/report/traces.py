@@ -71,16 +71,16 @@ def trace_sentence(views: TraceViews) -> str:
     lost = {
         name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
     }
-    most = sorted(((each, name) for name, each in lost.items() if each > LITTLE), reverse=True)
-    told = ", ".join(f"{plain(each, 3)} to {_short(name)}" for each, name in most[:_MOST_LOST])
-    told += (
+    most = sorted(((loss, name) for name, loss in lost.items() if loss > LITTLE), reverse=True)
+    losses = ", ".join(f"{plain(loss, 3)} to {_short(name)}" for loss, name in most[:_MOST_LOST])
+    losses += (
         f", {plain(rest, 3)} to others"
-        if (rest := sum(each for each, _ in most[_MOST_LOST:]))
+        if (rest := sum(loss for loss, _ in most[_MOST_LOST:]))
         else ""
     )
     return (
         f"{words}, on average {plain(answer['concurrency'] or 0.0)} of them at useful work, "
-        f"at most {answer['largest_concurrency']:g}; processors lost: {told or 'none'}"
+        f"at most {answer['largest_concurrency']:g}; processors lost: {losses or 'none'}"
     )
 
 
@@ -96,10 +96,10 @@ def trace_parts(views: TraceViews) -> Iterator[str]:
 
 
 def _tables(views: TraceViews) -> Iterator[TextBlock]:
-    found = {"Accesses, processors by objects": _matrix_table(views)}
+    tables = {"Accesses, processors by objects": _matrix_table(views)}
     if views.answer.account:
-        found["Processors at useful work at a time"] = _levels(views)
-    for title, (head, rows) in {**found, "By window": _windows(views)}.items():
+        tables["Processors at useful work at a time"] = _levels(views)
+    for title, (head, rows) in {**tables, "By window": _windows(views)}.items():
         yield from (f"{title}:", TextTable(head, rows, range(1, len(head))))
 
 
@@ -114,10 +114,10 @@ def _matrix_table(views: TraceViews) -> _HeadAndRows:
     )
     counts, right = (
         _folded(views.matrix[:, used], rows),
-        [_short(views.objects[used[each]]) for each in columns],
+        [_short(views.objects[used[column]]) for column in columns],
     )
     counts = _folded(counts.T, columns).T
-    down = [views.processors[each] for each in rows]
+    down = [views.processors[row] for row in rows]
     down += [_OTHERS] * (len(counts) - len(down))
     right += [_OTHERS] * (counts.shape[1] - len(right))
     table = [
@@ -134,10 +134,10 @@ def _most(sums: Array, most: int = _MOST) -> list[int]:
     return sorted(np.argsort(-sums, kind="stable")[: most - 1].tolist())
 
 
-def _folded(counts: Array, kept: Sequence[int]) -> Array:
+def _folded(counts: Array, indices: Sequence[int]) -> Array:
     """Keep some rows, and add the others up in a last one."""
-    others = np.delete(counts, kept, axis=0)
-    return np.vstack([counts[kept], others.sum(axis=0)]) if len(others) else counts[kept]
+    rest = np.delete(counts, indices, axis=0)
+    return np.vstack([counts[indices], rest.sum(axis=0)]) if len(rest) else counts[indices]
 
 
 def _short(name: str) -> str:
@@ -151,15 +151,15 @@ def _count(value: float) -> str:
 
 
 def _levels(views: TraceViews) -> _HeadAndRows:
-    times, whole = views.concurrency, views.concurrency.sum()
-    found = [each for each in range(len(times)) if times[each] > 1e-9 * whole]
-    step = max(1, -(-len(found) // _MOST))
+    times, total = views.concurrency, views.concurrency.sum()
+    levels = [level for level in range(len(times)) if times[level] > 1e-9 * total]
+    step = max(1, -(-len(levels) // _MOST))
     rows = []
-    for at in range(0, len(found), step):
-        group = found[at : at + step]
+    for at in range(0, len(levels), step):
+        group = levels[at : at + step]
         time = float(times[group].sum())
         words = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
-        rows.append([words, quantity(time, "s"), percent(time / whole)])
+        rows.append([words, quantity(time, "s"), percent(time / total)])
     return ["at useful work", "time", "part"], rows
 
 
@@ -177,15 +177,15 @@ def _windows(views: TraceViews) -> _HeadAndRows:
     }
     unit = "1" if views.conflicts else "s"
     contended = {
-        f"contention: {name}": np.add.reduceat(each, starts)
-        for name, each in [*views.contention.items()][:4]
+        f"contention: {name}": np.add.reduceat(values, starts)
+        for name, values in [*views.contention.items()][:4]
     }
     rows = [
         [
             quantity(float(views.edges[start]), "s"),
             percent(float(busy[at] / length[at])),
-            *(percent(float(each[at])) for each in columns.values()),
-            *(quantity(float(each[at]), unit) for each in contended.values()),
+            *(percent(float(column[at])) for column in columns.values()),
+            *(quantity(float(column[at]), unit) for column in contended.values()),
         ]
         for at, start in enumerate(starts)
     ]
@@ -204,7 +204,7 @@ def draw_traces(
     title : heading
     order : the fill of each component in the pictures of a study
     """
-    rows = max(len(each.processors) for each in traces.values())
+    rows = max(len(trace.processors) for trace in traces.values())
     tall = min(5.0, 1.6 + 0.14 * rows) if view in ("matrix", "utilization") else 2.1
     figure = sheet(9.0, 0.6 + tall * len(traces))
     drawers = {
@@ -212,13 +212,13 @@ def draw_traces(
         "utilization": _draw_utilization,
         "concurrency": _draw_concurrency,
     }
-    parts: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for views in traces.values():
-        for label, each in views.work.items():
-            parts[label] = max(
-                parts.get(label, 0.0), float(each.sum()) / views.edges[-1] / len(views.processors)
+        for label, work in views.work.items():
+            shares[label] = max(
+                shares.get(label, 0.0), float(work.sum()) / views.edges[-1] / len(views.processors)
             )
-    shown = sorted(parts, key=lambda label: -parts[label])[:_MOST_BANDS]
+    shown = sorted(shares, key=lambda label: -shares[label])[:_MOST_BANDS]
     for axes, (name, views) in zip(
         figure.subplots(len(traces), 1, squeeze=False)[:, 0], traces.items(), strict=True
     ):
@@ -246,27 +246,30 @@ def _shaded(
     label: str,
     **how: Any,
 ) -> None:
-    drawn = values[:_MOST_DRAWN]
+    shown_rows = values[:_MOST_DRAWN]
     axes.grid(visible=False)
     image = axes.pcolormesh(
-        x, np.arange(len(drawn) + 1) - 0.5, drawn, cmap="cividis", rasterized=True, **how
+        x, np.arange(len(shown_rows) + 1) - 0.5, shown_rows, cmap="cividis", rasterized=True, **how
     )
     axes.figure.colorbar(image, ax=axes, label=label, pad=0.02)
-    axes.set_ylim(len(drawn) - 0.5, -0.5)
-    every = -(-len(drawn) // 16)
+    axes.set_ylim(len(shown_rows) - 0.5, -0.5)
+    every = -(-len(shown_rows) // 16)
     axes.set_yticks(
-        range(0, len(drawn), every), [_short(each) for each in names[: len(drawn) : every]]
+        range(0, len(shown_rows), every),
+        [_short(name) for name in names[: len(shown_rows) : every]],
     )
     axes.set_ylabel("processor")
 
 
 def _draw_matrix(axes: Axes, views: TraceViews) -> None:
     used = np.flatnonzero(views.matrix.any(axis=0))
-    kept = used[_most(views.matrix[:, used].sum(axis=0), _MOST_DRAWN)]
-    drawn = views.matrix[:, kept]
-    _shaded(axes, np.arange(drawn.shape[1] + 1) - 0.5, views.processors, drawn, "accesses", vmin=0)
-    every = -(-drawn.shape[1] // 24)
-    names = [_short(views.objects[each]) for each in kept]
+    columns = used[_most(views.matrix[:, used].sum(axis=0), _MOST_DRAWN)]
+    counts = views.matrix[:, columns]
+    _shaded(
+        axes, np.arange(counts.shape[1] + 1) - 0.5, views.processors, counts, "accesses", vmin=0
+    )
+    every = -(-counts.shape[1] // 24)
+    names = [_short(views.objects[column]) for column in columns]
     names_along(axes, names[::every] if every > 1 else names)
     if every > 1:
         axes.set_xticks(range(0, len(names), every), names[::every])
@@ -311,17 +314,17 @@ def _draw_work(
     not shown together.
     """
     factor, none = _time_axis(axes, views), np.zeros(len(views.edges) - 1)
-    parts = {name: views.work.get(name, none) for name in shown}
-    parts[_OTHERS] = np.sum(
-        [none, *(each for name, each in views.work.items() if name not in shown)], axis=0
+    bands = {name: views.work.get(name, none) for name in shown}
+    bands[_OTHERS] = np.sum(
+        [none, *(work for name, work in views.work.items() if name not in shown)], axis=0
     )
     base = none
     used = {order[name] for name in shown if name in order}
     free = (place for place in count() if place not in used)
-    fills = {name: order[name] if name in order else next(free) for name in parts}
-    for name, each in parts.items():
-        top = base + each / np.diff(views.edges)
-        if each.any():
+    fills = {name: order[name] if name in order else next(free) for name in bands}
+    for name, work in bands.items():
+        top = base + work / np.diff(views.edges)
+        if work.any():
             look = filled(fills[name])
             axes.stairs(
                 top, views.edges / factor, baseline=base, fill=True, label=_short(name), **look
@@ -334,8 +337,8 @@ def _draw_work(
 
 def _draw_contention(axes: Axes, views: TraceViews) -> None:
     factor = _time_axis(axes, views)
-    for (colour, _, dashes), (name, each) in zip(STROKES, views.contention.items(), strict=False):
-        shown = each if views.conflicts else each / np.diff(views.edges)
+    for (colour, _, dashes), (name, waits) in zip(STROKES, views.contention.items(), strict=False):
+        shown = waits if views.conflicts else waits / np.diff(views.edges)
         axes.stairs(
             shown,
             views.edges / factor,

@@ -111,7 +111,8 @@ def checked_trace(
         formats = ", ".join(TRACE_FORMATS)
         _refuse(
             path,
-            f"this is no trace, or cannot be told to be one; name it with --format, one of {formats}",
+            "this is no trace, or cannot be told to be one; name it with --format, one of"
+            f" {formats}",
         )
     if name not in TRACE_FORMATS:
         raise UnknownNameError("format of traces", name, list(TRACE_FORMATS))

@@ -71,24 +71,24 @@ def _axes(
         return []
     leaves = []
     for values in points:
-        written = dict(zip(ranges, map(exact_number, values), strict=True))
-        hints = replace(reading.hints, settings={**written, **reading.hints.settings})
+        settings = dict(zip(ranges, map(exact_number, values), strict=True))
+        hints = replace(reading.hints, settings={**settings, **reading.hints.settings})
         spec, _ = _read(Reading(reading.file, reading.text, hints))
         leaves.append(dict(_leaves(spec.document)))
     own = dict(_leaves(document))
-    if any(set(each) != set(own) for each in leaves):
+    if any(set(leaf) != set(own) for leaf in leaves):
         return []
-    changed = [path for path in own if any(each[path] != own[path] for each in leaves)]
-    return [{path: [each[path] for each in leaves] for path in changed}] if changed else []
+    changed = [path for path in own if any(leaf[path] != own[path] for leaf in leaves)]
+    return [{path: [leaf[path] for leaf in leaves] for path in changed}] if changed else []
 
 
 def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of plain data by path; a quantity is one."""
     if isinstance(tree, dict) and "value" not in tree:
-        for key, each in tree.items():
-            yield from _leaves(each, f"{path}.{key}" if path else str(key))
+        for key, subtree in tree.items():
+            yield from _leaves(subtree, f"{path}.{key}" if path else str(key))
     elif isinstance(tree, list):
-        for index, each in enumerate(tree):
-            yield from _leaves(each, f"{path}.{index}")
+        for index, subtree in enumerate(tree):
+            yield from _leaves(subtree, f"{path}.{index}")
     else:
         yield path, tree["value"] if isinstance(tree, dict) else tree

@@ -83,9 +83,9 @@ def program(network: LayeredNetwork, entry: LayeredEntry) -> Sequence:
 def inside(step: Step) -> Iterator[Step]:
     """Yield a step and those in it."""
     yield step
-    for part in _parts(step):
-        for each in part:
-            yield from inside(each)
+    for body in _parts(step):
+        for substep in body:
+            yield from inside(substep)
 
 
 def _parts(step: Step) -> tuple[Sequence, ...]:
@@ -110,7 +110,7 @@ def shape(steps: Sequence) -> str:
             numbers = [
                 amount for amount, _ in getattr(step, "options", getattr(step, "bodies", ()))
             ]
-            words.append(f"{type(step).__name__}{numbers}{[shape(part) for part in _parts(step)]}")
+            words.append(f"{type(step).__name__}{numbers}{[shape(body) for body in _parts(step)]}")
     return ";".join(words)
 
 
@@ -129,7 +129,10 @@ class _Graph:
     def __init__(self, network: LayeredNetwork, task: Task, entry: str) -> None:
         self._network, self._task, self._entry = network, task, entry
         self._after = {
-            name: each for each in task.precedences if each.after for name in each.before
+            name: precedence
+            for precedence in task.precedences
+            if precedence.after
+            for name in precedence.before
         }
         self._nodes = 0
 
@@ -179,8 +182,8 @@ class _Graph:
         if not after.fork:
             return after.after[0][0]
         branches = [self._from(name, depth + 1) for name, _ in after.after]
-        met = {id(branch.join) for branch in branches}
-        together = len(met) == 1
+        joins = {id(branch.join) for branch in branches}
+        together = len(joins) == 1
         if not together:
             for branch in branches:
                 self._through(branch, depth)

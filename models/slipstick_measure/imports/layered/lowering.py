@@ -108,15 +108,15 @@ class Lowering:
         for name, (formula, line) in self.network.parameters.items():
             where = f"{self.network.reading.name}:{line}"
             try:
-                told: Any = {"value": exact_number(float(formula)), "source": where}
+                parameter: Any = {"value": exact_number(float(formula)), "source": where}
             except ValueError:
-                told = formula
-            self.parameters[name] = told
-        references = [each for each in self.network.tasks.values() if each.is_reference]
+                parameter = formula
+            self.parameters[name] = parameter
+        references = [task for task in self.network.tasks.values() if task.is_reference]
         for task in references:
             for name in task.entries:
                 self._reference(task, self.network.entries[name])
-        arrivals = [each for each in self.network.entries.values() if each.arrivals.value]
+        arrivals = [entry for entry in self.network.entries.values() if entry.arrivals.value]
         if not references and not arrivals:
             why = "there is no reference task that calls others, and no entry with open arrivals"
             self.network.refuse(1, "", why)
@@ -148,11 +148,11 @@ class Lowering:
         return {"groups": groups}
 
     def _laid_out(self, document: dict[str, Any]) -> dict[str, Any]:
-        parts = {"parameters": self.parameters} if self.parameters else {}
+        sections = {"parameters": self.parameters} if self.parameters else {}
         components = sorted(_components(document) - {THINK, ARRIVALS})
         return {
             "source": f"model {self.network.reading.name}",
-            **parts,
+            **sections,
             **({"useful": components} if components else {}),
             "resources": self.resources,
             **document,
@@ -172,7 +172,7 @@ class Lowering:
         """Declare what no activity says, at the element that says it."""
         for processor in self.network.processors.values():
             tasks = [t for t in self.network.tasks.values() if t.processor == processor.name]
-            if processor.kind in _PRIORITIES and len({each.priority for each in tasks}) > 1:
+            if processor.kind in _PRIORITIES and len({task.priority for task in tasks}) > 1:
                 self.ledger.declare("priorities", processor.line, processor.name)
             if processor.kind == "cfs":
                 self._declare_shares(processor, tasks)
@@ -269,7 +269,11 @@ class Lowering:
     def _splits(self, entry: LayeredEntry) -> bool:
         """Return whether a thread goes on after the reply of an entry."""
         steps = self._program(entry)
-        if any(isinstance(each, Both) and each.quorum for step in steps for each in inside(step)):
+        if any(
+            isinstance(substep, Both) and substep.quorum
+            for step in steps
+            for substep in inside(step)
+        ):
             return True
         if Reply() in steps:
             return steps[-1] != Reply()
@@ -287,7 +291,7 @@ class Lowering:
             return self._calls[name]
         entry = self.network.entries[name]
         if name in self._open or len(self._open) > MOST_DEPTH:
-            way = ", ".join(each[:60] for each in self._open[:5])
+            way = ", ".join(name[:60] for name in self._open[:5])
             why = f"{short(name)} calls itself, by way of {way}"
             self.network.refuse(entry.line, "entry", why)
         self._open.append(name)
@@ -344,29 +348,29 @@ class Lowering:
             for target, share, _ in entry.forwards
         ]
         total = sum(share.value for _, share, _ in entry.forwards)
-        if not any(each["do"] for each in options):
+        if not any(option["do"] for option in options):
             return []
         if len(options) == 1 and total == 1:
             return list(options[0]["do"])
-        left: Items = [{"p": 1 - total, "do": []}] if total < 1 else []
-        return [{"choose": _remainder([*options, *left])}]
+        rest: Items = [{"p": 1 - total, "do": []}] if total < 1 else []
+        return [{"choose": _remainder([*options, *rest])}]
 
     def _operation(self, entry: LayeredEntry, task: Task) -> Items:
         """Return the items of an operation on a semaphore or a lock of readers and writers."""
         body = self._items(_plain(self._program(entry)), task)
-        whole = self._whole(task.threads, task.line) if not unlimited(task.threads) else 1
+        capacity = self._whole(task.threads, task.line) if not unlimited(task.threads) else 1
         if task.kind == "semaphore" or entry.kind in ("wait", "signal"):
-            tokens = whole if task.tokens is None else task.tokens
+            tokens = capacity if task.tokens is None else task.tokens
             counter = self._counter(f"tokens {task.name}", tokens)
             wait = entry.kind == "wait"
             return [{"wait": counter}, *body] if wait else [*body, {"signal": counter}]
         gate = self._counter(f"gate {task.name}", 1)
-        places = self._counter(f"places {task.name}", whole)
-        each, way = (whole if "write" in entry.kind else 1), entry.kind.partition("-")[2]
+        places = self._counter(f"places {task.name}", capacity)
+        count, way = (capacity if "write" in entry.kind else 1), entry.kind.partition("-")[2]
         if way == "unlock":
-            return [*body, _repeated(each, [{"signal": places}])]
-        taken = _repeated(each, [{"wait": places}])
-        return [{"wait": gate}, taken, {"signal": gate}, *body]
+            return [*body, _repeated(count, [{"signal": places}])]
+        waits = _repeated(count, [{"wait": places}])
+        return [{"wait": gate}, waits, {"signal": gate}, *body]
 
     # Entries whose threads go on after the reply -------------------------------------------------
 
@@ -380,7 +384,7 @@ class Lowering:
             if isinstance(step, Reply):
                 after = self._finished(entry, task, _plain(rest), finish)
                 return items + self._woken(entry, task, after, finish)
-            replies = any(isinstance(each, Reply) for each in inside(step))
+            replies = any(isinstance(substep, Reply) for substep in inside(step))
             if isinstance(step, Both) and step.quorum:
                 begun, waits = self._quorum(step, task)
                 return items + begun + self._cut(entry, task, rest, [*waits, *finish])
@@ -408,7 +412,7 @@ class Lowering:
 
     def _woken(self, entry: LayeredEntry, task: Task, after: Items, finish: Items) -> Items:
         """Wake the group that does what comes after a reply; nothing to do needs no group."""
-        if after == finish and not any("wait" in each for each in finish):
+        if after == finish and not any("wait" in item for item in finish):
             return finish
         counter, name = self._numbered(f"after {entry.name}", after)
         if name not in self._workers:
@@ -433,16 +437,18 @@ class Lowering:
         """
         if task.threads.value > 1:
             self.ledger.declare("quorum-threads", task.line, task.name)
-        done, items = "", Items()
+        done_counter, items = "", Items()
         for branch in both.branches:
             counter, name = self._numbered(f"branch {task.name}", branch)
-            done = done or self._counter(counter.partition(".")[2].replace("branch", "done", 1))
+            done_counter = done_counter or self._counter(
+                counter.partition(".")[2].replace("branch", "done", 1)
+            )
             if name not in self._workers:
-                cycle = [{"wait": counter}, *self._items(branch, task), {"signal": done}]
+                cycle = [{"wait": counter}, *self._items(branch, task), {"signal": done_counter}]
                 self._workers[name] = self._group(task, cycle)
             items.append({"signal": counter})
         late = len(both.branches) - both.quorum
-        waits = [{"wait": done}]
+        waits = [{"wait": done_counter}]
         return items + waits * both.quorum, waits * late
 
     def _callers(self, entry: LayeredEntry) -> list[str]:
@@ -458,11 +464,11 @@ class Lowering:
         threads = MOST_AT_ONCE if unlimited(task.threads) else self._whole(task.threads, task.line)
         return {"processors": threads, "cycle": cycle}
 
-    def _numbered(self, name: str, what: object) -> tuple[str, str]:
+    def _numbered(self, name: str, content: object) -> tuple[str, str]:
         """Return a counter and a group of a name, numbered for another content."""
         number, chosen = 1, name
-        known = self.__dict__.setdefault("_contents", {})
-        while known.setdefault(chosen, what) != what:
+        contents = self.__dict__.setdefault("_contents", {})
+        while contents.setdefault(chosen, content) != content:
             number += 1
             chosen = f"{name} {number}"
         return self._counter(chosen), self._word(chosen)
@@ -493,7 +499,7 @@ class Lowering:
             ]
             return [{"choose": _remainder(options)}] if any(o["do"] for o in options) else []
         bodies = [(count, self._items(body, task, reply)) for count, body in step.bodies]
-        if reply and any(Reply() in inside(each) for each in (step,)):
+        if reply and Reply() in inside(step):
             why = "replies from within a loop, which is not read"
             self.network.refuse(task.line, "activities", f"{short(task.name)} {why}")
         return self._rounds([(count, body) for count, body in bodies if body])
@@ -535,7 +541,7 @@ class Lowering:
         slices = ModelAmount(*_sum([ONE_CALL, *(call.count for call, _ in called)]))
         slice_ = self._slice(work, task, slices)
         bodies = [(call.count, [*slice_, *body]) for call, body in called]
-        return items + self._rounds([each for each in bodies if each[1]]) + slice_
+        return items + self._rounds([body for body in bodies if body[1]]) + slice_
 
     def _request(self, call: Call) -> Items:
         if call.waits:
@@ -568,8 +574,8 @@ class Lowering:
             share = [f"({count.formula or exact_number(count.value)})" for count, _ in bodies]
             every = f"({formula})" if formula else f"{exact_number(total)}"
             options = [
-                {"p": f"{part} / {every}" if formula else count.value / total, "do": each}
-                for part, (count, each) in zip(share, bodies, strict=True)
+                {"p": f"{numerator} / {every}" if formula else count.value / total, "do": body}
+                for numerator, (count, body) in zip(share, bodies, strict=True)
             ]
             body = [{"choose": _remainder(options)}]
         if not self.geometric:
@@ -586,8 +592,8 @@ class Lowering:
     def _more(self, mean: str) -> str:
         """Return the parameter that is the chance of one more of a geometric number."""
         formula = f"({mean}) / (1 + {mean})"
-        for name, told in self.parameters.items():
-            if told == formula:
+        for name, parameter in self.parameters.items():
+            if parameter == formula:
                 return name
         name = self._word(f"more {1 + sum(key.startswith('more_') for key in self.parameters)}")
         self.parameters[name] = formula
@@ -601,12 +607,12 @@ class Lowering:
 
     def _size(self, items: Items) -> int:
         """Count the steps of items as they are written; shared lists are counted once each time."""
-        known = self._sizes.get(id(items))
-        if known is None:
-            inner = [each for item in items for each in _bodies(item)]
-            known = (len(items) + sum(map(self._size, inner)), items)
-            self._sizes[id(items)] = known
-        return known[0]
+        cached = self._sizes.get(id(items))
+        if cached is None:
+            inner = [body for item in items for body in _bodies(item)]
+            cached = (len(items) + sum(map(self._size, inner)), items)
+            self._sizes[id(items)] = cached
+        return cached[0]
 
     def _slice(self, work: Work, task: Task, slices: ModelAmount) -> Items:
         """Return one slice of the demand of a phase or an activity; nothing where it has none."""
@@ -614,18 +620,18 @@ class Lowering:
             return []
         processor = self.network.processors[task.processor]
         demand = self._demand(work, task)
-        parts = [f"/ {processor.speed.formula}"] if processor.speed.formula else []
+        divisors = [f"/ {processor.speed.formula}"] if processor.speed.formula else []
         speed = processor.speed.value * self._share_of(task)
         if not processor.speed.formula and speed != 1:
-            parts.append(f"/ {exact_number(speed)}")
+            divisors.append(f"/ {exact_number(speed)}")
         if slices.value != 1 or slices.formula:
             count = f"({slices.formula})" if slices.formula else exact_number(slices.value)
-            parts.append(f"/ {count}")
+            divisors.append(f"/ {count}")
         station = self._station(processor, task)
-        time = " ".join([demand, *parts])
-        what = {"service": station, "time": time} if station else {"delay": time}
+        time = " ".join([demand, *divisors])
+        content = {"service": station, "time": time} if station else {"delay": time}
         labels = {"scv": work.scv, "component": self.names.name(task.name)}
-        return [{"name": self.names.name(self._own_name(work, task)), **what, **labels}]
+        return [{"name": self.names.name(self._own_name(work, task)), **content, **labels}]
 
     def _share_of(self, task: Task) -> float:
         """Return the part of a processor's speed that a capped group has."""
@@ -636,9 +642,9 @@ class Lowering:
         """Return a name that no work of another task has."""
         if not hasattr(self, "_owners"):
             owners: dict[str, set[str]] = {}
-            for each in self.network.tasks.values():
-                for other in self.network.works(each):
-                    owners.setdefault(self.names.name(other.name), set()).add(each.name)
+            for owner in self.network.tasks.values():
+                for owned_work in self.network.works(owner):
+                    owners.setdefault(self.names.name(owned_work.name), set()).add(owner.name)
             self._owners = owners
         shared = len(self._owners[self.names.name(work.name)]) > 1
         return f"{task.name} {work.name}" if shared else work.name
@@ -746,14 +752,14 @@ def _digit_chances(mean: float) -> Iterator[float]:
 
     The last digit has the mean that the digits beyond it would have, so that the mean is exact.
     """
-    left, ratio = mean, 1 + 1 / mean
+    remainder, ratio = mean, 1 + 1 / mean
     for power in range(60):
         if ratio**2 > 1 / LEAST_CHANCE:
-            yield min(left / 2**power, 1.0)
+            yield min(remainder / 2**power, 1.0)
             return
         chance = 1 / (1 + ratio)
         yield chance
-        left -= 2**power * chance
+        remainder -= 2**power * chance
         ratio **= 2
 
 
@@ -774,24 +780,24 @@ def _rotations(bodies: list[Items]) -> Iterator[list[Items]]:
 
 def _plain(steps: Sequence) -> Sequence:
     """Return steps without the places of replies."""
-    kept: list[Step] = []
+    plain_steps: list[Step] = []
     for step in steps:
         if isinstance(step, Both):
-            branches = tuple(_plain(each) for each in step.branches)
-            kept.append(Both(branches, step.quorum))
+            branches = tuple(_plain(branch) for branch in step.branches)
+            plain_steps.append(Both(branches, step.quorum))
         elif isinstance(step, Either):
-            kept.append(Either(tuple((p, _plain(body)) for p, body in step.options)))
+            plain_steps.append(Either(tuple((p, _plain(body)) for p, body in step.options)))
         elif not isinstance(step, Reply):
-            kept.append(step)
-    return tuple(kept)
+            plain_steps.append(step)
+    return tuple(plain_steps)
 
 
 def _sum(amounts: list[ModelAmount]) -> tuple[float, str]:
     """Return the sum of amounts, and its formula where one has any."""
-    total = sum(each.value for each in amounts)
-    if not any(each.formula for each in amounts):
+    total = sum(amount.value for amount in amounts)
+    if not any(amount.formula for amount in amounts):
         return total, ""
-    return total, " + ".join(each.formula or exact_number(each.value) for each in amounts)
+    return total, " + ".join(amount.formula or exact_number(amount.value) for amount in amounts)
 
 
 def _left(chance: Any) -> Any:
@@ -801,9 +807,9 @@ def _left(chance: Any) -> Any:
 def _remainder(options: Items) -> Items:
     """Let the last probability be what the others leave, to the last digit."""
     *first, last = options
-    if all(isinstance(each["p"], float) for each in options):
-        return [*first, {**last, "p": 1 - sum(each["p"] for each in first)}]
-    rest = " - ".join(f"({each['p']})" for each in first)
+    if all(isinstance(option["p"], float) for option in options):
+        return [*first, {**last, "p": 1 - sum(option["p"] for option in first)}]
+    rest = " - ".join(f"({option['p']})" for option in first)
     return [*first, {**last, "p": f"1 - {rest}"}]
 
 
@@ -815,7 +821,7 @@ def _bodies(item: Mapping[str, Any]) -> list[Items]:
     """List the lists of items inside an item."""
     bodies: list[Items] = [item["body"]] if "body" in item else []
     bodies += item.get("fork", [])
-    return bodies + [each["do"] for each in item.get("choose", [])]
+    return bodies + [option["do"] for option in item.get("choose", [])]
 
 
 def _components(tree: Any) -> set[str]:
@@ -825,7 +831,7 @@ def _components(tree: Any) -> set[str]:
     if not isinstance(tree, dict):
         return set()
     own = {tree["component"]} if "component" in tree else set()
-    return own.union(*(_components(each) for each in tree.values()))
+    return own.union(*(_components(subtree) for subtree in tree.values()))
 
 
 def _depth(tree: Any) -> int:

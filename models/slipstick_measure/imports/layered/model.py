@@ -63,7 +63,7 @@ class Work:
     def idle(self) -> bool:
         """Whether it takes no time and makes no calls."""
         amounts = (self.demand, self.think, *(call.count for call in self.calls))
-        return not any(each.value or each.formula for each in amounts)
+        return not any(amount.value or amount.formula for amount in amounts)
 
 
 @dataclass
@@ -170,9 +170,9 @@ class LayeredNetwork:
     parameters: dict[str, tuple[str, int]] = field(default_factory=dict)
     delays: list[tuple[str, int]] = field(default_factory=list)
 
-    def refuse(self, line: int, what: str, why: str) -> NoReturn:
+    def refuse(self, line: int, subject: str, why: str) -> NoReturn:
         """Refuse the file at a line; raises SpecError."""
-        self.reading.refuse(line, what, why)
+        self.reading.refuse(line, subject, why)
 
     def add(
         self, kind: str, element: Processor | Task | LayeredEntry | Share, task: str = ""
@@ -257,9 +257,9 @@ class LayeredNetwork:
         for name, replied in task.replies.items():
             if name not in task.activities:
                 self.reading.wrong(task.line, "reply", f"there is no activity {short(name)}")
-            for each in replied:
-                if each not in task.entries:
-                    why = f"{short(each)} is no entry of {short(task.name)}"
+            for entry_name in replied:
+                if entry_name not in task.entries:
+                    why = f"{short(entry_name)} is no entry of {short(task.name)}"
                     self.reading.wrong(task.line, "reply", why)
 
 

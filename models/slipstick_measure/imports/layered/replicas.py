@@ -30,12 +30,12 @@ def written_out(network: LayeredNetwork) -> LayeredNetwork:
     SpecError : copies that do not fit
     """
     elements: list[Processor | Task] = [*network.processors.values(), *network.tasks.values()]
-    if all(each.replicas == 1 for each in elements):
+    if all(element.replicas == 1 for element in elements):
         return network
-    for each in elements:
-        if not 1 <= each.replicas <= MOST_COPIES:
-            why = f"{short(each.name)} needs 1 to {MOST_COPIES} copies; got {each.replicas}"
-            network.refuse(each.line, "replication", why)
+    for element in elements:
+        if not 1 <= element.replicas <= MOST_COPIES:
+            why = f"{short(element.name)} needs 1 to {MOST_COPIES} copies; got {element.replicas}"
+            network.refuse(element.line, "replication", why)
     return _Copies(network).made
 
 
@@ -60,7 +60,7 @@ class _Copies:
 
     def _task(self, task: Task, index: int) -> None:
         processor = self._old.processors[task.processor]
-        parts, rest = divmod(task.replicas, processor.replicas)
+        per_processor, rest = divmod(task.replicas, processor.replicas)
         if rest:
             why = (
                 f"{task.replicas} copies of {short(task.name)} cannot share"
@@ -71,19 +71,19 @@ class _Copies:
         self.made.tasks[name] = replace(
             task,
             name=name,
-            processor=copy_name(processor.name, index // parts, processor.replicas),
+            processor=copy_name(processor.name, index // per_processor, processor.replicas),
             replicas=1,
-            entries=[copy_name(each, index, task.replicas) for each in task.entries],
+            entries=[copy_name(name, index, task.replicas) for name in task.entries],
             activities={
-                key: self._work(each, task, index) for key, each in task.activities.items()
+                key: self._work(work, task, index) for key, work in task.activities.items()
             },
             replies={
-                key: [copy_name(each, index, task.replicas) for each in replied]
+                key: [copy_name(name, index, task.replicas) for name in replied]
                 for key, replied in task.replies.items()
             },
         )
-        for each in task.entries:
-            entry = self._entry(self._old.entries[each], task, index)
+        for entry_name in task.entries:
+            entry = self._entry(self._old.entries[entry_name], task, index)
             self.made.entries[entry.name] = entry
             self.made.owner[entry.name] = name
 
@@ -96,7 +96,7 @@ class _Copies:
         return replace(
             entry,
             name=copy_name(entry.name, index, task.replicas),
-            phases={key: self._work(each, task, index) for key, each in entry.phases.items()},
+            phases={key: self._work(work, task, index) for key, work in entry.phases.items()},
             forwards=forwards,
         )
 
@@ -120,8 +120,8 @@ class _Copies:
                 " their products are equal"
             )
             self._old.refuse(line, "replication", why)
-        copies = ((index * fan_out + each) % server.replicas for each in range(fan_out))
-        return [copy_name(entry, each, server.replicas) for each in copies]
+        copies = ((index * fan_out + offset) % server.replicas for offset in range(fan_out))
+        return [copy_name(entry, number, server.replicas) for number in copies]
 
 
 def copy_name(name: str, index: int, copies: int) -> str:

@@ -93,12 +93,12 @@ class _TextReader:
     def _tokens(self) -> list[TextToken]:
         tokens: list[TextToken] = []
         line, last = 1, 0
-        for found in _TOKEN.finditer(self.reading.text):
-            line += self.reading.text.count("\n", last, found.start())
-            last = found.start()
-            kind = str(found.lastgroup)
+        for match in _TOKEN.finditer(self.reading.text):
+            line += self.reading.text.count("\n", last, match.start())
+            last = match.start()
+            kind = str(match.lastgroup)
             if kind != "space":
-                tokens.append(TextToken(kind, found[0], line, found.start()))
+                tokens.append(TextToken(kind, match[0], line, match.start()))
             if len(tokens) > MOST_TOKENS:
                 self.reading.refuse(line, "", f"more than {MOST_TOKENS:,} words; solve a part")
         return [*tokens, TextToken("eof", "the end of the file", line, len(self.reading.text))]
@@ -108,31 +108,31 @@ class _TextReader:
         """The word to be read."""
         return self.tokens[self.at]
 
-    def refuse(self, wanted: str) -> NoReturn:
+    def refuse(self, expected: str) -> NoReturn:
         """Refuse the word to be read."""
         cut = "; is the file cut off?" if self.next.kind == "eof" else ""
         self.reading.refuse(
-            self.next.line, "", f"here stands {short(self.next.text)}, where {wanted} is due{cut}"
+            self.next.line, "", f"here stands {short(self.next.text)}, where {expected} is due{cut}"
         )
 
-    def take(self, wanted: str, *kinds: str) -> TextToken:
+    def take(self, expected: str, *kinds: str) -> TextToken:
         """Read a word of some kinds."""
         if self.next.kind not in kinds:
-            self.refuse(wanted)
+            self.refuse(expected)
         self.at += 1
         return self.tokens[self.at - 1]
 
     def sign(self, *texts: str) -> bool:
         """Read one of some signs or letters, if it is there."""
-        found = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
-        self.at += found
-        return found
+        present = self.next.text in texts and self.next.kind in ("sign", "name", "arrow")
+        self.at += present
+        return present
 
-    def name(self, what: str) -> TextToken:
+    def name(self, subject: str) -> TextToken:
         """Read a name; one may be a number."""
-        return self.take(f"the name of {what}", "name", "number")
+        return self.take(f"the name of {subject}", "name", "number")
 
-    def amount(self, what: str, least: float | None = 0.0) -> ModelAmount:
+    def amount(self, subject: str, least: float | None = 0.0) -> ModelAmount:
         """Read a number, a variable, or a formula in braces."""
         token = self.next
         if token.kind == "sign" and token.text == "{":
@@ -144,15 +144,15 @@ class _TextReader:
             text = self.reading.text[self.tokens[first].start : self.next.start]
             self.at += 1
         else:
-            text = self.take(what, "number", "variable", "infinity", "name").text
+            text = self.take(subject, "number", "variable", "infinity", "name").text
             text = re.sub(r"[dD]", "e", text) if token.kind == "number" else text
-        return self.variables.amount(text, token.line, what, least)
+        return self.variables.amount(text, token.line, subject, least)
 
-    def whole(self, what: str) -> int:
+    def whole(self, subject: str) -> int:
         """Read a whole number."""
-        token, amount = self.next, self.amount(what)
+        token, amount = self.next, self.amount(subject)
         if amount.value != int(amount.value if amount.value < inf else 0):
-            self.reading.refuse(token.line, what, f"{token.text} is no whole number")
+            self.reading.refuse(token.line, subject, f"{token.text} is no whole number")
         return int(amount.value)
 
     def observed(self) -> None:
@@ -234,27 +234,27 @@ class _TextReader:
         if kind.text not in _PROCESSORS:
             self.at -= 1
             self.refuse(f"a scheduling of {token.text}, one of {', '.join(_PROCESSORS)},")
-        made = Processor(token.text, token.line, _PROCESSORS[kind.text])
-        made.servers = ModelAmount(inf) if made.kind == "inf" else made.servers
+        processor = Processor(token.text, token.line, _PROCESSORS[kind.text])
+        processor.servers = ModelAmount(inf) if processor.kind == "inf" else processor.servers
         if self.next.kind in ("number", "variable"):
             self.amount("a quantum")
             self.ledger.declare("quantum", token.line)
         while self.next.kind == "name" and self.next.text in ("i", "m", "r", "R"):
             option = self.take("an option", "name").text
             if option == "i":
-                made.servers = ModelAmount(inf)
+                processor.servers = ModelAmount(inf)
             elif option == "m":
-                made.servers = self.amount("the number of servers", 1.0)
+                processor.servers = self.amount("the number of servers", 1.0)
             elif option == "r":
-                made.replicas = self.whole("the number of copies")
+                processor.replicas = self.whole("the number of copies")
             else:
-                made.speed = self.amount("the speed", 1e-12)
-        self.network.add("processor", made)
+                processor.speed = self.amount("the speed", 1e-12)
+        self.network.add("processor", processor)
 
     def _delay(self, letter: str) -> None:
         pair = [self.name("a processor") for _ in range(2)]
         if self.amount("a delay").value:
-            self.network.delays.append((" to ".join(each.text for each in pair), pair[0].line))
+            self.network.delays.append((" to ".join(token.text for token in pair), pair[0].line))
 
     def _share(self, letter: str) -> None:
         token, share = self.name("a group"), self.amount("a share")
@@ -273,16 +273,16 @@ class _TextReader:
             entries.append(self.name("an entry, or -1 after the last one"))
         self.at += 1
         processor = self.name("a processor").text
-        made = Task(token.text, token.line, processor, _TASKS[kind.text])
-        made.threads = ModelAmount(inf) if made.kind == "inf" else made.threads
-        self.network.add("task", made)
-        for each in entries:
-            self.network.add("entry", LayeredEntry(each.text, each.line), made.name)
+        task = Task(token.text, token.line, processor, _TASKS[kind.text])
+        task.threads = ModelAmount(inf) if task.kind == "inf" else task.threads
+        self.network.add("task", task)
+        for entry in entries:
+            self.network.add("entry", LayeredEntry(entry.text, entry.line), task.name)
         while True:
             if self.next.kind in ("number", "variable"):
-                made.priority = self.whole("a priority")
+                task.priority = self.whole("a priority")
             elif self.next.kind == "name" and self.next.text in ("T", "g", "i", "m", "q", "r", "z"):
-                self._task_option(made, self.take("an option", "name").text)
+                self._task_option(task, self.take("an option", "name").text)
             else:
                 break
 
@@ -310,10 +310,10 @@ class _TextReader:
     def _set_fans(self) -> None:
         """Take the numbers of copies that tasks call, when all tasks are known."""
         for letter, tasks, count in self._fans:
-            for each in tasks:
-                if each.text not in self.network.tasks:
-                    self.reading.refuse(each.line, letter, f"there is no task {short(each.text)}")
-            source, target = (each.text for each in tasks)
+            for task in tasks:
+                if task.text not in self.network.tasks:
+                    self.reading.refuse(task.line, letter, f"there is no task {short(task.text)}")
+            source, target = (task.text for task in tasks)
             if letter == "I":
                 self.network.tasks[target].fan_in[source] = count
             else:

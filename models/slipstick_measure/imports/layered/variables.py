@@ -43,40 +43,42 @@ class Variables:
     ranges: dict[str, list[float]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
-    def assign(self, written: str, text: str, line: int) -> None:
+    def assign(self, variable: str, text: str, line: int) -> None:
         """Give a variable its value: a number, a formula in earlier ones, or a list or a range of
         numbers.
         """
-        name = parameter_name(written)
+        name = parameter_name(variable)
         self.lines[name] = line
         if name in self.reading.hints.settings:
             # As text, so that what a range varies stays a parameter.
             text = self.reading.hints.settings[name]
         if inside := _RANGE.fullmatch(text.strip()):
-            self.ranges[name] = values = self._listed(inside[1], written, line)
+            self.ranges[name] = values = self._listed(inside[1], variable, line)
             text = repr(values[0])
-        amount = self.amount(text, line, written)
+        amount = self.amount(text, line, variable)
         self.values[name] = amount.value
         self.formulas[name] = amount.formula or repr(amount.value)
 
-    def _listed(self, text: str, written: str, line: int) -> list[float]:
+    def _listed(self, text: str, variable: str, line: int) -> list[float]:
         """Read a list of numbers, or first : last, step."""
         first, colon, rest = text.partition(":")
         if colon:
             last, _, step = rest.partition(",")
             low, high, by = (
-                self.amount(each, line, written).value for each in (first, last, step or "1")
+                self.amount(bound, line, variable).value for bound in (first, last, step or "1")
             )
             count = int((high - low) / by + 1.5e-9) + 1 if by > 0 and high >= low else 0
             values = [low + by * index for index in range(min(count, MOST_VALUES + 1))]
         else:
-            values = [self.amount(each, line, written).value for each in text.split(",")]
+            values = [
+                self.amount(value_text, line, variable).value for value_text in text.split(",")
+            ]
         if not 0 < len(values) <= MOST_VALUES:
-            why = f"{short(written)} needs 1 to {MOST_VALUES} values; got {short(text)}"
+            why = f"{short(variable)} needs 1 to {MOST_VALUES} values; got {short(text)}"
             self.reading.refuse(line, "parameter", why)
         return values
 
-    def amount(self, text: str, line: int, what: str, least: float | None = None) -> ModelAmount:
+    def amount(self, text: str, line: int, subject: str, least: float | None = None) -> ModelAmount:
         """Read a number, a variable, or a formula; refuse what is none, and less than `least`."""
         bare = text.strip().removeprefix("{").removesuffix("}").strip()
         if bare.casefold() in INFINITE:
@@ -84,56 +86,56 @@ class Variables:
         if NUMBER.fullmatch(bare) and isfinite(float(bare)):
             amount = ModelAmount(float(bare))
         elif not re.search(r"[$()*/+]|[A-Za-z_]{2}", bare):
-            self.reading.number(line, what, bare)
+            self.reading.number(line, subject, bare)
             self.reading.finished()
         else:
-            amount = self._computed(bare, line, what)
+            amount = self._computed(bare, line, subject)
         if least is not None and amount.value < least:
             why = f"{short(bare)} is no number of at least {least:g}"
-            self.reading.refuse(line, what, why)
+            self.reading.refuse(line, subject, why)
         return amount
 
-    def _computed(self, text: str, line: int, what: str) -> ModelAmount:
+    def _computed(self, text: str, line: int, subject: str) -> ModelAmount:
         """Compute a formula in variables."""
-        formula = re.sub(r"\$([A-Za-z0-9_]+)", lambda found: parameter_name(found[0]), text)
-        for written in re.findall(r"\$[A-Za-z0-9_]+", text):
-            self._known(written, line)
-        known: dict[str, Expr] = {
+        formula = re.sub(r"\$([A-Za-z0-9_]+)", lambda match: parameter_name(match[0]), text)
+        for variable in re.findall(r"\$[A-Za-z0-9_]+", text):
+            self._known(variable, line)
+        symbols: dict[str, Expr] = {
             name: Parameter(name, value=value) for name, value in self.values.items()
         }
         try:
-            expression = read_expression(formula, known)
+            expression = read_expression(formula, symbols)
             # As parameters are written in a spec, whole numbers and signs included.
             (value,) = Tape([expression]).run({})
             number = float(value[0] if getattr(value, "ndim", 0) else value)
         except (FormulaError, ModelError, ValueError, ArithmeticError) as error:
-            self.reading.refuse(line, what, f"{short(text)} cannot be computed: {error}")
+            self.reading.refuse(line, subject, f"{short(text)} cannot be computed: {error}")
         if not isfinite(number):
-            self.reading.refuse(line, what, f"{short(text)} is {number}, no finite number")
+            self.reading.refuse(line, subject, f"{short(text)} is {number}, no finite number")
         plain = isinstance(expression, Number) or not parameters(expression)
-        self.used |= {each.name for each in parameters(expression)}
+        self.used |= {parameter.name for parameter in parameters(expression)}
         return ModelAmount(number, "" if plain else formula)
 
-    def _known(self, written: str, line: int) -> None:
+    def _known(self, variable: str, line: int) -> None:
         """Take the value of a variable that is set beside the file; refuse one without a value."""
-        name = parameter_name(written)
+        name = parameter_name(variable)
         if name in self.values:
             return
         if name in self.reading.hints.settings:
-            self.values[name] = self.amount(self.reading.hints.settings[name], line, written).value
+            self.values[name] = self.amount(self.reading.hints.settings[name], line, variable).value
             self.formulas[name] = repr(self.values[name])
             self.lines[name] = line
             return
         near = did_you_mean(name, list(self.values)) if self.values else ""
-        why = f"{short(written)} has no value in the file; give it one with --set {name}=NUMBER"
+        why = f"{short(variable)} has no value in the file; give it one with --set {name}=NUMBER"
         self.reading.refuse(line, "parameter", f"{why}{near}")
 
 
-def parameter_name(written: str) -> str:
+def parameter_name(variable: str) -> str:
     """Return the name of a variable as a parameter of a spec.
 
     >>> parameter_name("$n_users"), parameter_name("$0")
     ('n_users', 'v_0')
     """
-    plain = re.sub(r"[^A-Za-z0-9_]", "_", written.removeprefix("$"))
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", variable.removeprefix("$"))
     return plain if plain[:1].isalpha() else f"v_{plain.lstrip('_') or 'x'}"

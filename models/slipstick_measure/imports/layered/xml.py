@@ -61,8 +61,8 @@ class _XmlReader:
 
     def file(self) -> None:
         """Read variables, processors, groups, tasks and entries."""
-        for part in self.root.every("lqx", "spex-parameters", "spex-parameter"):
-            self._assignments(part)
+        for element in self.root.every("lqx", "spex-parameters", "spex-parameter"):
+            self._assignments(element)
         for processor in self.root.every("processor"):
             self._processor(processor)
         for group in self.root.every("group"):
@@ -86,26 +86,26 @@ class _XmlReader:
             self.reading.refuse(element.line, f"{element.tag} {key}", why)
         return int(amount.value)
 
-    def _assignments(self, part: XmlElement) -> None:
+    def _assignments(self, element: XmlElement) -> None:
         """Take the assignments that stand before a program's first loop; the program is not run."""
-        text = re.sub(r"(?s)/\*.*?\*/", "", part.text)
+        text = re.sub(r"(?s)/\*.*?\*/", "", element.text)
         text = re.sub(r"(?m)(#|//).*$", "", text)
         straight = re.split(r"\b(?:foreach|for|while|if)\b", text, maxsplit=1)[0]
-        for found in _ASSIGNED.finditer(straight):
-            line = part.line + text.count("\n", 0, found.start())
-            formula = re.sub(r"(?<![\w$.\"])([A-Za-z_]\w*)(?!\w*\s*\()", r"$\1", found[2].strip())
-            self.variables.assign(found[1], formula.strip('"'), line)
+        for match in _ASSIGNED.finditer(straight):
+            line = element.line + text.count("\n", 0, match.start())
+            formula = re.sub(r"(?<![\w$.\"])([A-Za-z_]\w*)(?!\w*\s*\()", r"$\1", match[2].strip())
+            self.variables.assign(match[1], formula.strip('"'), line)
 
     def _processor(self, element: XmlElement) -> None:
         name, kind = element.get("name"), element.get("scheduling") or "fcfs"
         if kind not in _PROCESSOR_KINDS:
-            known = ", ".join(_PROCESSOR_KINDS)
-            why = f"there is no scheduling {short(kind)}; there are {known}"
+            kinds = ", ".join(_PROCESSOR_KINDS)
+            why = f"there is no scheduling {short(kind)}; there are {kinds}"
             self.reading.refuse(element.line, "processor", why)
         quantum = element.get("quantum")
         if quantum and quantum.casefold() not in INFINITE:
             self.variables.amount(quantum, element.line, "processor quantum", 0.0)
-        made = Processor(
+        processor = Processor(
             name,
             element.line,
             kind,
@@ -113,7 +113,7 @@ class _XmlReader:
             self.amount(element, "speed-factor", ONE, 1e-12),
             self.whole(element, "replication", 1),
         )
-        self.network.add("processor", made)
+        self.network.add("processor", processor)
         for task in element.every("task"):
             self._task(task, name)
 
@@ -125,14 +125,16 @@ class _XmlReader:
 
     def _share(self, element: XmlElement) -> None:
         processor = next(
-            each.get("name") for each in self.root.every("processor") if element in each.children
+            processor_element.get("name")
+            for processor_element in self.root.every("processor")
+            if element in processor_element.children
         )
         capped = element.get("cap").casefold() in ("1", "true", "yes")
         share = self.amount(element, "share", ONE).value
-        made = Share(element.get("name"), element.line, processor, share, capped)
-        self.network.add("group", made)
+        group = Share(element.get("name"), element.line, processor, share, capped)
+        self.network.add("group", group)
         for task in element.every("task"):
-            self.network.tasks[task.get("name")].group = made.name
+            self.network.tasks[task.get("name")].group = group.name
 
     def _task(self, element: XmlElement, processor: str) -> None:
         kind = element.get("scheduling") or "fcfs"
@@ -152,23 +154,23 @@ class _XmlReader:
             self.whole(element, "initially", 0) if element.get("initially") else None,
         )
         self.network.add("task", task)
-        for each in element.every("fan-in"):
-            task.fan_in[each.get("source")] = self.whole(each, "value", 1)
-        for each in element.every("fan-out"):
-            task.fan_out[each.get("dest")] = self.whole(each, "value", 1)
-        for each in element.every("service"):
-            self.reading.refuse(each.line, "service", "a task with services is not read")
-        for each in element.children:
-            if each.tag == "entry":
-                self._entry(each, task)
-            elif each.tag == "task-activities":
-                self._graph(each, task)
+        for fan in element.every("fan-in"):
+            task.fan_in[fan.get("source")] = self.whole(fan, "value", 1)
+        for fan in element.every("fan-out"):
+            task.fan_out[fan.get("dest")] = self.whole(fan, "value", 1)
+        for child in element.every("service"):
+            self.reading.refuse(child.line, "service", "a task with services is not read")
+        for child in element.children:
+            if child.tag == "entry":
+                self._entry(child, task)
+            elif child.tag == "task-activities":
+                self._graph(child, task)
 
     def _entry(self, element: XmlElement, task: Task) -> None:
         kind, lock = element.get("semaphore"), element.get("rwlock")
-        for told, known in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
-            if told and told.replace("r-", "read-").replace("w-", "write-") not in known:
-                why = f"{short(told)} is not one of {', '.join(known)}"
+        for text, kinds in ((kind, SEMAPHORE_KINDS), (lock, LOCK_KINDS)):
+            if text and text.replace("r-", "read-").replace("w-", "write-") not in kinds:
+                why = f"{short(text)} is not one of {', '.join(kinds)}"
                 self.reading.refuse(element.line, "entry", why)
         lock = lock.replace("r-", "read-", 1) if lock.startswith("r-") else lock
         lock = lock.replace("w-", "write-", 1) if lock.startswith("w-") else lock
@@ -180,17 +182,17 @@ class _XmlReader:
             kind=kind or lock,
         )
         self.network.add("entry", entry, task.name)
-        for each in element.every("forwarding"):
-            share = self.amount(each, "prob", ONE)
-            entry.forwards.append((each.get("dest"), share, each.line))
-        for part in element.every("entry-phase-activities"):
-            for each in part.children:
-                if each.tag == "activity":
-                    phase = self.whole(each, "phase", 1, MOST_PHASES)
+        for child in element.every("forwarding"):
+            share = self.amount(child, "prob", ONE)
+            entry.forwards.append((child.get("dest"), share, child.line))
+        for activities in element.every("entry-phase-activities"):
+            for child in activities.children:
+                if child.tag == "activity":
+                    phase = self.whole(child, "phase", 1, MOST_PHASES)
                     if phase < 1 or phase in entry.phases:
                         why = f"{short(entry.name)} has phases 1 to {MOST_PHASES}, each once"
-                        self.reading.refuse(each.line, "activity", why)
-                    entry.phases[phase] = self._work(each)
+                        self.reading.refuse(child.line, "activity", why)
+                    entry.phases[phase] = self._work(child)
 
     def _work(self, element: XmlElement) -> Work:
         work = Work(
@@ -201,29 +203,29 @@ class _XmlReader:
             self.amount(element, "think-time", ZERO),
             element.get("call-order").upper() == "DETERMINISTIC",
         )
-        for each in element.every("synch-call", "asynch-call"):
-            count = self.amount(each, "calls-mean", ONE)
+        for call in element.every("synch-call", "asynch-call"):
+            count = self.amount(call, "calls-mean", ONE)
             if count.value or count.formula:
-                waits = each.tag == "synch-call"
-                work.calls.append(Call(each.get("dest"), count, each.line, waits))
+                waits = call.tag == "synch-call"
+                work.calls.append(Call(call.get("dest"), count, call.line, waits))
         return work
 
     def _graph(self, element: XmlElement, task: Task) -> None:
         """Read the activities of a task, what comes after what, and which of them reply."""
-        for each in element.children:
-            if each.tag == "activity":
-                name = each.get("name")
+        for child in element.children:
+            if child.tag == "activity":
+                name = child.get("name")
                 if name in task.activities:
                     why = f"{short(name)} is defined twice; rename one"
-                    self.reading.refuse(each.line, "activity", why)
-                task.activities[name] = self._work(each)
-                if bound := each.get("bound-to-entry"):
-                    self._bind(bound, name, each, task)
-            elif each.tag == "precedence":
-                self._precedence(each, task)
-            elif each.tag == "reply-entry":
-                for reply in each.every("reply-activity"):
-                    task.replies.setdefault(reply.get("name"), []).append(each.get("name"))
+                    self.reading.refuse(child.line, "activity", why)
+                task.activities[name] = self._work(child)
+                if bound := child.get("bound-to-entry"):
+                    self._bind(bound, name, child, task)
+            elif child.tag == "precedence":
+                self._precedence(child, task)
+            elif child.tag == "reply-entry":
+                for reply in child.every("reply-activity"):
+                    task.replies.setdefault(reply.get("name"), []).append(child.get("name"))
 
     def _bind(self, entry: str, activity: str, element: XmlElement, task: Task) -> None:
         if entry not in task.entries:
@@ -235,16 +237,16 @@ class _XmlReader:
         self.network.entries[entry].start = activity
 
     def _precedence(self, element: XmlElement, task: Task) -> None:
-        befores = [each for each in element.children if each.tag.startswith("pre")]
-        afters = [each for each in element.children if each.tag.startswith("post")]
-        before = [each.get("name") for part in befores for each in part.every("activity")]
+        befores = [child for child in element.children if child.tag.startswith("pre")]
+        afters = [child for child in element.children if child.tag.startswith("post")]
+        before = [activity.get("name") for group in befores for activity in group.every("activity")]
         after: list[tuple[str, ModelAmount]] = []
-        for each in (each for part in afters for each in part.every("activity")):
+        for activity in (activity for group in afters for activity in group.every("activity")):
             key = "count" if afters[0].tag == "post-LOOP" else "prob"
-            after.append((each.get("name"), self.amount(each, key, ONE)))
+            after.append((activity.get("name"), self.amount(activity, key, ONE)))
         join = befores[0].tag.partition("-")[2].lower() if befores else ""
         fork = afters[0].tag.partition("-")[2].lower() if afters else ""
         quorum = self.whole(befores[0], "quorum", 0) if befores else 0
         end = afters[0].get("end") if afters else ""
-        made = Precedence(element.line, before, after, join, fork, quorum, end)
-        task.precedences.append(made)
+        precedence = Precedence(element.line, before, after, join, fork, quorum, end)
+        task.precedences.append(precedence)
