@@ -281,15 +281,17 @@ class _TableReader:
                 hint = did_you_mean(heading, list(table.headings))
                 raise Mark(table.file, 1, 1).error(f"there is no column {heading!r}{hint}")
         self.uses = {heading: use for heading, use in uses.items() if use != ColumnUse()}
-        self.written = self._written_settings()
+        self.row_settings = self._written_settings()
         self.inputs, self.built = self._model_alone()
         for heading in table.headings:
             if heading not in self.uses and (use := self._found(heading)) is not None:
                 self.uses[heading] = use
         used = {*self.uses, *owners}
         self.ignored = tuple(heading for heading in table.headings if heading not in used)
-        self.written = self._written_settings()
-        self.paths = list(dict.fromkeys(path for settings in self.written for path in settings))
+        self.row_settings = self._written_settings()
+        self.paths = list(
+            dict.fromkeys(path for settings in self.row_settings for path in settings)
+        )
         self.numbers = self._numbers()
 
     def _model_alone(self) -> tuple[Inputs, BuiltModel]:
@@ -342,7 +344,7 @@ class _TableReader:
     def _nodes(self, row: int) -> dict[str, Node]:
         mark = self.table.mark(row)
         nodes = dict(self.settings)
-        for path, text in self.written[row].items():
+        for path, text in self.row_settings[row].items():
             node = read_value(text, mark.file)
             nodes[path] = node._replace(mark=mark) if hasattr(node, "_replace") else node
         return nodes
@@ -399,11 +401,11 @@ class _TableReader:
         numbers, problems = {}, []
         for path in self.paths:
             parameter = self.built.parameters.get(path)
-            if parameter is None or any(path not in settings for settings in self.written):
+            if parameter is None or any(path not in settings for settings in self.row_settings):
                 continue
             base_values: dict[str, float] = {}
-            values = np.empty(len(self.written))
-            for row, settings in enumerate(self.written):
+            values = np.empty(len(self.row_settings))
+            for row, settings in enumerate(self.row_settings):
                 text = settings[path]
                 if text not in base_values:
                     try:
@@ -422,7 +424,7 @@ class _TableReader:
         shaping = [path for path in paths if path not in numbers]
         while True:
             rows: dict[tuple[str, ...], list[int]] = {}
-            for row, settings in enumerate(self.written):
+            for row, settings in enumerate(self.row_settings):
                 rows.setdefault(tuple(settings.get(path, "") for path in shaping), []).append(row)
             if len(rows) > MOST_MODELS:
                 raise Mark(self.table.file, 1, 1).error(

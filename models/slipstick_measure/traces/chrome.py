@@ -147,7 +147,7 @@ class ChromeReader:
     """The events of a file, taken one by one into columns."""
 
     def __init__(self, columns: TraceColumns) -> None:
-        self.found, self.own, self.until = columns, False, 0.0
+        self.columns, self.own, self.until = columns, False, 0.0
         self.useful: list[str] | None = None
         self.names: dict[Hashable, str] = {}
         self.left_out: Counter[str] = Counter()
@@ -164,26 +164,26 @@ class ChromeReader:
             for event in self._events(text):
                 count += 1
                 if count > most:
-                    self.found.refuse(too_many("events", "events", ADVICE))
+                    self.columns.refuse(too_many("events", "events", ADVICE))
                 take(event, count)
             if text.closed and text.sign():
-                self.found.odd(
+                self.columns.odd(
                     f"what follows the events is not read, near {short(text.text[text.at :][:40])}"
                 )
         except EOFError:
-            self.found.refuse(
+            self.columns.refuse(
                 f"the file ends, or is damaged, inside a value after {count:,} events"
             )
         except TypeError:
-            self.found.refuse(f"the pid or tid of event {count:,} is no number and no text")
+            self.columns.refuse(f"the pid or tid of event {count:,} is no number and no text")
         except RecursionError:
-            self.found.refuse(f"the value after event {count:,} is nested too deeply")
+            self.columns.refuse(f"the value after event {count:,} is nested too deeply")
         except ValueError:
-            self.found.refuse(
+            self.columns.refuse(
                 f"this is no JSON after {count:,} events, near {short(text.text[text.at :][:40])}"
             )
         if not text.closed:
-            self.found.odd(
+            self.columns.odd(
                 f"the last bracket is missing, after {count:,} events; what wrote them may have"
                 " been stopped"
             )
@@ -206,7 +206,7 @@ class ChromeReader:
                         "until": int() | float() as until,
                     }:
                         self.own, self.useful = True, [str(label) for label in useful]
-                        self.until = self.found.number(until, "end (until)")
+                        self.until = self.columns.number(until, "end (until)")
             else:
                 text.take()
 
@@ -214,7 +214,7 @@ class ChromeReader:
         phase = (
             event.get("ph")
             if isinstance(event, dict)
-            else self.found.refuse(f"event {count:,} is no object")
+            else self.columns.refuse(f"event {count:,} is no object")
         )
         if phase == "X":
             category = event.get("cat")
@@ -226,8 +226,8 @@ class ChromeReader:
                 self.streams.add(lane)
             length = event.get("dur", 0.0)
             if type(length) is not float:
-                length = self.found.number(length, f"length (dur) of event {count:,}")
-            self.found.span(lane, self._label(event), time, time + length)
+                length = self.columns.number(length, f"length (dur) of event {count:,}")
+            self.columns.span(lane, self._label(event), time, time + length)
         elif phase in ("B", "E"):
             lane, time = self._place(event, count)
             self.edge_lane.append(lane)
@@ -247,14 +247,14 @@ class ChromeReader:
                     "args": {"present": int(present), "busy": int(busy)},
                 }:
                     self.levels.setdefault(name, []).append(
-                        (self.found.number(ts, "time (ts)"), present, busy)
+                        (self.columns.number(ts, "time (ts)"), present, busy)
                     )
         else:
             self.left_out[str(phase)] += 1
 
     def _place(self, event: dict[str, Any], count: int) -> tuple[int, float]:
         """Return the number of the thread, and the time; a time in quotes is read as well."""
-        columns, time = self.found, event.get("ts")
+        columns, time = self.columns, event.get("ts")
         if type(time) is not float:
             time = columns.number(time, f"time (ts) of event {count:,}")
         key = (event.get("pid"), event.get("tid"))
@@ -264,8 +264,8 @@ class ChromeReader:
     def _label(self, event: dict[str, Any]) -> int:
         name = event.get("cat" if self.own else "name", BUSY)
         name = name if type(name) is str else str(name)
-        label = self.found.labels.get(name)
-        return self.found.named(self.found.labels, name) if label is None else label
+        label = self.columns.labels.get(name)
+        return self.columns.named(self.columns.labels, name) if label is None else label
 
     def _name(self, event: dict[str, Any]) -> None:
         match event:
@@ -278,19 +278,19 @@ class ChromeReader:
         """Pair the beginnings and ends of spans, thread by thread in the order of time; of equal
         times, of the file.
         """
-        stacks: list[list[int]] = [[] for _ in self.found.lanes]
+        stacks: list[list[int]] = [[] for _ in self.columns.lanes]
         time, alone = self.edge_time, 0
-        self.found.least("time", time)  # NaN has no place in an order
-        last = max(max(column, default=0.0) for column in (time, self.found.end))
+        self.columns.least("time", time)  # NaN has no place in an order
+        last = max(max(column, default=0.0) for column in (time, self.columns.end))
         for at in sorted(range(len(time)), key=time.__getitem__):
             lane, label, when = self.edge_lane[at], self.edge_label[at], time[at]
             if label >= 0:
-                stacks[lane].append(self.found.begin(lane, label, when))
+                stacks[lane].append(self.columns.begin(lane, label, when))
             elif stacks[lane]:
-                self.found.end[stacks[lane].pop()] = when
+                self.columns.end[stacks[lane].pop()] = when
             else:
                 alone += 1
-        self.found.close_open(list(chain.from_iterable(stacks)), last, alone)
+        self.columns.close_open(list(chain.from_iterable(stacks)), last, alone)
 
     def _take_annotations(self) -> None:
         """Leave out spans that only mark a stretch of time; where there are no others they are
@@ -298,12 +298,12 @@ class ChromeReader:
         """
         if not self.annotations:
             return
-        if len(self.found.start):
+        if len(self.columns.start):
             marks = dict.fromkeys(
                 str(annotation.get("name"))[:60] for annotation in self.annotations
             )
             listed = ", ".join(list(marks)[:4])
-            self.found.odd(
+            self.columns.odd(
                 f"{len(self.annotations):,} annotations mark times and are no activity; left out:"
                 f" {listed}{', ...' if len(marks) > 4 else ''}"
             )
@@ -312,7 +312,7 @@ class ChromeReader:
             self._take({**event, "cat": ""}, at)
 
     def _finished(self) -> ReadTrace:
-        columns = self.found
+        columns = self.columns
         if self.own:
             return of_members(columns, self.useful or (), self.until, self.levels)
         names = self._processors()
@@ -336,7 +336,7 @@ class ChromeReader:
 
     def _is_stream(self, lane: int) -> bool:
         """Return whether a track is a stream of a GPU: it has kernels, or is called so."""
-        key = list(self.found.lanes)[lane]
+        key = list(self.columns.lanes)[lane]
         name = self.names.get((str(key[0]), str(key[1])), "") if isinstance(key, tuple) else ""
         return lane in self.streams or name.casefold().startswith(("stream ", "gpu stream"))
 
@@ -344,7 +344,7 @@ class ChromeReader:
         """Name the threads: as the file does, with the process where there are several; the
         numbers where names repeat.
         """
-        keys = [key for key in self.found.lanes if isinstance(key, tuple)]
+        keys = [key for key in self.columns.lanes if isinstance(key, tuple)]
         return processor_names(
             [
                 (

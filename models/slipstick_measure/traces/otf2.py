@@ -124,7 +124,7 @@ class _ArchiveReader:
     """The events of an archive, taken one by one into columns."""
 
     def __init__(self, columns: TraceColumns, definitions: Any) -> None:
-        self.found, locations = columns, list(definitions.locations)
+        self.columns, locations = columns, list(definitions.locations)
         processes = list(dict.fromkeys(location.group for location in locations))
         names = processor_names(
             [
@@ -151,7 +151,7 @@ class _ArchiveReader:
         threads, most, first, time = self.threads, limit("events"), None, 0
         for count, (location, event) in enumerate(events):
             if count >= most:
-                self.found.refuse(too_many("events", "events", ADVICE))
+                self.columns.refuse(too_many("events", "events", ADVICE))
             first = (
                 event.time if first is None else first
             )  # subtracted before floating point, which ticks may exceed
@@ -162,21 +162,21 @@ class _ArchiveReader:
                 self._take(thread, event, time)
             else:
                 self.left_out[type(event).__name__] += 1
-        self.found.close_open(
+        self.columns.close_open(
             [region for thread in threads.values() for region in thread.inside], time, self.alone
         )
         if self.left_out:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.left_out.items())
-            self.found.odd(f"left out, for regions hold the time: {kinds}")
+            self.columns.odd(f"left out, for regions hold the time: {kinds}")
         for location, thread in threads.items():
             if thread.count < location.number_of_events < _UNKNOWN:
-                self.found.refuse(
+                self.columns.refuse(
                     f"{short(thread.name)} has {thread.count:,} events, of"
                     f" {location.number_of_events:,} that are promised; is a file cut or missing?"
                 )
 
     def _take(self, thread: _Thread, event: Any, time: int) -> None:
-        columns, kind = self.found, type(event).__name__
+        columns, kind = self.columns, type(event).__name__
         if thread.lane < 0:
             thread.lane = columns.named(columns.lanes, thread.name)
         region: Any = getattr(event, "region", "")
@@ -213,16 +213,16 @@ class _ArchiveReader:
         """Return what was read."""
         useful = [
             label
-            for label in self.found.labels
+            for label in self.columns.labels
             if label not in self.lost and label.partition(":")[0] not in LOST
         ]
-        return self.found.finished([str(lane) for lane in self.found.lanes], useful=useful)
+        return self.columns.finished([str(lane) for lane in self.columns.lanes], useful=useful)
 
     def _label(self, region: Any) -> int:
         name, role = str(region.name), _word(region.region_role)
         if role in _WAITS or role.startswith("COLL_") or _word(region.paradigm) in _ALL_CALLS:
             self.lost.add(name)
-        return self.labels.setdefault(region, self.found.named(self.found.labels, name))
+        return self.labels.setdefault(region, self.columns.named(self.columns.labels, name))
 
     def _receiver(self, communicator: Any, rank: int) -> str:
         try:
