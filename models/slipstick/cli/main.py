@@ -124,7 +124,7 @@ def can_be_written(folder: Path) -> None:
 @click.command()
 @json_option
 def limits(as_json: bool) -> int:
-    """Return what a request may cost, and how to allow more.
+    """List what a request may cost, and how to allow more.
 
     \b
     Examples:
@@ -160,7 +160,7 @@ def limits(as_json: bool) -> int:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
 def status(folder: Path, as_json: bool) -> int:
-    """Return what is in FOLDER: the report of which study, whether it is up to date, and points
+    """Show what is in FOLDER: the report of which study, whether it is up to date, and points
     kept of a run.
 
     \b

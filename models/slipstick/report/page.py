@@ -619,8 +619,7 @@ def _doubt(results: Results, answer: Sequence[str]) -> str:
             each.exact and None not in each.ends(name) for each in answers for name in answer
         )
         words.append(
-            "all answers are exact for what the models"
-            f" say{', but for values with an interval' if rough else ''}"
+            f"all answers are solved exactly{', but for values with an interval' if rough else ''}"
         )
     words += _verdicts(answers, results.sweeps)
     words += _losses(answers, results.sweeps)
