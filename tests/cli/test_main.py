@@ -240,7 +240,7 @@ WRONG = [
         ["list", "x"],
         (
             "command line: there is no kind 'x'; known: machine, network, workload, technology,"
-            " trend, activity, queueing-network, study, profile, counts"
+            " fitted, trend, activity, queueing-network, study, profile, counts"
         ),
     ),
     (["run", "x"], "x: there is no study 'x'; known: agreement, "),

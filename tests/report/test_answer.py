@@ -12,7 +12,7 @@ from slipstick.schema.kinds.quantity import DescribedValue, Given
 from tests.report.made_up import BASE, BROKEN, FASTER
 
 TEXT = """\
-dvsm/diff-request by closed-form: not exact; the notes say what is left out
+dvsm/diff-request in closed form, without queueing; the notes say what is left out
 
 value         amount
 ----------  --------

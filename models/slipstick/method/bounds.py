@@ -65,7 +65,7 @@ class CompiledBounds(CompiledModel):
     Source: Denning and Buzen, ACM Computing Surveys 10(3), 1978 (asymptotic bounds); Brent, J. ACM
     21(2), 1974 (work and span).
 
-    >>> from slipstick.model.activity import Step
+    >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
     >>> compiled = CompiledBounds(closed_model(delay(9.0, name="think") >> service("bus", 1.0, scv=1.0), processors=20))
     >>> compiled.points({"population.processors": np.array([5.0, 10.0, 20.0])}).columns()["low[time]"]

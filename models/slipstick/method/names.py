@@ -144,7 +144,7 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     model : the system, the network, or the law
     method : by name; None for the values of any method
 
-    >>> from slipstick.model.activity import Pipeline, Step
+    >>> from slipstick.model.activity import delay, service
     >>> from slipstick.model.system import closed_model
     >>> names = names_of(closed_model(delay(9.0, name="think") >> service("bus", 1.0)), "closed-form")
     >>> [name for name in names if "[bus]" in name]

@@ -63,6 +63,9 @@ others, of which 10 % are promised, or nothing."""
 
 _CLOSE = 0.02
 _AT_RANDOM = 2
+_NARROW = 0.1
+"""Width of the interval of a simulation, relative to its mean, up to which it confirms a value
+inside [1]."""
 _KNEE = 0.85
 """Utilization of the point that is nearest to a knee [1]."""
 
@@ -126,7 +129,10 @@ def _replaced(
             why = f"simulation differs, but has no answer: {remarks.failed or 'interrupted'}"
             kept[row] = Verdict(UNDECIDED, why)
             continue
-        pieces.append((row, replace(answer, checks={0: checks[row]})))
+        verdict = _compared(checks[row], answer)
+        kept[row] = verdict
+        if verdict.word == REPLACED:
+            pieces.append((row, replace(answer, checks={0: verdict})))
     found = replace(found, checks=kept)
     if not pieces:
         return found
@@ -135,6 +141,26 @@ def _replaced(
     others = [row for row in range(found.count) if row not in dict(pieces)]
     rest = [([row], _row(found, row)) for row in others]
     return joined([*rest, *(([row], piece) for row, piece in pieces)])
+
+
+def _compared(verdict: Verdict, answer: Solution) -> Verdict:
+    """Return the verdict on a rejected value after the usual simulation, which is longer than the
+    look that rejected it and has other random streams: a value inside its interval is right.
+    """
+    rejected = verdict.rejected
+    if rejected is None or rejected.name not in answer.values or rejected.value is None:
+        return verdict
+    columns = (answer.values, answer.low, answer.high)
+    if not all(rejected.name in column for column in columns):
+        return verdict
+    mean, low, high = (float(at(column[rejected.name], 0)) for column in columns)
+    if not mean > 0:
+        return verdict
+    off = 100 * abs(rejected.value / mean - 1)
+    if low <= rejected.value <= high and high - low <= _NARROW * mean:
+        words = f"within {max(off, 0.01):.2g} % of a simulation"
+        return Verdict(AGREED, words, value=verdict.value, mean=mean)
+    return replace(verdict, reason=f"{float(f'{off:.2g}'):g} % off")
 
 
 def _row(found: Solution, row: int) -> Solution:

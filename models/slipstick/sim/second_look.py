@@ -138,14 +138,19 @@ def second_look(plan: Plan, expected: Mapping[int, Expected], events: int) -> Lo
     """
     run: _Steady | _Programs = _Programs(plan, events) if plan.once else _Steady(plan)
     look, at = Look(UNSETTLED, reason="nothing was simulated"), FIRST_LOOK
-    while at <= max(events, FIRST_LOOK):
+    most = max(events, FIRST_LOOK)
+    while at <= most:
+        before = look.verdict
         going = run.until(at)
         look = replace(_judged(run, expected, events), events=run.events)
-        if look.verdict in (AGREES, DIFFERS) or not going or (look.reason and at < 0):
+        confirmed = look.verdict == DIFFERS and (before == DIFFERS or not plan.random)
+        if look.verdict == AGREES or confirmed or not going:
             return look
         if look.reason and run.hopeless(expected, events):
             return look
         at *= 2
+        if look.verdict == DIFFERS:  # one look may differ by chance, so the next has to as well
+            most = max(most, at)
     return look
 
 

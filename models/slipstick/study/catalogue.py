@@ -42,7 +42,7 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
     UnknownNameError : there is no such kind, or nothing has the text
 
     >>> [each.name for each in listed("network")][:3]
-    ['25gbe-tcp', 'atm-oc3', 'fast-ethernet']
+    ['100gbe-tcp', '10gbe-tcp', '1gbe-tcp']
     """
     kinds = known_kinds()
     if kind is not None and kind.rstrip("s") not in kinds and kind not in kinds:

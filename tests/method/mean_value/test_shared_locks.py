@@ -25,6 +25,7 @@ from slipstick import (
 from slipstick.errors import NoAnswerError
 from slipstick.method.mean_value import MeanValue, shared_locks
 from slipstick.method.mean_value.form import promise_holds
+from slipstick.method.methods import default_method
 from slipstick.model.steps import Activity
 from slipstick.model.system import Resource
 from slipstick.random_times import Array, RandomTime
@@ -183,7 +184,7 @@ def test_what_the_chain_is_not_for_is_refused(made: Callable[[Activity], Model],
 
 
 def test_mean_value_is_the_default() -> None:
-    assert solve(readers_and_writers(2, 0.3, 1.5, "fair")).method == "mean-value"
+    assert default_method(readers_and_writers(2, 0.3, 1.5, "fair")) == "mean-value"
     served = closed_model(
         THINK >> hold("table", service("disk", 1.0, scv=1), "read"), 3, resources=TABLE
     )

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from slipstick.answer import Value
+from slipstick.answer import Value, Verdict
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Parameter, parameters
 from slipstick.expression.tape import Tape
@@ -148,7 +148,7 @@ class PublishedScalability:
     way : how the size grows
     printed, computed : the latency metric; NaN where we have none
     source : where it is printed
-    method, exact, bound, error, left_out : how the run on more processors was computed
+    method, exact, bound, error, left_out, check : how the run on more processors was computed
     """
 
     processors: float
@@ -162,6 +162,7 @@ class PublishedScalability:
     bound: str = ""
     error: str = ""
     left_out: Mapping[str, str] = field(default_factory=dict)
+    check: Verdict | None = None
 
     @property
     def agrees(self) -> bool:
