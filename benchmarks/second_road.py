@@ -10,7 +10,7 @@ the numbers of models and the errors of the time (median, 95 and 99 of 100, wors
 (replaced, though what was rejected is within what is promised), answers called exact that the
 reference contradicts, and what undecided and unchecked answers were off.
 
-Usage: python benchmarks/second_road.py [FIRST [ACTIVITIES [NETWORKS [FILE]]]]
+Usage: python benchmarks/second_road.py [--short] [FIRST [ACTIVITIES [NETWORKS [FILE]]]]
 
 FIRST is the first seed: take one that was never used, for nothing may be tuned to these models.
 FILE gets a line of JSON for each model.
@@ -18,6 +18,7 @@ FILE gets a line of JSON for each model.
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import sys
@@ -220,15 +221,15 @@ def time_names(answer: Answer) -> list[str]:
     ]
 
 
-def outcome(name: str, model: Model | QueueingNetwork) -> Outcome | str:
-    """Answer by default, and simulate for the reference."""
+def outcome(name: str, model: Model | QueueingNetwork, events: int = EVENTS) -> Outcome | str:
+    """Answer by default, and simulate at most so many events for the reference."""
     try:
         begun = process_time()
         without = solve(model, simulation=Simulation(check="off"))
         middle = process_time()
         answer = solve(model)
         ended = process_time()
-        settings = Simulation(seed=REFERENCE_SEED, precision=PRECISION, events=EVENTS)
+        settings = Simulation(seed=REFERENCE_SEED, precision=PRECISION, events=events)
         known = solve(model, method="simulation", simulation=settings)
     except SlipstickError as error:
         return f"{name}: {error}"
@@ -280,6 +281,8 @@ def report(outcomes: list[Outcome]) -> None:
     """Print the tables."""
     known = [each for each in outcomes if each.half <= 2 * PRECISION]
     print(f"{len(outcomes)} models, {len(known)} with a reference within {200 * PRECISION:g} %")
+    if not known:
+        return
     print("| | models | error of the time: median / 95 / 99 of 100 / worst [%] | worst |")
     print("| --- | --- | --- | --- |")
     print(row("all", known))
@@ -312,10 +315,20 @@ def report(outcomes: list[Outcome]) -> None:
 
 def main() -> None:
     """Draw, answer, compare."""
-    first = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    activities = int(sys.argv[2]) if len(sys.argv) > 2 else 300
-    networks = int(sys.argv[3]) if len(sys.argv) > 3 else 60
-    rows = Path(sys.argv[4]) if len(sys.argv) > 4 else None
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("first", nargs="?", type=int, default=1, help="seed of the first model")
+    parser.add_argument("activities", nargs="?", type=int, default=300, help="their number")
+    parser.add_argument("networks", nargs="?", type=int, default=60, help="their number")
+    parser.add_argument("file", nargs="?", type=Path, help="gets a line of JSON for each model")
+    parser.add_argument(
+        "--short",
+        action="store_true",
+        help="a few models and short references, to see that it runs",
+    )
+    options = parser.parse_args()
+    first, rows = options.first, options.file
+    activities, networks = (2, 1) if options.short else (options.activities, options.networks)
+    events = 100_000 if options.short else EVENTS
     found: dict[str, list[Outcome]] = {"activities": [], "networks": []}
     drawn: list[tuple[str, int, Callable[[int], Model | QueueingNetwork]]]
     drawn = [("activities", seed, activity) for seed in range(first, first + activities)]
@@ -323,7 +336,7 @@ def main() -> None:
     solve("lock-and-bus")
     for kind, seed, make in drawn:
         try:
-            told: Outcome | str = outcome(f"{kind} {seed}", make(seed))
+            told: Outcome | str = outcome(f"{kind} {seed}", make(seed), events)
         except SlipstickError as error:
             told = f"{kind} {seed} is no model: {error}"
         if isinstance(told, str):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.expression.nodes import Number
+from slipstick.expression.nodes import Number, as_expr
 from slipstick.law.collectives import ALGORITHMS
 
 Vectors = list[dict[int, float]]
@@ -25,7 +25,7 @@ def counted(operation: str, name: str, ranks: int) -> tuple[float, float, float]
     ranks.
     """
     found = FIGURES[operation, name](Number(float(ranks)), Number(float(ranks)))
-    values = [each.value for each in found if isinstance(each, Number)]
+    values = [each.value for each in map(as_expr, found) if isinstance(each, Number)]
     assert len(values) == 3
     return values[0], values[1], values[2]
 

@@ -28,10 +28,13 @@ from slipstick.expression.nodes import (
     TIME,
     TIME_PER_BYTE,
     Expr,
+    Like,
+    Parameter,
     as_expr,
     ceil_log,
     floor,
     log2,
+    walk,
 )
 from slipstick.law.law import Check, Law, Symbol
 from slipstick.law.symbols import HAND
@@ -46,10 +49,10 @@ SWITCH = (
     " multiprocessor collectives, ISCA 2020; Graham and others, SHARP, COMHPC 2016"
 )
 
-Figures = Callable[[Expr, Expr], tuple[Expr, Expr, Expr]]
+Figures = Callable[[Expr, Expr], tuple[Like, Expr, Expr]]
 """From ranks [1] and size [B]: rounds [1], bytes moved [B] and bytes combined [B]."""
 
-_SYMBOLS = (
+_SYMBOLS: tuple[Symbol, ...] = (
     Symbol("ranks", COUNT, "ranks that take part", "p"),
     Symbol(
         "size",
@@ -61,6 +64,7 @@ _SYMBOLS = (
     Symbol("per_byte", TIME_PER_BYTE, "one more byte of a message", r"\beta"),
     Symbol("combine", TIME_PER_BYTE, "combining a byte with another by arithmetic", r"\gamma"),
 )
+_HOLDS = {"ranks": "ranks >= 1 and ranks == floor(ranks)"}
 _GIVEN = {"ranks": 6, "size": 6e6, "latency": 1e-6, "per_byte": 1e-9, "combine": 1e-10}
 
 
@@ -92,27 +96,30 @@ class CollectiveAlgorithm:
     def law(self) -> Law:
         """The time of the operation by this algorithm."""
 
+        any_ranks = Parameter("ranks", COUNT)
+
         def equation(
-            ranks: Expr, size: Expr, latency: Expr, per_byte: Expr, combine: Expr | None = None
+            size: Expr,
+            latency: Expr,
+            per_byte: Expr,
+            combine: Expr | None = None,
+            ranks: Expr = any_ranks,
         ) -> Expr:
             rounds, moved, combined = self.figures(ranks, size)
             time = rounds * latency + moved * per_byte
             return time if combine is None else time + combined * combine
 
         symbols = _SYMBOLS if self.combines else _SYMBOLS[:-1]
+        figures = self.figures(any_ranks, Parameter("size", BYTES))
+        if any_ranks not in walk(*map(as_expr, figures)):
+            symbols = symbols[1:]  # the time is the same for any number of ranks
         return Law(
             name=f"{self.operation}-{self.name}",
             title=f"Time of {self.operation} by the algorithm {self.name}",
             gives=Symbol("time", TIME, "from the common start to the end at the last rank", "T"),
             symbols=symbols,
             equation=equation,
-            holds=" and ".join(
-                [
-                    "ranks >= 1",
-                    "ranks == floor(ranks)",
-                    *(f"{each.name} >= 0" for each in symbols[1:]),
-                ]
-            ),
+            holds=" and ".join(_HOLDS.get(each.name, f"{each.name} >= 0") for each in symbols),
             source=SWITCH if self.in_switch else MPICH,
             note="no contention: a rank sends and receives one message at a time, both at once",
             checks=(Check(tuple(_GIVEN[each.name] for each in symbols), self.check, 1e-12, HAND),),
@@ -168,18 +175,18 @@ def _rabenseifner(passes: int, ranks: Expr, size: Expr) -> tuple[Expr, Expr, Exp
     return rounds, 2 * moved + (passes * extra) * size, moved + extra * size
 
 
-def _summed_in_parts(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _summed_in_parts(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     """Each rank reads the sum of its part through the switch, then writes it to all at once.
 
     A link carries in each direction the vector once and one part more: reads of all parts leave a
     rank, and its own sum; its sum arrives, and the sums of all.
     """
-    return as_expr(2), size + size / ranks, 0 * size
+    return 2, size + size / ranks, 0 * size
 
 
-def _summed_in_a_tree(ranks: Expr, size: Expr) -> tuple[Expr, Expr, Expr]:
+def _summed_in_a_tree(ranks: Expr, size: Expr) -> tuple[Like, Expr, Expr]:
     """Each rank sends its vector to the switches, which add them up in a tree, and gets the sum."""
-    return as_expr(2), 1 * size, 0 * size
+    return 2, 1 * size, 0 * size
 
 
 ALGORITHMS = (

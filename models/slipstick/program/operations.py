@@ -290,7 +290,8 @@ class MachineOperations:
     ) -> tuple[Activity, Expr]:
         """Return an algorithm as an activity, and its time [s]."""
         part = self._part(algorithm.name)
-        rounds, moved, combined = algorithm.figures(task.ranks, task.size)
+        messages, moved, combined = algorithm.figures(task.ranks, task.size)
+        rounds = as_expr(messages)
         if algorithm.in_switch:
             return part._in_switch(algorithm, rounds, moved, placement)
         if placement == "node" and self._network(placement).medium == "shared":
