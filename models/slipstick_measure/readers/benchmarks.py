@@ -102,7 +102,9 @@ def _without(command: str, row: Mapping[str, Any]) -> str:
     return command
 
 
-_PART = re.compile(r"(?P<name>[A-Za-z_]\w*):(?P<value>[0-9.]+)")
+_PART = re.compile(r"(?P<name>[A-Za-z_]\w*+)(?::(?P<value>[0-9.]+))?")
+"""A name, and its value where it has one: names without are passed over once."""
+
 _AGGREGATES = ("aggregate",)
 
 
@@ -114,7 +116,9 @@ def _read_google(reading: Reading) -> Measurements:
     for row in rows:
         line = _line(row) or 1
         arguments = {
-            match["name"]: match["value"] for match in _PART.finditer(str(row.get("name")))
+            match["name"]: match["value"]
+            for match in _PART.finditer(str(row.get("name")))
+            if match["value"]
         }
         if "threads" in row:
             arguments["threads"] = row["threads"]
@@ -138,18 +142,24 @@ def _base(row: Mapping[str, Any]) -> str:
     segments = [
         segment
         for segment in name.split("/")
-        if not _PART.fullmatch(segment) and segment != "real_time"
+        if not ((part := _PART.fullmatch(segment)) and part["value"]) and segment != "real_time"
     ]
     return "/".join(segments)
 
 
+def _function(row: Mapping[str, Any]) -> str:
+    """Return the name of a test without the parameters in brackets at its end."""
+    name = str(row.get("name", ""))
+    return name.partition("[")[0] if name.endswith("]") else name
+
+
 def _read_pytest(reading: Reading) -> Measurements:
     rows = _texts(reading, "benchmarks")
-    names = {re.sub(r"\[.*\]$", "", str(row.get("name", ""))) for row in rows}
+    names = {_function(row) for row in rows}
     for row in rows:
         line = _line(row) or 1
         stats: Mapping[str, Any] = row["stats"] if isinstance(row.get("stats"), dict) else {}
-        region = re.sub(r"\[.*\]$", "", str(row.get("name", "")))[:200] if len(names) > 1 else ""
+        region = _function(row)[:200] if len(names) > 1 else ""
         where = _place(reading, line, row.get("params") or {}, region)
         times = stats.get("data") or [stats.get("median", stats.get("mean", ""))]
         for number, time in enumerate(times, 1):

@@ -224,13 +224,13 @@ def _quantiles(text: str, pattern: str, unit: float | None = None) -> dict[float
 
 def _read_wrk(reading: Reading) -> LoadRow:
     text = reading.text
-    latency = _found(r"^\s+Latency\s+([0-9.]+\w+)", text)
+    latency = _found(r"^[ \t]+Latency\s+([0-9.]+\w+)", text)
     return LoadRow(
         1,
         users=_number(_found(r"([0-9]+) connections", text)),
         throughput=_number(_found(r"^Requests/sec:\s+([0-9.]+)", text)),
         response=_time(latency[1]) if latency else None,
-        quantiles=_quantiles(text, r"^\s+([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
+        quantiles=_quantiles(text, r"^[ \t]+([0-9.]+)%\s+([0-9.]+[a-z]+)\s*$"),
     )
 
 
@@ -241,7 +241,7 @@ def _read_ab(reading: Reading) -> LoadRow:
         users=_number(_found(r"^Concurrency Level:\s+([0-9]+)", text)),
         throughput=_number(_found(r"^Requests per second:\s+([0-9.]+)", text)),
         response=_number(_found(r"^Time per request:\s+([0-9.]+) \[ms\] \(mean\)\s*$", text), 1e-3),
-        quantiles=_quantiles(text, r"^\s+([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
+        quantiles=_quantiles(text, r"^[ \t]+([0-9]+)%\s+([0-9]+)\s*$", 1e-3),
     )
 
 
@@ -249,9 +249,9 @@ def _read_hey(reading: Reading) -> LoadRow:
     text = reading.text
     return LoadRow(
         1,
-        throughput=_number(_found(r"^\s*Requests/sec:\s+([0-9.]+)", text)),
-        response=_number(_found(r"^\s*Average:\s+([0-9.]+) secs", text)),
-        quantiles=_quantiles(text, r"^\s*([0-9.]+)%+ in ([0-9.]+) secs", 1.0),
+        throughput=_number(_found(r"^[ \t]*Requests/sec:\s+([0-9.]+)", text)),
+        response=_number(_found(r"^[ \t]*Average:\s+([0-9.]+) secs", text)),
+        quantiles=_quantiles(text, r"^[ \t]*([0-9.]+)%+ in ([0-9.]+) secs", 1.0),
     )
 
 
@@ -265,7 +265,7 @@ def _read_sysbench(reading: Reading) -> LoadRow:
         1,
         users=_number(_found(r"Number of threads: ([0-9]+)", text)),
         throughput=_number(rate),
-        response=_number(_found(r"^\s+avg:\s+([0-9.]+)", text), 1e-3),
+        response=_number(_found(r"^[ \t]+avg:\s+([0-9.]+)", text), 1e-3),
         quantiles={float(quantile[1]) / 100: float(quantile[2]) / 1e3} if quantile else {},
     )
 
@@ -283,8 +283,9 @@ def _read_pgbench(reading: Reading) -> LoadRow:
 
 def _read_k6(reading: Reading) -> LoadRow:
     text = reading.text
-    line = _found(r"^\s*http_req_duration\.*:\s+(.*)$", text)
-    statistics = dict(re.findall(r"(\S+?)=(\S+)", line[1])) if line else {}
+    line = _found(r"^[ \t]*http_req_duration\.*:\s+(.*)$", text)
+    words = [word.partition("=") for word in line[1].split()] if line else []
+    statistics = {name: value for name, _, value in words if name and value}
     quantiles = {
         float(match[1]) / 100: time
         for name, value in statistics.items()
@@ -292,8 +293,8 @@ def _read_k6(reading: Reading) -> LoadRow:
     }
     return LoadRow(
         1,
-        users=_number(_found(r"^\s*vus_max\.*:\s+([0-9]+)", text)),
-        throughput=_number(_found(r"^\s*http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
+        users=_number(_found(r"^[ \t]*vus_max\.*:\s+([0-9]+)", text)),
+        throughput=_number(_found(r"^[ \t]*http_reqs\.*:\s+[0-9]+\s+([0-9.]+)/s", text)),
         response=_time(statistics.get("avg", "")),
         quantiles=quantiles,
     )
@@ -363,7 +364,7 @@ GENERATORS: Mapping[str, LoadFormat] = {
     ),
     "sysbench": LoadFormat(re.compile(r"^sysbench [0-9]", re.MULTILINE), _read_sysbench),
     "pgbench": LoadFormat(re.compile(r"^tps = [0-9.]+", re.MULTILINE), _read_pgbench),
-    "k6": LoadFormat(re.compile(r"^\s*http_req_duration\.+:", re.MULTILINE), _read_k6),
+    "k6": LoadFormat(re.compile(r"^[ \t]*http_req_duration\.+:", re.MULTILINE), _read_k6),
     "k6-json": LoadFormat(re.compile(r'\A\s*\{.*"http_req_duration"', re.DOTALL), _read_k6_json),
     "fio": LoadFormat(re.compile(r'\A\s*\{.*"fio version"', re.DOTALL), _read_fio),
 }

@@ -45,7 +45,7 @@ STREAM_CATEGORIES = frozenset(("kernel", "gpu_memcpy", "gpu_memset", "gpu_op", "
 """Categories of spans that a stream of a GPU does."""
 
 _PATTERN = re.compile("|".join(f"(?:{pattern})" for pattern in WAITS))
-_TAIL = re.compile(r"\s*[(<\[].*$", re.DOTALL)
+_TAIL = re.compile(r"(?<!\s)\s*+[(<\[].*$", re.DOTALL)
 
 
 def is_wait(name: str) -> bool:
