@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -184,6 +186,47 @@ class Verdict:
         """Write the verdict as tables and JSON have it: with the reason where it is open."""
         open_ended = self.word in (UNDECIDED, NOT_CHECKED) and self.reason
         return f"{self.word}: {self.reason}" if open_ended else self.word
+
+
+class DeferredShares(Mapping[str, Mapping[str, float]]):
+    """Shares or derivatives of an answer that are computed when they are first read, under the
+    limits that held when the answer was computed.
+
+    Parameters
+    ----------
+    compute : computes them
+    seconds : estimate of the processor time [s]
+
+    >>> shares = DeferredShares(lambda: {"time": {"service": 1.0}}, seconds=20.0)
+    >>> shares.seconds, dict(shares)
+    (20.0, {'time': {'service': 1.0}})
+    """
+
+    def __init__(
+        self, compute: Callable[[], Mapping[str, Mapping[str, float]]], seconds: float
+    ) -> None:
+        self.seconds = seconds
+        self._compute, self._context = compute, copy_context()
+
+    @cached_property
+    def _computed(self) -> Mapping[str, Mapping[str, float]]:
+        return self._context.run(self._compute)
+
+    def __getitem__(self, name: str) -> Mapping[str, float]:
+        return self._computed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._computed)
+
+    def __len__(self) -> int:
+        return len(self._computed)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Mapping[str, float]]]]:
+        """Compute them for another process, which has neither the model nor the limits."""
+        return dict, (dict(self),)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

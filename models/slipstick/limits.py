@@ -48,6 +48,23 @@ LIMITS = {
     "lattice": CostLimit(
         1e10, "steps of an exact method of a network through its populations", "1 ns each", 1e-09
     ),
+    "corrections": CostLimit(
+        3e7,
+        "corrections that Linearizer holds: of each class at each station, for each class that"
+        " meets it and each that leaves",
+        "35 B and 0.2 us each",
+        2e-7,
+    ),
+    "routing": CostLimit(
+        3e7,
+        "probabilities of a Markov chain's routing: between all pairs of a class at a station",
+        "10 to 50 B each",
+    ),
+    "derivatives": CostLimit(
+        4e6,
+        "numbers that the derivatives of a queueing network by all its parameters take",
+        "0.1 to 15 us each",
+    ),
     "terms": CostLimit(2e8, "terms of a convolution in logarithms", "50 ns each", 5e-08),
     "counting": CostLimit(
         3600, "seconds that it takes to count a program, estimated", "within a factor of 2", 1.0

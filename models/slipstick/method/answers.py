@@ -12,11 +12,20 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slipstick.answer import HELD, Answer, Limit, Value, Verdict, beyond_rounding, unit_of
+from slipstick.answer import (
+    HELD,
+    Answer,
+    DeferredShares,
+    Limit,
+    Value,
+    Verdict,
+    beyond_rounding,
+    unit_of,
+)
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Flags, Values, at, only
 from slipstick.expression.nodes import Expr, Parameter
@@ -85,14 +94,19 @@ class Gradient:
     parameters: Mapping[str, Parameter]
     of_rates: frozenset[str] = frozenset()
 
-    def shares(self, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    def shares(self, values: Mapping[str, float]) -> Mapping[str, Mapping[str, float]]:
         """Weigh derivatives by the power k of time in each parameter's unit: k theta / T x
-        dT/dtheta.
+        dT/dtheta. Those of deferred derivatives are deferred too.
 
         Parameters
         ----------
         values : what was differentiated; one that is 0 or not there has no shares
         """
+        if isinstance(self.slopes, DeferredShares):
+            return DeferredShares(partial(self._shares, values), self.slopes.seconds)
+        return self._shares(values)
+
+    def _shares(self, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
         powers = {name: each.dimension.time_power for name, each in self.parameters.items()}
         return {
             key: {

@@ -38,6 +38,7 @@ from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
+from slipstick.limits import check_cost
 from slipstick.queueing.compiled import loop, newton_steps
 from slipstick.queueing.mixed_classes import (
     check_some_time,
@@ -528,8 +529,8 @@ def linearizer(network: NetworkArrays) -> NetworkSolution:
 
     Raises
     ------
-    NoAnswerError : an open class saturates a station, nothing takes any time, or the iteration does
-        not settle
+    NoAnswerError : an open class saturates a station, nothing takes any time, the iteration does
+        not settle, or there are more corrections D than their limit
 
     Source: Chandy and Neuse, Comm. ACM 25(2), 1982, 126-134.
 
@@ -708,6 +709,15 @@ def _utilization(network: NetworkArrays, flow: Array, queue: Array) -> Array:
 
 def _linearize(fixed_point: FixedPoint, count: Array, demand: Array) -> tuple[Array, Array, int]:
     points, classes = count.shape
+    corrections = (classes + 1) * classes**2 * demand.shape[2]
+    check_cost(
+        "corrections",
+        corrections,
+        f"{classes} classes at {demand.shape[2]:,} stations take {corrections:,} corrections of"
+        " Linearizer",
+        "ask for schweitzer",
+        points=points,
+    )
     # At every point N, then N with one fewer of each class in turn.
     fewer = np.concatenate([np.zeros((1, classes)), np.eye(classes)])
     variants = np.maximum(count[:, None] - fewer, 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from slipstick.answer import ANSWERED, HELD, Answer, Limit, Value, Verdict
+from slipstick.answer import ANSWERED, HELD, Answer, DeferredShares, Limit, Value, Verdict
 from slipstick.display import TableShown
 from slipstick.report.formatting import (
     NOTHING,
@@ -68,6 +68,10 @@ _HEADS = {
 _COUNTED = re.compile(
     r"probability\[.*\]"
 )  # of each number present: for programs, not for the terminal
+SHOWN_UNASKED = 1.0
+"""Estimated processor time up to which shares are computed for a screen that nobody asked them for
+[s]."""
+
 Entries = Mapping[str, "DescribedValue"]
 
 
@@ -134,7 +138,7 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
             _by_station(answer, values),
             _booked("component", answer.account, answer, "account", components),
             *(further.values() if whole else ()),
-            _shares(answer, shares),
+            _shares(answer, shares) if whole or not _later(answer) else "",
             "\n".join(
                 line for limit in answer.limits for line in _limit(limit)[: None if whole else 1]
             ),
@@ -142,6 +146,7 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
     parts.append(_notes(answer, notes))
     if answer.failed is None and not whole:
         left_out = [name for name, text in further.items() if text]
+        left_out += [shares_later] if (shares_later := _later(answer)) else []
         left_out += ["what is counted above"] if any(map(_MORE.search, parts)) else []
         left_out += ["takeovers"] if any(each.takeovers for each in answer.limits) else []
         parts.append(
@@ -461,6 +466,16 @@ def _steps(answer: Answer) -> str:
     left_out = len(answer.steps) - len(taken)
     words = f"\nand {counted(left_out, 'step')} without any time" if left_out else ""
     return plain_table(head, _folded(rows), [1, 2, 3]) + words if len(rows) > 1 else ""
+
+
+def _later(answer: Answer) -> str:
+    """Write that the shares were not computed for the screen because they take long; empty where
+    they do not.
+    """
+    share = answer.share
+    if not isinstance(share, DeferredShares) or share.seconds <= SHOWN_UNASKED:
+        return ""
+    return f"shares (about {share.seconds:,.0f} s of processor time)"
 
 
 def _shares(answer: Answer, most: int | None) -> str:

@@ -41,6 +41,7 @@ commit;
 _ALLOWED = {
     ("slipstick.answer", name) for name in ("Answer", "AskedValue", "Value", "Limit", "Takeover")
 } | {
+    ("builtins", "dict"),  # deferred shares of an answer
     ("slipstick.results.study", "Provenance"),
     ("slipstick.study.points", "SolvedBlock"),
     ("slipstick.sim.estimate", "ReplicationResult"),

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
+from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Columns, Values
 from slipstick.expression.nodes import parameters
 from slipstick.late import NDArray, np
-from slipstick.limits import limit
+from slipstick.limits import ANNOUNCE, ANNOUNCED, limit, way_out
 from slipstick.method.answers import (
     CompiledModel,
     Gradient,
@@ -46,15 +48,21 @@ from slipstick.queueing.sojourn_times import (
     two_moments,
     visit_shared,
 )
-from slipstick.vocabulary import BEST, DISCIPLINES, MARKOV_CHAIN, SAME_EXPONENTIAL
+from slipstick.vocabulary import (
+    BEST,
+    DISCIPLINES,
+    LINEARIZER,
+    MARKOV_CHAIN,
+    SAME_EXPONENTIAL,
+    SCHWEITZER,
+)
 
 MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
-MOST_DIFFERENTIATED = 4_000_000
-"""Numbers, of all parameters together, from which on a network has no derivatives: its answer
-would take minutes.
-"""
+EXACT_STEP, APPROXIMATE_NUMBER = 1.5e-8, 6e-7
+"""Processor time of a derivative: of a step of an exact method at a station, and of a number that
+an approximation holds; within a factor of 3 for networks of 100 to 1,000 stations [s]."""
 
 MOST_PROBABILITIES = 100_000
 """Numbers of customers at a station whose probabilities an answer has, from 0 on; a million of
@@ -558,6 +566,12 @@ class CompiledNetwork(CompiledModel):
             methods[piece.points], exact[piece.points] = piece.solver, piece.solution.exact
         # What no solver can solve, such as a saturated station, no simulation can either.
         refused = frozenset(wrong.keys() - unsolvable(arrays).keys()) if wrong else frozenset()
+        if _numbers_of_point(arrays.network) > limit("corrections") and not (
+            arrays.network.losses or arrays.network.not_poisson
+        ):
+            # A simulation holds still more of each class at each station: 8 GB of 800 stations and
+            # 50 classes. The reason of the refusal names the method that takes them.
+            refused = frozenset()
         found = Solution(
             refused=refused,
             model=self.model.name,
@@ -584,7 +598,7 @@ class CompiledNetwork(CompiledModel):
         columns = {name: each for name, each in measures.items() if not _too_many(name, network)}
         shown, errors = quantiles(compiled, network, columns)
         columns |= _constants(network) | shown
-        more = (APPROXIMATE_QUANTILES,) if errors else ()
+        more = (*((APPROXIMATE_QUANTILES,) if errors else ()), *self._without_shares(network))
         here = {
             name: value_at(values, name, index, each.value)
             for name, each in compiled.tape.parameters.items()
@@ -598,38 +612,85 @@ class CompiledNetwork(CompiledModel):
             high=_one_point({name: shown[name] * (1 + error) for name, error in errors.items()}),
             account=_one_point(_account(compiled, arrays, columns)),
             remarks=lambda _: Remarks(notes=(*_notes_of(compiled, piece.solution), *more)),
-            gradient=lambda _: self._gradient(here, piece.solver),
+            gradient=lambda _: self._gradient(here, network, piece.solver),
         )
 
-    def _gradient(self, here: Mapping[str, float], solver: str) -> Gradient:
-        """Differentiate throughputs and response times by the complex step, all parameters in
-        one call; nothing if too many, or unsolved.
+    def _derivative_numbers(self, network: NetworkArrays) -> int:
+        """Return how many numbers the derivatives by all parameters take."""
+        return _numbers_of_point(network) * len(self.smooth)
+
+    def _derivative_seconds(self, network: NetworkArrays, solver: str) -> float:
+        """Estimate the processor time of the derivatives by all parameters [s]; 0 of a Markov
+        chain, which has its own limit.
+        """
+        if solver in (LINEARIZER, SCHWEITZER):
+            return self._derivative_numbers(network) * APPROXIMATE_NUMBER
+        if solver == MARKOV_CHAIN:
+            return 0.0
+        _, classes, stations = network.service.shape
+        customers = np.where(network.closed, network.population, 0)
+        populations = float((customers + 1.0).prod(axis=1).max(initial=1.0))
+        return float(len(self.smooth) * populations * classes * stations * EXACT_STEP)
+
+    def _gradient(self, here: Mapping[str, float], network: NetworkArrays, solver: str) -> Gradient:
+        """Return the derivatives of throughputs and response times, which are computed when they
+        are read; none where they take more numbers than the limit.
+        """
+        known = self.compiled.tape.parameters
+        if self._derivative_numbers(network) > limit("derivatives"):
+            return Gradient({}, here, known)
+        seconds = self._derivative_seconds(network, solver)
+        slopes = DeferredShares(partial(self._slopes, here, solver, seconds), seconds)
+        names = (*self.compiled.chains, *self.compiled.classes)
+        return Gradient(slopes, here, known, frozenset(f"throughput[{name}]" for name in names))
+
+    def _slopes(
+        self, here: Mapping[str, float], solver: str, seconds: float
+    ) -> dict[str, dict[str, float]]:
+        """Differentiate throughputs and response times by the complex step, many parameters in
+        one call; nothing if unsolved.
         """
         names = self.smooth
-        _, classes, stations = self.compiled.arrays(
-            self.compiled.columns(here)
-        ).network.service.shape
-        # Linearizer holds a change of each class at each station for each class that leaves, at
-        # every point.
-        each = max(1, classes**2 * (classes + 1) * stations)
-        if each * len(names) > MOST_DIFFERENTIATED:
-            return Gradient({}, here, self.compiled.tape.parameters)
-        many = MOST_NUMBERS // each or 1
+        if seconds > ANNOUNCED and (announce := ANNOUNCE.get()) is not None:
+            announce(
+                f"shares of {len(names):,} parameters: about {seconds:,.0f} s of processor time"
+            )
+        network = self.compiled.arrays(self.compiled.columns(here)).network
+        many = MOST_NUMBERS // _numbers_of_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
         for first in range(0, len(names), many) or (0,):
             some = names[first : first + many]
             arrays = self.compiled.arrays(self.compiled.perturbed(here, some))
             moved, _, wrong = _measured(self.compiled, arrays, solver, Measures.chains, alike=True)
             if wrong:
-                return Gradient({}, here, self.compiled.tape.parameters)
-            for key, each in moved.items():
-                found = {
-                    name: float(each[at].imag / complex_step(here[name]))
-                    for at, name in enumerate(some, 1)
+                return {}
+            for key, column in moved.items():
+                derivatives = {
+                    name: float(column[place].imag / complex_step(here[name]))
+                    for place, name in enumerate(some, 1)
                 }
-                slopes.setdefault(key, {}).update(found)
-        rates = frozenset(key for key in slopes if key.startswith("throughput["))
-        return Gradient(slopes, here, self.compiled.tape.parameters, rates)
+                slopes.setdefault(key, {}).update(derivatives)
+        return slopes
+
+    def _without_shares(self, network: NetworkArrays) -> tuple[str, ...]:
+        """Note that an answer has no shares because their derivatives are over the limit."""
+        numbers = self._derivative_numbers(network)
+        if numbers <= limit("derivatives"):
+            return ()
+        note = (
+            f"shares of {len(self.smooth):,} parameters are left out: their derivatives take"
+            f" {numbers:,} numbers, and the limit is {limit('derivatives'):,.0f}; change single"
+            f" parameters in a study, {way_out('derivatives', numbers)}"
+        )
+        return (note,)
+
+
+def _numbers_of_point(network: NetworkArrays) -> int:
+    """Return how many numbers an approximation holds at each point."""
+    _, classes, stations = network.service.shape
+    # Linearizer holds a change of each class at each station for each class that leaves, at
+    # every point.
+    return int(max(1, classes**2 * (classes + 1) * stations))
 
 
 def _measured(

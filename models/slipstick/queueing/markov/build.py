@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
+from slipstick.limits import check_cost
 from slipstick.queueing.markov.chain import Array
 from slipstick.queueing.markov.state_space import (
     SharedServers,
@@ -69,11 +70,22 @@ def routing_in_order(visits: Array) -> Routing:
     ----------
     visits : visits in one cycle [1] [classes, stations]
 
+    Raises
+    ------
+    NoAnswerError : the pairs of a class at a station are more than the limit
+
     >>> rule = routing_in_order(np.array([[2.0, 0.5]]))
     >>> rule.entry.tolist(), rule.onward[0, 0, 0].tolist(), rule.onward[0, 1, 0].tolist()
     ([[1.0, 0.0]], [0.5, 0.25], [0.0, 0.0])
     """
     classes, count = visits.shape
+    check_cost(
+        "routing",
+        (classes * count) ** 2,
+        f"{classes} classes at {count:,} stations take {(classes * count) ** 2:,} routing"
+        " probabilities of a Markov chain",
+        "ask for schweitzer, linearizer or simulation",
+    )
     chance = np.where(visits.real > 1, 1.0, visits)
     again = np.where(visits.real > 1, 1.0 - 1.0 / np.where(visits.real > 1, visits, 1.0), 0.0)
     # From just before station k: the first station visited from there on.

@@ -1,0 +1,121 @@
+"""What large networks cost: counted, announced or refused before it is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slipstick import QueueingNetwork, closed_class, network, solve, station
+from slipstick.answer import DeferredShares
+from slipstick.errors import NoAnswerError
+from slipstick.limits import ANNOUNCE, LIMITS, limited
+from slipstick.method.networks.form import CompiledNetwork
+from slipstick.queueing.approximate import linearizer, schweitzer
+from slipstick.queueing.markov.build import routing_in_order
+from slipstick.queueing.network import network_arrays
+from slipstick.report.answer import answer_text
+from slipstick.results.question import answer_document
+
+
+def stations_of(count: int, customers: int) -> QueueingNetwork:
+    return network(
+        {"jobs": closed_class(customers, think_time=1.0)},
+        {f"s{k}": station(service={"jobs": 0.01 / count * (1 + k % 7)}) for k in range(count)},
+    )
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that grows with each computation of derivatives."""
+    computations: list[str] = []
+    compute = CompiledNetwork._slopes
+
+    def counted(form: CompiledNetwork, here: Mapping[str, float], *more: Any) -> Any:
+        computations.append(form.model.name)
+        return compute(form, here, *more)
+
+    monkeypatch.setattr(CompiledNetwork, "_slopes", counted)
+    return computations
+
+
+def test_an_answer_computes_its_derivatives_once_when_they_are_read(computed: list[str]) -> None:
+    answer = solve(stations_of(3, 10))
+    assert answer["throughput[jobs]"]
+    assert not computed
+    assert sum(answer.share["response_time[jobs]"].values()) == pytest.approx(1.0)
+    assert answer.share["response_time[jobs]"]
+    assert len(computed) == 1
+
+
+def test_a_screen_leaves_shares_out_that_take_long(
+    computed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = solve(stations_of(3, 10))
+    monkeypatch.setattr("slipstick.report.answer.SHOWN_UNASKED", 0.0)
+    text = answer_text(answer)
+    assert not computed
+    assert "what shortens" not in text
+    assert "slipstick solve --all adds: shares (about 0 s of processor time)" in text
+    assert "what shortens response_time[jobs]" in answer_text(answer, whole=True)
+    assert answer_document(solve(stations_of(3, 10)))["share"]["response_time[jobs]"]
+
+
+def test_a_thousand_stations_are_shown_without_derivatives(computed: list[str]) -> None:
+    answer = solve(stations_of(1000, 1000))
+    assert isinstance(answer.share, DeferredShares)
+    # 1,001 parameters x 1,001 populations x 1,000 stations at 15 ns.
+    assert answer.share.seconds == pytest.approx(15.0, rel=0.01)
+    assert "shares (about 15 s of processor time)" in answer_text(answer)
+    assert not computed
+
+
+def test_shares_over_the_limit_are_noted_with_the_way_to_have_them() -> None:
+    with limited({"derivatives": 23}):  # 2 numbers at each of 3 stations, for 4 parameters
+        answer = solve(stations_of(3, 10))
+    assert answer.share == {}
+    assert any(
+        "shares of 4 parameters are left out" in note and "--limit derivatives=25" in note
+        for note in answer.notes
+    )
+    assert "response_time[jobs]" in solve(stations_of(3, 10), limits={"derivatives": 24}).share
+
+
+def test_classes_by_stations_are_refused_before_their_corrections_are_held() -> None:
+    many = network_arrays(np.full((50, 800), 1e-5), population=[5] * 50, think=1.0)
+    with pytest.raises(
+        NoAnswerError,
+        match=r"50 classes at 800 stations take 102,000,000 .* 30,000,000: ask for schweitzer",
+    ):
+        linearizer(many)
+    assert schweitzer(many).throughput.shape == (1, 50)
+    with pytest.raises(NoAnswerError, match=r"routing probabilities .* --limit routing="):
+        routing_in_order(np.ones((50, 800)))
+
+
+def test_a_network_too_large_for_the_default_is_refused_without_a_simulation() -> None:
+    classes = {f"c{r}": closed_class(30, think_time=1.0) for r in range(5)}
+    model = network(
+        classes, {f"s{k}": station(demand=dict.fromkeys(classes, 0.01)) for k in range(4)}
+    )
+    with pytest.raises(NoAnswerError, match=r"5 classes at 4 stations take 600 .* schweitzer"):
+        solve(model, limits={"corrections": 599})
+    assert solve(model, limits={"corrections": 600}).method == "linearizer"
+
+
+def test_the_cost_of_linearizer_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = network_arrays(np.full((2, 3), 0.1), population=[4, 3], think=1.0)
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    try:
+        linearizer(small)
+        assert not announced
+        monkeypatch.setattr("slipstick.limits.ANNOUNCED", 35 * LIMITS["corrections"].seconds)
+        linearizer(small)
+    finally:
+        ANNOUNCE.reset(token)
+    assert [text.partition(":")[0] for text in announced] == [
+        "2 classes at 3 stations take 36 corrections of Linearizer"
+    ]
