@@ -69,8 +69,7 @@ _COUNTED = re.compile(
     r"probability\[.*\]"
 )  # of each number present: for programs, not for the terminal
 SHOWN_UNASKED = 1.0
-"""Estimated processor time up to which shares are computed for a screen that nobody asked them for
-[s]."""
+"""Estimated processor time up to which a screen has shares without `--all` [s]."""
 
 Entries = Mapping[str, "DescribedValue"]
 
