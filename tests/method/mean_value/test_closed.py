@@ -115,8 +115,10 @@ def test_processor_sharing_depends_on_mean_services_alone() -> None:
 
     shared = {"cpu": Station(2, "ps")}
     assert times(cycle(0.0), shared) == times(cycle(4.0), shared)
-    answer = MeanValue(closed_model(cycle(0.0), 3, resources=shared)).points({}).answer(0)
+    answer = MeanValue(closed_model(cycle(4.0), 3, resources=shared)).points({}).answer(0)
     assert answer.exact
+    constant = MeanValue(closed_model(cycle(0.0), 3, resources=shared)).points({}).answer(0)
+    assert not constant.exact  # product form needs something random
 
 
 @pytest.mark.parametrize("servers", [1, 3])

@@ -11,16 +11,19 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from scipy.sparse import csc_array, csr_array, eye_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
-from scipy.sparse.linalg import LinearOperator, gmres, spilu, splu
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from slipstick import limits
 from slipstick.errors import ModelError, NoAnswerError, TooManyStatesError
-from slipstick.late import NDArray, np
+from slipstick.late import Late, NDArray, np
 from slipstick.limits import check_cost, way_out
+
+if TYPE_CHECKING:
+    from scipy import sparse
+    from scipy.sparse import csc_array, csgraph, csr_array, linalg
+else:  # a model whose chain is too large to be solved needs no sparse matrices
+    sparse = Late("scipy.sparse")
+    csgraph, linalg = Late("scipy.sparse.csgraph"), Late("scipy.sparse.linalg")
 
 Array = NDArray[Any]
 
@@ -65,7 +68,9 @@ class MarkovChain:
         moved = self.sources != self.targets
         origin, target, rates = self.sources[moved], self.targets[moved], self.rates[moved]
         places = np.concatenate([origin, origin]), np.concatenate([target, origin])
-        return csr_array((np.concatenate([rates, -rates]), places), shape=(self.size, self.size))
+        return sparse.csr_array(
+            (np.concatenate([rates, -rates]), places), shape=(self.size, self.size)
+        )
 
 
 def refuse_size(most: float, size_hint: str) -> None:
@@ -196,7 +201,7 @@ SYMMETRIC = {
 """An M-matrix needs no pivots off the diagonal, and a symmetric order fills up least."""
 
 Solve = Callable[[Array], Array]
-Known = dict[int, tuple[csr_array, Array, Solve]]
+Known: TypeAlias = "dict[int, tuple[csr_array, Array, Solve]]"
 """By size: a real generator, its stationary distribution, and the solver with its factors."""
 
 
@@ -236,7 +241,7 @@ def stationary(
             f"there is no method {method!r} for the long run; known: {', '.join(METHODS)}"
         )
     generator = chain.generator()
-    closed = _closed(csr_array(generator.real))
+    closed = _closed(sparse.csr_array(generator.real))
     inside = generator[closed][:, closed].tocsr()
     start, size = chain.start[closed], len(closed)
     start = start / start.sum() if start.sum() > 0 else np.full(size, 1 / size)
@@ -268,7 +273,7 @@ def _first_that_holds(
 
 def _closed(generator: csr_array) -> NDArray[np.int64]:
     """Return the states of the one set that is never left."""
-    count, label = connected_components(generator, directed=True, connection="strong")
+    count, label = csgraph.connected_components(generator, directed=True, connection="strong")
     if count == 1:
         return np.arange(generator.shape[0])
     across = generator.tocoo()
@@ -291,7 +296,7 @@ def _solved(
         return np.ones(1)
     if method == "gth":
         return gth(generator.toarray())
-    real = csr_array(generator.real)
+    real = sparse.csr_array(generator.real)
     if len(start) not in solved_before or abs(solved_before[len(start)][0] - real).max() > 0:
         pi, solve = _balanced(real, method, start)
         _check(real, pi)
@@ -302,7 +307,7 @@ def _solved(
     if not np.iscomplexobj(generator.data):
         return pi
     # A step so small that its square is nothing must survive: scale it up to solve, and down again.
-    slope = csr_array(generator.imag)
+    slope = sparse.csr_array(generator.imag)
     scale = float(np.abs(slope.data).max(initial=0.0)) or 1.0
     change = solve(-(pi @ (slope / scale)))
     answer: Array = pi + 1j * scale * (change - change.sum() * pi)
@@ -336,8 +341,8 @@ def _likely_at_random_time(generator: csr_array, start: NDArray[np.float64]) -> 
     factorization.
     """
     rate = 1e-8 * float(-generator.diagonal().min())
-    matrix = csc_array(rate * eye_array(len(start)) - generator.T)
-    return int(np.argmax(splu(matrix, **SYMMETRIC).solve(start)))
+    matrix = sparse.csc_array(rate * sparse.eye_array(len(start)) - generator.T)
+    return int(np.argmax(linalg.splu(matrix, **SYMMETRIC).solve(start)))
 
 
 def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
@@ -348,7 +353,7 @@ def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
     that alternates between two sets of states would not settle.
     """
     rates = -generator.diagonal()
-    jump = csr_array((0.95 * generator / rates[:, None]).T)
+    jump = sparse.csr_array((0.95 * generator / rates[:, None]).T)
     at, top, jumps = start, -1, 64
     while top != (now := int(np.argmax(at / rates))) and jumps <= 8192:
         top = now
@@ -361,8 +366,8 @@ def _likely(generator: csr_array, start: NDArray[np.float64]) -> int:
 def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
     """Make a solver of x Q = b for x with x[fixed] = 0, without equation `fixed`."""
     rest = np.delete(np.arange(generator.shape[0]), fixed)
-    matrix = csc_array(generator[rest][:, rest].T)
-    inner = splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative(matrix)
+    matrix = sparse.csc_array(generator[rest][:, rest].T)
+    inner = linalg.splu(matrix, **SYMMETRIC).solve if method == "direct" else _iterative(matrix)
 
     def solve(right: Array) -> Array:
         x = np.zeros(len(right))
@@ -375,8 +380,8 @@ def _solver(generator: csr_array, fixed: int, method: str) -> Solve:
 def _iterative(matrix: csc_array) -> Solve:
     # A coarse factor: a finer one (1e-3, 20) halves the iterations, and takes 2 to 4 times as long
     # as all of them.
-    rough = spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC)
-    before = LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
+    rough = linalg.spilu(matrix, drop_tol=1e-2, fill_factor=5, **SYMMETRIC)
+    before = linalg.LinearOperator(matrix.shape, rough.solve, dtype=np.float64)
 
     def solve(right: Array) -> Array:
         x = np.zeros(len(right))
@@ -385,7 +390,7 @@ def _iterative(matrix: csc_array) -> Solve:
         for _ in range(PASSES):
             x = (
                 x
-                + gmres(
+                + linalg.gmres(
                     matrix, right - matrix @ x, rtol=1e-6, atol=0.0, restart=60, maxiter=5, M=before
                 )[0]
             )
@@ -482,7 +487,7 @@ def transient(chain: MarkovChain, times: Sequence[float], error: float = 1e-10) 
         f" {steps:.3g} steps with its rates"
     )
     check_cost("ticks", steps, request, "ask for an earlier time, for the long run")
-    step = csr_array(generator.T)
+    step = sparse.csr_array(generator.T)
     now: Array = chain.start.astype(step.dtype)
     clock, by_time = 0.0, {}
     for time in np.unique(at).tolist():
@@ -560,8 +565,8 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
         np.zeros(chain.size, dtype=generator.dtype),
     )
     if len(inside):
-        away = csc_array(-generator[inside][:, inside].T)
-        times[inside] = splu(away).solve(chain.start[inside].astype(generator.dtype))
+        away = sparse.csc_array(-generator[inside][:, inside].T)
+        times[inside] = linalg.splu(away).solve(chain.start[inside].astype(generator.dtype))
     return times
 
 
@@ -571,8 +576,8 @@ def _check_reachable(chain: MarkovChain, generator: csr_array, final: NDArray[np
     size = chain.size
     sources = np.concatenate([moves.col, np.full(len(final), size)])
     targets = np.concatenate([moves.row, final])
-    back = csr_array((np.ones(len(sources)), (sources, targets)), shape=(size + 1, size + 1))
-    reached = breadth_first_order(back, size, return_predecessors=False)
+    back = sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(size + 1, size + 1))
+    reached = csgraph.breadth_first_order(back, size, return_predecessors=False)
     if len(reached) < size + 1:
         lost = int(np.setdiff1d(np.arange(size), reached)[0])
         raise NoAnswerError(
