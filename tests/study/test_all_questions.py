@@ -58,14 +58,14 @@ TREND = (
     "trend: 1\nsource: made up\nrates: {processors: [{from: 2000, to: 2040, factor: 1.1, spread:"
     " 10%}]}\n"
 )
+ROWS = "host,population.processors,seen\na,1,12\na,4,16\nb,1,13\nb,8,26\n"
 KNOWN = {*(name for names in METHODS.values() for name in names), "account", "fit"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     in_folder(tmp_path, monkeypatch)
-    rows = "host,population.processors,seen\na,1,12\na,4,16\nb,1,13\nb,8,26\n"
-    files = {"asks.yaml": ACTIVITY, "trend.yaml": TREND, "study.yaml": STUDY, "rows.csv": rows}
+    files = {"asks.yaml": ACTIVITY, "trend.yaml": TREND, "study.yaml": STUDY, "rows.csv": ROWS}
     for name, text in files.items():
         Path(name).write_text(text)
     return tmp_path

@@ -59,7 +59,7 @@ MOST_SHIFTED = 3.0
 
 MOST_COMBINATIONS = 32
 
-Rows = NDArray[np.intp]
+Rows: TypeAlias = "NDArray[np.intp]"
 
 
 @dataclass(frozen=True, slots=True)

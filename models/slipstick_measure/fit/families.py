@@ -20,7 +20,6 @@ from slipstick.errors import NoAnswerError, UnknownNameError
 from slipstick.late import Array, np
 from slipstick.law.law import Law
 from slipstick.law.speedup import AMDAHL_SPEEDUP, UNIVERSAL_SCALABILITY
-from slipstick.queueing.exact import exact
 from slipstick.queueing.network import NetworkSolution, network_arrays
 from slipstick_measure.fit.formula import (
     Basis,
@@ -206,6 +205,9 @@ BISECTIONS = 52
 
 
 def _solved(outside: Array | float, demands: Array, populations: Array) -> NetworkSolution:
+    # Data and studies are checked without what solves networks.
+    from slipstick.queueing.exact import exact
+
     service = demands if demands.ndim == 1 else demands[:, None, :]
     # A search may try demands so small that the throughput overflows: the cycle time is then 0.
     with np.errstate(over="ignore"):
