@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import log
+from typing import TypeAlias
 
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, NDArray, np
