@@ -629,7 +629,8 @@ class CompiledNetwork(CompiledModel):
             return 0.0
         _, classes, stations = network.service.shape
         customers = np.where(network.closed, network.population, 0)
-        populations = float((customers + 1.0).prod(axis=1).max(initial=1.0))
+        with np.errstate(over="ignore"):  # of so many populations there is no answer either
+            populations = float((customers + 1.0).prod(axis=1).max(initial=1.0))
         return float(len(self.smooth) * populations * classes * stations * EXACT_STEP)
 
     def _gradient(self, here: Mapping[str, float], network: NetworkArrays, solver: str) -> Gradient:
