@@ -592,6 +592,10 @@ def solve(
 
         case = evaluator(model_built.name, settings, library)
         answers = tuple(with_intervals(answer, case) for answer in answers)
+    if len(answers) > 1:
+        from slipstick.method.agreement import without_contradictions
+
+        answers = without_contradictions(answers)
     failed = [answer.failed for answer in answers if answer.failed]
     if as_json:
         from slipstick.results.question import answer_document

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from slipstick.answer import Answer, Value
 from slipstick.method.answers import ROUNDING
+from slipstick.method.identities import REPORT
+from slipstick.method.identities import ROUNDING as OF_EXACT
 from slipstick.results.study import Agreement, MethodValues
 from slipstick.vocabulary import BOUNDS, EXACT
 
@@ -33,7 +36,8 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     exact answer is, or the first. An exact method has to be within the simulation's interval, an
     approximate one within what it promises, and bounds have to enclose; where one does not, that is
     a finding. Of a network the response times are compared, and the one that differs most is told.
-    Bounds of several kinds are one: the tightest.
+    Bounds of several kinds are one: the tightest. Exact answers that differ are not shown; see
+    `without_contradictions`.
 
     Parameters
     ----------
@@ -45,7 +49,13 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     >>> agreement("m", both).verdicts
     ('closed-form is exact and within the interval of simulation (0.5 % below its mean)',)
     """
-    answers = _bounds_as_one(answers)
+    consistent = without_contradictions(answers)
+    differ = [
+        answer.failed
+        for answer, before in zip(consistent, answers, strict=True)
+        if answer.failed is not None and before.failed is None
+    ]
+    answers = _bounds_as_one(consistent)
     solved = [answer for answer in answers if answer.failed is None]
     failed = {answer.method: answer.failed for answer in answers if answer.failed is not None}
     rows = []
@@ -55,7 +65,7 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
             MethodValues(name, next(value.unit for value in values if value is not None), values)
         )
     verdicts: list[str] = []
-    findings: list[str] = []
+    findings = list(dict.fromkeys(differ))
     reference = _reference(solved)
     for answer in solved:
         if reference is not None and answer is not reference:
@@ -64,6 +74,47 @@ def agreement(case: str, answers: Sequence[Answer]) -> Agreement:
     methods = tuple(answer.method for answer in answers)
     exact = tuple(answer.method for answer in answers if answer.exact)
     return Agreement(case, methods, tuple(rows), tuple(verdicts), tuple(findings), failed, exact)
+
+
+def without_contradictions(answers: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Return answers to one question, those without numbers that are called exact and differ: at
+    least one of them is wrong.
+
+    >>> both = [Answer("m", name, {"time": Value(t, "s")}, exact=True) for name, t in (("a", 2.5), ("b", 3.0))]
+    >>> without_contradictions(both)[0].failed[:66]
+    'two answers are called exact and differ: time is 2.5 s by a and 3 '
+    """
+    exact = [answer for answer in answers if answer.exact and answer.failed is None]
+    failures = {
+        id(answer): words
+        for pair in combinations(exact, 2)
+        for words in [next(_contradictions(*pair), "")]
+        if words
+        for answer in pair
+    }
+    return tuple(
+        Answer(answer.model, answer.method, point=answer.point, given=answer.given, failed=words)
+        if (words := failures.get(id(answer)))
+        else answer
+        for answer in answers
+    )
+
+
+def _contradictions(first: Answer, second: Answer) -> Iterator[str]:
+    """Yield where two exact answers differ by more than rounding, in words."""
+    for name in _values_compared(first, second):
+        values = first.values[name], second.values[name]
+        if values[0].value is None or values[1].value is None:
+            continue
+        if not math.isclose(values[0].value, values[1].value, rel_tol=OF_EXACT, abs_tol=1e-300):
+            sides = [
+                f"{value.value:.9g} {value.unit} by {answer.method}"
+                for value, answer in zip(values, (first, second), strict=True)
+            ]
+            yield (
+                f"two answers are called exact and differ: {name} is {sides[0]} and {sides[1]};"
+                f" {REPORT}"
+            )
 
 
 def _bounds_as_one(answers: Sequence[Answer]) -> list[Answer]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from slipstick.answer import (
     HELD,
@@ -45,6 +45,8 @@ from slipstick.vocabulary import MOST_HOLDERS
 
 if TYPE_CHECKING:
     from slipstick.results.study import Provenance
+
+Checked: TypeAlias = "Callable[[Solution, Values], Solution]"
 
 BLOCK = 32_768
 """Points whose accounts and derivatives are held in memory at a time."""
@@ -205,6 +207,8 @@ class CompiledModel:
     left_out : losses of the model's import, for which no answer is exact
     estimates : what the model takes in the mean, for which no answer is exact
     requires : what must hold at a point for it to have an answer
+    identities : leaves out the points at which a solution contradicts itself, see
+        `slipstick.method.identities`; None: nothing is held against them
     """
 
     parameters: tuple[str, ...]
@@ -213,6 +217,7 @@ class CompiledModel:
     left_out: Mapping[str, str] = MappingProxyType({})
     estimates: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
+    identities: Checked | None = None
 
     @property
     def block(self) -> int:
@@ -245,6 +250,8 @@ class CompiledModel:
     def _held(self, found: Solution, values: Values) -> Answers:
         """Compare a solution with the bounds, when its position to them is first read."""
         compiled = self.bounds
+        if self.identities is not None:
+            found = self.identities(found, values)
         found = _allowed(found, self.requires, values)
         if self.left_out or self.estimates:
             found = replace(

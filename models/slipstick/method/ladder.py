@@ -254,6 +254,8 @@ class LadderForm(CompiledModel):
         }
         known = only(cut, form.parameters) if isinstance(self.model, Model) else cut
         solution = self._alike(solve(form, known))
+        if self.identities is not None:
+            solution = self.identities(solution, cut)
         refused = sorted(solution.refused)
         after = self._methods[self._methods.index(method) + 1 :] if refused else ()
         for higher in after:

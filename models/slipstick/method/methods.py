@@ -14,6 +14,7 @@ from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
+from slipstick.method.identities import Identities
 from slipstick.method.ladder import (
     APPROXIMATE_RANK,
     CHAIN_RANK,
@@ -262,6 +263,8 @@ def form_of(
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
         form.estimates, form.requires = model.estimates, model.requires
+    if not isinstance(model, Law):
+        form.identities = Identities(model).held
     if method != BOUNDS and not isinstance(model, Law):
         bounds = method_named(kind, BOUNDS).compile
         form.bounds = lambda: bounds(model, parameters, settings)

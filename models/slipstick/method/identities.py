@@ -1,0 +1,273 @@
+"""What is true of every answer, whatever method it is from; an answer that breaks it is not shown.
+
+A closed group of N has N = X (Z + R), Little's law relates what is present, passes and stays at a
+station, no server is busy for more than all the time, and a value lies between its ends. Where an
+answer breaks one of these, the method has failed: by default the next method of the ladder answers,
+and a method that was named has no answer.
+
+Why this shape: an identity needs no second solution, so that every answer can be held against it.
+It reads the values of a solution by name, as users see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from slipstick.expression.columns import Flags, Values, only
+from slipstick.expression.nodes import TIME, Expr, zero
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
+from slipstick.method.answers import Remarks, Solution
+from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
+from slipstick.model.system import ClosedPopulation, Model
+from slipstick.vocabulary import SIMULATION
+
+ROUNDING = 1e-6
+"""Relative difference that rounding, and the end of an iteration, explain."""
+
+OF_SIMULATIONS = 0.02
+"""Relative difference that a simulation is allowed beside its intervals: cycles and visits that the
+ends of a run cut off are in one estimate and not in another, also where nothing is random."""
+
+HALF_WIDTHS = 2.0
+"""Half-widths of intervals that a simulated identity is allowed: one in twenty is beyond 1."""
+
+REPORT = "this is a defect of slipstick; please report it with the model"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of a rate and times that is a known number, or another value.
+
+    Parameters
+    ----------
+    rate, time : names of the values
+    total : the name of the value that the product is; empty where it is a number
+    population, think_time : of a closed group, where the product and X Z are that number
+    """
+
+    rate: str
+    time: str
+    total: str = ""
+    population: Expr | None = None
+    think_time: Expr | None = None
+
+
+class Identities:
+    """The identities of a model, compiled for many points.
+
+    Parameters
+    ----------
+    model : the activity or the network
+
+    >>> from slipstick.model.activity import delay
+    >>> from slipstick.model.system import closed_model
+    >>> identities = Identities(closed_model(delay(2.0), processors=4))
+    >>> wrong = {"time": np.array([2.0]), "throughput": np.array([3.0])}
+    >>> identities.broken(Solution(model="m", method="exact", values=wrong), {})[0][:61]
+    'throughput x time is 6, but the number of its processors is 4'
+    """
+
+    def __init__(self, model: Model | QueueingNetwork) -> None:
+        self._products: list[Product]
+        if isinstance(model, QueueingNetwork):
+            self._products, self._members = list(_of_network(model)), "customers"
+        else:
+            self._products, self._members = list(_of_activity(model)), "processors"
+
+    def held(self, solution: Solution, values: Values) -> Solution:
+        """Leave without an answer the points at which a solution breaks an identity.
+
+        Parameters
+        ----------
+        solution : of any method
+        values : of the model's parameters [points]
+        """
+        broken = self.broken(solution, values)
+        return _without(solution, broken) if broken else solution
+
+    def broken(self, solution: Solution, values: Values) -> dict[int, str]:
+        """Return, by point, the first identity that a solution breaks, with both numbers.
+
+        Parameters
+        ----------
+        solution : of any method
+        values : of the model's parameters [points]
+        """
+        words: dict[int, str] = {}
+        if solution.interrupted:  # what was counted until then need not fit together
+            return words
+        with np.errstate(all="ignore"):
+            checks = [*_ends(solution), *_loads(solution)]
+            checks += self._of_products(solution, values)
+        for contradicts, text, left, right in checks:
+            for index in np.flatnonzero(np.broadcast_to(contradicts, (solution.count,))):
+                sides = (np.broadcast_to(side, (solution.count,))[index] for side in (left, right))
+                words.setdefault(int(index), text.format(*sides))
+        return words
+
+    def _of_products(self, solution: Solution, values: Values) -> Iterator[Check]:
+        for product in self._products:
+            columns = solution.values
+            if product.rate not in columns or product.time not in columns:
+                continue
+            think_time, text = np.zeros(1), f"{product.rate} x {product.time} is {{:.6g}}, but "
+            half_width = np.zeros(1)
+            if product.population is not None and product.think_time is not None:
+                tape = Tape([product.population, product.think_time])
+                total, think_time = tape.run(only(values, tape.parameters))
+                if np.any(think_time):
+                    text = f"{product.rate} x ({product.time} + think time) is {{:.6g}}, but "
+                text += f"the number of its {self._members} is {{:.6g}}"
+            elif product.total in columns:
+                total = columns[product.total]
+                half_width = _half_width(solution, product.total)
+                text += f"{product.total} is {{:.6g}}"
+            else:
+                continue
+            rate, time = columns[product.rate], columns[product.time] + think_time
+            half_width = half_width + rate * _half_width(solution, product.time)
+            half_width = half_width + time * _half_width(solution, product.rate)
+            left = rate * time
+            allowed = HALF_WIDTHS * half_width + _slack(solution) * np.maximum(left, total)
+            yield np.abs(left - total) > allowed, text, left, total
+
+
+Check = tuple[Flags, str, Array, Array]
+"""Where an identity is broken, the words with two places for numbers, and the two numbers."""
+
+
+def _without(solution: Solution, broken: Mapping[int, str]) -> Solution:
+    """Leave some points without an answer, and refused, so that another method is asked."""
+    methods = solution.methods or [solution.method] * solution.count
+    failures = {
+        index: Remarks(failed=f"{methods[index]} contradicts itself: {words}; {REPORT}")
+        for index, words in broken.items()
+    }
+    remarks, detail = solution.remarks, solution.detail
+    rows = np.isin(np.arange(solution.count), list(broken))
+
+    def remarks_of(index: int) -> Remarks:
+        return failures.get(index) or remarks(index)
+
+    def inner(index: int) -> tuple[Solution, int]:
+        if index in failures or detail is None:
+            return replace(blank, detail=None), index
+        return detail(index)
+
+    tables: dict[str, Any] = {
+        table: {
+            name: np.where(rows, np.nan, column)
+            for name, column in getattr(solution, table).items()
+        }
+        for table in ("values", "low", "high", "account", "technology", "steps", "once")
+    }
+    blank = replace(
+        solution,
+        exact=np.broadcast_to(solution.exact, (solution.count,)) & ~rows,
+        refused=solution.refused | broken.keys(),
+        remarks=remarks_of,
+        **tables,
+    )
+    return blank if detail is None else replace(blank, detail=inner)
+
+
+def _of_activity(model: Model) -> Iterator[Product]:
+    """List the identities of an activity: of the first group, and of each that has a name.
+
+    Arrivals and programs that end are left out: the throughput of a stream is given, and that of
+    the phases of a program is of the whole program by definition.
+    """
+    population = model.population
+    if not isinstance(population, ClosedPopulation):
+        return
+    think_time = zero(TIME)
+    yield Product("throughput", "time", population=population.size, think_time=think_time)
+    for group in population.groups:
+        if group.name:
+            names = f"throughput[{group.name}]", f"time[{group.name}]"
+            yield Product(*names, population=group.processors, think_time=think_time)
+
+
+def _of_network(model: QueueingNetwork) -> Iterator[Product]:
+    """List the identities of a network: of each closed class or chain, and Little's law of each
+    class at each station.
+
+    Networks that lose customers are left out: throughput is of those that are served, and times are
+    of all that enter.
+    """
+    if any(map(_loses, model.stations.values())):
+        return
+    chain_of = {label: name for name, chain in model.chains.items() for label in chain.classes}
+    members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
+    for name, group in members.items():
+        if isinstance(group, ClosedClass):
+            yield Product(
+                f"throughput[{name}]",
+                f"response_time[{name}]",
+                population=group.population,
+                think_time=group.think_time,
+            )
+    for name, station in model.stations.items():
+        for label in station.visitors():
+            place = f"[{label},{name}]"
+            rate = f"throughput[{chain_of.get(label, label)}]"
+            yield Product(rate, f"residence_time{place}", f"queue_length{place}")
+
+
+def _loses(station: NetworkStation) -> bool:
+    """Return whether customers may be turned away, or leave before they are served."""
+    return bool(station.capacity or station.patience or station.timeout)
+
+
+def _ends(solution: Solution) -> Iterator[Check]:
+    """Check that lower ends are below upper ends, and values between them."""
+    for name, low in solution.low.items():
+        pairs = [(f"the lower end of {name}", low, "its upper end", solution.high.get(name))]
+        pairs.append((f"the lower end of {name}", low, "its value", solution.values.get(name)))
+        yield from (pair for each in pairs for pair in _ordered(*each))
+    for name, high in solution.high.items():
+        value = solution.values.get(name)
+        if value is not None:
+            yield from _ordered(name, value, "its upper end", high)
+
+
+def _ordered(smaller: str, low: Array, larger: str, high: Array | None) -> Iterator[Check]:
+    """Check that one value is at most another."""
+    if high is not None:
+        beyond = ROUNDING * np.maximum(np.abs(low), np.abs(high)) + 1e-12
+        yield low - high > beyond, f"{smaller} is {{:.6g}}, but {larger} {{:.6g}}", low, high
+
+
+_NOT_NEGATIVE = ("time", "throughput", "response_time", "residence_time", "queue_length")
+
+
+def _loads(solution: Solution) -> Iterator[Check]:
+    """Check that servers are busy for at most all the time, and that amounts are not negative."""
+    for name, column in solution.values.items():
+        kind, inside = name.partition("[")[::2]
+        if kind == "utilization":
+            text = (
+                f"throughput x demand over servers of {inside[:-1]} is {{:.6g}}, but at most {{:g}}"
+            )
+            yield column > 1 + _slack(solution), text, column, np.ones(1)
+        elif kind in _NOT_NEGATIVE:
+            yield column < -1e-9, f"{name} is {{:.6g}}, but at least {{:g}}", column, np.zeros(1)
+
+
+def _half_width(solution: Solution, name: str) -> Array:
+    """Return half the width of the interval of a value; 0 where it is no estimate.
+
+    It is NaN, and so nothing is contradicted, where an estimate has no interval.
+    """
+    if name in solution.low and name in solution.high:
+        return (solution.high[name] - solution.low[name]) / 2
+    return np.zeros(1)
+
+
+def _slack(solution: Solution) -> Array:
+    """Return the relative difference that is allowed at each point."""
+    methods = solution.methods or [solution.method]
+    return np.array([OF_SIMULATIONS if each == SIMULATION else ROUNDING for each in methods])
