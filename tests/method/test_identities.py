@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def solved(model: Model | QueueingNetwork, method: str) -> tuple[CompiledModel, 
 
 def changed(solution: Solution, name: str, factor: float) -> Solution:
     """Multiply a value and its interval."""
-    columns = {
+    columns: dict[str, Any] = {
         table: {**getattr(solution, table), name: getattr(solution, table)[name] * factor}
         for table in ("values", "low", "high")
         if name in getattr(solution, table)
