@@ -108,7 +108,7 @@ class Identities:
                 words.setdefault(int(index), text.format(*sides))
         return words
 
-    def _of_products(self, solution: Solution, values: Values) -> Iterator[Check]:
+    def _of_products(self, solution: Solution, values: Values) -> Iterator[IdentityCheck]:
         for product in self._products:
             columns = solution.values
             if product.rate not in columns or product.time not in columns:
@@ -135,7 +135,7 @@ class Identities:
             yield np.abs(left - total) > allowed, text, left, total
 
 
-Check = tuple[Flags, str, Array, Array]
+IdentityCheck = tuple[Flags, str, Array, Array]
 """Where an identity is broken, the words with two places for numbers, and the two numbers."""
 
 
@@ -227,7 +227,7 @@ _ENDS_APART = ("time_alone", "grain_efficiency", "grain_interference", "overlap"
 the value or an end to what is possible (no competitor makes a processor faster)."""
 
 
-def _ends(solution: Solution) -> Iterator[Check]:
+def _ends(solution: Solution) -> Iterator[IdentityCheck]:
     """Check that lower ends are below upper ends, and values between them."""
     for name, low in solution.low.items():
         if name.partition("[")[0] in _ENDS_APART:
@@ -241,7 +241,7 @@ def _ends(solution: Solution) -> Iterator[Check]:
             yield from _ordered(name, value, "its upper end", high)
 
 
-def _ordered(smaller: str, low: Array, larger: str, high: Array | None) -> Iterator[Check]:
+def _ordered(smaller: str, low: Array, larger: str, high: Array | None) -> Iterator[IdentityCheck]:
     """Check that one value is at most another."""
     if high is not None:
         beyond = ROUNDING * np.maximum(np.abs(low), np.abs(high)) + 1e-12
@@ -251,7 +251,7 @@ def _ordered(smaller: str, low: Array, larger: str, high: Array | None) -> Itera
 _NOT_NEGATIVE = ("time", "throughput", "response_time", "residence_time", "queue_length")
 
 
-def _loads(solution: Solution) -> Iterator[Check]:
+def _loads(solution: Solution) -> Iterator[IdentityCheck]:
     """Check that servers are busy for at most all the time, and that amounts are not negative."""
     for name, column in solution.values.items():
         kind, inside = name.partition("[")[::2]
