@@ -21,36 +21,39 @@ Known = float | str | list[Any] | None
 """A number, a text, a list, or what is not known."""
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[lLfF]?"
-    r"|(?P<text>[fr]?\"(?:\\.|[^\"\\])*\"|[fr]?'(?:\\.|[^'\\])*')"
-    r"|(?P<name>[$@]?[A-Za-z_](?:[\w]|\.(?=[A-Za-z_])|::)*)"
+    r"(?<!\s)\s*+(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)[lLfF]?"
+    r"|(?P<text>[fr]?\"(?:\\.|[^\"\\])*+\"|[fr]?'(?:\\.|[^'\\])*+')"
+    r"|(?P<open>[fr]?[\"'](?s:.)*+)"
+    r"|(?P<name>[$@]?[A-Za-z_](?:[\w]|\.(?=[A-Za-z_])|::)*+)"
     r"|(?P<sign>\*\*|<=|>=|==|!=|&&|\|\||<-|.))"
 )
 _FOR = re.compile(
-    r"(?:for|foreach)\s*\(?\s*(?:my\s+)?\$?(?P<name>\w+)\s+in\s+(?P<of>.+?)\s*\)?\s*:?\s*$"
-    r"|foreach\s+(?:my\s+)?\$(?P<each>\w+)\s*\(\s*(?P<list>.+?)\s*\)\s*$"
-    r"|for\s*\(\s*(?:int\s+|my\s+)?\$?(?P<counter>\w+)\s*=\s*(?P<first>[^;]+);"
-    r"\s*\$?\w+\s*(?P<until><=?)\s*(?P<last>[^;]+);[^;]*\)\s*$",
+    r"(?:for|foreach)\s*+(?P<open>\(?)\s*+(?:my\s++)?\$?(?P<name>\w++)\s++in\s++(?P<of>.+)"
+    r"|foreach\s++(?:my\s++)?\$(?P<each>\w++)\s*+\(\s*+(?P<list>.+)\)$"
+    r"|for\s*+\(\s*+(?:int\s++|my\s++)?\$?(?P<counter>\w++)\s*+=\s*+(?P<first>[^;]++);"
+    r"\s*+\$?\w++\s*+(?P<until><=?)\s*+(?P<last>[^;]++);[^;]*\)$",
     re.DOTALL,
 )
-_APPLY = re.compile(
-    r"[sl]apply\s*\((?P<of>.+?),\s*function\s*\(\s*(?P<name>\w+)\s*\)\s*$", re.DOTALL
+_PYTHON_BLOCK = re.compile(
+    r"^[ \t]*+(?:for|while|if|def)\b[^\n{]*:[ \t\r]*+(?:#.*)?$", re.MULTILINE
 )
-_CONDITION = re.compile(
-    r"(?P<word>if|while|elif|else\s+if)\s*\(?(?P<of>.+?)\)?\s*:?\s*$", re.DOTALL
-)
+_APPLY = re.compile(r"[sl]apply\s*+\(")
+_APPLIED = re.compile(r",\s*+function\s*+\(\s*+(?P<name>\w++)\s*+\)$")
+_CONDITION = re.compile(r"(?P<word>if|while|elif|else\s++if)\s*+(?P<open>\(?)(?P<of>.+)", re.DOTALL)
 _ASSIGNED = re.compile(
-    r"(?:(?:const|static|float|double|int|long|char|my|our|var)\s+)*\*?[$@]?(?P<name>[A-Za-z_][\w.]*)"
-    r"\s*(?:\[(?P<at>[^\]]+)\]|\[\s*\])?\s*(?P<how><<-|<-|[-+*/]?=(?!=))\s*(?P<of>.+)$",
+    r"(?:(?:const|static|float|double|int|long|char|my|our|var)\s++)*\*?[$@]?"
+    r"(?P<name>[A-Za-z_][\w.]*+)\s*+(?:\[(?P<at>[^\]]++)\]|\[\])?\s*+"
+    r"(?P<how><<-|<-|[-+*/]?=(?!=))\s*+(?P<of>.+)$",
     re.DOTALL,
 )
-_DECLARED = re.compile(r"(?:(?:const|static|float|double|int|long|my)\s+)+(?P<of>.+)$", re.DOTALL)
-_SEVERAL = re.compile(r"(?P<names>\w+(?:\s*,\s*\w+)+)\s*=(?!=)\s*(?P<of>.+)$", re.DOTALL)
+_DECLARED = re.compile(r"(?:(?:const|static|float|double|int|long|my)\s++)++(?P<of>.+)$", re.DOTALL)
+_SEVERAL = re.compile(r"(?P<names>\w++(?:\s*+,\s*+\w++)++)\s*+=(?!=)\s*+(?P<of>.+)$", re.DOTALL)
 _RESULT = re.compile(
-    r"^(?:(?:const|static|int|double)\s+)*[$]?[\w.]+\s*(?:<-|=)\s*(?=(?:PDQ_|pdq(?:::|\.))?(?:Create|Set|Init|Solve))"
+    r"^(?:(?:const|static|int|double)\s++)*[$]?[\w.]++\s*+(?:<-|=)\s*+"
+    r"(?=(?:PDQ_|pdq(?:::|\.))?(?:Create|Set|Init|Solve))"
 )
 _CALLED = re.compile(
-    r"(?:PDQ_|pdq(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]+)\s*\((?P<given>.*)\)\s*$", re.DOTALL
+    r"(?:PDQ_|pdq(?:::|\.|->))?(?P<name>[A-Z][A-Za-z]++)\s*+\((?P<given>.*)\)$", re.DOTALL
 )
 
 
@@ -117,7 +120,7 @@ class ProgramText:
             self._count += 1
             if self._stopped or self._count > MOST_STATEMENTS or depth > MOST_DEPTH:
                 return
-            if re.match(r"[)\s]*(?:else|elif|elsif)\b", statement.text):
+            if re.match(r"[)\s]*+(?:else|elif|elsif)\b", statement.text):
                 if branch_taken == 1.0:
                     continue
                 branch_taken = yield from self._branch(statement, depth, branch_taken)
@@ -133,7 +136,7 @@ class ProgramText:
     ) -> Generator[CalledFunction, None, Known]:
         """Go through a branch that is taken, or may be; return whether one was taken."""
         match = _CONDITION.search(statement.text.strip())
-        truth = self.value(match["of"]) if match else 1.0
+        truth = self.value(_without_end(match)) if match else 1.0
         truth = None if before is None and truth != 0.0 else truth
         if truth == 0.0:
             return before
@@ -168,7 +171,7 @@ class ProgramText:
             yield from self._gone_through(statement.block, depth + 1)
         else:
             while not self._stopped and self._count <= MOST_STATEMENTS:
-                truth = self.value(match["of"])
+                truth = self.value(_without_end(match))
                 if truth == 0.0:
                     return
                 yield from self._gone_through(statement.block, depth + 1)
@@ -177,9 +180,12 @@ class ProgramText:
 
     def _loop(self, header: str) -> tuple[str, list[Known]]:
         """Return the variable of a loop and its values; no name for what is no loop."""
-        match = _FOR.match(header) or _APPLY.search(header)
-        if match is None:
-            return "", []
+        if (match := _FOR.match(header)) is None:
+            start, applied = _APPLY.search(header), _APPLIED.search(header)
+            if start is None or applied is None:
+                return "", []
+            items = self.value(header[start.end() : applied.start()])
+            return applied["name"], items if isinstance(items, list) else [items]
         groups = match.groupdict()
         if groups.get("counter"):
             first, last = self.value(groups["first"]), self.value(groups["last"])
@@ -189,7 +195,7 @@ class ProgramText:
             count = int(min(max(end - first, 0), MOST_STATEMENTS))
             return groups["counter"], [first + index for index in range(count)]
         name = groups.get("name") or groups.get("each") or ""
-        values = self.value(groups.get("of") or groups.get("list") or "")
+        values = self.value(groups["list"] or _without_end(match))
         return name, values if isinstance(values, list) else [values]
 
     def _plain(self, statement: _Statement) -> Iterator[CalledFunction]:
@@ -238,10 +244,25 @@ class ProgramText:
 
 def _statements(text: str) -> list[_Statement]:
     """Part a program into statements with their blocks, by braces or by what is indented."""
-    bare = re.sub(r"(?s)/\*.*?\*/", lambda comment: "\n" * comment[0].count("\n"), text)
-    python = re.search(r"(?m)^\s*(?:for|while|if|def)\b[^\n{]*:\s*(?:#.*)?$", bare) is not None
+    bare = _without_comments(text)
+    python = _PYTHON_BLOCK.search(bare) is not None
     scanner = _Scanner(_with_braces(bare) if python else bare)
     return scanner.block(0)
+
+
+def _without_comments(text: str) -> str:
+    """Return a program without comments between /* and */, whose line ends stay."""
+    code, at = list[str](), 0
+    while (begun := text.find("/*", at)) >= 0 and (ended := text.find("*/", begun + 2)) >= 0:
+        code += [text[at:begun], "\n" * text.count("\n", begun, ended)]
+        at = ended + 2
+    return "".join([*code, text[at:]])
+
+
+def _without_end(header: re.Match[str]) -> str:
+    """Return what a header says without the colon at its end, and without the bracket around it."""
+    bare = header["of"].rstrip().removesuffix(":").rstrip()
+    return bare.removesuffix(")") if header["open"] else bare
 
 
 def _with_braces(text: str) -> str:
@@ -258,7 +279,7 @@ def _with_braces(text: str) -> str:
                 closed += "}"
             if depth > depths[-1]:
                 depths.append(depth)
-                lines[-1] = re.sub(r":\s*(#.*)?$", " {", lines[-1])
+                lines[-1] = re.sub(r":\s*+(#.*)?$", " {", lines[-1])
             line = f"{closed} {line}" if closed else line
         lines.append(line)
     return "\n".join(lines) + "}" * (len(depths) - 1)

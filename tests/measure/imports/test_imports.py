@@ -501,6 +501,22 @@ def test_what_was_imported_is_one_document(
     assert list(json.loads(capsys.readouterr().out)) == ["problems"]
 
 
+def test_a_loop_of_python_over_a_call_is_gone_through(tmp_path: Path) -> None:
+    """The bracket at the end of its header is that of the call."""
+    path = tmp_path / "disks.py"
+    path.write_text(
+        """import pdq
+pdq.Init("disks")
+pdq.CreateOpen("query", 0.5)
+for disk in range(3):
+    if float(disk):
+        pdq.CreateNode("disk%d" % disk, pdq.CEN, pdq.FCFS)
+        pdq.SetDemand("disk%d" % disk, "query", 0.25)
+"""
+    )
+    assert list(import_spec([path]).document["stations"]) == ["disk1", "disk2"]
+
+
 def test_a_program_of_pdq_that_computes_its_numbers_is_read(tmp_path: Path) -> None:
     program = """import pdq
 p12, p13 = 0.3, 0.7
