@@ -144,11 +144,13 @@ print(len(passed), file=output)
 """
 
 QUESTIONS = {
-    "one mean-value solve in Python": ("mean_value()", 18),
-    "slipstick solve lock-and-bus": ("command('solve', 'lock-and-bus')", 28),
-    "slipstick run trend-primer": ("command('run', 'trend-primer', '--out', os.devnull + 'x')", 60),
+    "one mean-value solve in Python": ("mean_value()", 32),
+    "slipstick solve lock-and-bus": ("command('solve', 'lock-and-bus')", 57),
+    "slipstick run trend-primer": ("command('run', 'trend-primer', '--out', os.devnull + 'x')", 74),
 }
-"""What is asked, and the most files that it may pass through."""
+"""What is asked, and the most files that it may pass through: as many as on 25 November 2026. They
+were 18, 28 and 60 before facts about models stood in modules of one subject each, methods on one
+ladder, and a simulation looked at each default answer."""
 
 COMMANDS = {
     "check a study": ("check", "specs/studies/dvsm-what-if.yaml"),
