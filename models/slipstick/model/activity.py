@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
@@ -285,7 +285,7 @@ class UnitStep(Activity):
     condition of a monitor.
     """
 
-    counter: str
+    counter: str = field()  # without the default that the base class would give
 
     made_of, use = (), TAKEN
     combination, executions, variation = Combination.IN_TURN, (), NEVER

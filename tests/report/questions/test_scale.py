@@ -213,6 +213,7 @@ def test_published_cells_stand_beside_ours() -> None:
             "bound": "",
             "error": "",
             "left_out": {},
+            "check": None,
         }
     ]
 
