@@ -25,7 +25,9 @@ from slipstick.errors import InputError, Problem, SpecError, UnknownNameError
 @click.command("list")
 @click.argument("kind", required=False, shell_complete=complete("kind"))
 @click.option(
-    "--search", metavar="TEXT", help="Only what has TEXT in its name or title, capitals or not."
+    "--search",
+    metavar="TEXT",
+    help="Only what has TEXT in its name or title, and laws known by it; capitals or not.",
 )
 @click.option(
     "--all", "whole", is_flag=True, help="Every name with its title. [what fits a screen]"
@@ -39,6 +41,7 @@ def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> i
     Examples:
       slipstick list law
       slipstick list --search barrier
+      slipstick list --search M/M/1
     """
     from slipstick.report.answer import catalogue_summary, catalogue_text
     from slipstick.study.catalogue import listed

@@ -18,13 +18,16 @@ __all__ = ["FAMILIES", "LAWS", "Law"]
 
 FAMILIES = (
     "account",
+    "checkpoint",
     "collectives",
     "finite_capacity",
     "finite_population",
     "general_service",
     "interconnects",
     "network",
+    "operational",
     "pipeline",
+    "roofline",
     "scalability",
     "speedup",
     "station",

@@ -1,10 +1,12 @@
 """One station with service, or arrivals, that are not exponential.
 
-Priorities are those of one server and several classes: without preemption, and preemptive-resume.
+Priorities are those of several classes: without preemption, at one server and at several, and
+preemptive-resume.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from slipstick.expression.nodes import COUNT, RATE, TIME, select
@@ -294,6 +296,7 @@ _RESIDUAL = Symbol("residual", TIME, "law/residual-work, added up over all class
 _PREEMPTED = Symbol(
     "residual", TIME, "law/residual-work, added up over this class and the classes above it", "w"
 )
+_ARRIVALS_OF_ALL = replace(ARRIVALS, meaning="arrival rate of all classes together")
 _ABOVE = Symbol("above", COUNT, "load of the classes above", r"\sigma_{k-1}")
 _UP_TO = Symbol("up_to", COUNT, "load of the classes above and of this one", r"\sigma_k")
 
@@ -307,10 +310,37 @@ PRIORITY_WAITING = Law(
     ),
     holds=f"{_RANKED} and residual >= 0",
     source=_COBHAM,
+    words="priorities ranks premium classes",
     note=(
         "a low class may be saturated while the classes above it are not: leave it out of the loads"
     ),
     checks=(Check((0.0, 0.5, 0.5), 1.0, 0.0, HAND), Check((0.5, 0.75, 0.5), 4.0, 0.0, HAND)),
+)
+
+_SERVERS_ABOVE, _SERVERS_UP_TO = (
+    replace(each, meaning=f"{each.meaning}, for each server") for each in (_ABOVE, _UP_TO)
+)
+
+MMC_PRIORITY_WAITING = Law(
+    name="mmc-priority-waiting-time",
+    title="Waiting time of one of several classes at several servers, priority without preemption",
+    gives=WAIT,
+    equation=lambda above=_SERVERS_ABOVE, up_to=_SERVERS_UP_TO, servers=SERVERS, service=SERVICE, arrivals=_ARRIVALS_OF_ALL: (
+        PRIORITY_WAITING.equation(
+            above, up_to, all_busy(servers, arrivals * service) * service / servers
+        )
+    ),
+    holds=(
+        f"{_RANKED} and servers >= 1 and servers == floor(servers) and servers <= 10000000 and"
+        " service > 0 and arrivals > 0 and arrivals * service < servers"
+    ),
+    source=f"{_COBHAM}, the case of several servers",
+    note="exponential service, with one mean for all classes",
+    words="priorities ranks premium classes",
+    checks=(
+        Check((0.0, 0.25, 2, 1.0, 1.0), 2 / 9, 1e-15, f"{HAND}: C = 1/3; 1/6 of 3/4"),
+        Check((0.25, 0.5, 2, 1.0, 1.0), 4 / 9, 1e-15, f"{HAND}: 1/6 of 3/8"),
+    ),
 )
 
 PREEMPTIVE_RESPONSE = Law(

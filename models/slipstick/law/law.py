@@ -70,6 +70,7 @@ class Law:
     note : what it neglects, if anything; of an approximation, its usual error
     exact : false for an approximation
     symbols : the symbols on the right; unless given, the defaults of the equation's parameters
+    words : other words that people search it by
 
     A law called with numbers or arrays gives numbers or arrays; called with expressions it gives an
     expression, so that models are built from laws.
@@ -91,10 +92,18 @@ class Law:
     note: str = ""
     exact: bool = True
     symbols: tuple[Symbol, ...] = ()
+    words: str = ""
 
     def __post_init__(self) -> None:
         if not self.symbols:
             object.__setattr__(self, "symbols", getattr(self.equation, "__defaults__", None) or ())
+
+    @property
+    def search_text(self) -> str:
+        """What a search for the law looks at: its words, and its queue in Kendall's notation."""
+        queue = _KENDALL.get(self.name.partition("-")[0], "")
+        names = f"{self.name} {self.title} {self.gives.meaning}"
+        return f"{names} {self.source} {queue} {self.words}"
 
     def given(self, check: Check) -> dict[str, float]:
         """Return the values of a check by the names of the symbols."""
@@ -222,6 +231,23 @@ class Law:
             raise ModelError(
                 f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}"
             )
+
+
+_KENDALL = {
+    "mm1": "M/M/1",
+    "mm1k": "M/M/1/K",
+    "mmc": "M/M/c",
+    "mmck": "M/M/c/K",
+    "mminf": "M/M/inf",
+    "md1": "M/D/1",
+    "mg1": "M/G/1",
+    "gg1": "G/G/1 GI/G/1",
+    "ggc": "G/G/c GI/G/c",
+    "erlang": "M/M/c",
+    "machine": "M/M/1//N",
+    "engset": "M/M/c/c/N",
+}
+"""Kendall's notation by the first part of the name of a law."""
 
 
 @cache

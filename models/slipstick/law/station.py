@@ -113,6 +113,7 @@ MM1_RESPONSE_QUANTILE = Law(
     holds=f"share >= 0 and share < 1 and {_OPEN}",
     source=KLEINROCK,
     note="first come, first served: the response time is exponential",
+    words="p50 p90 p95 p99 percentile tail latency",
     checks=(Check((0.9, 0.2, 4.0), 2.3026, 5e-5, f"{HAND}: ln 10"),),
 )
 
@@ -126,6 +127,7 @@ MM1_WAITING_QUANTILE = Law(
     holds=f"share >= 0 and share < 1 and {_OPEN} and arrivals * service > 0",
     source=KLEINROCK,
     note="first come, first served; 0 for the share that finds the station empty",
+    words="p50 p90 p95 p99 percentile tail latency",
     checks=(
         Check((0.9, 0.2, 4.0), 2.0794, 5e-5, f"{HAND}: ln 8"),
         Check((0.1, 0.2, 4.0), 0.0, 0.0, f"{HAND}: 20% do not wait"),
@@ -238,6 +240,7 @@ MMC_WAITING_QUANTILE = Law(
     holds=f"share >= 0 and share < 1 and {_SEVERAL}",
     source=_ERLANG,
     note="first come, first served; 0 for the share that finds a server free",
+    words="p50 p90 p95 p99 percentile tail latency",
     checks=(Check((0.9, 5, 1200.0, 1 / 360), 840.0, 30.0, _CENTER),),
 )
 
@@ -256,6 +259,7 @@ MMC_SERVICE_LEVEL = Law(
     holds=f"limit >= 0 and {_SEVERAL}",
     source=_ERLANG,
     note="first come, first served; the inverse of mmc-waiting-quantile",
+    words="SLA SLO call centre within seconds",
     checks=(
         Check((20.0, 14, 180.0, 200 / 3600), 0.88835, 5e-6, "pyworkforce, example of Erlang C"),
         Check((0.0, 1, 0.2, 4.0), 0.2, 1e-15, f"{HAND}: a free server"),
@@ -286,6 +290,7 @@ MMC_RESPONSE_TAIL = Law(
     holds=f"limit >= 0 and {_SEVERAL}",
     source=KLEINROCK,
     note="first come, first served",
+    words="p99 percentile tail latency SLA SLO deadline",
     checks=(
         Check((1.0, 1, 0.2, 4.0), 0.36788, 5e-6, f"{HAND}: exp(-1)"),
         Check((1.0, 2, 1.0, 1.0), 0.49051, 5e-6, f"{HAND}: 4/3 exp(-1)"),

@@ -34,8 +34,8 @@ from slipstick.schema.text import Mark, Scalar, Table, at, file_text, plain, rea
 
 
 def listed(kind: str | None = None, search: str = "", titled: bool = True) -> list[CatalogueLine]:
-    """List the catalogue, or one kind of it; with a search what has the text in its name or title;
-    names alone unless titled.
+    """List the catalogue, or one kind of it; with a search what has the text in its name or title,
+    or is a law that goes by such words; names alone unless titled.
 
     Raises
     ------
@@ -50,12 +50,14 @@ def listed(kind: str | None = None, search: str = "", titled: bool = True) -> li
     wanted_kinds = kinds if kind is None else [kind if kind in kinds else kind.rstrip("s")]
     lines = [line for wanted_kind in wanted_kinds for line in _lines(wanted_kind, titled)]
     text = search.casefold()
-    lines_found = [
-        line for line in lines if text in line.name.casefold() or text in line.title.casefold()
-    ]
+    lines_found = [line for line in lines if text in _search_text(line).casefold()]
     if not lines_found and search:
         raise UnknownNameError("name or title with", search[:100], [line.name for line in lines])
     return lines_found
+
+
+def _search_text(line: CatalogueLine) -> str:
+    return LAWS[line.name].search_text if line.kind == "law" else f"{line.name} {line.title}"
 
 
 def known_kinds() -> list[str]:
