@@ -292,6 +292,16 @@ def repeated(count: Array, time: RandomTime) -> RandomTime:
     return RandomTime(count * time.mean, variance, kind)
 
 
+def repeated_geometrically(count: Array, time: RandomTime) -> RandomTime:
+    """Add a geometric number of independent copies of a time, from none on, in the mean `count`:
+    the variance of the number is count (1 + count).
+    """
+    if time is ZERO_TIME:
+        return ZERO_TIME
+    of_number = count * (1 + count) * time.mean * time.mean
+    return RandomTime(count * time.mean, count * time.variance + of_number, "general")
+
+
 def mixture_of(options: Sequence[tuple[Array, RandomTime]]) -> RandomTime:
     """Take one of several times with given probabilities: the law of total variance."""
     if len(options) == 1:

@@ -234,6 +234,15 @@ def in_words(names: tuple[str, ...]) -> str:
     return "; ".join(f"{name}: {DISCIPLINES[name].title}" for name in names)
 
 
+GEOMETRIC_COUNT = "geometric counts"
+
+CONSTRUCTS = {
+    GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
+}
+"""What a part of a model may say beside what every method with a rule for its kind knows: a field
+that has not its default. A method that does not declare that it knows a construct refuses the models
+that have it (`slipstick.method.constructs`)."""
+
 AGREED, REPLACED, UNDECIDED, NOT_CHECKED = "agreed", "replaced", "undecided", "not checked"
 """What a second road says of an answer by the default method."""
 

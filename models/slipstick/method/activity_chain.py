@@ -677,6 +677,17 @@ class _States:
             for q, each in self._advanced((*left, ("again", number, times)))
         ]
 
+    def _perhaps(self, at: int, left: Position) -> Outcomes:
+        """Begin another round of a geometric number of rounds, with the same probability each
+        time, or go on behind them.
+        """
+        node = self._nodes[at]
+        mean = float(self._numbers[node.count].real[0])
+        once_more = (*left, ("perhaps", at, 0), self._do(node.body))
+        rounds = self._advanced(once_more) if mean else []
+        ways = [(mean / (1 + mean) * p, after) for p, after in rounds]
+        return ways + [(p / (1 + mean), after) for p, after in self._advanced(left)]
+
     def _advanced(self, left: Position) -> Outcomes:
         """Continue up to what takes time or depends on other processors."""
         (word, at, times), left = left[-1], left[:-1]
@@ -684,6 +695,8 @@ class _States:
             return self._advanced((*left, (word, at, times - 1), ("do", at, 0)))
         if word == "again":
             return self._advanced(left)
+        if word == "perhaps":
+            return self._perhaps(at, left)
         if word == "held":
             return [(1.0, (("release", at), left))]
         if word == "cycle":
@@ -693,6 +706,8 @@ class _States:
                 return self._timed("delay", at, left)
             case act.Then(parts):
                 return self._advanced((*left, *map(self._do, reversed(parts))))
+            case act.Repeat(spread=act.GEOMETRIC):
+                return self._perhaps(at, left)
             case act.Repeat(count, body):
                 return self._repeated(count, left, self._do(body)[1])
             case act.Choice(options):

@@ -24,6 +24,7 @@ from slipstick.method.answers import (
     perturbed,
     value_at,
 )
+from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.model.system import Model
 from slipstick.structure.contention import Contention
 from slipstick.structure.deadlocks import Deadlocks
@@ -51,6 +52,7 @@ class ActivityForm(CompiledModel):
     method: ClassVar[str]
 
     def __init__(self, model: Model) -> None:
+        refuse_unknown(model, self.method, KNOWN[self.method])
         self.model, self._exprs = model, model.expressions()
         self.tape = Tape(self._exprs)
         self.parameters = tuple(self.tape.parameters)

@@ -11,6 +11,7 @@ from slipstick.expression.nodes import TIME, Expr, maximum, select, total, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
+from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.model.activity import Step
 from slipstick.model.steps import ASKED, NOTHING, SERVED, Activity, is_parallel, steps
 from slipstick.model.system import (
@@ -75,6 +76,7 @@ class CompiledBounds(CompiledModel):
     quantity = "low[time]"
 
     def __init__(self, model: Model) -> None:
+        refuse_unknown(model, BOUNDS, KNOWN[BOUNDS])
         self.model = model
         self._lows, self._high = _lows(model), _high(model)
         high = [self._high] if self._high is not None else []

@@ -77,6 +77,7 @@ from slipstick.method.answers import (
     Solution,
     activity_solution,
 )
+from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.model.activity import Pipeline
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import (
@@ -117,6 +118,7 @@ class ClosedForm(CompiledModel):
     """
 
     def __init__(self, model: Model) -> None:
+        refuse_unknown(model, CLOSED_FORM, KNOWN[CLOSED_FORM])
         self.model = model
         self.time = whole_time(model)
         self.stages = _stage_times(model)

@@ -23,6 +23,7 @@ from slipstick.expression.nodes import Parameter
 from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
+from slipstick.method.constructs import refuse_unknown
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
@@ -68,6 +69,8 @@ class Method:
         derivatives or thousands of points are asked for, so that nothing is simulated
     partial : it takes some points of a model only; see `CompiledModel.takes`
     estimates : its values are estimates, each with an interval
+    knows : the constructs of `slipstick.vocabulary.CONSTRUCTS` that it has rules for; a model with
+        any other is refused
     """
 
     name: str
@@ -77,6 +80,24 @@ class Method:
     accepts: Callable[[Subject, bool], Acceptance] = accepted
     partial: bool = False
     estimates: bool = False
+    knows: frozenset[str] = frozenset()
+
+    def check(self, model: Subject) -> None:
+        """Raise a NoAnswerError for a model with a construct that the method does not know."""
+        if isinstance(model, Model):
+            refuse_unknown(model, self.name, self.knows)
+
+    def compiled(
+        self, model: Subject, parameters: Parameters, simulation: Simulation
+    ) -> CompiledModel:
+        """Compile a model that has no construct but those that the method knows.
+
+        Raises
+        ------
+        NoAnswerError : the method has no rule for a part of the model
+        """
+        self.check(model)
+        return self.compile(model, parameters, simulation)
 
 
 class LadderForm(CompiledModel):
@@ -124,16 +145,15 @@ class LadderForm(CompiledModel):
         return self._forms[method.name]
 
     def _compiled(self, method: Method) -> CompiledModel | None:
-        acceptance = method.accepts(self.model, self._smooth)
-        if not acceptance.yes:
-            self.refusals[method.name] = acceptance.why_not
-            return None
         try:
-            make = method.compile
-            return make(*self._arguments)
+            method.check(self.model)
+            acceptance = method.accepts(self.model, self._smooth)
+            if acceptance.yes:
+                return method.compiled(*self._arguments)
+            self.refusals[method.name] = acceptance.why_not
         except NoAnswerError as error:
             self.refusals[method.name] = str(error)
-            return None
+        return None
 
     @property
     def closed(self) -> CompiledModel | None:

@@ -14,6 +14,7 @@ from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.closed_form import ClosedForm, CompiledLaw, with_takeovers
+from slipstick.method.constructs import KNOWN
 from slipstick.method.identities import Identities
 from slipstick.method.ladder import (
     APPROXIMATE_RANK,
@@ -160,12 +161,16 @@ def _law(model: Subject, parameters: Parameters, simulation: Simulation) -> Comp
     return CompiledLaw(cast(Law, model), parameters)
 
 
-_OWN = (
+_OF_ACTIVITIES = (
     Method(CLOSED_FORM, ACTIVITY, _closed_form, EXACT_RANK, partial=True),
     Method(MEAN_VALUE, ACTIVITY, _mean_value, APPROXIMATE_RANK, _promises),
     Method(MARKOV_CHAIN, ACTIVITY, _chain, CHAIN_RANK, _chains, partial=True),
     Method(SIMULATION, ACTIVITY, _simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, ACTIVITY, _bounds),
+)
+
+_OWN = (
+    *(replace(method, knows=KNOWN[method.name]) for method in _OF_ACTIVITIES),
     Method(CLOSED_FORM, LAW, _law, EXACT_RANK),
     Method(BEST, NETWORK, partial(_network, BEST), EXACT_RANK, _answers_network),
     Method(LINEARIZER, NETWORK, partial(_network, LINEARIZER), APPROXIMATE_RANK, _approximates),
@@ -256,8 +261,7 @@ def form_of(
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
         known = name or METHODS[LAW][0]
-        compiled = method_named(kind, known).compile
-        form = compiled(model, parameters, settings)
+        form = method_named(kind, known).compiled(model, parameters, settings)
     else:
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)
@@ -266,8 +270,8 @@ def form_of(
     if not isinstance(model, Law):
         form.identities = Identities(model).held
     if method != BOUNDS and not isinstance(model, Law):
-        bounds = method_named(kind, BOUNDS).compile
-        form.bounds = lambda: bounds(model, parameters, settings)
+        bounds = method_named(kind, BOUNDS)
+        form.bounds = lambda: bounds.compiled(model, parameters, settings)
     return form
 
 

@@ -44,6 +44,7 @@ from slipstick.model.steps import (
     shown,
     steps,
 )
+from slipstick.vocabulary import GEOMETRIC_COUNT
 
 TECHNOLOGIES = (
     "application",
@@ -85,6 +86,7 @@ class Step(Activity):
     scv: float = 0.0
 
     made_of, named, word = ("time",), "resource", "step"
+    plain = ("name", "resource", "component", "technology", "scv")
     combination, use, executions = Combination.IN_TURN, SERVED, ()
 
     def __post_init__(self) -> None:
@@ -171,16 +173,29 @@ class Choice(Activity):
         return tuple(p for p, _ in self.options)
 
 
+SPREADS = {
+    (WHOLE := "whole"): "the whole number; a fraction of it is the probability of one more",
+    (GEOMETRIC := "geometric"): "0, 1, 2 ... rounds, each followed by another with one probability",
+}
+"""How the number of rounds of a repetition varies about its mean."""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Repeat(Activity):
-    """The same, a number of times in a row; a fraction of the number is the probability of one
-    more.
+    """The same, a number of times in a row.
+
+    Parameters
+    ----------
+    count : how often in the mean [1]
+    body : what is repeated
+    spread : how the number of rounds varies, one of `SPREADS`
     """
 
     count: Expr
     body: Activity
+    spread: str = WHOLE
 
-    made_of, word = ("count", "body"), "repeat"
+    made_of, word, special = ("count", "body"), "repeat", {"spread": GEOMETRIC_COUNT}
     combination, use = Combination.IN_TURN, NOTHING
 
     @property
@@ -193,7 +208,7 @@ class Repeat(Activity):
 
     @property
     def variation(self) -> Expr:
-        return fraction(self.count)
+        return self.count if self.spread == GEOMETRIC else fraction(self.count)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -206,7 +221,7 @@ class Hold(Activity):
     body: Activity
     mode: str = ""
 
-    made_of, word, named = ("body",), "hold", "resource"
+    made_of, word, named, plain = ("body",), "hold", "resource", ("mode",)
     combination, use, executions, variation = Combination.IN_TURN, HELD, (ONCE,), NEVER
 
 
@@ -225,7 +240,7 @@ class Stage(ModelPart):
     bodies: tuple[Activity, ...]
     name: str
 
-    made_of = ("bodies",)
+    made_of, plain = ("bodies",), ("kind", "name")
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -244,7 +259,7 @@ class Pipeline(Activity):
     items: Expr
     name: str
 
-    made_of, word = ("stages", "items"), "pipeline"
+    made_of, word, plain = ("stages", "items"), "pipeline", ("name",)
     combination, use, variation = Combination.ITEMS, NOTHING, NEVER
 
     @property
@@ -275,7 +290,7 @@ class BarrierWait(Activity):
     name: str
     parties: int | None = None
 
-    made_of, word, named = (), "barrier", "name"
+    made_of, word, named, plain = (), "barrier", "name", ("parties",)
     combination, use, executions, variation = Combination.IN_TURN, MET, (), NEVER
 
 
@@ -287,7 +302,7 @@ class UnitStep(Activity):
 
     counter: str = field()  # without the default that the base class would give
 
-    made_of, use = (), TAKEN
+    made_of, use, plain = (), TAKEN, ("counter",)
     combination, executions, variation = Combination.IN_TURN, (), NEVER
 
 
@@ -411,11 +426,19 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     return Choice(pairs)
 
 
-def repeat(count: Like, body: Activity) -> Repeat:
-    """Do the same a number of times in a row."""
+def repeat(count: Like, body: Activity, spread: str = WHOLE) -> Repeat:
+    """Do the same a number of times in a row; the number varies as one of `SPREADS` says.
+
+    >>> repeat(2.5, delay(1.0), spread="geometric")
+    repeat(2.5, delay(1.0, name='delay'), spread='geometric')
+    """
     times = counted(count, "the count of repeat")
     at_least(times, 0, "the count of repeat")
-    return Repeat(times, body)
+    if spread not in SPREADS:
+        raise ModelError(
+            f"the count of a repeat has no spread {spread!r}{did_you_mean(spread, tuple(SPREADS))}"
+        )
+    return Repeat(times, body, spread)
 
 
 MODES = READ, WRITE = "read", "write"

@@ -8,6 +8,11 @@ Each kind is a class. Without a default, because a default would guess, it state
 - `combination`: how its children follow each other, and so how many can be under way at once;
 - `use`: what it does with the resource that it names: which of them it holds, takes or gives back.
 
+Each of its fields is one of these, or is said to be `plain`, known to every method that has a rule
+for the kind, or `special`: then its kind has a construct wherever the field has not its default, and
+a method that does not know that construct refuses the model. So a field that is added later cannot
+be passed over.
+
 Time is that of the steps inside it, and of the use of a resource; a leaf that takes time of its own
 is a `slipstick.model.activity.Step`. A class that leaves one of these out cannot be defined. Methods read these facts through the package
 `slipstick.structure`, and ask for the kind itself only where a rule is their own, such as the
@@ -26,9 +31,11 @@ TypeError: the kind of step Pause does not say its executions, variation; see sl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from enum import Enum
+from inspect import get_annotations
+from types import MappingProxyType, MemberDescriptorType
 from typing import Any, ClassVar, Final, Self
 
 from slipstick.errors import NoAnswerError
@@ -89,6 +96,46 @@ def fraction(count: Expr) -> Expr:
     return maximum(count + slack - floor(count + slack) - 2 * slack, NEVER)
 
 
+def check_fields(kind: type[Any]) -> None:
+    """Raise a TypeError for a field of a kind that is not known to every method, nor `special`.
+
+    A field without a default may be one of `made_of`, or the name of a resource (`named`).
+    """
+    stated = {*kind.plain, *kind.special}
+    needed = {*stated, *getattr(kind, "made_of", ()), getattr(kind, "named", "")}
+    for name, annotation in get_annotations(kind).items():
+        default = vars(kind).get(name, MISSING)
+        if isinstance(default, Field):
+            default = default.default
+        optional = default is not MISSING and not isinstance(default, MemberDescriptorType)
+        constant = str(annotation).startswith("ClassVar")
+        if not constant and name not in (stated if optional else needed):
+            raise TypeError(
+                f"{kind.__name__} does not say whether its field {name} is plain, known to every"
+                f" method with a rule for it, or special; see {__name__}"
+            )
+
+
+def special_values(part: Any) -> tuple[tuple[str, object], ...]:
+    """Return the fields of a part that have not their defaults and that a method must know, each
+    with its value.
+    """
+    defaults = part.__dataclass_fields__
+    values = [(name, getattr(part, name)) for name in part.special]
+    return tuple((name, value) for name, value in values if value != defaults[name].default)
+
+
+def constructs_of(part: Any) -> frozenset[str]:
+    """Return the constructs of a part, by its special fields that have not their defaults."""
+    if not part.special:
+        return _NONE
+    return frozenset(part.special[name] for name, _ in special_values(part))
+
+
+_NONE: frozenset[str] = frozenset()
+_NO_FIELDS: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelPart:
     """What a model is made of, down to activities and numbers.
@@ -96,9 +143,23 @@ class ModelPart:
     Attributes
     ----------
     made_of : the fields that hold activities, numbers, or parts with some, in the order written
+    plain : fields that every method with a rule for the kind knows, or that only name
+    special : by field, the construct that it is where it has not its default, one of
+        `slipstick.vocabulary.CONSTRUCTS`
     """
 
     made_of: ClassVar[tuple[str, ...]] = ()
+    plain: ClassVar[tuple[str, ...]] = ()
+    special: ClassVar[Mapping[str, str]] = _NO_FIELDS
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        # Not `super()`: a dataclass with slots is made anew, and that is another class.
+        check_fields(cls)
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        """What it has that a method must declare to know."""
+        return constructs_of(self)
 
     @property
     def children(self) -> tuple[Activity, ...]:

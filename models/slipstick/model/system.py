@@ -61,6 +61,8 @@ from slipstick.model.steps import (
     TAKEN,
     Activity,
     ModelPart,
+    check_fields,
+    constructs_of,
     each_once,
     fraction,
     steps,
@@ -111,8 +113,11 @@ class ResourceKind:
 
     noun: ClassVar[str]
     use: ClassVar[str]
+    plain: ClassVar[tuple[str, ...]] = ()
+    special: ClassVar[Mapping[str, str]] = {}
 
     def __init_subclass__(cls, abstract: bool = False, **arguments: Any) -> None:
+        check_fields(cls)
         # Not `super()`: a dataclass with slots is made anew, and that is another class.
         bases = cls.__mro__[: cls.__mro__.index(ResourceKind)]
         missing = [
@@ -125,6 +130,11 @@ class ResourceKind:
                 f"the kind of resource {cls.__name__} does not say its {', '.join(missing)}; see"
                 f" {__name__}.ResourceKind"
             )
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        """What it has that a method must declare to know; see `slipstick.model.steps`."""
+        return constructs_of(self)
 
     @property
     @abstractmethod
@@ -186,7 +196,7 @@ class Station(ResourceKind):
     servers: int = 1
     discipline: str = "fcfs"
 
-    noun, use = "a station", SERVED
+    noun, use, plain = "a station", SERVED, ("servers", "discipline")
 
     def __post_init__(self) -> None:
         if self.servers < 1:
@@ -284,6 +294,7 @@ class Lock(HeldResource):
     together: bool = False
 
     noun, capacity = "a lock", 1
+    plain = ("kind", "word", "access", "back_off", "base", "most", "home", "together")
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -316,7 +327,7 @@ class Permits(HeldResource):
 
     number: int
 
-    noun, waits = "permits", "wait"
+    noun, waits, plain = "permits", "wait", ("number",)
 
     def __post_init__(self) -> None:
         if self.number < 1:
@@ -341,7 +352,7 @@ class ReaderWriterLock(HeldResource):
     order: str = "fair"
     readers: int = MOST_HOLDERS
 
-    noun = "a reader-writer lock"
+    noun, plain = "a reader-writer lock", ("order", "readers")
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, READER_WRITER_ORDERS)
@@ -376,7 +387,7 @@ class Monitor(HeldResource):
 
     conditions: Mapping[str, int] = field(default_factory=dict, hash=False)
 
-    noun, waits, capacity = "a monitor", "entry", 1
+    noun, waits, capacity, plain = "a monitor", "entry", 1, ("conditions",)
 
     def __post_init__(self) -> None:
         _check_units(self.conditions)
@@ -397,7 +408,7 @@ class Semaphores(ResourceKind):
 
     units: Mapping[str, int] = field(hash=False)
 
-    noun, use, capacity = "semaphores", TAKEN, 1
+    noun, use, capacity, plain = "semaphores", TAKEN, 1, ("units",)
 
     def __post_init__(self) -> None:
         _check_units(self.units)
@@ -454,6 +465,7 @@ class TaskPool(ResourceKind):
     component: str = "busy"
 
     noun, use, capacity = "a pool of tasks", ASKED, 1
+    plain = ("source", "leaf", "interior", "inside", "order", "queues", "component")
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, TASK_ORDERS)
@@ -508,7 +520,7 @@ class Barrier(ResourceKind):
     kind: str = "central"
     cost: Expr = field(default_factory=lambda: zero(TIME))
 
-    noun, use, capacity = "a barrier", MET, 1
+    noun, use, capacity, plain = "a barrier", MET, 1, ("kind", "cost")
 
     @property
     def time_classes(self) -> Mapping[str, str]:
@@ -631,6 +643,7 @@ class PopulationKind(ModelPart):
     finite: ClassVar[bool]
 
     def __init_subclass__(cls, **arguments: Any) -> None:
+        check_fields(cls)
         bases = cls.__mro__[: cls.__mro__.index(PopulationKind)]
         missing = [
             name
@@ -694,7 +707,7 @@ class Group(ModelPart):
     processors: Expr
     cycle: Activity
 
-    made_of = ("processors", "cycle")
+    made_of, plain = ("processors", "cycle"), ("name",)
 
     def __post_init__(self) -> None:
         if self.name:
@@ -1008,6 +1021,12 @@ class Model:
         processor and barrier.
         """
         return self.population.bodies
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        """What parts of the model have that a method must declare to know."""
+        parts = (*each_once(self.bodies), *self.resources.values(), *self.population.groups)
+        return frozenset().union(*(part.constructs for part in parts))
 
     @property
     def parameters(self) -> dict[str, Parameter]:

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field, replace
 from slipstick.expression.nodes import Expr
 from slipstick.late import Array, np
 from slipstick.model.activity import Choice, Hold, Step
-from slipstick.model.steps import MET, NOTHING, Activity, is_parallel, no_rule, requested, steps
+from slipstick.model.steps import (
+    MET,
+    NOTHING,
+    Activity,
+    is_parallel,
+    no_rule,
+    requested,
+    special_values,
+    steps,
+)
 from slipstick.model.system import HeldResource, Model
 
 LUMPED_FROM = 8
@@ -125,12 +134,14 @@ class _Shape:
         match node:
             case Step(name, time, resource):
                 self._labels.append(name)
-                return time, node.scv, resource and self._place(resource, f"wait:{resource}")
+                placed = resource and self._place(resource, f"wait:{resource}")
+                return time, node.scv, placed, special_values(node)
             case Hold(resource, body, mode):
                 label = self._model.held_resource(resource).label(resource)
-                return self._place(resource, label), mode, self._of(body)
+                return self._place(resource, label), mode, self._of(body), special_values(node)
             case _ if node.use == NOTHING:
-                return type(node), node.expressions, *map(self._of, node.children)
+                inside = map(self._of, node.children)
+                return type(node), node.expressions, special_values(node), *inside
             case _:
                 raise no_rule("the comparison of resources", node)
 

@@ -18,6 +18,7 @@ from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, is_number
 from slipstick.late import np
 from slipstick.model.activity import (
+    GEOMETRIC,
     WRITE,
     BarrierWait,
     Choice,
@@ -122,6 +123,7 @@ class VisitedStep(Activity):
     visit: Visit | None
 
     made_of, use, combination, executions = (), SERVED, Combination.IN_TURN, ()
+    plain = ("step", "visit")
 
     @property
     def variation(self) -> Expr:
@@ -141,6 +143,7 @@ class VisitedHold(Activity):
     together: bool = False
 
     made_of, use, combination = ("body",), HELD, Combination.IN_TURN
+    plain = ("visit", "together")
     executions, variation = (ONCE,), NEVER
 
 
@@ -388,9 +391,13 @@ def _ends(
         case VisitedStep(_, visit):
             alone = [(visit, np.ones(1))] if visit is not None else []
             return alone, alone
-        case Repeat(count):
+        case Repeat(count, spread=spread):
             ((first, last),) = ends
-            follow(last, first, ratio * np.where(numbers[count].real > 1, numbers[count] - 1, 0.0))
+            mean = numbers[count]
+            # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
+            whole = np.where(mean.real > 1, mean - 1, 0.0)
+            again = mean**2 / (1 + mean) if spread == GEOMETRIC else whole
+            follow(last, first, ratio * again)
             return first, last
         case Choice(options):
             odds = [(numbers[p], both) for (p, _), both in zip(options, ends, strict=True)]

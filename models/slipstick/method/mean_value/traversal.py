@@ -29,7 +29,17 @@ from functools import reduce
 from statistics import NormalDist
 
 from slipstick.late import np
-from slipstick.model.activity import BarrierWait, Choice, Fork, Pipeline, Repeat, Stage, Step, Then
+from slipstick.model.activity import (
+    GEOMETRIC,
+    BarrierWait,
+    Choice,
+    Fork,
+    Pipeline,
+    Repeat,
+    Stage,
+    Step,
+    Then,
+)
 from slipstick.model.steps import MET, Activity, Combination, is_parallel, no_rule, steps
 from slipstick.model.system import Barrier, Model, Station, is_processor
 from slipstick.random_times import (
@@ -47,6 +57,7 @@ from slipstick.random_times import (
     mixture_of,
     nonzero,
     repeated,
+    repeated_geometrically,
     smallest,
     sum_of,
 )
@@ -144,8 +155,9 @@ class Traversal:
                 return self._visited(visit, self._held(visit, body))
             case Then(parts):
                 return self._sequence(parts)
-            case Repeat(count, body):
-                return repeated(self.numbers[count], self.time(body))
+            case Repeat(count, body, spread):
+                several = repeated_geometrically if spread == GEOMETRIC else repeated
+                return several(self.numbers[count], self.time(body))
             case Choice(options):
                 return mixture_of([(self.numbers[p], self.time(body)) for p, body in options])
             case Fork(branches):

@@ -14,6 +14,7 @@ from slipstick.expression.tape import Tape
 from slipstick.extensions import Registry
 from slipstick.limits import check_cost
 from slipstick.model.activity import (
+    GEOMETRIC,
     Ask,
     BarrierWait,
     Choice,
@@ -365,6 +366,10 @@ class Writer:
                     list(zip(probabilities, bodies, strict=True)),
                     f"choice-{self._number(activity)}",
                 )
+            case Repeat(count, body, spread) if spread == GEOMETRIC:
+                mean = self._counted(count, "the count of repeat")
+                stream = f"repeat-{self._number(activity)}"
+                self.builder.repeat_geometrically(mean, deferred(body), stream)
             case Repeat(count, body):
                 rounds = self._count(count, "the count of repeat")
                 self.builder.repeat(rounds, deferred(body), f"repeat-{self._number(activity)}")
@@ -471,10 +476,14 @@ class Writer:
             )
         return probabilities
 
-    def _count(self, count: Expr, what: str) -> float:
+    def _counted(self, count: Expr, what: str) -> float:
         value = self.numbers[count]
         if not 0 <= value <= 2**53:
             raise NoAnswerError(f"{what} comes out as {value:g}, which cannot be counted")
+        return value
+
+    def _count(self, count: Expr, what: str) -> float:
+        value = self._counted(count, what)
         # Rounding of arithmetic is no probability of one more.
         if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
             return float(round(value))

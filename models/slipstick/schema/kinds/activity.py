@@ -412,8 +412,12 @@ def _of_repeated(choice: activities.Choice, counts: Mapping[str, int]) -> Activi
 class RepeatSpec(ItemSpec):
     """The same, several times in a row."""
 
-    repeat: CountFormula = Field(description="how many times")
+    repeat: CountFormula = Field(description="how many times, in the mean where it varies")
     body: list[Item] = Field(description="what is repeated", min_length=1)
+    spread: Annotated[str, one_of(activities.SPREADS)] = Field(
+        activities.WHOLE,
+        description="; ".join(f"{name}: {text}" for name, text in activities.SPREADS.items()),
+    )
 
     key, node = "repeat", activities.Repeat
     use, example = "for steps again and again", "{repeat: 3, body: [{delay: 1 ms}]}"

@@ -296,6 +296,15 @@ class Builder:
             self.emit(Op.JUMP, loop)
             self.patch(loop, 1)
 
+    def repeat_geometrically(self, mean: float, body: Body, stream: str) -> None:
+        """Repeat a body a geometric number of times, from none on, `mean` in the mean."""
+        start = self.next_instruction
+        first = self._choice([mean / (1 + mean), 1 / (1 + mean)], self.draw(stream, UNIFORM))
+        self._targets[first] = self.next_instruction
+        body()
+        self.emit(Op.JUMP, start)
+        self._targets[first + 1] = self.next_instruction
+
     def repeat_with_probability(self, chance: float, body: Body, stream: str) -> None:
         """Do a body, and repeat it with a probability after each time."""
         start = self.next_instruction

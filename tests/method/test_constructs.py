@@ -1,0 +1,201 @@
+"""Each construct means the same in every method that knows it, and every other refuses it by name.
+
+`EXAMPLES` has models of each construct; a construct without one is noticed. What is an expectation is
+compared with the Markov chain where that takes the model, else with a simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from slipstick import Answer, Simulation, solve
+from slipstick.errors import NoAnswerError
+from slipstick.expression.nodes import Expr
+from slipstick.method.constructs import KNOWN, refuse_unknown
+from slipstick.method.ladder import Method
+from slipstick.method.methods import ladder
+from slipstick.model.activity import delay, repeat, service
+from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, once
+from slipstick.model.system import Model, closed_model
+from slipstick.vocabulary import BOUNDS, CONSTRUCTS, GEOMETRIC_COUNT, MARKOV_CHAIN, SIMULATION
+
+SETTINGS = Simulation(seed=5, events=60_000)
+WIDTHS = 3.0
+"""Half intervals that an exact value may lie from a simulated one."""
+
+
+def thinks(time: float = 4.0) -> Activity:
+    return delay(time, name="think", scv=1.0)
+
+
+def served(time: float = 1.0) -> Activity:
+    return service("disk", time, scv=1.0)
+
+
+def _geometric(spread: str) -> Model:
+    return closed_model(thinks() >> repeat(2.5, served(), spread=spread), 3)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A model with a construct.
+
+    Parameters
+    ----------
+    model : with it
+    limit : the same at the construct's limit
+    without : the model that the limit is equal to
+    """
+
+    model: Model
+    limit: Model
+    without: Model
+
+
+EXAMPLES: Mapping[str, Callable[[], Example]] = {
+    GEOMETRIC_COUNT: lambda: Example(
+        _geometric("geometric"),
+        closed_model(thinks() >> repeat(0, served(), spread="geometric"), 3),
+        closed_model(thinks() >> repeat(0, served()), 3),
+    ),
+}
+
+
+def answer(model: Model, method: str | None = None) -> Answer:
+    return solve(model, method=method, simulation=SETTINGS)
+
+
+def time_of(found: Answer) -> float:
+    value = found.values["time"].value
+    assert value is not None
+    return value
+
+
+def reference(model: Model) -> Answer:
+    """Solve by the chain, or by simulation where there is none."""
+    try:
+        return answer(model, MARKOV_CHAIN)
+    except NoAnswerError:
+        return answer(model, SIMULATION)
+
+
+def contradictions(found: Answer, simulated: Answer) -> list[str]:
+    """List the values of an exact answer that lie outside a simulation's interval."""
+    words = []
+    for name in sorted(found.values.keys() & simulated.values.keys()):
+        value, estimate = found.values[name].value, simulated.values[name]
+        if value is None or estimate.value is None or estimate.high is None:
+            continue
+        reach = WIDTHS * (estimate.high - estimate.value) + 1e-3 * abs(value) + 1e-9
+        if abs(value - estimate.value) > reach:
+            words.append(
+                f"{name}: {value:.6g}, simulated {estimate.value:.6g} to {estimate.high:.6g}"
+            )
+    return words
+
+
+def test_every_construct_has_an_example() -> None:
+    assert EXAMPLES.keys() == CONSTRUCTS.keys()
+    assert KNOWN[SIMULATION] == CONSTRUCTS.keys()
+
+
+@pytest.mark.parametrize("construct", EXAMPLES)
+def test_a_model_has_the_construct_of_its_example_alone(construct: str) -> None:
+    example = EXAMPLES[construct]()
+    assert construct in example.model.constructs
+    assert construct not in example.without.constructs
+
+
+@pytest.mark.parametrize("construct", EXAMPLES)
+def test_the_chain_equals_simulation(construct: str) -> None:
+    model = EXAMPLES[construct]().model
+    if MARKOV_CHAIN in (construct_known := [name for name in KNOWN if construct in KNOWN[name]]):
+        assert not contradictions(answer(model, MARKOV_CHAIN), answer(model, SIMULATION))
+    else:
+        assert SIMULATION in construct_known
+
+
+@pytest.mark.parametrize("construct", EXAMPLES)
+@pytest.mark.parametrize("method", KNOWN)
+def test_every_method_is_right_or_refuses_by_name(construct: str, method: str) -> None:
+    model = EXAMPLES[construct]().model
+    if construct not in KNOWN[method]:
+        with pytest.raises(NoAnswerError, match=f"^{method} has no rule for {construct} "):
+            answer(model, method)
+        return
+    try:
+        found = answer(model, method)
+    except NoAnswerError:  # a part of the example beside the construct
+        return
+    truth = time_of(reference(model))
+    if method == BOUNDS:
+        time = found.values["time"]
+        assert (time.low or 0.0) <= 1.02 * truth
+        assert time.high is None or time.high >= 0.98 * truth
+    elif found.exact or found.promise is not None:
+        assert found["time"] == pytest.approx(truth, rel=0.02 if found.exact else 0.1)
+
+
+@pytest.mark.parametrize("construct", EXAMPLES)
+def test_the_default_answer_is_right(construct: str) -> None:
+    model = EXAMPLES[construct]().model
+    assert answer(model)["time"] == pytest.approx(reference(model)["time"], rel=0.03)
+
+
+@pytest.mark.parametrize("construct", EXAMPLES)
+def test_at_its_limit_it_equals_the_model_without_it(construct: str) -> None:
+    example = EXAMPLES[construct]()
+    limit, without = reference(example.limit), reference(example.without)
+    assert limit["time"] == pytest.approx(without["time"], rel=1e-3 if limit.exact else 0.03)
+
+
+def test_a_field_that_is_neither_plain_nor_special_cannot_be_defined() -> None:
+    with pytest.raises(TypeError, match="Twice does not say whether its field hurry is plain"):
+
+        @dataclass(frozen=True, slots=True)
+        class Twice(Activity):
+            body: Activity
+            hurry: bool = False
+
+            made_of, word, combination = ("body",), "twice", Combination.IN_TURN
+            use, executions, variation = NOTHING, (), NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Hurried(Activity):
+    """A step of a package beside slipstick, with a field that only some methods would know."""
+
+    body: Activity
+    hurry: bool = False
+
+    made_of, word, combination = ("body",), "hurried", Combination.IN_TURN
+    use, variation, special = NOTHING, NEVER, {"hurry": "hurried steps"}
+
+    @property
+    def executions(self) -> tuple[Expr, ...]:
+        return once(self.children)
+
+
+@pytest.mark.parametrize("method", [name for name in KNOWN if name != SIMULATION])
+def test_a_construct_of_another_package_is_refused_by_every_method(method: str) -> None:
+    plain = closed_model(Hurried(thinks()), 1)
+    assert not plain.constructs
+    model = closed_model(Hurried(thinks(), hurry=True), 1)
+    with pytest.raises(NoAnswerError, match=f"{method} has no rule for hurried steps"):
+        solve(model, method=method)
+
+
+def test_a_method_that_declares_nothing_refuses_every_construct() -> None:
+    quick = Method("quick", "activity", compile=lambda *_: pytest.fail("it was compiled"))
+    for construct, example in EXAMPLES.items():
+        with pytest.raises(NoAnswerError, match=f"quick has no rule for {construct}"):
+            quick.compiled(example().model, {}, SETTINGS)
+    refuse_unknown(closed_model(thinks(), 1), "quick", quick.knows)
+
+
+def test_every_method_of_the_ladder_declares_what_it_knows() -> None:
+    for method in ladder("activity"):
+        assert method.knows == KNOWN[method.name]
