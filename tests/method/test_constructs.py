@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import pytest
 
 from slipstick import Answer, Simulation, solve
-from slipstick.errors import NoAnswerError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import Expr
 from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.method.ladder import Method
 from slipstick.method.methods import ladder
-from slipstick.model.activity import delay, repeat, service
+from slipstick.model.activity import barrier, delay, repeat, service
 from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, once
 from slipstick.model.system import Model, closed_model
 from slipstick.vocabulary import BOUNDS, CONSTRUCTS, GEOMETRIC_COUNT, MARKOV_CHAIN, SIMULATION
@@ -153,7 +153,10 @@ def test_at_its_limit_it_equals_the_model_without_it(construct: str) -> None:
 
 
 def test_a_field_that_is_neither_plain_nor_special_cannot_be_defined() -> None:
-    with pytest.raises(TypeError, match="Twice does not say whether its field hurry is plain"):
+    with pytest.raises(
+        TypeError,
+        match="Twice does not say whether its field hurry is plain, known to every method with a rule for it, or special; see slipstick",
+    ):
 
         @dataclass(frozen=True, slots=True)
         class Twice(Activity):
@@ -199,3 +202,18 @@ def test_a_method_that_declares_nothing_refuses_every_construct() -> None:
 def test_every_method_of_the_ladder_declares_what_it_knows() -> None:
     for method in ladder("activity"):
         assert method.knows == KNOWN[method.name]
+
+
+def test_words_of_refusals() -> None:
+    with pytest.raises(ModelError) as refused:
+        repeat(2, thinks(), spread="geometricc")
+    assert str(refused.value) == (
+        "the count of a repeat has no spread 'geometricc'; did you mean 'geometric'?"
+    )
+    model = closed_model(repeat(2, thinks(), spread="geometric") >> barrier("meet"), 3)
+    with pytest.raises(NoAnswerError) as unanswered:
+        solve(model, method="mean-value")
+    assert str(unanswered.value) == (
+        "mean value takes no geometric count beside a barrier, whose last arrival it would have"
+        " too early: simulate it"
+    )
