@@ -58,11 +58,13 @@ from slipstick.schema.kinds.quantity import (
     Spec,
     Technology,
     TimeOrFormula,
+    WholeFormula,
     broken_rule,
     factors,
     hardware_of,
     one_of,
     plain_name,
+    whole_or_formula,
 )
 from slipstick.schema.text import Node
 from slipstick.vocabulary import (
@@ -108,6 +110,8 @@ _PLACED = "where its ranks are: " + "; ".join(
 Probability = Annotated[Given | Formula, Quantity(COUNT, most=1.0, formula=True)]
 Items = Annotated[Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True)]
 Members = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
+ServerNumber = Annotated[int | Formula, whole_or_formula(MOST_SERVERS)]
+ResourceNumber = Annotated[int | Formula, whole_or_formula(1024)]
 ArrivalRate = Annotated[Given | Formula, Quantity(RATE, least=None, above=0.0, formula=True)]
 
 
@@ -735,14 +739,12 @@ class ResourceSpec(Spec):
 class RepeatedSpec(ResourceSpec):
     """A resource of which there may be several alike, each with a queue of its own."""
 
-    count: int | None = Field(
+    count: ResourceNumber | None = Field(
         None,
         description=(
             "how many there are: NAME.0, NAME.1 and so on; a step at NAME uses one of them at"
             " random"
         ),
-        ge=1,
-        le=1024,
     )
 
     def build(self, values: QuantityReader, loc: Loc) -> system.Resource:
@@ -752,7 +754,7 @@ class RepeatedSpec(ResourceSpec):
 class StationSpec(RepeatedSpec):
     """Servers with a queue."""
 
-    servers: int = Field(1, description="how many serve at the same time", ge=1, le=MOST_SERVERS)
+    servers: ServerNumber = Field(1, description="how many serve at the same time")
     discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field(
         "fcfs", description=in_words(ACTIVITY_DISCIPLINES)
     )
@@ -801,7 +803,7 @@ class PermitsSpec(RepeatedSpec):
     licences.
     """
 
-    permits: int = Field(description="how many hold it at the same time", ge=1, le=10**6)
+    permits: ServerNumber = Field(description="how many hold it at the same time")
 
     key, node = "permits", system.Permits
 
@@ -1112,7 +1114,7 @@ class ActivitySpec(ModelFileSpec):
                 "a cycle goes with processors or arrivals; phases and groups bring their own"
             )
 
-    def build(self, name: str, tree: Node, parameters: Mapping[str, Parameter]) -> system.Model:
+    def build(self, name: str, tree: Node, parameters: Mapping[str, Expr]) -> system.Model:
         """Build the model of a checked file.
 
         Parameters
@@ -1125,9 +1127,11 @@ class ActivitySpec(ModelFileSpec):
         ------
         SpecError : every formula and name that does not fit
         """
-        model = ActivityReader(
-            name, self, QuantityReader(tree, self.parameters, parameters)
-        ).model()
+        values = QuantityReader(tree, self.parameters, parameters)
+        model = ActivityReader(name, self, values).model()
+        if values.shaping.keys() & model.parameters.keys():
+            # A number that shapes the model cannot vary without building it anew.
+            return self.build(name, tree, {**parameters, **values.shaping})
         return scaled(model, factors(self.technology, parameters))
 
 
@@ -1150,7 +1154,12 @@ class ActivityReader:
         repeated = {
             key: each for key, each in spec.resources.items() if isinstance(each, RepeatedSpec)
         }
-        self._counts = {key: each.count for key, each in repeated.items() if each.count is not None}
+        self._counts: dict[str, int] = {}
+        for key, resource in repeated.items():
+            if isinstance(resource.count, WholeFormula):
+                self._counts[key] = values.whole(resource.count, ("resources", key, "count"))
+            elif isinstance(resource.count, int):
+                self._counts[key] = resource.count
         self._resources: dict[str, system.Resource] = {}
         for label, each in spec.resources.items():
             self._resources |= dict.fromkeys(

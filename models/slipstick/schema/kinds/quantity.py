@@ -7,6 +7,7 @@ specs share: strict, frozen, every key documented; and classes of cost.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -106,6 +107,39 @@ class Formula:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeFormula(Formula):
+    """Arithmetic that gives a whole number which the structure of a model depends on; it is
+    evaluated while the model is built.
+
+    Parameters
+    ----------
+    least, most : limits of the number
+    """
+
+    least: float
+    most: float
+
+
+def whole_or_formula(most: int) -> GetPydanticSchema:
+    """Return the constraint of a whole number, from 1 on, that arithmetic on parameters may give,
+    such as servers.
+    """
+    number = core_schema.int_schema(ge=1, le=most, strict=True)
+
+    def read(written: object, known: Callable[[object], int]) -> int | WholeFormula:
+        if isinstance(written, WholeFormula):
+            return written
+        return WholeFormula(written, 1, most) if isinstance(written, str) else known(written)
+
+    limits = {"type": "integer", "minimum": 1, "maximum": most}
+    text = {"type": "string", "description": "arithmetic on parameters"}
+    return GetPydanticSchema(
+        lambda _source, _handler: core_schema.no_info_wrap_validator_function(read, number),
+        lambda _schema, _handler: {"anyOf": [limits, text]},
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """What a field accepts.
 
@@ -115,6 +149,8 @@ class Quantity:
     least, above, most : limits in base units; `above` excludes its own value
     whole : a count, so a whole number
     formula : arithmetic on parameters will do as well
+    shapes : the structure of a model depends on it, so that arithmetic is evaluated while the model
+        is built
     advice : what to write instead of a quantity with a unit
     operations : a count of operations, so ``2 GFlop`` will do as well
     """
@@ -125,6 +161,7 @@ class Quantity:
     most: float | None = None
     whole: bool = False
     formula: bool = False
+    shapes: bool = False
     advice: str = ""
     operations: bool = False
 
@@ -137,13 +174,19 @@ class Quantity:
         if isinstance(written, dict):
             return self._read_sourced(written)
         if self.formula and isinstance(written, str) and written.strip()[:1].isalpha():
-            return Formula(written)
+            return self._arithmetic(written)
         try:
             return self._checked(written)
         except UnitError as error:
             if self.formula and _OPERATORS.search(written):
-                return Formula(written)
+                return self._arithmetic(written)
             raise _refused(str(error)) from None
+
+    def _arithmetic(self, written: str) -> Formula:
+        if not self.shapes:
+            return Formula(written)
+        most = math.inf if self.most is None else self.most
+        return WholeFormula(written, self.least or 0.0, most)
 
     def _read_sourced(self, written: dict[str, Any]) -> Given:
         for key in written:
@@ -308,7 +351,13 @@ Whole = Annotated[Given, Quantity(COUNT, least=1.0, whole=True)]
 MOST_SERVERS = 1_000_000
 """Servers of one station; solvers keep a number for each."""
 
-Servers = Annotated[Given, Quantity(COUNT, least=1.0, most=MOST_SERVERS, whole=True)]
+Servers = Annotated[
+    Given | Formula,
+    Quantity(COUNT, least=1.0, most=MOST_SERVERS, whole=True, formula=True, shapes=True),
+]
+Capacity = Annotated[
+    Given | Formula, Quantity(COUNT, least=1.0, whole=True, formula=True, shapes=True)
+]
 Factor = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
 _SPEED = (
     "a speed is how many times as fast as the machine that the costs were measured on, such as 1.5"
@@ -587,7 +636,7 @@ class Factors(Gain):
     )
 
 
-def factors(spec: Factors, parameters: Mapping[str, Parameter]) -> dict[str, Expr]:
+def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:
     """Return the factor of each technology class that the section ``technology`` of a model sets.
 
     Parameters
@@ -707,13 +756,16 @@ class QuantityReader:
     Attributes
     ----------
     problems : found so far; those found while the model is built are added
+    shaping : values of the quantities that whole numbers of the structure were computed from, by
+        path
     """
 
     def __init__(
-        self, tree: Node, named: Mapping[str, Given | Formula], parameters: Mapping[str, Parameter]
+        self, tree: Node, named: Mapping[str, Given | Formula], parameters: Mapping[str, Expr]
     ) -> None:
         self._tree, self._parameters = tree, parameters
         self.problems: list[Problem] = []
+        self.shaping: dict[str, Number] = {}
         self._unread: list[str] = []
         self._machine = {
             path: each for path, each in parameters.items() if path.startswith(MACHINE)
@@ -733,6 +785,27 @@ class QuantityReader:
         # A default that the file does not mention is a plain number.
         assert value is not None
         return Number(value.value, dimension)
+
+    def whole(self, formula: WholeFormula, loc: Loc) -> int:
+        """Evaluate arithmetic that gives a whole number of the model's structure; 1 for what is
+        wrong, which is refused.
+        """
+        made = self._formula(formula, loc, self._known, COUNT)
+        if made is None:
+            return 1
+        number = _evaluated(made)
+        self.shaping |= {
+            each.name: Number(_known(each), each.dimension) for each in parameters(made)
+        }
+        if number == math.floor(number) and formula.least <= number <= formula.most:
+            return int(number)
+        limit = "" if formula.most == math.inf else f" to {formula.most:,.0f}"
+        self.refuse(
+            loc,
+            f"{formula.text} is {number:g}; it must be a whole number from"
+            f" {formula.least:g}{limit or ' on'}",
+        )
+        return 1
 
     def missing(self, text: str) -> str:
         """Return the first quantity of the machine that a text names and the machine does not
@@ -764,8 +837,10 @@ class QuantityReader:
         """
 
         def read(value: Any, place: Loc, wanted: Quantity | None) -> Any:
+            if isinstance(value, WholeFormula):
+                return self.whole(value, place)
             if isinstance(value, Given | Formula) and wanted is not None:
-                if wanted.formula and wanted.dimension is not None:
+                if wanted.formula and not wanted.shapes and wanted.dimension is not None:
                     return self.expr(value, place, wanted.dimension)
                 assert isinstance(value, Given)
                 return int(value.value) if wanted.whole else value.value
@@ -944,6 +1019,16 @@ def _known(parameter: Parameter) -> float:
     if parameter.value is None:
         raise ModelError(f"parameter {parameter.name} has no value; a file needs one")
     return parameter.value
+
+
+def _evaluated(value: Expr) -> float:
+    """Evaluate arithmetic at the values of its parameters."""
+    if isinstance(value, Number | Parameter):
+        return value.value if isinstance(value, Number) else _known(value)
+    from slipstick.expression.tape import Tape  # NumPy, which a bare parameter does not need
+
+    given = {each.name: _known(each) for each in parameters(value)}
+    return float(Tape([value]).run(given)[0][0])
 
 
 def _quantity(value: Expr, number: float) -> str | float:

@@ -10,13 +10,14 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Discriminator, Field, Tag
 
 from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
-from slipstick.expression.nodes import COUNT, RATE, Parameter
+from slipstick.expression.nodes import COUNT, RATE, Expr
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.quantity import (
     ONE,
     AnyQuantity,
+    Capacity,
     CountFormula,
     Formula,
     Given,
@@ -29,7 +30,6 @@ from slipstick.schema.kinds.quantity import (
     Servers,
     Spec,
     TimeOrFormula,
-    Whole,
     broken_rule,
     one_of,
 )
@@ -170,7 +170,7 @@ class QueueSpec(Spec):
             "squared coefficient of variation of the service time; 1, exponential, by default"
         ),
     )
-    capacity: Whole | None = Field(
+    capacity: Capacity | None = Field(
         None,
         description="greatest number of customers present; a further arrival is lost or blocked",
     )
@@ -249,7 +249,7 @@ class QueueingNetworkSpec(ModelFileSpec):
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
     def build(
-        self, name: str, tree: Node, parameters: Mapping[str, Parameter]
+        self, name: str, tree: Node, parameters: Mapping[str, Expr]
     ) -> networks.QueueingNetwork:
         """Build the model of a checked file.
 
@@ -317,6 +317,9 @@ class QueueingNetworkSpec(ModelFileSpec):
                 values.refuse(each.path, each.message, each.key)
         if values.problems or made is None:
             raise SpecError(values.problems)
+        if values.shaping.keys() & made.parameters.keys():
+            # A number that shapes the model cannot vary without building it anew.
+            return self.build(name, tree, {**parameters, **values.shaping})
         return made
 
 
