@@ -233,8 +233,9 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     """Compare all groups with what is expected: one that differs decides, else all have to agree."""
     looks = []
     sums = run.sums()
+    total = sums.sum(axis=0, keepdims=True)
     for group, known in expected.items():
-        seen, reason = _seen(run.plan, sums, group, known)
+        seen, reason = _seen(run.plan, sums, total, group, known)
         if reason:
             looks.append(Look(UNSETTLED, group, seen, reason=reason))
             continue
@@ -264,10 +265,17 @@ def _verdict(off: float, half: float, known: Expected, early: bool) -> str:
     return AGREES if off + half <= known.tolerance else UNDECIDED
 
 
-def _seen(plan: Plan, sums: Array, group: int, known: Expected) -> tuple[Estimate, str]:
-    """Estimate the mean time of a group, its interval as wide as it is taken; or say why not."""
+def _seen(
+    plan: Plan, sums: Array, total: Array, group: int, known: Expected
+) -> tuple[Estimate, str]:
+    """Estimate the mean time of a group and its interval, or return the reason why there is none.
+
+    Parameters
+    ----------
+    sums, total : rows over stretches of the run, and all of them added up to one row
+    """
     layout, name = Layout(plan), plan.groups[group].name
-    cycles = float(sums[:, layout.cycles[group]].sum()) if len(sums) else 0.0
+    cycles = float(total[0, layout.cycles[group]])
     nothing = Estimate(math.nan)
     if plan.once and not plan.random and len(sums):
         mean = float(sums[0, layout.cycle_time[group]] / max(sums[0, layout.cycles[group]], 1.0))
@@ -278,10 +286,15 @@ def _seen(plan: Plan, sums: Array, group: int, known: Expected) -> tuple[Estimat
         return nothing, "too few cycles ended"
     if cycles < known.cycles:
         return nothing, f"near saturation it takes {known.cycles:,.0f} cycles to settle"
-    if _unlike_the_model(plan, sums, group, known):
+    if _unlike_the_model(plan, total, group, known):
         return nothing, "what was drawn is still far from its mean times"
-    top, bottom = time_spent(plan, sums, group), layout.column(layout.cycles[group])
-    controls = _controls(plan, sums, group, known)
+    weights = [time_spent(plan, total, group), layout.column(layout.cycles[group])]
+    weights += _controls(plan, total, group, known)
+    # Of many groups each reads few columns of a row.
+    read = np.flatnonzero(np.any(weights, axis=0))
+    sums = sums[:, read]
+    top, bottom, *controls = (weight[read] for weight in weights)
+    controls = [weight for weight in controls if np.ptp(sums @ weight) > 0]
     found = _estimated(sums, top, bottom, controls, successive=not plan.once)
     if not (math.isfinite(found.half_width) and found.mean > 0):
         return nothing, f"no interval of the time of {name} can be trusted"
@@ -290,17 +303,17 @@ def _seen(plan: Plan, sums: Array, group: int, known: Expected) -> tuple[Estimat
     return found, ""
 
 
-def _unlike_the_model(plan: Plan, sums: Array, group: int, known: Expected) -> bool:
+def _unlike_the_model(plan: Plan, total: Array, group: int, known: Expected) -> bool:
     """Return whether the times of the steps that were drawn are far from their means, such as where
     a rare and long one has not happened yet: then neither mean nor interval says anything.
     """
-    if unended(plan, sums, group):
+    if unended(plan, total, group):
         return False
-    layout, total = Layout(plan), sums.sum(axis=0)
-    cycles, off, every = float(total[layout.cycles[group]]), 0.0, 0.0
+    layout = Layout(plan)
+    cycles, off, every = float(total[0, layout.cycles[group]]), 0.0, 0.0
     for label, mean in known.steps.items():
         if label in plan.labels and mean > 0:
-            drawn = float(total[layout.booked[group] + plan.labels.index(label)])
+            drawn = float(total[0, layout.booked[group] + plan.labels.index(label)])
             # A long step delays the others by its time, so that it matters by its square.
             weight = mean * known.once[label]
             every += weight
@@ -308,20 +321,19 @@ def _unlike_the_model(plan: Plan, sums: Array, group: int, known: Expected) -> b
     return off > MOST_UNLIKE * every
 
 
-def _controls(plan: Plan, sums: Array, group: int, known: Expected) -> list[Array]:
+def _controls(plan: Plan, total: Array, group: int, known: Expected) -> list[Array]:
     """Return weights of columns whose sums have a mean of 0: the time of a step in the cycles that
-    ended, without what is known of it.
+    ended, without its known mean.
     """
-    if unended(plan, sums, group):
+    if unended(plan, total, group):
         return []
     layout = Layout(plan)
     cycles = layout.column(layout.cycles[group])
-    found = [
+    return [
         layout.column(layout.booked[group] + plan.labels.index(label)) - mean * cycles
         for label, mean in known.steps.items()
         if label in plan.labels and mean > 0
     ]
-    return [weights for weights in found if np.ptp(sums @ weights) > 0]
 
 
 def _estimated(
