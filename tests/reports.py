@@ -15,7 +15,7 @@ from unittest.mock import patch
 import yaml
 from matplotlib.figure import Figure
 
-from slipstick.report.pictures import store
+from slipstick.report.look import store
 from slipstick.report.shorten import DETAILS
 from slipstick.report.write import HTML, write
 from slipstick.schema.inputs import Settings
@@ -60,7 +60,7 @@ def differences(study: str, work: Path) -> Iterator[str]:
     """
     prepared = prepare(study)
     made, kept = work / study, ROOT / "reports" / study
-    with patch("slipstick.report.pictures.store", _store_once):
+    with patch("slipstick.report.look.store", _store_once):
         names = {
             path.name
             for path in write(run(prepared), prepared.spec, made, f"slipstick run {study}")

@@ -19,7 +19,8 @@ from matplotlib.lines import Line2D
 
 from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, UnknownNameError
-from slipstick.report.pictures import FILLS, STROKES, draw, fill_order, grid_of, lines_of, save
+from slipstick.report.look import FILLS, STROKES
+from slipstick.report.pictures import draw, fill_order, grid_of, lines_of, save
 from slipstick.results.study import Axis, Provenance, Results, Sweep
 from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
 from tests.processes import HANGS
@@ -335,8 +336,9 @@ def test_drawing_leaves_the_users_settings_as_they_were() -> None:
 
 def test_drawing_never_loads_the_global_interface() -> None:
     program = (
-        "import sys, matplotlib, slipstick.report.pictures as s\nwith s.look(): s.sheet(4,"
-        " 3).subplots()\n"
+        "import sys, matplotlib, slipstick.report.pictures\n"
+        "from slipstick.report.look import look, sheet\n"
+        "with look(): sheet(4, 3).subplots()\n"
     )
     program += "sys.exit('matplotlib.pyplot' in sys.modules)"
     assert (

@@ -14,7 +14,7 @@ from slipstick.expression.nodes import TIME, Number
 from slipstick.method.simulation.flatten import timeline
 from slipstick.model.activity import barrier, delay, parallel, pipeline, serial, service, then
 from slipstick.model.system import Barrier, closed_model, grouped_model
-from slipstick.report.pictures import look
+from slipstick.report.look import look
 from slipstick.report.timeline import chrome_trace, draw_phase, draw_steps, draw_timeline
 from slipstick.report.write import write_timeline
 from slipstick.results.study import Timeline, TimelineInterval

@@ -1,33 +1,45 @@
-"""Pictures of results: their look, and bars, lines and maps of a study; drawn without any global
-state.
-
-Lines and fills can be distinguished in colour, in grey and in black and white; ticks are plain
-numbers, at the values themselves where these are few. The same results give files of the same
-bytes. The result of a question draws its own pictures.
+"""Pictures of results: bars, lines and maps of a study. The result of a question draws its own.
+Their look is in `slipstick.report.look`.
 """
 
 from __future__ import annotations
 
-import math
 import string
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slipstick.answer import Answer
-from slipstick.errors import need
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.report.formatting import UNKNOWN, axis_value, plain, quantity, short_path
+from slipstick.report.look import (
+    MOST_LETTERS,
+    MOST_MARKERS,
+    as_method,
+    axis_title,
+    draw_intervals,
+    filled,
+    ink_on,
+    is_round,
+    logarithmic,
+    look,
+    names_along,
+    plain_ticks,
+    sheet,
+    store,
+    stroke,
+    stroke_of_method,
+    tilt,
+    titled,
+)
+from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline
 from slipstick.results.study import Axis, Results, Sweep, split_name
 from slipstick.units import choose
 
 if TYPE_CHECKING:
-    from matplotlib import axis
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -35,117 +47,6 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec, TimelineSpec
 
     Indices = NDArray[np.int64]
-
-
-FILLS = (  # light enough for hatches in black; neighbours differ in grey
-    ("#4477aa", ""),
-    ("#ffee99", "///"),
-    ("#ee8866", ""),
-    ("#d9f0fa", "\\\\\\"),
-    ("#66bb99", "xxx"),
-    ("#f4f4f4", ""),
-    ("#bb8fc0", "++"),
-    ("#ffd9d0", "|||"),
-    ("#7a8a99", ""),
-    ("#eef5b0", "--"),
-    ("#cc9944", "//"),
-    ("#ffffff", "\\\\"),
-)
-"""Colour and hatch of each part of a bar, in order."""
-
-_FURTHER_HATCHES = ("ooo", "...", "**")
-
-STROKES = (  # colour, marker, dashes
-    ("#000000", "o", "-"),
-    ("#0072b2", "s", "--"),
-    ("#d55e00", "^", "-."),
-    ("#009e73", "D", ":"),
-    ("#882255", "v", "-"),
-    ("#888888", "X", "--"),
-    ("#b8860b", "P", "-."),
-    ("#3b5fc0", "<", ":"),
-    ("#117733", ">", "-"),
-    ("#cc79a7", "h", "--"),
-    ("#555555", "*", "-."),
-    ("#56b4e9", "p", ":"),
-)
-"""Colour, marker and dashes of each line, in order."""
-
-_LOOK = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": "#444444",
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.labelsize": 10,
-    "axes.linewidth": 0.8,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlesize": 10,
-    "figure.constrained_layout.h_pad": 0.08,
-    "figure.constrained_layout.w_pad": 0.08,
-    "font.family": ["DejaVu Sans", "sans-serif"],
-    "font.size": 9,
-    "grid.color": "#d4d4d4",
-    "grid.linewidth": 0.6,
-    "hatch.linewidth": 0.6,
-    "legend.fontsize": 9,
-    "legend.frameon": False,
-    "legend.handleheight": 1.4,
-    "legend.handlelength": 2.8,
-    "legend.title_fontsize": 9,
-    "lines.linewidth": 1.5,
-    "lines.markersize": 5,
-    "savefig.dpi": 150,
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
-    "svg.fonttype": "none",  # text stays text: to be searched, read aloud and compared
-    "svg.hashsalt": "slipstick",  # without it, every file has identifiers of its own
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-}
-
-_METHOD_DASHES = ("-", "--", ":", "-.")
-_DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
-_LETTER = 0.093  # width of a letter at the size of titles [inch]
-_DARK = 0.45
-_MOST_TICKS = 9
-_CLOSEST = 0.04  # ticks nearer than this part of the axis would run into each other
-_MOST_LETTERS = 60
-_NARROW = 0.35  # decades that hold too few of the ticks below
-_SUBDIVISIONS = ((1, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)), (2.2, (1.0, 2.0, 5.0)))
-MOST_MARKERS = 16
-"""The largest number of points whose intervals are drawn one by one; more have a band."""
-
-
-@contextmanager
-def look() -> Iterator[None]:
-    """Draw with our settings, whatever the user's own are, and leave those as they were.
-
-    Raises
-    ------
-    MissingExtraError : matplotlib is not installed
-    """
-    need("matplotlib", "drawing pictures")
-    import matplotlib.style
-
-    settings: list[Any] = ["default", _LOOK]
-    with matplotlib.style.context(settings):
-        yield
-
-
-def stroke(index: int) -> dict[str, Any]:
-    """Return the look of one line among others."""
-    colour, marker, dashes = STROKES[index % len(STROKES)]
-    fill = "white" if index % 2 else colour
-    return {"color": colour, "marker": marker, "linestyle": dashes, "markerfacecolor": fill}
-
-
-def filled(index: int) -> dict[str, Any]:
-    """Return the look of one area among others."""
-    again, place = divmod(index, len(FILLS))
-    colour, hatch = FILLS[place]
-    if again:  # more areas than colours take them again, under hatches of their own
-        hatch = _FURTHER_HATCHES[(again - 1) % len(_FURTHER_HATCHES)]
-    return {"facecolor": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.6}
 
 
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
@@ -203,210 +104,6 @@ def _component(values: Sequence[str], useful: Iterable[str]) -> str:
     if len(values) > 1 or kind not in ("account", "processors_lost", "speedup"):
         return ""
     return next(iter(useful), "") if kind == "speedup" else inside
-
-
-def draw_intervals(
-    axes: Axes, x: Array, y: Array, low: Array, high: Array, colour: str = "black"
-) -> None:
-    """Draw the interval of each value: a bar at each of few points, a band along many.
-
-    A question mark marks an estimate whose interval is unknown: its ends are infinite.
-
-    Parameters
-    ----------
-    axes : of a picture
-    x, y, low, high : in the units of its axes; ends are not a number where there is no interval
-    colour : of the bars
-    """
-    has_interval = np.isfinite(y) & np.isfinite(high - low) & (low < high)
-    if np.count_nonzero(has_interval) > MOST_MARKERS:
-        axes.fill_between(x, low, high, where=has_interval, color=colour, alpha=0.18, linewidth=0)
-    elif has_interval.any():
-        # An estimate may lie outside of its interval by rounding.
-        lengths = np.maximum(np.array([y - low, high - y])[:, has_interval], 0.0)
-        axes.errorbar(
-            np.asarray(x)[has_interval],
-            y[has_interval],
-            lengths,
-            fmt="none",
-            ecolor=colour,
-            elinewidth=1.2,
-            capsize=3,
-        )
-    for index in np.flatnonzero(np.isfinite(y) & np.isinf(high))[:: 1 + len(y) // MOST_MARKERS]:
-        axes.annotate(
-            "?", (x[index], y[index]), (4, 2), textcoords="offset points", color=colour, fontsize=9
-        )
-
-
-def as_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return what a method changes in the look of a line, so that lines of all methods keep their
-    colour.
-    """
-    if method == _DOTS:
-        return {"linestyle": "none"}
-    computed = [method for method in methods if method != _DOTS]
-    return {"linestyle": _METHOD_DASHES[computed.index(method) % len(_METHOD_DASHES)], "marker": ""}
-
-
-def stroke_of_method(method: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return the look of a method in a legend, whatever the line."""
-    grey = {"color": "#777777", "marker": "o", "markerfacecolor": "#777777"}
-    return {**grey, **as_method(method, methods)}
-
-
-def sheet(width: float, height: float) -> Figure:
-    """Take an empty figure, which no global list keeps; sizes in inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def titled(
-    figure: Figure,
-    title: str,
-    legend: str | None = None,
-    handles: Sequence[Any] = (),
-    labels: Sequence[str] = (),
-    columns: int = 1,
-) -> Figure:
-    """Finish a figure: its legend at the right, if it has labels, and its title, folded to the
-    width beside the legend.
-
-    Parameters
-    ----------
-    figure : with everything else drawn
-    title : of the figure
-    legend : heading of the legend
-    handles, labels, columns : what the legend shows, and its number of columns [1]
-    """
-    width = figure.get_figwidth()
-    if labels:
-        figure.legend(
-            handles,
-            labels,
-            loc="outside right upper",
-            alignment="left",
-            title=legend,
-            ncols=columns,
-        )
-    if figure.legends:
-        figure.draw_without_rendering()
-        width = figure.legends[0].get_window_extent().x0 / figure.dpi
-    lines = textwrap.wrap(title, max(20, int(width / _LETTER) - 2))
-    figure.suptitle("\n".join(lines), x=0.02, ha="left", fontsize=11, fontweight="bold")
-    return figure
-
-
-_NAMED_BY_TWO = ("technology", "resources", "stations", "classes")
-
-
-def axis_title(name: str, unit: str) -> str:
-    """Name an axis and its unit; a path by its last key in words, a long one by the last two, a
-    class of technology as one.
-
-    >>> axis_title("machine.network.adapter", "us"), axis_title("parameters.items_per_page", "1"), axis_title("time", "ms")
-    ('adapter [us]', 'items per page', 'time [ms]')
-    >>> axis_title("technology.processors", "1"), axis_title("resources.threads.permits", "1")
-    ('technology processors', 'threads permits')
-    """
-    keys = [name] if "[" in name or " " in name else name.split(".")
-    words = " ".join(keys[-2:] if len(keys) > 3 or keys[0] in _NAMED_BY_TWO else keys[-1:]).replace(
-        "_", " "
-    )
-    return words if unit in ("", "1") else f"{words} [{unit}]"
-
-
-def ink_on(colour: Any) -> str:
-    """Choose black or white for text on a colour."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = to_rgb(colour)
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < _DARK else "black"
-
-
-def logarithmic(along: axis.Axis, values: Array) -> None:
-    """Make an axis logarithmic, with plain numbers on it.
-
-    Parameters
-    ----------
-    along : an axis of a picture
-    values : what it shows, in its unit
-    """
-
-    from matplotlib.ticker import (
-        FixedLocator,
-        FuncFormatter,
-        LogLocator,
-        MaxNLocator,
-        NullFormatter,
-        NullLocator,
-    )
-
-    positive = np.unique(values[np.isfinite(values) & (values > 0)])
-    are_round = all(_round(value) for value in positive[: _MOST_TICKS + 1])
-    along._set_axes_scale("log")  # type: ignore[attr-defined]
-    along.set_major_formatter(
-        FuncFormatter(
-            lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
-        )
-    )
-    if len(positive) <= _MOST_TICKS and are_round and _apart(np.log(positive)):
-        along.set_major_locator(FixedLocator(positive.tolist()))
-        along.set_minor_locator(NullLocator())
-        return
-    decades = math.log10(positive[-1] / positive[0])
-    if decades < _NARROW:
-        along.set_major_locator(MaxNLocator(6))
-        along.set_minor_locator(NullLocator())
-        return
-    subs = next((subs for most, subs in _SUBDIVISIONS if decades <= most), (1.0,))
-    along.set_major_locator(LogLocator(subs=subs, numticks=12))
-    along.set_minor_formatter(NullFormatter())
-
-
-def plain_ticks(along: axis.Axis, values: Array) -> None:
-    """Put ticks on the values themselves where they are few and apart; else leave it to the
-    library.
-    """
-
-    from matplotlib.ticker import FixedLocator, FuncFormatter
-
-    along.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
-    apart = np.unique(values)
-    if len(apart) <= _MOST_TICKS and _apart(apart) and all(map(_round, apart)):
-        along.set_major_locator(FixedLocator(apart.tolist()))
-
-
-def names_along(axes: Axes, names: Sequence[str]) -> None:
-    """Write names under the horizontal axis, tilted where they would run into each other."""
-    axes.set_xticks(range(len(names)), names)
-    if sum(map(len, names)) > _MOST_LETTERS:
-        tilt(axes)
-
-
-def tilt(axes: Axes) -> None:
-    """Tilt the texts under the horizontal axis."""
-    for label in axes.get_xticklabels():
-        label.set(rotation=30, ha="right", rotation_mode="anchor")
-
-
-def _round(value: float) -> bool:
-    """Return whether a value has two digits, or is a small whole number such as 128: others make
-    poor ticks.
-    """
-    return float(f"{value:.2g}") == value or (value == int(value) and abs(value) < 10_000)
-
-
-def _apart(values: Array) -> bool:
-    """Return whether ticks at these ordered values leave room for their labels."""
-
-    if len(values) < 2:
-        return True
-    return bool(np.diff(values).min() >= _CLOSEST * (values[-1] - values[0]))
 
 
 _UPRIGHT_LABEL = 0.085  # width of a letter of a tick's label [inch]
@@ -1111,7 +808,7 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
         unit, factor = choose([float(value) for value in axis.values], Dimension.of(axis.unit))
         values = np.array([float(value) / factor for value in axis.values])
         title, words = axis_title(axis.path, unit), [f"{value:.3g}" for value in values]
-        if not all(map(_round, values[:: _spacing(len(words))])):
+        if not all(map(is_round, values[:: _spacing(len(words))])):
             return _between_cells(axes, values, side, title)
     every = _spacing(len(words))
     places = np.arange(0, len(words), every) + 0.5
@@ -1119,7 +816,7 @@ def _cell_ticks(axes: Axes, axis: Axis, side: str) -> str:
         axes.set_yticks(places, words[::every])
         return title
     axes.set_xticks(places, words[::every])
-    if sum(map(len, words[::every])) > _MOST_LETTERS:
+    if sum(map(len, words[::every])) > MOST_LETTERS:
         tilt(axes)
     return title
 
@@ -1174,12 +871,6 @@ def draw(results: Results, spec: PictureSpec, order: Mapping[str, int] | None = 
             return _lines(results, spec)
         if spec.kind == "map":
             return _map(results, spec)
-        from slipstick.report.timeline import (
-            draw_phase,
-            draw_steps,
-            draw_timeline,
-        )  # which draws with what is above
-
         shown = cast("TimelineSpec", spec).show
         draw = {"run": draw_timeline, "steps": draw_steps, "phase": draw_phase}[shown]
         return draw(results.timelines[spec.name], spec.title, order)
@@ -1201,13 +892,3 @@ def save(
         for path in paths:
             store(figure, path)
     return paths
-
-
-def store(figure: Figure, path: Path) -> None:
-    """Save a figure as PNG or SVG by the ending of its name, without the date and the program
-    that made it.
-    """
-    figure.savefig(
-        path,
-        metadata={"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None},
-    )

@@ -14,7 +14,7 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME
 from slipstick.late import np
 from slipstick.report.formatting import percent
-from slipstick.report.pictures import STROKES, axis_title, filled, sheet, titled
+from slipstick.report.look import STROKES, axis_title, filled, sheet, titled
 from slipstick.results.study import Timeline, TimelineInterval
 from slipstick.units import choose
 

@@ -152,7 +152,7 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
         raise InputError(
             f"pictures are drawn into a file that ends in .png or .svg, not into {path.name}"
         )
-    from slipstick.report.pictures import look, store
+    from slipstick.report.look import look, store
 
     with look():
         figure = draw()

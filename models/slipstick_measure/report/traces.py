@@ -21,7 +21,7 @@ from slipstick.report.formatting import (
     quantity,
     terminal_blocks,
 )
-from slipstick.report.pictures import STROKES, axis_title, filled, names_along, sheet, titled
+from slipstick.report.look import STROKES, axis_title, filled, names_along, sheet, titled
 from slipstick.results.study import Array
 from slipstick.units import choose
 from slipstick_measure.report.measured import LOST, amount, measured_text

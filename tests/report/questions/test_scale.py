@@ -11,7 +11,7 @@ import pytest
 
 from slipstick.answer import Value
 from slipstick.report.formatting import question_section
-from slipstick.report.pictures import look
+from slipstick.report.look import look
 from slipstick.results.question import question_document, tidy_columns
 from slipstick.results.study import Array, Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BandsSpec

@@ -25,7 +25,7 @@ from slipstick.report.formatting import (
     percent,
     prose,
 )
-from slipstick.report.pictures import axis_title, logarithmic, sheet, stroke, titled
+from slipstick.report.look import axis_title, logarithmic, sheet, stroke, titled
 from slipstick.results.question import QuestionResult
 from slipstick.results.study import Provenance
 from slipstick.schema.kinds.study import ComparisonPictureSpec, RowSpec, TableSpec

@@ -29,7 +29,7 @@ from slipstick.report.formatting import (
     prose,
     quantity,
 )
-from slipstick.report.pictures import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Axis, Sweep, split_name
 from slipstick.schema.kinds.study import YEAR, ProjectionPictureSpec, ProjectSpec

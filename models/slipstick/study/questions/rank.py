@@ -798,7 +798,7 @@ _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
-    from slipstick.report.pictures import axis_title, sheet, tilt, titled
+    from slipstick.report.look import axis_title, sheet, tilt, titled
 
     names = [str(each.point["change"]) for each in found[0].effects]
     beside = -(-len(found) // -(-len(found) * len(names) // _MOST_BARS))
@@ -818,7 +818,7 @@ def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
 
 def _grouped(axes: Axes, found: Sequence[ChangeRanking], names: Sequence[str]) -> None:
     """Draw the bars of some cases."""
-    from slipstick.report.pictures import draw_intervals, filled
+    from slipstick.report.look import draw_intervals, filled
 
     width = _GROUP_WIDTH / len(names)
     for index, name in enumerate(names):

@@ -12,7 +12,7 @@ from slipstick.expression.nodes import Dimension
 from slipstick.late import NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
-from slipstick.report.pictures import STROKES, axis_title, filled, sheet, titled
+from slipstick.report.look import STROKES, axis_title, filled, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.study import Array, Provenance
 from slipstick.schema.inputs import Settings

@@ -43,7 +43,7 @@ from slipstick.report.formatting import (
     percent,
     quantity,
 )
-from slipstick.report.pictures import (
+from slipstick.report.look import (
     axis_title,
     draw_intervals,
     filled,
