@@ -19,7 +19,7 @@ from slipstick import (
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownNameError
 from slipstick.model.steps import Activity
 from slipstick.model.system import Station
-from slipstick.results.study import Sweep
+from slipstick.results.sweep import Sweep
 from slipstick.sim.plan.plan import LockPlan
 from slipstick.vocabulary import MOST_HOLDERS
 

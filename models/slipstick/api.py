@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from slipstick.model.machine import Machine, Network, SharedMemory
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import Model
-    from slipstick.results.study import Results, Sweep
+    from slipstick.results.study import Results
+    from slipstick.results.sweep import Sweep
     from slipstick.schema.inputs import Settings
     from slipstick.schema.library import Library
     from slipstick.schema.text import Mark, Node
@@ -420,7 +421,7 @@ def _plan(
     solvable: SolvableModel, fixed: Mapping[str, float], varied: Mapping[str, Array], grid: bool
 ) -> SweepPlan:
     """Lay out the points of a model that is built already."""
-    from slipstick.results.study import Axis
+    from slipstick.results.sweep import Axis
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import PointGroup, SweepPlan
 

@@ -21,11 +21,13 @@ text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 MOST_PROBLEMS_SHOWN = 20
 
@@ -147,6 +149,18 @@ class UnknownNameError(InputError):
     def __init__(self, kind: str, name: str, known: Sequence[str], hint: str = "") -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
         super().__init__(f"there is no {kind} {name!r}{hint or did_you_mean(name, known)}")
+
+
+def look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """Return what has a name among things of one kind.
+
+    Raises
+    ------
+    UnknownNameError : nothing has the name
+    """
+    if name not in known:
+        raise UnknownNameError(kind, name, list(known))
+    return known[name]
 
 
 class MissingExtraError(InputError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from slipstick.answer import Answer
 from slipstick.errors import Problem
-from slipstick.results.study import Array
+from slipstick.late import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 
 from slipstick.answer import Answer, Limit, Takeover, Value
-from slipstick.results.study import Axis, Provenance, Results, Sweep
+from slipstick.results.study import Results
+from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, StudySpec
 from slipstick.study.questions.compare import CompareResult, PublishedTable, TableCell, TableRow
 from slipstick.study.questions.rank import Ranking, RankResult

@@ -11,7 +11,7 @@ import pytest
 from slipstick.answer import Value
 from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.page import gallery, page, sweep_text
-from slipstick.results.study import Axis
+from slipstick.results.sweep import Axis
 from slipstick.schema.kinds.study import StudySpec
 from slipstick.study.questions.compare import (
     CompareResult,

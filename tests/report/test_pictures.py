@@ -21,7 +21,8 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import MissingExtraError, UnknownNameError
 from slipstick.report.look import FILLS, STROKES
 from slipstick.report.pictures import draw, fill_order, grid_of, lines_of, save
-from slipstick.results.study import Axis, Provenance, Results, Sweep
+from slipstick.results.study import Results
+from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BarsSpec, MapSpec, PictureSpec
 from tests.processes import HANGS
 from tests.report.made_up import (

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slipstick.report.write import write_csv
-from slipstick.results.question import TidyColumn, tidy_columns
-from slipstick.results.study import Axis
+from slipstick.results.question import TidyColumn
+from slipstick.results.study import tidy_columns
+from slipstick.results.sweep import Axis
 from tests.report.made_up import NETWORK, SMALL_RESULTS, STUDY, sweep, with_sweeps
 
 CSV = """\

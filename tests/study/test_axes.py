@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slipstick.results.study import Axis
+from slipstick.results.sweep import Axis
 from slipstick.study.run import prepare
 from tests.specs import refused, study
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from slipstick.answer import Answer
-from slipstick.results.study import Results, Sweep
+from slipstick.results.study import Results
+from slipstick.results.sweep import Sweep
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.schema.text import Node

@@ -44,7 +44,7 @@ from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
 from slipstick.vocabulary import MOST_HOLDERS
 
 if TYPE_CHECKING:
-    from slipstick.results.study import Provenance
+    from slipstick.results.sweep import Provenance
 
 Checked: TypeAlias = "Callable[[Solution, Values], Solution]"
 
@@ -428,7 +428,7 @@ class Answers:
             for said in (self.outside, found.errors)
         )
         methods = methods if len(methods) == points else methods * points
-        from slipstick.results.study import Provenance  # a single answer has no need of it
+        from slipstick.results.sweep import Provenance
 
         left_out = dict.fromkeys(range(points), found.left_out) if found.left_out else {}
         exact = np.broadcast_to(found.exact, points)

@@ -30,7 +30,7 @@ from slipstick.law.scalability import LATENCY_SCALABILITY
 from slipstick.method.answers import Answers, CompiledModel
 from slipstick.method.closed_form import ClosedForm
 from slipstick.model.system import Labels, Model, PhasedPopulation
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 
 USEFUL, ONE = "useful", "one-processor"
 AGAINST = (USEFUL, ONE)

@@ -30,7 +30,8 @@ from slipstick.report.formatting import (
 from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED
 
 if TYPE_CHECKING:
-    from slipstick.results.study import Agreement, Sweep
+    from slipstick.results.study import Agreement
+    from slipstick.results.sweep import Sweep
     from slipstick.schema.kinds.quantity import DescribedValue
 
 

@@ -39,8 +39,9 @@ from slipstick.report.formatting import (
     section,
 )
 from slipstick.report.shorten import ABOUT
-from slipstick.results.question import ResultColumn, case_table, sweep_table
-from slipstick.results.study import Axis, Results, Sweep
+from slipstick.results.question import ResultColumn, sweep_table
+from slipstick.results.study import Results, case_table
+from slipstick.results.sweep import Axis, Sweep
 from slipstick.vocabulary import ABSENT, VERDICTS
 
 if TYPE_CHECKING:

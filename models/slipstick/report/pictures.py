@@ -36,7 +36,8 @@ from slipstick.report.look import (
     titled,
 )
 from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline
-from slipstick.results.study import Axis, Results, Sweep, split_name
+from slipstick.results.study import Results
+from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.units import choose
 
 if TYPE_CHECKING:

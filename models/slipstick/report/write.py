@@ -16,8 +16,8 @@ from slipstick.report.formatting import counted
 from slipstick.report.live import LiveModel, report_page
 from slipstick.report.page import page
 from slipstick.report.shorten import DETAILS, first_page
-from slipstick.results.question import TidyColumn, as_data, tidy_cells, tidy_columns
-from slipstick.results.study import Results, Timeline
+from slipstick.results.question import TidyColumn, as_data, tidy_cells
+from slipstick.results.study import Results, Timeline, tidy_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def write_csv(results: Results, answer: Sequence[str], path: Path) -> None:
 
     Parameters
     ----------
-    results, answer : as for `slipstick.results.question.tidy_columns`
+    results, answer : as for `slipstick.results.study.tidy_columns`
     path : the file
     """
     _write(tidy_columns(results, answer), path)

@@ -15,8 +15,8 @@ from math import isfinite, isnan
 from typing import Any, ClassVar
 
 from slipstick.answer import ANSWERED, Answer, Value
-from slipstick.results.study import Array, Provenance, Results, Sweep, split_name
-from slipstick.vocabulary import LEFT_OUT
+from slipstick.late import Array
+from slipstick.results.sweep import Provenance, Sweep
 
 Cell = float | str | None
 """A number in its base unit, or words; NaN and None say that there is none."""
@@ -163,81 +163,8 @@ def sweep_table(sweep: Sweep, names: Sequence[str]) -> ResultTable:
     return ResultTable(sweep.name, columns, sweep.provenance, sweep.failed)
 
 
-def case_table(results: Results, names: Sequence[str]) -> ResultTable:
-    """Lay out the answers of all cases: some values, and what limits each pipeline."""
-    answers = list(results.cases.values())
-    columns = [ResultColumn("case", list(results.cases), place=True)]
-    for name in names:
-        low, high = (
-            zip(*(each.ends(name) for each in answers), strict=True) if answers else ((), ())
-        )
-        columns.append(
-            ResultColumn(
-                name, [each.find(name) for each in answers], results.unit(name), (low, high)
-            )
-        )
-    for name in results.pipelines:
-        stages = [
-            next((each.stage for each in answer.limits if each.pipeline == name), None)
-            for answer in answers
-        ]
-        columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
-    failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
-    return ResultTable("", columns, Provenance.of(answers), failed)
-
-
 TidyColumn = list[float | str | None]
 """A column of the table of all results, typed; None where there is no value."""
-
-
-def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
-    """Lay out results as one tidy table: the cases first, then each sweep, then what each question
-    adds.
-
-    Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each
-    varied path with its base unit (names have none), one for each value with its base unit, ``low
-    VALUE`` and ``high VALUE`` behind a value that has an interval or a band anywhere,
-    ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of the
-    questions, see `slipstick.results.question`.
-
-    Parameters
-    ----------
-    results : of a study
-    answer : the values to give, such as ``time`` or ``account[lock]``
-    """
-    solved = bool(results.cases or results.sweeps)
-    names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
-    cases = case_table(results, names)
-    parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
-    parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
-    leading: dict[str, None] = {}
-    added: dict[str, None] = {}
-    for found in results.questions.values():
-        for block in (table.file_columns() for table in found.tables()):
-            parts.append(block)
-            for name in block:
-                (leading if found.leading_columns and name.endswith("]") else added)[name] = None
-    every = (axis for sweep in results.sweeps for axis in sweep.axes)
-    axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in every)
-    written = {name for part in parts for name in part}
-    heads = (
-        (end, f"{end}{name} [{results.unit(name)}]")
-        for name in names
-        for end in ("", "low ", "high ")
-    )
-    values = (head for end, head in heads if not end or head in written)
-    limits = (f"limit[{name}]" for name in results.pipelines)
-    how = [*Provenance([], []).columns()]
-    how += [name for name in ("error", LEFT_OUT) if name in written]
-    order = dict.fromkeys(
-        ["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added]
-    )
-    return {
-        name: tidy_cells(
-            [cell for part in parts for cell in part.get(name, [None] * len(part["case"]))]
-        )
-        for name in order
-    }
 
 
 def tidy_cells(values: Iterable[Any]) -> TidyColumn:

@@ -2,425 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any
 
-from slipstick.answer import Answer, Value, Verdict
-from slipstick.display import ShownAsTables, TableShown, written
-from slipstick.errors import ModelError, UnknownNameError, need
-from slipstick.late import NDArray, np
+from slipstick.answer import Answer, Value
+from slipstick.display import ShownAsTables, TableShown
+from slipstick.errors import UnknownNameError, look_up
+from slipstick.results.question import (
+    QuestionResult,
+    ResultColumn,
+    ResultTable,
+    TidyColumn,
+    sweep_table,
+    tidy_cells,
+)
+from slipstick.results.sweep import Labelled, Provenance, Sweep, split_name
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
-
-if TYPE_CHECKING:
-    from slipstick.results.question import QuestionResult
-
-    Array = NDArray[np.float64]
-else:
-    Array = object  # an array of results is typed without importing NumPy
-
-T = TypeVar("T")
 
 _SECONDS = ("account", "technology", "step", "once", "overhead")
 """Kinds of values that are times."""
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """What was varied: a path, its base unit, and its values in order (names have no unit)."""
-
-    path: str
-    unit: str
-    values: tuple[float | str, ...]
-
-    @property
-    def named(self) -> bool:
-        """Return whether the values are names rather than numbers."""
-        return any(isinstance(value, str) for value in self.values)
-
-
-class Labelled:
-    """What has flat columns: tables of polars, pandas, xarray, and of what reads Arrow streams,
-    are made of them; none is required.
-    """
-
-    __slots__ = ()
-
-    def to_dict(self) -> Mapping[str, Sequence[Any] | Any]:
-        """Return the columns of the table, all of one length, by name."""
-        raise NotImplementedError
-
-    def to_polars(self) -> Any:
-        """Return the table of `to_dict` as a polars DataFrame; MissingExtraError if polars is not
-        installed.
-        """
-        return need("polars", "a table of polars", "frames").DataFrame(self.to_dict())
-
-    def to_pandas(self) -> Any:
-        """Return the table of `to_dict` as a pandas DataFrame; MissingExtraError if pandas is not
-        installed.
-        """
-        return need("pandas", "a table of pandas", "").DataFrame(self.to_dict())
-
-    def to_xarray(self) -> Any:
-        """Return the table of `to_dict` as an xarray Dataset over its rows; MissingExtraError if
-        xarray is not installed.
-        """
-        return need("xarray", "a table of xarray", "").Dataset.from_dataframe(
-            self.to_pandas().rename_axis("row")
-        )
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """Return the table to libraries that read Arrow streams, such as
-        ``polars.DataFrame(sweep)``, by polars or pyarrow.
-
-        Raises
-        ------
-        MissingExtraError : neither is installed
-        """
-        with suppress(ImportError):
-            return (
-                import_module("pyarrow").table(self.to_dict()).__arrow_c_stream__(requested_schema)
-            )
-        return self.to_polars().__arrow_c_stream__(requested_schema)
-
-
-class Computed(Protocol):
-    """What says of itself how it was computed: an answer, or what was found from answers."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def exact(self) -> bool: ...
-    @property
-    def bound(self) -> str: ...
-    @property
-    def error(self) -> str: ...
-    @property
-    def left_out(self) -> Mapping[str, str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """How each of some points was computed.
-
-    Parameters
-    ----------
-    methods : the method that answered each point
-    exact : whether its answer is the model's expectation to rounding
-    outside : where an answer lies outside of its bounds, in words, by the number of the point
-    errors : the class of the error of an answer whose method promises none, in words, by the number
-        of the point
-    left_out : losses of the import that the model of a point comes from, by the number of the point
-    checks : what a second road says of the answer of a point, by its number
-
-    >>> found = Provenance(["closed-form", "mean-value"], [True, False])
-    >>> found.columns()
-    {'method': ['closed-form', 'mean-value'], 'exact': ['yes', 'no'], 'bound': [None, None]}
-    >>> found.common, Provenance(["closed-form"] * 2, [True, True]).common
-    ('', 'by closed-form, exact')
-    """
-
-    methods: Sequence[str]
-    exact: Sequence[bool] | NDArray[np.bool_]
-    outside: Mapping[int, str] = field(default_factory=dict)
-    errors: Mapping[int, str] = field(default_factory=dict)
-    left_out: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    checks: Mapping[int, Verdict] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, answers: Sequence[Computed]) -> Provenance:
-        """Return how answers were computed, one after the other."""
-        outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
-        errors = {index: each.error for index, each in enumerate(answers) if each.error}
-        left_out = {index: each.left_out for index, each in enumerate(answers) if each.left_out}
-        told = ((index, getattr(each, "check", None)) for index, each in enumerate(answers))
-        checks = {index: check for index, check in told if check is not None}
-        methods = [each.method for each in answers]
-        return cls(methods, [each.exact for each in answers], outside, errors, left_out, checks)
-
-    @classmethod
-    def joined(
-        cls, count: int, pieces: Iterable[tuple[NDArray[np.intp], Provenance]]
-    ) -> Provenance:
-        """Put points together.
-
-        Parameters
-        ----------
-        count : of all points
-        pieces : the places of some of them, and how those were computed
-        """
-
-        methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
-        outside: dict[int, str] = {}
-        errors: dict[int, str] = {}
-        left_out: dict[int, Mapping[str, str]] = {}
-        checks: dict[int, Verdict] = {}
-        for rows, piece in pieces:
-            methods[rows], exact[rows] = piece.methods, piece.exact
-            outside |= {int(rows[index]): words for index, words in piece.outside.items()}
-            errors |= {int(rows[index]): words for index, words in piece.errors.items()}
-            left_out |= {int(rows[index]): losses for index, losses in piece.left_out.items()}
-            checks |= {int(rows[index]): check for index, check in piece.checks.items()}
-        return cls(
-            methods.tolist(),
-            exact.tolist(),
-            dict(sorted(outside.items())),
-            dict(sorted(errors.items())),
-            dict(sorted(left_out.items())),
-            dict(sorted(checks.items())),
-        )
-
-    def at(self, row: int) -> dict[str, Any]:
-        """Return how one point was computed, by the names that an answer has for it."""
-        how = {"method": self.methods[row], "exact": bool(self.exact[row])}
-        doubts = {"bound": self.outside.get(row, ""), "error": self.errors.get(row, "")}
-        check = self.checks.get(row)
-        return {**how, **doubts, "left_out": self.left_out.get(row, {}), "check": check}
-
-    @property
-    def together(self) -> dict[str, Any]:
-        """Say of all points at once how they were computed, by the names that an answer has for
-        it; of errors the first.
-        """
-        first = next(
-            (f"{len(self.outside)} points, the first: {words}" for words in self.outside.values()),
-            "",
-        )
-        how = {
-            "method": " and ".join(dict.fromkeys(self.methods)),
-            "exact": all(self.exact),
-            "bound": first,
-        }
-        left_out = dict(loss for losses in self.left_out.values() for loss in losses.items())
-        return {**how, "error": next(iter(self.errors.values()), ""), "left_out": left_out}
-
-    def columns(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns that every table of values has; a point without an answer is neither
-        exact nor not.
-
-        A column of errors is there where the method of a point promises none, and one of the losses
-        of an import where the model of a point comes from one with losses.
-
-        Parameters
-        ----------
-        failed : the points without an answer
-        """
-        words = ["yes" if exact else "no" for exact in self.exact]
-        count = len(words)
-        return {
-            "method": list(self.methods),
-            "exact": [None if index in failed else word for index, word in enumerate(words)],
-            "bound": [self.outside.get(index) for index in range(len(words))],
-            **(
-                {"error": [self.errors.get(index) for index in range(len(words))]}
-                if self.errors
-                else {}
-            ),
-            **(
-                {"check": [str(self.checks.get(row, "")) or None for row in range(count)]}
-                if self.checks
-                else {}
-            ),
-            **(
-                {LEFT_OUT: [", ".join(self.left_out.get(row, ())) or None for row in range(count)]}
-                if self.left_out
-                else {}
-            ),
-        }
-
-    def shown(self, failed: Collection[int] = ()) -> dict[str, list[str | None]]:
-        """Return the columns that a reader needs: none where one line says it of all points, see
-        `common`.
-        """
-        if self.common:
-            return {}
-        found = self.columns(failed)
-        return (
-            found
-            if self.outside
-            else {name: each for name, each in found.items() if name != "bound"}
-        )
-
-    @property
-    def common(self) -> str:
-        """Return how all of the points were computed; empty where they differ, one is out of
-        bounds, or there are none.
-        """
-        both = set(zip(self.methods, map(bool, self.exact), strict=True))
-        verdicts = {str(self.checks.get(row, "")) for row in range(len(self.methods))}
-        doubts = self.outside or self.errors or self.left_out or len(verdicts) != 1
-        if len(both) != 1 or doubts:
-            return ""
-        ((method, exact),), (verdict,) = both, verdicts
-        check = f", check: {verdict}" if verdict else ""
-        return f"by {method}, {'exact' if exact else 'not exact'}{check}"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Sweep(Labelled, ShownAsTables):
-    """Points of one sweep as aligned columns.
-
-    Parameters
-    ----------
-    name : of the sweep
-    axes : what was varied, in order
-    cases : case of each point
-    points : value of each axis at each point, in base units or as names
-    columns : answers at each point, in base units; NaN where there is none
-    units : base unit of each column
-    limits : limiting stage of each pipeline at each point
-    provenance : how each point was computed
-    failed : why a point has no answer, by its index
-    idle : paths that were varied without any effect
-    answers : the whole answer of each point, where asked for
-    """
-
-    name: str
-    axes: tuple[Axis, ...]
-    cases: Sequence[str]
-    points: Mapping[str, Sequence[float | str] | Array]
-    columns: Mapping[str, Array]
-    units: Mapping[str, str]
-    limits: Mapping[str, Sequence[str]]
-    provenance: Provenance
-    failed: Mapping[int, str] = field(default_factory=dict)
-    idle: tuple[str, ...] = ()
-    answers: Sequence[Answer] = ()
-
-    def __len__(self) -> int:
-        return len(self.cases)
-
-    def axis(self, path: str) -> Axis:
-        """Find the axis that varies a path; raises UnknownNameError."""
-        return _known(f"axis of sweep {self.name}", path, {axis.path: axis for axis in self.axes})
-
-    def column(self, name: str) -> Array:
-        """Find the answers by their name, point by point; raises UnknownNameError."""
-        return _known(f"value in sweep {self.name}", name, self.columns)
-
-    def ends(self, name: str) -> tuple[Array, Array]:
-        """Return the ends of the interval of a column, point by point; not a number where there is
-        none.
-
-        They are infinite where a simulation does not know how sure its estimate is, as in
-        `Answer.ends`.
-        """
-
-        nothing = np.full(len(self), np.nan)
-        low, high = (
-            self.columns.get(f"low[{name}]", nothing),
-            self.columns.get(f"high[{name}]", nothing),
-        )
-        how = self.provenance
-        estimated = np.array(
-            [method == SIMULATION for method in how.methods], dtype=bool
-        ) & ~np.asarray(how.exact, dtype=bool)
-        unsure = (
-            estimated
-            & np.isnan(low)
-            & np.isfinite(self.columns.get(name, nothing))
-            & (split_name(name)[0] != "once")
-        )
-        return np.where(unsure, -np.inf, low), np.where(unsure, np.inf, high)
-
-    def stages(self, pipeline: str) -> Sequence[str]:
-        """Find the limiting stage of a pipeline at each point; raises UnknownNameError."""
-        return _known(f"limit in sweep {self.name}", pipeline, self.limits)
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        """Name the dimensions: the axes (and the cases, if several) where every combination is a
-        point, else ``point``.
-        """
-        return tuple(self.coords)
-
-    @property
-    def coords(self) -> dict[str, Sequence[float | str]]:
-        """Return the values along each dimension, in base units or as names."""
-        cases = tuple(dict.fromkeys(self.cases))
-        grid: dict[str, Sequence[float | str]] = {"case": cases} if len(cases) > 1 else {}
-        grid |= {axis.path: axis.values for axis in self.axes}
-        if len(self) == math.prod(map(len, grid.values())):
-            return grid
-        return {"point": range(len(self))}
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Count the values along each dimension."""
-        return tuple(map(len, self.coords.values()))
-
-    def __getitem__(self, name: str) -> Array:
-        """Return a column, or the values of an axis at every point, as an array with the dimensions
-        `dims`.
-
-        Raises
-        ------
-        UnknownNameError : there is no such column
-        """
-
-        if name not in self.columns and name not in self.points:
-            raise UnknownNameError("column", name, [*self.columns, *self.points])
-        return np.asarray(
-            self.columns[name] if name in self.columns else self.points[name]
-        ).reshape(self.shape)
-
-    def __str__(self) -> str:
-        """Write the points as a table."""
-        return str(written("text of a sweep", self))
-
-    def shown_tables(self) -> Iterator[TableShown]:
-        """Yield the first points."""
-        columns = self.to_dict()
-        heads = [f"{name} [{self.units[name]}]" if name in self.units else name for name in columns]
-        rows = zip(*columns.values(), strict=True)
-        yield repr(self).strip("<>"), heads, ([_shown(each) for each in row] for row in rows)
-
-    def __repr__(self) -> str:
-        sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
-        return f"<Sweep of {len(self)} points ({sizes}) with {len(self.columns)} columns>"
-
-    def to_dict(self) -> dict[str, Array | list[str | None]]:
-        """Return every point as a row of flat columns: the cases, the axes, the values, and how
-        they were computed.
-        """
-
-        found: dict[str, Array | list[str | None]] = (
-            {"case": [*self.cases]} if len(set(self.cases)) > 1 else {}
-        )
-        found |= {path: np.asarray(values) for path, values in self.points.items()}
-        return {**found, **self.columns, **self.provenance.columns(self.failed)}
-
-    def to_xarray(self) -> Any:
-        """Return the columns as an xarray Dataset with `dims` and `coords`; MissingExtraError if
-        xarray is not installed.
-        """
-        columns = {
-            name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns
-        }
-        return need("xarray", "a table of xarray", "").Dataset(
-            columns, coords={path: list(each) for path, each in self.coords.items()}
-        )
-
-    def answer(self, index: int) -> Answer:
-        """Return the whole answer of one point, counted from 0 in the order of the columns.
-
-        Raises
-        ------
-        ModelError : whole answers were not kept
-        """
-        if not self.answers:
-            raise ModelError(
-                "whole answers were not kept for so many points; solve this point alone"
-            )
-        return self.answers[index]
-
-
-def _shown(cell: Any) -> str:
-    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,7 +209,6 @@ class Results(Labelled, ShownAsTables):
         """Return the table of results.csv: a row for each case, each point of a sweep, and each
         row of a question's table.
         """
-        from slipstick.results.question import tidy_columns
 
         return tidy_columns(self, self.answer)
 
@@ -621,11 +221,11 @@ class Results(Labelled, ShownAsTables):
 
     def named_answer(self, name: str) -> Answer:
         """Find a case, or an answer that a question adds, by its name; raises UnknownNameError."""
-        return _known("case", name, self.named_answers())
+        return look_up("case", name, self.named_answers())
 
     def sweep(self, name: str) -> Sweep:
         """Find a sweep by its name; raises UnknownNameError."""
-        return _known("sweep", name, {sweep.name: sweep for sweep in self.sweeps})
+        return look_up("sweep", name, {sweep.name: sweep for sweep in self.sweeps})
 
     def unit(self, name: str) -> str:
         """Find the base unit of a value: as the sweeps or the cases have it."""
@@ -657,17 +257,74 @@ class Results(Labelled, ShownAsTables):
         )
 
 
-def split_name(name: str) -> tuple[str, str]:
-    """Part the name of a value from what stands in its brackets.
+def case_table(results: Results, names: Sequence[str]) -> ResultTable:
+    """Lay out the answers of all cases: some values, and what limits each pipeline."""
+    answers = list(results.cases.values())
+    columns = [ResultColumn("case", list(results.cases), place=True)]
+    for name in names:
+        low, high = (
+            zip(*(each.ends(name) for each in answers), strict=True) if answers else ((), ())
+        )
+        columns.append(
+            ResultColumn(
+                name, [each.find(name) for each in answers], results.unit(name), (low, high)
+            )
+        )
+    for name in results.pipelines:
+        stages = [
+            next((each.stage for each in answer.limits if each.pipeline == name), None)
+            for answer in answers
+        ]
+        columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
+    failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
+    return ResultTable("", columns, Provenance.of(answers), failed)
 
-    >>> split_name("account[lock]"), split_name("time")
-    (('account', 'lock'), ('time', ''))
+
+def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColumn]:
+    """Lay out results as one tidy table: the cases first, then each sweep, then what each question
+    adds.
+
+    Columns are ``sweep`` (empty for cases, else the sweep or the question), ``case``, one for each
+    varied path with its base unit (names have none), one for each value with its base unit, ``low
+    VALUE`` and ``high VALUE`` behind a value that has an interval or a band anywhere,
+    ``limit[pipeline]``, ``method``, ``exact`` and ``bound``, ``failed``, and those of the
+    questions, see `slipstick.results.question`.
+
+    Parameters
+    ----------
+    results : of a study
+    answer : the values to give, such as ``time`` or ``account[lock]``
     """
-    kind, _, inside = name.partition("[")
-    return kind, inside.removesuffix("]")
-
-
-def _known(kind: str, name: str, known: Mapping[str, T]) -> T:
-    if name not in known:
-        raise UnknownNameError(kind, name, list(known))
-    return known[name]
+    solved = bool(results.cases or results.sweeps)
+    names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
+    cases = case_table(results, names)
+    parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
+    parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
+    leading: dict[str, None] = {}
+    added: dict[str, None] = {}
+    for found in results.questions.values():
+        for block in (table.file_columns() for table in found.tables()):
+            parts.append(block)
+            for name in block:
+                (leading if found.leading_columns and name.endswith("]") else added)[name] = None
+    every = (axis for sweep in results.sweeps for axis in sweep.axes)
+    axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in every)
+    written = {name for part in parts for name in part}
+    heads = (
+        (end, f"{end}{name} [{results.unit(name)}]")
+        for name in names
+        for end in ("", "low ", "high ")
+    )
+    values = (head for end, head in heads if not end or head in written)
+    limits = (f"limit[{name}]" for name in results.pipelines)
+    how = [*Provenance([], []).columns()]
+    how += [name for name in ("error", LEFT_OUT) if name in written]
+    order = dict.fromkeys(
+        ["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added]
+    )
+    return {
+        name: tidy_cells(
+            [cell for part in parts for cell in part.get(name, [None] * len(part["case"]))]
+        )
+        for name in order
+    }

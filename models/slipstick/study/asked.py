@@ -9,7 +9,7 @@ from dataclasses import replace
 from slipstick.errors import Problem
 from slipstick.method.asked import names_in, needs_simulation
 from slipstick.method.names import OF_FIRST_GROUP, group_names
-from slipstick.results.study import split_name
+from slipstick.results.sweep import split_name
 from slipstick.schema.text import Mark, Scalar, Table, leaves
 from slipstick.study.cases import BASE, StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator

@@ -12,7 +12,7 @@ from slipstick.errors import did_you_mean
 from slipstick.late import Array, np
 from slipstick.law.account import OVERHEAD_REDUCTION
 from slipstick.method.names import AnswerNames
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical

@@ -42,7 +42,7 @@ _ALLOWED = {
     ("slipstick.answer", name) for name in ("Answer", "AskedValue", "Value", "Limit", "Takeover")
 } | {
     ("builtins", "dict"),  # deferred shares of an answer
-    ("slipstick.results.study", "Provenance"),
+    ("slipstick.results.sweep", "Provenance"),
     ("slipstick.study.points", "SolvedBlock"),
     ("slipstick.sim.estimate", "ReplicationResult"),
     ("slipstick.sim.estimate", "Quantiles"),

@@ -24,7 +24,7 @@ from slipstick.late import Array, np
 from slipstick.limits import given_limits
 from slipstick.method.names import is_transient
 from slipstick.model.system import Model, PhasedPopulation, SuperstepPopulation
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 
 if TYPE_CHECKING:
     from slipstick.expression.nodes import Parameter

@@ -24,7 +24,8 @@ from slipstick.late import np
 from slipstick.limits import limited
 from slipstick.method.names import first_quantity
 from slipstick.model.system import need_model
-from slipstick.results.study import NamedAnswers, Results, Sweep, Timeline, split_name
+from slipstick.results.study import NamedAnswers, Results, Timeline
+from slipstick.results.sweep import Sweep, split_name
 from slipstick.schema.inputs import REFERENCES, Settings, given_values
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.study import (

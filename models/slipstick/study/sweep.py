@@ -12,7 +12,7 @@ from slipstick.answer import OVERHEAD, Answer
 from slipstick.errors import FormulaError, Problem, SpecError
 from slipstick.late import Array, NDArray, np
 from slipstick.method.names import is_transient
-from slipstick.results.study import Axis, Provenance, Sweep
+from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.schema.inputs import (
     REFERENCES,
     BuiltModel,

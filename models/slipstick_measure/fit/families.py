@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
 
-from slipstick.errors import NoAnswerError, UnknownNameError
+from slipstick.errors import NoAnswerError, look_up
 from slipstick.late import Array, np
 from slipstick.law.law import Law
 from slipstick.law.speedup import AMDAHL_SPEEDUP, UNIVERSAL_SCALABILITY
@@ -46,9 +46,7 @@ def family_called(name: str) -> Family:
     ------
     UnknownNameError : there is no such family
     """
-    if name not in FAMILIES:
-        raise UnknownNameError("family of models", name, list(FAMILIES))
-    return FAMILIES[name]
+    return look_up("family of models", name, FAMILIES)
 
 
 def _family(

@@ -27,7 +27,7 @@ from slipstick.report.formatting import (
     wrapped,
 )
 from slipstick.results.question import ResultColumn, ResultTable
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 
 LOST = "processors_lost["
 INDENT = "  "

@@ -10,7 +10,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from slipstick.expression.nodes import TIME
-from slipstick.late import np
+from slipstick.late import Array, np
 from slipstick.report.formatting import (
     TextBlock,
     TextTable,
@@ -22,7 +22,6 @@ from slipstick.report.formatting import (
     terminal_blocks,
 )
 from slipstick.report.look import STROKES, axis_title, filled, names_along, sheet, titled
-from slipstick.results.study import Array
 from slipstick.units import choose
 from slipstick_measure.report.measured import LOST, amount, measured_text
 from slipstick_measure.results import TraceViews

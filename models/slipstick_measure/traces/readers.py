@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from slipstick.errors import Problem, SpecError, UnitError, UnknownNameError, need, short
+from slipstick.errors import Problem, SpecError, UnitError, look_up, need, short
 from slipstick.expression.nodes import TIME
 from slipstick.extensions import Registry
 from slipstick.limits import check_cost, limit, too_many
@@ -114,9 +114,7 @@ def checked_trace(
             "this is no trace, or cannot be told to be one; name it with --format, one of"
             f" {formats}",
         )
-    if name not in TRACE_FORMATS:
-        raise UnknownNameError("format of traces", name, list(TRACE_FORMATS))
-    return TRACE_FORMATS[name].read(path, unit)
+    return look_up("format of traces", name, TRACE_FORMATS).read(path, unit)
 
 
 def _refusal(path: Path | str, message: str) -> SpecError:

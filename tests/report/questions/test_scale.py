@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from slipstick.answer import Value
+from slipstick.late import Array
 from slipstick.report.formatting import question_section
 from slipstick.report.look import look
-from slipstick.results.question import question_document, tidy_columns
-from slipstick.results.study import Array, Axis, Provenance, Sweep
+from slipstick.results.question import question_document
+from slipstick.results.study import tidy_columns
+from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.schema.kinds.study import BandsSpec
 from slipstick.study.questions.scale import (
     BestProcessors,

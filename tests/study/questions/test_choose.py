@@ -10,7 +10,7 @@ import pytest
 
 from slipstick import solve
 from slipstick.errors import SpecError
-from slipstick.results.study import Sweep
+from slipstick.results.sweep import Sweep
 from slipstick.study.check import check_file
 from slipstick.study.questions.choose import ChooseResult, ChosenPoints
 from slipstick.study.run import prepare, run

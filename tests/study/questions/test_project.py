@@ -14,7 +14,7 @@ from scipy import stats
 from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.uncertainty import PROCESSORS, gain
 from slipstick.report.formatting import question_section
-from slipstick.results.question import tidy_columns
+from slipstick.results.study import tidy_columns
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
 from slipstick.schema.library import Library, shipped
 from slipstick.schema.text import Mark, Table

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 
-from slipstick.errors import ModelError, UnknownNameError, did_you_mean
+from slipstick.errors import ModelError, did_you_mean, look_up
 from slipstick.sim.plan.distributions import ServiceTime, Times
 from slipstick.sim.plan.plan import (
     COUNTER,
@@ -399,9 +399,7 @@ class Builder:
         self.patch(jump, 0)
 
     def _lock(self, name: str) -> tuple[int, LockPlan, LockImplementation]:
-        if name not in self._locks:
-            raise UnknownNameError("lock", name, list(self._locks))
-        return self._locks[name]
+        return look_up("lock", name, self._locks)
 
     def wait(self, counter: str, monitor: str | None = None) -> None:
         """Take a unit of a counter, and leave a monitor while waiting for it."""
@@ -552,9 +550,7 @@ class Builder:
     def plan(self) -> Plan:
         """Return the plan."""
         for table, index, place in self._later:
-            if place not in self._marks:
-                raise UnknownNameError("mark", place, list(self._marks))
-            table[index] = self._marks[place]
+            table[index] = look_up("mark", place, self._marks)
         return Plan(
             code=tuple(map(tuple, self._code)),
             groups=tuple(self._groups),
@@ -573,9 +569,7 @@ class Builder:
         )
 
     def _number(self, station: str) -> int:
-        if station not in self._first:
-            raise UnknownNameError("station", station, list(self._first))
-        return self._first[station]
+        return look_up("station", station, self._first)
 
     def _constant(self, value: float) -> int:
         """Return the place of a number among the counts."""

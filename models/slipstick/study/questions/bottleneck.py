@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from slipstick.answer import Answer
-from slipstick.late import np
+from slipstick.late import Array, np
 from slipstick.method.bounds import CompiledBounds
 from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
@@ -20,7 +20,7 @@ from slipstick.model.system import Model
 from slipstick.queueing.bounds import full_speed_demands
 from slipstick.report.formatting import as_number, as_percent, percent, quantity
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Array, Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.kinds.study import BottleneckSpec
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator

@@ -26,7 +26,7 @@ from slipstick.limits import check_cost
 from slipstick.method.sign_changes import decided
 from slipstick.report.formatting import counted, escape, overlap, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.study import ChooseQuestionSpec
 from slipstick.schema.text import Node, leaves

@@ -27,7 +27,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.report.look import axis_title, logarithmic, sheet, stroke, titled
 from slipstick.results.question import QuestionResult
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.kinds.study import ComparisonPictureSpec, RowSpec, TableSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames

@@ -31,7 +31,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Axis, Sweep, split_name
+from slipstick.results.sweep import Axis, Sweep, split_name
 from slipstick.schema.kinds.study import YEAR, ProjectionPictureSpec, ProjectSpec
 from slipstick.schema.text import at
 from slipstick.study.cases import StudyContext, axis_nodes, numbers_of

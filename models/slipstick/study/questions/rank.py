@@ -27,7 +27,7 @@ from slipstick.report.formatting import (
     quantity,
 )
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolved_with
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec

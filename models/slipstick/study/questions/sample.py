@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import Dimension
-from slipstick.late import NDArray, np
+from slipstick.late import Array, NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
 from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
 from slipstick.report.look import STROKES, axis_title, filled, sheet, titled
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Array, Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.kinds.technology import Uncertain, distribution_of, quantities

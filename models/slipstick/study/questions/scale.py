@@ -13,7 +13,7 @@ from slipstick.answer import Value, Verdict
 from slipstick.errors import ModelError, Problem, SpecError, did_you_mean
 from slipstick.expression.nodes import BYTES, COUNT, Expr, Parameter, parameters
 from slipstick.expression.tape import Tape
-from slipstick.late import NDArray, np
+from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.ladder import LadderForm
@@ -55,7 +55,7 @@ from slipstick.report.look import (
 )
 from slipstick.report.statements import StatementRow, summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Array, Axis, Provenance, Sweep, split_name
+from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
 from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula, read_formula
 from slipstick.schema.kinds.study import BandsSpec, GrowthPictureSpec, ScaleSpec

@@ -16,7 +16,7 @@ from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import ROUNDING, Change, decided
 from slipstick.report.formatting import bracketed, percent, quantity
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
 from slipstick.schema.text import Scalar, canonical

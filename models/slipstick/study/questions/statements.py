@@ -13,7 +13,7 @@ from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.report.formatting import NO_ENDS, escape, percent, quantity
 from slipstick.report.statements import STATEMENTS, StatementRow, summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import StatementSpec
 from slipstick.study.cases import Place, StudyContext

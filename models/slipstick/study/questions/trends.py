@@ -14,7 +14,7 @@ from slipstick.method.sign_changes import ROUNDING, Change, changes, estimated_c
 from slipstick.model.system import Model
 from slipstick.model.uncertainty import PROCESSORS, Trend, outside
 from slipstick.report.formatting import NOTHING
-from slipstick.results.study import split_name
+from slipstick.results.sweep import split_name
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.quantity import read_condition, read_expression, validate
 from slipstick.schema.kinds.technology import TrendSpec, trend_of
