@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from slipstick.errors import UnitError, UnknownNameError, short
 from slipstick.expression.nodes import TIME
@@ -21,11 +21,18 @@ from slipstick.limits import check_cost
 from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, from_plain, replace
 from slipstick.units import to_base
 
-if TYPE_CHECKING:
-    from slipstick.schema.library import Library
+
+class TraceFiles(Protocol):
+    """Finds files of arrivals, as `slipstick.schema.library.Library` does."""
+
+    def beside(self, reference: str, mark: Mark) -> Path:
+        """Return the path of a file that is named at a place."""
+
+    def keep_hash(self, path: Path) -> None:
+        """Keep the hash of a file that was read."""
 
 
-def with_traces(tree: Node, library: Library) -> Node:
+def with_traces(tree: Node, library: TraceFiles) -> Node:
     """Read the traces that the classes and chains of a network name, each from the folder of the
     file that names it.
 

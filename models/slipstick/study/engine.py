@@ -27,6 +27,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +38,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from slipstick.errors import InputError, SlipstickError, need
 from slipstick.limits import ONE_THREAD, WorkPace, given_limits, limited
 from slipstick.study.points import (
-    ENGINE,
     Block,
     PointBlock,
     Progress,
@@ -97,6 +97,10 @@ class Limits:
 
 class _ReplicationLostError(Exception):
     """A replication of a simulation has no result, so its point has none."""
+
+
+ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
+"""The engine of the study that runs."""
 
 
 @dataclass

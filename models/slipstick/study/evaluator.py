@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,13 +16,35 @@ from slipstick.results.sweep import Provenance
 from slipstick.schema.inputs import BuiltModel, Inputs, Settings, built_with
 from slipstick.schema.library import Library
 from slipstick.schema.text import canonical
-from slipstick.study.points import WHOLE, PointBlock, SolvableModel, gathered, overhead, solve
+from slipstick.study.points import (
+    WHOLE,
+    PointBlock,
+    Progress,
+    SolvableModel,
+    SolvedBlock,
+    gathered,
+    overhead,
+    silent,
+)
 
 if TYPE_CHECKING:
     from slipstick.method.answers import CompiledModel
 
 ALL_SHARES = 10**6
 """More shares than there are parameters: what a ranking needs of a simulation."""
+
+
+def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
+    """Solve blocks by the engine of the running study; without one, in this process, one after the
+    other.
+
+    Parameters
+    ----------
+    blocks, progress : as for `slipstick.study.engine.Engine.solve`
+    """
+    from slipstick.study.engine import ENGINE, Engine  # a study that is only checked needs none
+
+    return (ENGINE.get() or Engine()).solve(blocks, progress)
 
 
 @dataclass(frozen=True)

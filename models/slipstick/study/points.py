@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from slipstick.sim.estimate import ReplicationResult
     from slipstick.sim.run import Replication
     from slipstick.sim.settings import Simulation
-    from slipstick.study.engine import Engine
 
 COLUMNS, BRIEF, WHOLE = "columns", "brief", "whole"
 """What is asked of a block: all columns, the first quantity alone, or the answer of a case."""
@@ -49,25 +47,9 @@ not change them.
 Progress = Callable[[int], object]
 """A function that is called with the number of points solved since its last call."""
 
-ENGINE: ContextVar[Engine | None] = ContextVar("engine", default=None)
-"""The engine of the study that runs."""
-
 
 def silent(points: int) -> None:
     """Report no progress."""
-
-
-def solve(blocks: Iterable[PointBlock], progress: Progress = silent) -> list[SolvedBlock]:
-    """Solve blocks by the engine of the running study; without one, in this process, one after the
-    other.
-
-    Parameters
-    ----------
-    blocks, progress : as for `slipstick.study.engine.Engine.solve`
-    """
-    from slipstick.study.engine import Engine  # a study that is only checked needs none
-
-    return (ENGINE.get() or Engine()).solve(blocks, progress)
 
 
 _QUANTILE = "response_time_quantile["

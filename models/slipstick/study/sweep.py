@@ -32,7 +32,7 @@ from slipstick.study.cases import (
     numbers_of,
     to_check,
 )
-from slipstick.study.evaluator import Evaluator, evaluator, with_values
+from slipstick.study.evaluator import Evaluator, evaluator, solve, with_values
 from slipstick.study.points import (
     BRIEF,
     COLUMNS,
@@ -42,7 +42,6 @@ from slipstick.study.points import (
     SolvedBlock,
     gathered,
     silent,
-    solve,
 )
 
 if TYPE_CHECKING:
