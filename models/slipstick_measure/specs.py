@@ -12,19 +12,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from slipstick.expression.nodes import COUNT, TIME
+from slipstick.schema.kinds.constraints import Distinct, Name, Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     Count,
     Described,
-    Distinct,
     Factor,
     Given,
-    Name,
-    Note,
     Quantity,
     Spec,
     Time,
     Whole,
-    broken_rule,
 )
 from slipstick.schema.kinds.study import (
     Drawn,

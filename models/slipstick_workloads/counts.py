@@ -15,7 +15,8 @@ from pydantic import ConfigDict, Field
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Parameter
 from slipstick.program.program import ProgramData
-from slipstick.schema.kinds.quantity import Described, Note, Spec, broken_rule
+from slipstick.schema.kinds.constraints import Note, broken_rule
+from slipstick.schema.kinds.quantity import Described, Spec
 
 Exchange = tuple[int, int]
 

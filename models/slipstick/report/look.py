@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-
 FILLS = (  # light enough for hatches in black; neighbours differ in grey
     ("#4477aa", ""),
     ("#ffee99", "///"),
@@ -41,9 +40,7 @@ FILLS = (  # light enough for hatches in black; neighbours differ in grey
 )
 """Colour and hatch of each part of a bar, in order."""
 
-
 _FURTHER_HATCHES = ("ooo", "...", "**")
-
 
 STROKES = (  # colour, marker, dashes
     ("#000000", "o", "-"),
@@ -60,7 +57,6 @@ STROKES = (  # colour, marker, dashes
     ("#56b4e9", "p", ":"),
 )
 """Colour, marker and dashes of each line, in order."""
-
 
 _LOOK = {
     "axes.axisbelow": True,
@@ -94,33 +90,23 @@ _LOOK = {
     "ytick.labelsize": 9,
 }
 
-
 _METHOD_DASHES = ("-", "--", ":", "-.")
-
 
 _DOTS = "simulation"  # what was seen is drawn as dots, what was computed as lines
 
-
 _LETTER = 0.093  # width of a letter at the size of titles [inch]
-
 
 _DARK = 0.45
 
-
 _MOST_TICKS = 9
-
 
 _CLOSEST = 0.04  # ticks nearer than this part of the axis would run into each other
 
-
 MOST_LETTERS = 60
-
 
 _NARROW = 0.35  # decades that hold too few of the ticks below
 
-
 _SUBDIVISIONS = ((1, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)), (2.2, (1.0, 2.0, 5.0)))
-
 
 MOST_MARKERS = 16
 """The largest number of points whose intervals are drawn one by one; more have a band."""

@@ -31,6 +31,7 @@ from slipstick.extensions import all_methods, known_methods
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
+from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
     MACHINE,
     Described,
@@ -38,7 +39,6 @@ from slipstick.schema.kinds.quantity import (
     Given,
     Quantity,
     Spec,
-    broken_rule,
     entries,
     factors,
     parameters_of,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, Tag, ValidationError
 
 from slipstick.errors import Problem, did_you_mean
-from slipstick.schema.kinds.quantity import RULE, SPELT
+from slipstick.schema.kinds.constraints import RULE, SPELT
 from slipstick.schema.text import MOST_PROBLEMS, Node, Table, at, leaves, problem
 
 Loc = tuple[str | int, ...]

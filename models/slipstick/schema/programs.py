@@ -27,14 +27,13 @@ from slipstick.schema.inputs import (
     refuse_mistyped,
     with_technology,
 )
+from slipstick.schema.kinds.constraints import Name, Note
 from slipstick.schema.kinds.quantity import (
     Described,
     DescribedValue,
     Factors,
     Formula,
     Given,
-    Name,
-    Note,
     Quantity,
     Spec,
     read_formula,

@@ -17,7 +17,7 @@ from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension, number_text
 from slipstick.limits import check_cost
 from slipstick.schema.inputs import Settings
-from slipstick.schema.kinds.quantity import standing_twice
+from slipstick.schema.kinds.constraints import standing_twice
 from slipstick.schema.kinds.study import (
     AxisSpec,
     Drawn,

@@ -38,10 +38,10 @@ from slipstick.model.activity import choose, hold, parallel, pipeline, serial, t
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
+from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, one_of
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
-    SPELT,
     AnyQuantity,
     Count,
     CountFormula,
@@ -50,8 +50,6 @@ from slipstick.schema.kinds.quantity import (
     Given,
     Loc,
     ModelFileSpec,
-    Name,
-    Note,
     Quantity,
     QuantityReader,
     QuantityWriter,
@@ -59,10 +57,8 @@ from slipstick.schema.kinds.quantity import (
     Technology,
     TimeOrFormula,
     WholeFormula,
-    broken_rule,
     factors,
     hardware_of,
-    one_of,
     plain_name,
     whole_or_formula,
 )

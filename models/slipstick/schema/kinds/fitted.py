@@ -6,14 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slipstick.schema.kinds.quantity import (
-    Described,
-    Given,
-    Note,
-    Quantity,
-    Spec,
-    broken_rule,
-)
+from slipstick.schema.kinds.constraints import Note, broken_rule
+from slipstick.schema.kinds.quantity import Described, Given, Quantity, Spec
 
 AnyQuantity = Annotated[Given, Quantity(None, least=None, above=0.0)]
 

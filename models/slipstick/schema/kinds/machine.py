@@ -8,6 +8,7 @@ from pydantic import Field
 from slipstick.expression.nodes import BYTES, TIME, TIME_PER_BYTE, Dimension, Parameter
 from slipstick.law.collectives import ALGORITHMS
 from slipstick.model import machine as hardware
+from slipstick.schema.kinds.constraints import Name, broken_rule, one_of
 from slipstick.schema.kinds.quantity import (
     ONE,
     ByteRate,
@@ -15,15 +16,12 @@ from slipstick.schema.kinds.quantity import (
     Count,
     Described,
     Given,
-    Name,
     PerByte,
     Rate,
     Spec,
     Speed,
     Time,
     Whole,
-    broken_rule,
-    one_of,
     part_of,
 )
 from slipstick.vocabulary import FLAT, LEVELS

@@ -17,14 +17,11 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    GetPydanticSchema,
-    StringConstraints,
     ValidationError,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -57,6 +54,7 @@ from slipstick.expression.nodes import (
     substitute,
     walk,
 )
+from slipstick.schema.kinds.constraints import Name, Note, Sources, broken_rule
 from slipstick.schema.text import Node, Table, at, canonical, join, plain, problem, value_mark
 from slipstick.units import InBaseUnits, parse, show, to_base
 
@@ -385,47 +383,6 @@ def _kind(written: Any) -> str:
     return {bool: repr(written).lower(), list: "a list"}.get(type(written), repr(written)[:60])
 
 
-_NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
-SPELT = {
-    _NAME: (
-        "write a name: letters, digits and _, with a single - between them, starting with a letter"
-    )
-}
-"""What may be written, in words, by the pattern that it must match."""
-
-Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
-"""A name without spaces, so that it can stand in a path."""
-
-Note = Annotated[str, StringConstraints(max_length=8000)]
-Sources = dict[Name, Note]
-"""Short keys for sources, spelt out once."""
-
-
-def standing_twice(value: object) -> str:
-    """Word that a list holds a value a second time."""
-    return f"{value} stands here twice; leave it out once"
-
-
-def _each_once(values: list[Any]) -> list[Any]:
-    seen = set[Any]()
-    for index, value in enumerate(values):
-        if value in seen:
-            raise broken_rule(standing_twice(value), index)
-        seen.add(value)
-    return values
-
-
-Distinct = AfterValidator(_each_once)
-"""The constraint of a list of what is solved, fitted or drawn: each stands there once."""
-
-
-def one_of(words: Iterable[str]) -> GetPydanticSchema:
-    """Return the constraint of a text that must be one of some words, as `Literal` does for words
-    written out.
-    """
-    return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
-
-
 class Spec(BaseModel):
     """A part of a spec file: unknown keys, wrong types, NaN and infinity are refused."""
 
@@ -564,15 +521,6 @@ class ModelFileSpec(Described):
             " repeats it, and none is exact"
         ),
     )
-
-
-RULE = "rule"
-"""The type of error about several keys together, as pydantic has types of errors."""
-
-
-def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
-    """Refuse keys that are at odds with one another, at a place inside what they are keys of."""
-    return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})
 
 
 Technology = Literal[

@@ -14,6 +14,7 @@ from slipstick.expression.nodes import COUNT, RATE, Expr
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word
+from slipstick.schema.kinds.constraints import Name, broken_rule, one_of
 from slipstick.schema.kinds.quantity import (
     ONE,
     AnyQuantity,
@@ -23,15 +24,12 @@ from slipstick.schema.kinds.quantity import (
     Given,
     Loc,
     ModelFileSpec,
-    Name,
     Quantity,
     QuantityReader,
     QuantityWriter,
     Servers,
     Spec,
     TimeOrFormula,
-    broken_rule,
-    one_of,
 )
 from slipstick.schema.text import Node
 from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES, in_words

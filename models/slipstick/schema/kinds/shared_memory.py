@@ -7,18 +7,8 @@ from pydantic import Field
 
 from slipstick.expression.nodes import TIME, Dimension, Parameter
 from slipstick.model import machine as hardware
-from slipstick.schema.kinds.quantity import (
-    Described,
-    Given,
-    Name,
-    Quantity,
-    Spec,
-    Time,
-    Whole,
-    broken_rule,
-    one_of,
-    part_of,
-)
+from slipstick.schema.kinds.constraints import Name, broken_rule, one_of
+from slipstick.schema.kinds.quantity import Described, Given, Quantity, Spec, Time, Whole, part_of
 from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
 
 _NOTHING = Given(0.0, TIME, "0 s")

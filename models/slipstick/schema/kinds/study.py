@@ -15,19 +15,8 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, create_model
 from slipstick.expression.nodes import BYTES, COUNT, TIME
 from slipstick.extensions import Registry
 from slipstick.limits import LIMITS
-from slipstick.schema.kinds.quantity import (
-    SPELT,
-    Described,
-    Distinct,
-    Factor,
-    Given,
-    Name,
-    Note,
-    Quantity,
-    Spec,
-    Year,
-    broken_rule,
-)
+from slipstick.schema.kinds.constraints import SPELT, Distinct, Name, Note, broken_rule
+from slipstick.schema.kinds.quantity import Described, Factor, Given, Quantity, Spec, Year
 from slipstick.schema.kinds.technology import DistributionSpec
 from slipstick.schema.text import Listing, Node, Scalar, Table, at
 

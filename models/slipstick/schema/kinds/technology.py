@@ -12,18 +12,17 @@ from pydantic import Field, StringConstraints, model_validator
 from slipstick.errors import SpecError
 from slipstick.expression.nodes import COUNT, TIME, Dimension
 from slipstick.model.activity import TECHNOLOGIES
+from slipstick.schema.kinds.constraints import Note, broken_rule
 from slipstick.schema.kinds.quantity import (
     Described,
     Factor,
     Gain,
     Given,
-    Note,
     Part,
     Quantity,
     Spec,
     Technology,
     Year,
-    broken_rule,
     problems_of,
     validate,
 )

@@ -11,28 +11,21 @@ from numpy.typing import NDArray
 READY = 0
 """The queue of the tokens that are ready; that of resource r is r + 1."""
 
-
 EventKind = IntEnum("EventKind", "DELAYING SERVED AGAIN ABANDONING", start=0)
 """The event that is planned for a token."""
-
 
 StationKind = IntEnum("StationKind", "FCFS SHARED ORDERED", start=0)
 """How a station serves."""
 
-
 GroupKind = IntEnum("GroupKind", "CLOSED OPEN ONCE", start=0)
 """How the customers of a group arrive and leave."""
-
 
 Return = IntEnum("Return", "EVENTS_DONE NO_EVENTS NEEDS_RANDOM NEEDS_SPACE TABLE_FULL", start=0)
 """Why the loop returns to Python."""
 
-
 Ints = NDArray[np.int64]
 
-
 Floats = NDArray[np.float64]
-
 
 Rows = Any
 """A table of rows with named columns."""
@@ -52,19 +45,15 @@ TOKEN = _columns(
     "since begun waited work requested finish last since_request place patience",
 )
 
-
 RESOURCE = _columns(
     "servers kind last_first preempts present busy done queue serving spinning arrived ticket"
     " rates_from rates in_turn holders_from at_random exclusive stats waits",
     "changed area use progress",
 )
 
-
 POOL = _columns("tasks monitor queues last_first problems first_queue first_problem open problem")
 
-
 GROUP = _columns("kind start arrivals arrived responses stats booked")
-
 
 RUN = _columns(
     "planned events_planned free free_count alive chunk chunk_left running rows traced wanted"

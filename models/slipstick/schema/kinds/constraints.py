@@ -1,0 +1,66 @@
+"""What a value of a spec must be, beside its type: names, lists without repetition, words to choose
+from, and rules about several keys; with the words in which a refusal says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    GetPydanticSchema,
+    StringConstraints,
+)
+from pydantic_core import PydanticCustomError, core_schema
+
+_NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
+
+SPELT = {
+    _NAME: (
+        "write a name: letters, digits and _, with a single - between them, starting with a letter"
+    )
+}
+"""What may be written, in words, by the pattern that it must match."""
+
+Name = Annotated[str, StringConstraints(pattern=_NAME, max_length=64)]
+"""A name without spaces, so that it can stand in a path."""
+
+Note = Annotated[str, StringConstraints(max_length=8000)]
+
+Sources = dict[Name, Note]
+"""Short keys for sources, spelt out once."""
+
+
+def standing_twice(value: object) -> str:
+    """Return the message that a list holds a value a second time."""
+    return f"{value} stands here twice; leave it out once"
+
+
+def _each_once(values: list[Any]) -> list[Any]:
+    seen = set[Any]()
+    for index, value in enumerate(values):
+        if value in seen:
+            raise broken_rule(standing_twice(value), index)
+        seen.add(value)
+    return values
+
+
+Distinct = AfterValidator(_each_once)
+"""The constraint of a list of what is solved, fitted or drawn: each stands there once."""
+
+
+def one_of(words: Iterable[str]) -> GetPydanticSchema:
+    """Return the constraint of a text that must be one of some words, as `Literal` does for words
+    written out.
+    """
+    return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
+
+
+RULE = "rule"
+"""The type of error about several keys together, as pydantic has types of errors."""
+
+
+def broken_rule(why: str, *at: str | int) -> PydanticCustomError:
+    """Refuse keys that are at odds with one another, at a place inside what they are keys of."""
+    return PydanticCustomError(RULE, "{why}", {"why": why, "at": at})
