@@ -25,7 +25,7 @@ from slipstick.method.activity_form import ActivityForm
 from slipstick.method.activity_table import ActivityTable, out_of_range, uncountable
 from slipstick.method.answers import Remarks
 from slipstick.model import activity as act
-from slipstick.model.steps import Activity, each_once
+from slipstick.model.steps import Activity, each_once, no_rule
 from slipstick.model.system import (
     BARRIER,
     IDLE_PROCESSORS,
@@ -716,7 +716,10 @@ class _States:
                     for p, body in options
                 ]
                 return [(p * q, each) for p, onward in odds if p.any() for q, each in onward]
-        return [(1.0, ((_WAITING[type(self._nodes[at])], at), left))]
+            case node if type(node) in _WAITING:
+                return [(1.0, ((_WAITING[type(node)], at), left))]
+            case node:
+                raise no_rule("the Markov chain", node)
 
     def _do(self, activity: Activity) -> tuple[str, int, int]:
         return "do", self._number[id(activity)], 0

@@ -201,12 +201,12 @@ class _TreeBuilder:
             case Step(resource=resource):
                 visit = self._visit(resource, held, activity) if resource is not None else None
                 visited: Activity = VisitedStep(activity, visit)
-            case _ if activity.use in (SERVED, HELD):
-                raise no_rule("the count of visits", activity)
-            case _:
+            case _ if activity.use not in (SERVED, HELD):
                 if not isinstance(activity, Repeat):
                     _refuse_barriers(activity.children, activity.kind)
                 visited = activity.rebuilt([self._apart(part, held) for part in activity.children])
+            case _:
+                raise no_rule("the count of visits", activity)
         self.released = frozenset()
         return visited
 

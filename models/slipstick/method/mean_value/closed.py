@@ -1240,9 +1240,11 @@ def has_product_form(model: Model, recursion: Recursion) -> bool:
 
 
 def _is_plain(node: Activity) -> bool:
-    match node:
-        case VisitedHold(_, body):
-            return isinstance(body, VisitedStep) and body.visit is None
+    """Return whether a node leaves the product form as it is. That of a kind not named here is
+    unknown, so it is taken to have none.
+    """
+    if isinstance(node, VisitedHold):
+        return isinstance(node.body, VisitedStep) and node.body.visit is None
     return isinstance(node, VisitedStep | Then | Choice | Repeat)
 
 

@@ -669,8 +669,10 @@ class _SynchronizedStart:
                 self._queue(visit, np.ones(1))
             case Repeat(count, VisitedStep(_, visit)) if visit is not None and _queued(visit):
                 self._queue(visit, self.traversal.numbers[count])
-            case _:
+            case node if isinstance(node, _COMPOSITES):
                 self._composite(node)
+            case _:
+                raise no_rule("mean value", node)
 
     def _queue(self, visit: Visit, count: Array) -> None:
         """Pass a queue a number of times in a row; all processors take turns there."""
