@@ -641,6 +641,10 @@ def _queued(visit: Visit) -> bool:
     return not is_processor(visit.queue)
 
 
+_COMPOSITES = (VisitedStep, VisitedHold, Repeat, Choice, Fork, Pipeline)
+"""What all processors pass together by `_SynchronizedStart._composite`."""
+
+
 class _SynchronizedStart:
     """Follows all processors through a section; delays are added up until the next queue."""
 

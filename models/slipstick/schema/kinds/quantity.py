@@ -22,6 +22,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    GetPydanticSchema,
     ValidationError,
 )
 from pydantic.json_schema import JsonSchemaValue
