@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STUDY  ?= dvsm-operations
 
-.PHONY: demo test report docs format bench clean
+.PHONY: demo test report docs pages format bench clean
 
 demo: $(VENV)/.demo ## set up and run the shipped study
 	$(BIN)/slipstick run $(STUDY)
@@ -25,6 +25,9 @@ report: $(VENV)/.demo ## rebuild every committed report
 docs: $(VENV)/.test ## build the documentation as a site
 	$(BIN)/sphinx-build -q -W -b html -c docs models/slipstick/documentation build/docs
 	@echo open build/docs/index.html
+
+pages: $(VENV)/.test ## write the outputs, pictures and references of the documentation anew
+	$(BIN)/python -m tests.pages
 
 format: $(VENV)/.test ## put the code in its usual form
 	$(BIN)/ruff format .

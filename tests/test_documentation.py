@@ -1,30 +1,26 @@
-"""The pages of the documentation: their commands run, files that they name exist, and they are
-built. Examples are doctests.
+"""The pages of the documentation: they show what their commands print, files that they name exist,
+and they are built. Examples are doctests.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
-from importlib.resources import files
 from pathlib import Path
 from subprocess import run
 
 import pytest
 
+from docs.references import PUBLIC
 from slipstick import LAWS
 from slipstick.cli.main import cli, main
 from slipstick.schema.library import KINDS
 from slipstick.study.check import check_file
-from tests.calibration import use_made_times
 from tests.house.code import ROOT
 from tests.notebook import executed
-from tests.reports import SLOW, STUDIES
+from tests.pages import CONSOLE, FOLDER, TEXTS, missing_pictures, rewritten
 
-FOLDER = Path(str(files("slipstick") / "documentation"))
-TEXTS = {path.name: path.read_text() for path in sorted(FOLDER.glob("*.md"))}
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 PATHS = [
     path
@@ -36,11 +32,6 @@ SPECS = re.findall(r"```yaml\n(.+?)```", TEXTS["extending.md"], re.DOTALL)
 SECTIONS = dict(
     re.findall(r"^## (.+?)\n(.+?)(?=^## |\Z)", TEXTS["extending.md"], re.DOTALL | re.MULTILINE)
 )
-
-REBUILT = {*STUDIES} - {*SLOW}
-"""Shipped studies that ``tests/house/test_specs.py`` runs and writes whole; they are not run
-again here.
-"""
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -61,23 +52,11 @@ def test_a_spec_of_the_guide_is_valid(spec: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", TEXTS)
-def test_the_files_and_commands_of_a_page_work_in_an_empty_folder(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    if "slipstick calibrate" in TEXTS[page]:
-        use_made_times(monkeypatch)
-    for name, data in re.findall(r"```text (\S+)\n(.+?)```", TEXTS[page], re.DOTALL):
-        Path(name).write_text(data)
-    for name, spec in re.findall(r"```yaml\n# (\S+)\n(.+?)```", TEXTS[page], re.DOTALL):
-        Path(name).write_text(spec)
-    for command in re.findall(r"^\$ slipstick (.+)$", TEXTS[page], re.MULTILINE):
-        if (study := re.fullmatch(r"run (\S+) --out \S+", command)) and study[1] in REBUILT:
-            continue
-        # A page in which the model runs takes half of the time; tests/report/test_live.py makes
-        # those of both kinds of model.
-        whole = [*shlex.split(command), *["--no-html"] * command.startswith("run ")]
-        assert main(whole) == 0, (command, capsys.readouterr().err)
+def test_a_page_shows_what_its_commands_print_today(page: str, tmp_path: Path) -> None:
+    """`python -m tests.pages` writes the pages that differ."""
+    assert rewritten(page, tmp_path) == TEXTS[page]
+    assert missing_pictures(page, tmp_path) == []
+    assert [block for block in CONSOLE.findall(TEXTS[page]) if "$ slipstick" not in block[1]] == []
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.name)
@@ -89,19 +68,22 @@ def test_a_notebook_shows_what_its_cells_give_today(path: Path) -> None:
 
 
 def test_the_pages_are_built_without_a_warning(tmp_path: Path) -> None:
+    """Pages are read and their references resolved; only `make docs` writes HTML."""
+    switches = ["-q", "-W", "-E", "-b", "dummy", "-c", str(ROOT / "docs")]
     built = run(
-        [sys.executable, "-m", "sphinx", "-q", "-W", "-E", "-c", ROOT / "docs", FOLDER, tmp_path],
+        [sys.executable, "-m", "sphinx", *switches, FOLDER, tmp_path],
         check=False,
         capture_output=True,
         text=True,
     )
     assert built.returncode == 0, built.stderr
-    keys = (tmp_path / "keys.html").read_text()
-    assert all(f">{kind}<" in keys for kind in KINDS)
-    assert (tmp_path / "laws-reference.html").read_text().count("<math") == len(LAWS)
-    commands = (tmp_path / "commands.html").read_text()
-    assert all(f"Usage: slipstick {name} " in commands for name in cli.commands)
-    assert "slipstick.closed_model" in (tmp_path / "python.html").read_text()
+
+
+def test_the_references_have_every_kind_law_command_and_name() -> None:
+    assert all(f"\n## {kind}\n" in TEXTS["keys.md"] for kind in KINDS)
+    assert TEXTS["laws-reference.md"].count("```math") == len(LAWS)
+    assert all(f"Usage: slipstick {name} " in TEXTS["commands.md"] for name in cli.commands)
+    assert all(f"\n## {name}\n" in TEXTS["python.md"] for name in PUBLIC)
 
 
 def test_the_glossary_has_each_term_once() -> None:
