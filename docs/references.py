@@ -127,10 +127,9 @@ def commands() -> Iterator[str]:
     """Write what each command prints for ``--help``."""
     import click
 
+    program = click.Context(cli, info_name="slipstick", **cli.context_settings)
     for name, command in sorted(cli.commands.items()):
-        with click.Context(
-            command, info_name=f"slipstick {name}", max_content_width=100
-        ) as context:
+        with click.Context(command, parent=program, info_name=name) as context:
             yield f"### {name}\n\n```text\n{command.get_help(context)}\n```\n"
 
 
