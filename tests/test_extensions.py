@@ -40,7 +40,7 @@ import click
 from dataclasses import dataclass
 from pydantic import Field
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
-from slipstick.results.study import Provenance
+from slipstick.results.sweep import Provenance
 from slipstick.schema.kinds.study import Column, QuestionKey, QuestionSpec
 from slipstick.study.questions import Question
 from slipstick_measure.readers.reading import Coordinates, FileFormat
@@ -110,7 +110,7 @@ COMMANDS = """\
 from slipstick.cli.main import main
 assert main(["hello"]) == main(["check", "cake.recipe", "study.yaml"]) == main(["schema", "study"]) == 0
 assert main(["run", "study.yaml", "--out", "report"]) == main(["measured", "run.txt"]) == 0
-assert main(["helo"]) == 2
+assert main(["helo"]) == main(["check", "misspelt.yaml"]) == 2
 """
 
 
@@ -123,6 +123,7 @@ def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "misspelt.yaml").write_text(STUDY.replace("value: time", "value: tme"))
     (tmp_path / "cake.recipe").write_text("flour")
     (tmp_path / "run.txt").write_text("seconds by processors\n1: 10\n4: 3.1\n")
     path = os.pathsep.join([str(PACKAGE.parent), str(tmp_path)])
@@ -144,6 +145,10 @@ def test_a_package_adds_by_its_entry_points(tmp_path: Path) -> None:
     ):
         assert words in done.stdout
     assert "No such command 'helo'. Did you mean 'hello'?" in done.stderr
+    assert (
+        "misspelt.yaml:5:18: fastest.value: no case has the value tme; did you mean 'time'?"
+        in done.stderr
+    )
     assert "## Fastest case" in (tmp_path / "report" / "report.md").read_text()
 
 

@@ -59,7 +59,7 @@ def test_cases_of_one_structure_share_what_follows_from_it_and_are_solved_with_t
         ),
         (
             f"{SAMPLE}, answer: [tme]}}",
-            "sample.answer.0: no sampled case has the value tme; did you mean 'time'?",
+            "sample.answer.0: no case has the value tme; did you mean 'time'?",
         ),
         (
             f"{SAMPLE}}}\npictures: [{{name: p, title: p, kind: histogram, value: speedup}}]",

@@ -618,7 +618,7 @@ def _cases_named(
             for index, case in enumerate(sweep.spec.cases)
         )
     for key, question in study.spec.questions.items():
-        for place, question_part in _parts(question):
+        for place, question_part in parts_of(question):
             yield from (
                 ((key, *place, *at), case, question_part.names_answers)
                 for at, case in question_part.named_cases()
@@ -634,13 +634,13 @@ def cases_of(question: Any) -> list[str]:
     """
     return [
         case
-        for _, question_part in _parts(question)
+        for _, question_part in parts_of(question)
         if not question_part.names_answers
         for _, case in question_part.named_cases()
     ]
 
 
-def _parts(question: Any) -> Iterator[tuple[Place, QuestionSpec]]:
+def parts_of(question: Any) -> Iterator[tuple[Place, QuestionSpec]]:
     """List the questions under a key that holds several, by name or in a list."""
     if isinstance(question, Mapping):
         yield from (((name,), question_spec) for name, question_spec in question.items())

@@ -9,7 +9,7 @@ solved, and all problems are reported together.
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,6 +36,7 @@ from slipstick.schema.kinds.study import (
     ProjectionPictureSpec,
     StudySpec,
     TimelineSpec,
+    columns_in,
     study_model,
 )
 from slipstick.schema.library import Library
@@ -56,6 +57,7 @@ from slipstick.study.cases import (
     check_axes,
     check_names,
     kept,
+    parts_of,
     shown,
     sweeps_of,
 )
@@ -353,10 +355,33 @@ def _check_values(
                 )
                 for where, name in places.items():
                     check((*place, *where), name, [asked], f"{picture.question} does not ask for")
-    for question in questions.values():
-        problems += question.name_problems(named)
+    for key, question in questions.items():
+        problems += _misnamed_columns(key, question, study, cases, named)
     if problems:
         raise SpecError(problems)
+
+
+def _misnamed_columns(
+    key: str,
+    question: Question,
+    study: StudyContext,
+    cases: Collection[str],
+    named: Mapping[str, ValueNames],
+) -> list[Problem]:
+    """List the values that a question names and no answer that it is about has: those that it
+    finds itself, and those in fields of the type `Column`.
+    """
+    problems = list(question.name_problems(named))
+    known_names = {**named, **question.names_by_case}
+    for place, part in parts_of(study.spec.questions[key]):
+        known = [known_names[case] for case in part.answers_of_columns() or cases]
+        for inside, name in columns_in(part):
+            why = unknown_value(name, known, "no case has") if known else ""
+            if why:
+                problem = study.problem((key, *place, *inside), why)
+                if problem.place not in {reported.place for reported in problems}:
+                    problems.append(problem)
+    return problems
 
 
 def run(
@@ -392,7 +417,11 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
     questions = study.questions.values()
     wanted = list(
         dict.fromkeys(
-            [*spec.answer, *(name for question in questions for name in question.named_values)]
+            [
+                *spec.answer,
+                *(name for question in questions for name in question.named_values),
+                *_named_columns(spec),
+            ]
         )
     )
     for name, settings in cases.items():
@@ -441,6 +470,13 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         results = replace(results, questions={**results.questions, name: found})
         progress(question.points)
     return results
+
+
+def _named_columns(spec: StudySpec) -> Iterator[str]:
+    """List the values that questions name in fields of the type `Column`."""
+    for question in spec.questions.values():
+        for _, part in parts_of(question):
+            yield from (name for _, name in columns_in(part))
 
 
 def _answered(

@@ -50,6 +50,39 @@ class QuestionSpec(Spec):
             (("cases", index), case) for index, case in enumerate(getattr(self, "cases", ()))
         )
 
+    def answers_of_columns(self) -> list[str]:
+        """List the answers of which one at least must have each value that it names; none: all
+        cases of the study.
+        """
+        return [case for _, case in self.named_cases()]
+
+
+def columns_in(spec: Spec) -> Iterator[tuple[Place, str]]:
+    """List the texts in fields of the type `Column`, in parts too, each with its place."""
+    for name, field in type(spec).model_fields.items():
+        value = getattr(spec, name)
+        is_column = _has_columns(field.rebuild_annotation())
+        yield from _texts_in(value, (field.alias or name,), is_column)
+
+
+def _texts_in(value: Any, place: Place, is_column: bool) -> Iterator[tuple[Place, str]]:
+    """List the columns in the value of a field: texts if these are columns, and those of parts."""
+    if isinstance(value, Spec):
+        yield from (((*place, *inside), text) for inside, text in columns_in(value))
+    elif isinstance(value, str) and is_column:
+        yield place, value
+    elif isinstance(value, list | dict):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from _texts_in(item, (*place, key), is_column)
+
+
+def _has_columns(annotation: Any) -> bool:
+    """Return whether the type of a field is `Column`, or is made of it."""
+    if getattr(annotation, "pattern", None) == _COLUMN:
+        return True
+    return any(map(_has_columns, [*get_args(annotation), *getattr(annotation, "__metadata__", ())]))
+
 
 class AxisSpec(Spec):
     """A range of values; exactly one of step, count and factor says how dense."""
@@ -504,6 +537,10 @@ class TableSpec(QuestionSpec):
     columns: list[Name] = Field(description="the cases, in order", min_length=1)
     unit: Note = Field("us", description="unit of all its cells")
     rows: list[RowSpec] = Field(description="in order", min_length=1)
+
+    def answers_of_columns(self) -> list[str]:
+        """List the cases of the columns."""
+        return self.columns
 
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List the cases of the columns, and those that a row names."""

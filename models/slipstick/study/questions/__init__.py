@@ -55,6 +55,7 @@ class Question:
     points : how many points it solves beside those of the cases and sweeps, for a progress bar [1]
     notes : gives warnings about the files that it reads
     values : the values that it answers for; by default those that the study asks for
+    names_by_case : names of the values of its cases, where its models have others than theirs
     name_problems : lists the names in it that are of no value, given the names of the values of
         each case, and of each answer that a question adds
     fitted_settings : gives values by path to lay over the base of the study before the cases are
@@ -68,6 +69,7 @@ class Question:
     points: int = 0
     notes: Callable[[], Sequence[Problem]] = tuple
     values: Sequence[str] = ()
+    names_by_case: Mapping[str, ValueNames] = field(default_factory=dict)
     name_problems: Callable[[Mapping[str, ValueNames]], Iterable[Problem]] = lambda named: ()
     fitted_settings: Callable[[], Settings] = dict
 

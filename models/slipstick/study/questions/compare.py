@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.answer import Answer
-from slipstick.errors import Problem, SpecError, UnitError, did_you_mean
+from slipstick.errors import Problem, SpecError, UnitError
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, np
 from slipstick.report.formatting import (
@@ -212,20 +212,13 @@ def read(tables: Sequence[TableSpec], study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> CompareResult:
         return CompareResult(tuple(_filled(table, answers.named) for table in tables))
 
-    summed = {
-        name for table in tables for row in table.rows for name in (*row.sum, row.per) if name
-    }
-    return Question(
-        solve, named_values=summed, name_problems=lambda named: _misnamed(tables, study, named)
-    )
+    return Question(solve, name_problems=lambda named: _misfits(tables, study, named))
 
 
-def _misnamed(
+def _misfits(
     tables: Sequence[TableSpec], study: StudyContext, named: Mapping[str, ValueNames]
 ) -> Iterator[Problem]:
-    """List the values of rows that no case of their table has, and those of another unit than
-    the table's.
-    """
+    """List the values of rows that have another unit than their table."""
     for index, table in enumerate(tables):
         case_names = [named[case] for case in table.columns]
         for row, spec in enumerate(table.rows):
@@ -250,11 +243,6 @@ def _unfit(name: str, wanted_unit: str, names_by_case: Sequence[ValueNames]) -> 
     can.
     """
     units = dict.fromkeys(names[name] or "1" for names in names_by_case if name in names)
-    if not units:
-        return (
-            "no case has the value"
-            f" {name}{did_you_mean(name, sorted({name for names in names_by_case for name in names}))}"
-        )
     wrong = [unit for unit in units if Dimension.of(unit) != scale(wanted_unit)[1]]
     return f"{name} is a [{wrong[0]}]; a [{wanted_unit}] is needed" if wrong else ""
 

@@ -20,8 +20,8 @@ from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.kinds.technology import Uncertain, distribution_of, quantities
 from slipstick.schema.text import Node, canonical, value_mark
 from slipstick.study.cases import StudyContext, quantity_node
-from slipstick.study.evaluator import Evaluator, evaluator, unknown_value
-from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions import BaseAnswers, Question
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -189,13 +189,8 @@ def read(asked: SampleSpec, study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> SampleResult:
         return SampleResult(tuple(_sampled(each, answers.wanted) for each in cases))
 
-    def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
-        known = [each.case.names for each in cases]
-        for index, name in enumerate(asked.answer):
-            if why := unknown_value(name, known, "no sampled case has"):
-                yield study.problem(("sample", "answer", index), why)
-
-    return Question(solve, values=asked.answer, name_problems=misnamed)
+    names = {sampled.case.case: sampled.case.names for sampled in cases}
+    return Question(solve, values=asked.answer, names_by_case=names)
 
 
 def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
