@@ -1,4 +1,4 @@
-"""A package beside slipstick adds a step and a method by its entry points."""
+"""A package beside slipstick adds a step, a discipline and a method by its entry points."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ ENTRY_POINTS = """\
 attempts = attempts:STEPS
 [slipstick.instructions]
 attempts = attempts:INSTRUCTIONS
+[slipstick.disciplines]
+attempts = attempts:DISCIPLINES
 [slipstick.methods]
 attempts = attempts:METHODS
 """
@@ -21,6 +23,7 @@ attempts = attempts:METHODS
 TABLES = """\
 STEPS = {"until": "attempts.until:UntilSpec"}
 INSTRUCTIONS = {"until": "attempts.until:write_until"}
+DISCIPLINES = {"siro": "attempts.siro:SIRO"}
 METHODS = {"activity/alone": "attempts.alone:ALONE"}
 """
 
@@ -70,6 +73,12 @@ def write_until(step, writer, parties):
     writer.builder.repeat_with_probability(again, lambda: writer.write(step.body, parties), "until")
 """
 
+SIRO = """\
+from slipstick.vocabulary import RANDOM, SAME_EXPONENTIAL, Discipline
+
+SIRO = Discipline("siro", "service in random order", RANDOM, SAME_EXPONENTIAL, in_activities=True)
+"""
+
 ALONE = """\
 import numpy as np
 
@@ -102,6 +111,12 @@ def accepts(model, smooth):
 
 
 ALONE = Method("alone", "activity", lambda model, *_: Alone(model), 20.0, accepts)
+"""
+
+NETWORK = """\
+queueing-network: 1
+stations: {cpu: {discipline: siro, service: {jobs: 1 ms, users: 3 ms}}}
+classes: {jobs: {population: 3, think_time: 4 ms}, users: {population: 2, think_time: 9 ms}}
 """
 
 MODEL = """\
@@ -138,11 +153,17 @@ assert (alone["method"], alone["exact"]) == ("closed-form", True)
 assert abs(alone["values"]["utilization[disk]"]["value"] - 0.5) < 1e-12
 assert main(["solve", "slow.yaml", "--with", "mean-value"]) == 1
 assert main(["solve", "slow.yaml", "--with", "alon"]) == 2
+
+assert main(["check", "siro.yaml", "disk.yaml"]) == 0
+for method in ("markov-chain", "simulation"):
+    ours, theirs = (answer(f"{name}.yaml", "--with", method) for name in ("random", "siro"))
+    assert ours["values"] == theirs["values"], method
+assert main(["check", "sirro.yaml"]) == 2
 assert "until: 0.25" in dump(load("slow.yaml"))
 """
 
 
-def test_a_package_adds_a_step_and_a_method(tmp_path: Path) -> None:
+def test_a_package_adds_a_step_a_discipline_and_a_method(tmp_path: Path) -> None:
     package, metadata = tmp_path / "attempts", tmp_path / "attempts-1.0.dist-info"
     package.mkdir()
     metadata.mkdir()
@@ -151,8 +172,12 @@ def test_a_package_adds_a_step_and_a_method(tmp_path: Path) -> None:
     (package / "alone.py").write_text(ALONE)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: attempts\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    (package / "siro.py").write_text(SIRO)
     for name in ("slow", "quick"):
         (tmp_path / f"{name}.yaml").write_text(MODEL)
+    (tmp_path / "disk.yaml").write_text(MODEL.replace("servers: 1", "discipline: siro"))
+    for name in ("siro", "random", "sirro"):
+        (tmp_path / f"{name}.yaml").write_text(NETWORK.replace("siro", name))
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS],
         cwd=tmp_path,
@@ -166,3 +191,7 @@ def test_a_package_adds_a_step_and_a_method(tmp_path: Path) -> None:
         done.stdout + done.stderr
     )
     assert "did you mean 'alone'?" in done.stderr
+    assert (
+        "sirro.yaml:2:30: stations.cpu.discipline: write 'fcfs', 'ps', 'lcfs', 'random', 'lcfs-pr',"
+        " 'is', 'priority', 'priority-preemptive' or 'siro'; got 'sirro'; did you mean 'siro'?"
+    ) in done.stderr

@@ -17,7 +17,6 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeVar, cast
 
 from slipstick.errors import ModelError, did_you_mean
-from slipstick.vocabulary import METHODS
 
 T = TypeVar("T")
 
@@ -109,25 +108,6 @@ class Registry(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self.own) + len(self.places)
-
-
-METHODS_ADDED: Registry[Any] = Registry("slipstick.methods")
-"""Methods of other packages, by the kind of model and a name, such as ``activity/quick``."""
-
-
-def known_methods(kind: str) -> tuple[str, ...]:
-    """Name the methods that answer for a kind of model, slipstick's own first.
-
-    >>> known_methods("law")
-    ('closed-form',)
-    """
-    added = (name.partition("/") for name in METHODS_ADDED)
-    return (*METHODS[kind], *(name for of_kind, _, name in added if of_kind == kind))
-
-
-def all_methods() -> tuple[str, ...]:
-    """Name the methods of all kinds of models, each once."""
-    return tuple(dict.fromkeys(name for kind in METHODS for name in known_methods(kind)))
 
 
 def imported(place: str) -> Any:

@@ -2,13 +2,17 @@
 of model.
 
 Each word is defined here once, with what is true of it. Models, specs, solvers and the simulator
-derive the words that they accept, and their descriptions, from these tables. The module imports
-nothing of the package.
+derive the words that they accept, and their descriptions, from these tables. Other packages add
+disciplines and methods to them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from slipstick.extensions import Registry
 
 ARRIVAL, REVERSE, RANDOM, RANK, SHARED, NO_QUEUE = (
     "arrival",
@@ -84,9 +88,9 @@ class Discipline:
         return not self.preemptive and self.order in (ARRIVAL, REVERSE, RANDOM)
 
 
-DISCIPLINES = {
-    each.name: each
-    for each in (
+_OWN_DISCIPLINES = {
+    discipline.name: discipline
+    for discipline in (
         Discipline(
             "fcfs", "first come first served", ARRIVAL, SAME_EXPONENTIAL, in_activities=True
         ),
@@ -113,16 +117,49 @@ DISCIPLINES = {
         ),
     )
 }
-"""The disciplines of stations. Within one rank, priorities serve first come first served."""
+DISCIPLINES: Registry[Discipline] = Registry("slipstick.disciplines", _OWN_DISCIPLINES)
+"""The disciplines of stations, slipstick's own first. Within one rank, priorities serve first come
+first served.
+"""
 
-NETWORK_DISCIPLINES = tuple(DISCIPLINES)
-ACTIVITY_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if each.in_activities)
-SIMULATED_DISCIPLINES = tuple(name for name, each in DISCIPLINES.items() if not each.delay)
+
+@dataclass(frozen=True)
+class DisciplineNames(Collection[str]):
+    """Names of the disciplines that have a trait, those of other packages included.
+
+    Parameters
+    ----------
+    has_trait : of a discipline
+    """
+
+    has_trait: Callable[[Discipline], bool]
+
+    def __contains__(self, name: object) -> bool:
+        return name in DISCIPLINES and self.has_trait(DISCIPLINES[str(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in DISCIPLINES if self.has_trait(DISCIPLINES[name]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @property
+    def in_words(self) -> str:
+        """Describe slipstick's own, for readers of specs.
+
+        >>> ACTIVITY_DISCIPLINES.in_words[:59]
+        'fcfs: first come first served; ps: processor sharing; lcfs:'
+        """
+        own = (kind for kind in _OWN_DISCIPLINES.values() if self.has_trait(kind))
+        return "; ".join(f"{kind.name}: {kind.title}" for kind in own)
+
+
+NETWORK_DISCIPLINES = DisciplineNames(lambda kind: True)
+ACTIVITY_DISCIPLINES = DisciplineNames(lambda kind: kind.in_activities)
+SIMULATED_DISCIPLINES = DisciplineNames(lambda kind: not kind.delay)
 """What the simulator takes for a station; a delay is not a station there."""
 
-OVERTAKING_DISCIPLINES = tuple(
-    name for name, each in DISCIPLINES.items() if each.blind and each.order != ARRIVAL
-)
+OVERTAKING_DISCIPLINES = DisciplineNames(lambda kind: kind.blind and kind.order != ARRIVAL)
 """Those by which customers overtake each other in the queue without regard to class.
 
 Waiting times vary more than in the order of arrival, and where several closed classes differ in
@@ -225,15 +262,6 @@ PLACEMENTS = {
 """Where the ranks of a message are, in words."""
 
 
-def in_words(names: tuple[str, ...]) -> str:
-    """Describe disciplines for readers of specs.
-
-    >>> in_words(("fcfs", "ps"))
-    'fcfs: first come first served; ps: processor sharing'
-    """
-    return "; ".join(f"{name}: {DISCIPLINES[name].title}" for name in names)
-
-
 GEOMETRIC_COUNT = "geometric counts"
 
 CONSTRUCTS = {
@@ -258,3 +286,22 @@ ABSENT = "no answer has a value of"
 """How a note begins that names a value which was asked for in vain; a report tells it on its
 first page too.
 """
+
+
+METHODS_ADDED: Registry[Any] = Registry("slipstick.methods")
+"""Methods of other packages, by the kind of model and a name, such as ``activity/quick``."""
+
+
+def known_methods(kind: str) -> tuple[str, ...]:
+    """Name the methods that answer for a kind of model, slipstick's own first.
+
+    >>> known_methods("law")
+    ('closed-form',)
+    """
+    added = (name.partition("/") for name in METHODS_ADDED)
+    return (*METHODS[kind], *(name for of_kind, _, name in added if of_kind == kind))
+
+
+def all_methods() -> tuple[str, ...]:
+    """Name the methods of all kinds of models, each once."""
+    return tuple(dict.fromkeys(name for kind in METHODS for name in known_methods(kind)))

@@ -15,8 +15,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from slipstick.errors import Problem, SpecError
-from slipstick.extensions import all_methods
 from slipstick.files import write_whole
+from slipstick.vocabulary import all_methods
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import LimitsSpec

@@ -9,7 +9,6 @@ from typing import cast
 
 from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
-from slipstick.extensions import METHODS_ADDED, known_methods
 from slipstick.law import Law
 from slipstick.method.answers import CompiledModel
 from slipstick.method.bounds import CompiledBounds
@@ -41,8 +40,10 @@ from slipstick.vocabulary import (
     MARKOV_CHAIN,
     MEAN_VALUE,
     METHODS,
+    METHODS_ADDED,
     NETWORK,
     SIMULATION,
+    known_methods,
 )
 
 _FOR = {ACTIVITY: "activities and programs", LAW: "laws", NETWORK: "queueing networks"}

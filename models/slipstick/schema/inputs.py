@@ -27,7 +27,6 @@ from slipstick.errors import (
     short,
 )
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
-from slipstick.extensions import all_methods, known_methods
 from slipstick.law import LAWS, Law
 from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
@@ -75,7 +74,15 @@ from slipstick.schema.text import replace as replaced
 from slipstick.schema.uncertain import UncertainValues, told_apart
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
 from slipstick.units import InBaseUnits, parse
-from slipstick.vocabulary import ACTIVITY, CHECK_ALL, CHECK_ENDS, CHECK_OFF, METHODS
+from slipstick.vocabulary import (
+    ACTIVITY,
+    CHECK_ALL,
+    CHECK_ENDS,
+    CHECK_OFF,
+    METHODS,
+    all_methods,
+    known_methods,
+)
 
 if TYPE_CHECKING:
     from slipstick.answer import Answer

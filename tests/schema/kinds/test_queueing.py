@@ -164,8 +164,8 @@ REFUSED: list[tuple[str, list[str]]] = [
         line(DESIGN, 5, "  cpu: {discipline: fifo, demand: {jobs: 5 ms}}"),
         [
             (
-                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, NETWORK_DISCIPLINES[:-1]))}"
-                f" or {NETWORK_DISCIPLINES[-1]!r}; got 'fifo'"
+                f"5:21: stations.cpu.discipline: write {', '.join(map(repr, tuple(NETWORK_DISCIPLINES)[:-1]))}"
+                f" or {tuple(NETWORK_DISCIPLINES)[-1]!r}; got 'fifo'"
             )
         ],
     ),

@@ -38,7 +38,7 @@ from slipstick.model.activity import choose, hold, parallel, pipeline, serial, t
 from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
-from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, one_of
+from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, known_word, one_of
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -75,7 +75,6 @@ from slipstick.vocabulary import (
     PLACEMENTS,
     READER_WRITER_ORDERS,
     TASK_ORDERS,
-    in_words,
 )
 
 if TYPE_CHECKING:
@@ -751,8 +750,8 @@ class StationSpec(RepeatedSpec):
     """Servers with a queue."""
 
     servers: ServerNumber = Field(1, description="how many serve at the same time")
-    discipline: Annotated[str, one_of(ACTIVITY_DISCIPLINES)] = Field(
-        "fcfs", description=in_words(ACTIVITY_DISCIPLINES)
+    discipline: Annotated[str, known_word(ACTIVITY_DISCIPLINES)] = Field(
+        "fcfs", description=ACTIVITY_DISCIPLINES.in_words
     )
 
     key, node = "station", system.Station

@@ -4,7 +4,7 @@ from, and rules about several keys; with the words in which a refusal says it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any
 
 from pydantic import (
@@ -12,7 +12,7 @@ from pydantic import (
     GetPydanticSchema,
     StringConstraints,
 )
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*(-[A-Za-z0-9_]+)*$"
 
@@ -55,6 +55,23 @@ def one_of(words: Iterable[str]) -> GetPydanticSchema:
     written out.
     """
     return GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema(list(words)))
+
+
+def known_word(words: Collection[str]) -> GetPydanticSchema:
+    """Return the constraint of a text that must be one of some words, to which other packages may
+    add. These are looked up where a text is none of slipstick's own words, and for JSON Schema.
+    """
+
+    def check(value: Any) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        *first, last = map(repr, words)
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(first)} or {last}"})
+
+    return GetPydanticSchema(
+        lambda _source, _handler: core_schema.no_info_plain_validator_function(check),
+        lambda _schema, _handler: {"enum": list(words), "type": "string"},
+    )
 
 
 RULE = "rule"

@@ -14,7 +14,7 @@ from slipstick.expression.nodes import COUNT, RATE, Expr
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word
-from slipstick.schema.kinds.constraints import Name, broken_rule, one_of
+from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
 from slipstick.schema.kinds.quantity import (
     ONE,
     AnyQuantity,
@@ -32,7 +32,7 @@ from slipstick.schema.kinds.quantity import (
     TimeOrFormula,
 )
 from slipstick.schema.text import Node
-from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES, in_words
+from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
 Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
@@ -148,8 +148,8 @@ class ClassSpec(MembersSpec):
 class QueueSpec(Spec):
     """One station."""
 
-    discipline: Annotated[str, one_of(DISCIPLINES)] = Field(
-        "fcfs", description=in_words(NETWORK_DISCIPLINES)
+    discipline: Annotated[str, known_word(DISCIPLINES)] = Field(
+        "fcfs", description=NETWORK_DISCIPLINES.in_words
     )
     servers: Servers = Field(ONE, description="how many serve at the same time")
     demand: dict[Name, TimeOrFormula] = Field({}, description="service in a whole cycle")

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
-from slipstick.extensions import all_methods, known_methods
 from slipstick.report.answer import agreement_blocks
 from slipstick.report.formatting import counted, escape, markdown_blocks
 from slipstick.results.question import QuestionResult
@@ -19,7 +18,7 @@ from slipstick.schema.kinds.study import AgreeSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import BaseAnswers, Question
-from slipstick.vocabulary import ACTIVITY
+from slipstick.vocabulary import ACTIVITY, all_methods, known_methods
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from slipstick.report.statements import STATEMENTS, StatementRow, summary
 from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.kinds.study import StatementSpec
+from slipstick.schema.kinds.study import StatementSpec, columns_in
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 
@@ -140,18 +140,9 @@ def _unfit(spec: StatementSpec, named: Mapping[str, ValueNames]) -> Iterator[tup
     for place, name in spec.compared_cases():
         for value in _values_of(spec, str(place[0])):
             if value not in named[name]:
-                key = next(
-                    key
-                    for key in ("value", "added", "other", "per")
-                    if value in (getattr(spec, key) or ())
-                )
-                yield (
-                    (key,),
-                    (
-                        f"{name}, under {place[0]}, has no value"
-                        f" {value}{did_you_mean(value, named[name])}"
-                    ),
-                )
+                why = f"{name}, under {place[0]}, has no value"
+                at_value = next(inside for inside, text in columns_in(spec) if text == value)
+                yield at_value, f"{why} {value}{did_you_mean(value, named[name])}"
                 return
     units = {
         named[name][value]
