@@ -510,6 +510,9 @@ class _ItemTimes:
         return RandomTime(body.mean + more, body.variance)
 
 
+MOST_TURNS = 16
+"""Turns of a repetition in a section that are followed one by one."""
+
 MOST_FOLLOWED = 256
 """Larger populations are not followed one by one; their sections end with the maximum of
 independent times.
@@ -670,24 +673,43 @@ class _SynchronizedStart:
             case VisitedStep(_, visit) | VisitedHold(visit, _, False) if (
                 visit is not None and _queued(visit)
             ):
-                self._queue(visit, np.ones(1))
-            case Repeat(count, VisitedStep(_, visit)) if visit is not None and _queued(visit):
-                self._queue(visit, self.traversal.numbers[count])
+                self._queue(visit)
+            case Repeat(count, body) if is_contended([body]) and np.all(
+                self.traversal.numbers[count].real >= 1
+            ):
+                self._repeat(self.traversal.numbers[count], body)
             case node if isinstance(node, _COMPOSITES):
                 self._composite(node)
             case _:
                 raise no_rule("mean value", node)
 
-    def _queue(self, visit: Visit, count: Array) -> None:
-        """Pass a queue a number of times in a row; all processors take turns there."""
-        service = repeated(count, self.traversal.found.services[visit.index])
+    def _repeat(self, count: Array, body: Activity) -> None:
+        """Follow the turns of a repetition one by one; each beyond `MOST_TURNS` takes as long as
+        the last of these. Between whole numbers of turns the times are interpolated.
+        """
+        visits = [visit for visit in visits_in(body) if _queued(visit)]
+        turns = _Turns(count)
+        total = {visit.index: np.zeros(1) for visit in visits}
+        for number in range(turns.most):
+            self._pass(body)
+            total = {
+                index: waited + self.waits[index].mean for index, waited in total.items()
+            }
+            turns.ended(number + 1, self.passing, self.served_until, total)
+        self.passing = turns.passing
+        self.served_until.update(turns.served_until)
+        for index, waited in turns.waited.items():
+            self.waits[index] = RandomTime(waited / count, 0 * waited)
+
+    def _queue(self, visit: Visit) -> None:
+        """Pass a queue; all processors take turns there."""
+        service = self.traversal.found.services[visit.index]
         before = self._after_pending()
         # Where servers are shared, constant services all end together, without gaps.
         kept = clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
-        kept = kept / clamped(count, 1)
         left = self._left(visit.queue, before, service.mean)
         self.passing, wait = before.served(service, self.traversal.servers(visit.queue), kept, left)
-        self._set_waits([visit], wait, count)
+        self._set_waits([visit], wait, np.ones(1))
 
     def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
         """Return the work of earlier visits in the section that the first processor finds at the
@@ -803,6 +825,54 @@ class _SynchronizedStart:
     def _after_pending(self) -> PassingTimes:
         pending, self.pending = self.pending, ZERO_TIME
         return self.passing if pending is ZERO_TIME else self.passing.delayed(pending)
+
+
+class _Turns:
+    """The state of a section after each turn of a repetition, interpolated at a number of turns.
+
+    Parameters
+    ----------
+    count : of turns, at least 1 [points]
+
+    Attributes
+    ----------
+    most : turns that are followed
+    passing, served_until, waited : at that number of turns; `waited` adds up by visit [s]
+    """
+
+    def __init__(self, count: Array) -> None:
+        self._count = count
+        self.most = min(int(np.ceil(np.max(count.real))), MOST_TURNS)
+        self.passing = PassingTimes(np.zeros((1, 1)), np.zeros((1, 1)))
+        self.served_until: dict[str, Array] = {}
+        self.waited: dict[int, Array] = {}
+
+    def _weight(self, number: int) -> Array:
+        """Return the weight of the state after a number of turns: beyond the last two that are
+        followed their difference is repeated.
+        """
+        if self.most == 1:
+            return np.ones(1)
+        place = np.where(self._count.real > self.most - 1, self.most - 1, np.floor(self._count.real))
+        part = self._count - place
+        return np.where(place == number, 1 - part, np.where(place == number - 1, part, 0 * part))
+
+    def ended(
+        self,
+        number: int,
+        passing: PassingTimes,
+        served_until: Mapping[str, Array],
+        waited: Mapping[int, Array],
+    ) -> None:
+        """Add the state after a turn, by its weight."""
+        weight = self._weight(number)
+        self.passing = PassingTimes(
+            self.passing.times + weight[..., None] * passing.times,
+            self.passing.gaps + weight[..., None] * passing.gaps,
+        )
+        for totals, state in ((self.served_until, served_until), (self.waited, waited)):
+            for key, column in state.items():
+                totals[key] = totals.get(key, 0.0) + weight * column
 
 
 def _requests_at_once(node: Activity, here: Sequence[Visit]) -> int:
