@@ -157,10 +157,11 @@ def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
 def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = False) -> Estimate:
     """Estimate a ratio of means from batches: sum of `top` / sum of `bottom`.
 
-        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 / (k (k - 1)) / mean(bottom)^2
+        residual e_b = top_b - R bottom_b,  var(R) = c sum e_b^2 k / (k - 1) / sum(bottom)^2
         c = (1 + r) / (1 - r),  r = max(0, sum e_b e_{b+1} / sum e_b^2)
 
-    for successive batches of one run; else c = 1.
+    over the k batches in which something was counted; for others than successive batches of one
+    run c = 1. A single one has no interval.
 
     What correlation is left between successive batches is that of an autoregressive process of
     first order, as in Tafazzoli and Wilson, IIE Transactions 43(2), 2011, 110-128. Without it a run
@@ -175,21 +176,23 @@ def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = Fal
 
     >>> ratio(np.array([2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0]))
     Estimate(mean=2.0, low=2.0, high=2.0)
+    >>> ratio(np.array([0.0, 6.0, 0.0]), np.array([0.0, 3.0, 0.0]))
+    Estimate(mean=2.0, low=None, high=None)
     """
-    k, below = len(top), float(bottom.sum())
+    below = float(bottom.sum())
     if below == 0:
         # Time that was spent on nothing that ended has no mean, unlike nothing at all.
         return Estimate(math.nan if top.sum() > 0 else 0.0)
     mean = float(top.sum()) / below
+    # Of a class that starves, nothing ended in most batches, and these say nothing of the spread.
+    k = int(np.count_nonzero((top != 0) | (bottom != 0)))
     if k < 2:
         return Estimate(mean)
     residual = top - mean * bottom
     squares = float((residual**2).sum())
     lag = float((residual[1:] * residual[:-1]).sum()) / squares if successive and squares else 0.0
     inflation = (1 + lag) / (1 - lag) if lag > 0 else 1.0
-    half = (
-        t_quantile(level, k - 1) * math.sqrt(inflation * squares / (k * (k - 1))) / abs(below / k)
-    )
+    half = t_quantile(level, k - 1) * math.sqrt(inflation * squares * k / (k - 1)) / abs(below)
     return Estimate(mean, mean - half, mean + half)
 
 

@@ -1122,9 +1122,10 @@ def _weight_by_machine_repair(
     """Replace the weight of a whole service by that of machine repair where services have an scv
     above 1.
 
-    The rest of the cycle is taken as an exponential delay, and c servers as one that is c times as
-    fast, for those customers that find all busy. Exact for one queue of one server behind an
-    exponential delay; at scv 4 the time behind two or three servers is up to 3.7 % too long
+    The services are the mixture of all visits, each as if it were drawn anew. The rest of the cycle
+    is taken as an exponential delay, and c servers as one that is c times as fast, for those
+    customers that find all busy. Exact for one queue of one server behind an exponential delay; at
+    scv 4 the time behind two or three servers is up to 3.7 % too long
     (tests/method/mean_value/test_closed.py).
     """
     columns = [(means.flows[v.index] / queue.copies, services[v.index]) for v in queue.visits]
@@ -1138,12 +1139,18 @@ def _weight_by_machine_repair(
         return weight
     present = means.at(queue)[1]
     away = clamped(members * queue.requests - present)
-    scv, mean, flow = (
-        np.where(varied, each, other) for each, other in ((scv, 2.0), (mean, 1.0), (flow, 1.0))
-    )
+    mean, flow = (np.where(varied, each, 1.0) for each in (mean, flow))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
     elsewhere = clamped(away / flow, 1e-6 * mean)
-    found = finite_source_residual(others + 1, elsewhere, mean / queue.servers, scv) * queue.servers
+    kinds = [
+        (
+            np.where(varied, rate / flow, 1.0 / len(columns)),
+            np.where(varied, service.mean, 1.0) / queue.servers,
+            np.where(varied, service.scv, 2.0),
+        )
+        for rate, service in columns
+    ]
+    found = finite_source_residual(others + 1, elsewhere, kinds) * queue.servers
     full = residual_time(mean, scv)
     return np.where(varied, (full - found) / (full - mean), weight)
 

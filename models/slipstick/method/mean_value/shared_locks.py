@@ -226,7 +226,9 @@ def _residual_write(
     if not np.any(varied):
         return left
     return np.where(
-        varied, finite_source_residual(customers, between, mean, np.where(varied, scv, 2.0)), left
+        varied,
+        finite_source_residual(customers, between, [(1.0, mean, np.where(varied, scv, 2.0))]),
+        left,
     )
 
 

@@ -692,9 +692,7 @@ class _SynchronizedStart:
         total = {visit.index: np.zeros(1) for visit in visits}
         for number in range(turns.most):
             self._pass(body)
-            total = {
-                index: waited + self.waits[index].mean for index, waited in total.items()
-            }
+            total = {index: waited + self.waits[index].mean for index, waited in total.items()}
             turns.ended(number + 1, self.passing, self.served_until, total)
         self.passing = turns.passing
         self.served_until.update(turns.served_until)
@@ -853,7 +851,9 @@ class _Turns:
         """
         if self.most == 1:
             return np.ones(1)
-        place = np.where(self._count.real > self.most - 1, self.most - 1, np.floor(self._count.real))
+        place = np.where(
+            self._count.real > self.most - 1, self.most - 1, np.floor(self._count.real)
+        )
         part = self._count - place
         return np.where(place == number, 1 - part, np.where(place == number - 1, part, 0 * part))
 
