@@ -27,7 +27,7 @@ from slipstick.model.system import Model, Station, closed_model, no_population
 from slipstick.structure.contention import Contention
 from slipstick.structure.lumping import lumped
 from slipstick.structure.times import time
-from slipstick.structure.visits import immediate_returns, queues_of, visit_trees
+from slipstick.structure.visits import Places, queues_of, visit_trees
 from slipstick.structure.work import most_at_once
 
 
@@ -94,7 +94,7 @@ def model(activity: Activity) -> Model:
 
 def ends(activity: Activity) -> None:
     (tree,) = visit_trees([activity], model(WORK))
-    immediate_returns(tree.root, {})
+    Places().add(tree.root, {})
 
 
 def queues(activity: Activity) -> None:

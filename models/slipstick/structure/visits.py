@@ -10,7 +10,7 @@ together are one queue whose servers are the processors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import ClassVar
 
@@ -48,7 +48,7 @@ from slipstick.model.system import (
     Station,
     is_processor,
 )
-from slipstick.random_times import Array, added
+from slipstick.random_times import Array
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)
@@ -358,61 +358,110 @@ def _add_ratios(node: Activity, ratio: Array, numbers: Numbers, ratios: dict[int
         _add_ratios(child, executed, numbers, ratios)
 
 
-def immediate_returns(root: Activity, numbers: Numbers) -> dict[int, Array]:
-    """Count the visits in one execution that immediately follow another service at the same
-    queue, by index [1].
-    """
-    returns: dict[int, Array] = {}
-    _ends(root, np.ones(1), numbers, returns)
-    return returns
+MOST_WRITTEN_OUT = 12
+"""Visits of a repetition up to which its turns are told apart."""
 
 
-_Ends = list[tuple[Visit, Array]]
-"""First or last visits of a part, each with its probability."""
+@dataclass(slots=True)
+class Places:
+    """The services of an activity in their order, and which of them follow each other at once.
 
+    A place is one visit in one turn of the repetitions around it, where these are few.
 
-def _ends(
-    node: Activity, ratio: Array, numbers: Numbers, returns: dict[int, Array]
-) -> tuple[_Ends, _Ends]:
-    """Return the first and the last visits of a part that is executed `ratio` times; count
-    immediate returns within it in `returns`.
+    Parameters
+    ----------
+    visits : by place
+    executed : how often each is made in one execution [1]
+    follows : by two places at one queue, how often the second follows the first at once [1]
     """
 
-    def follow(before: _Ends, after: _Ends, times: Array) -> None:
-        for visit, p in after:
-            again = added(q for earlier, q in before if earlier.queue == visit.queue)
-            returns[visit.index] = returns.get(visit.index, 0.0) + times * p * again
+    visits: list[Visit] = field(default_factory=list)
+    executed: list[Array] = field(default_factory=list)
+    follows: dict[tuple[int, int], Array] = field(default_factory=dict)
 
-    ends = [
-        _ends(child, ratio * value_of(number, numbers), numbers, returns)
-        for number, child in node.weighted
-    ]
-    match node:
-        case VisitedStep(_, visit):
-            alone = [(visit, np.ones(1))] if visit is not None else []
-            return alone, alone
-        case Repeat(count, spread=spread):
-            ((first, last),) = ends
-            mean = numbers[count]
-            # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
-            whole = np.where(mean.real > 1, mean - 1, 0.0)
-            again = mean**2 / (1 + mean) if spread == GEOMETRIC else whole
-            follow(last, first, ratio * again)
-            return first, last
-        case Choice(options):
-            odds = [(numbers[p], both) for (p, _), both in zip(options, ends, strict=True)]
-            first, last = (
-                [(visit, p * q) for p, both in odds for visit, q in both[side]] for side in (0, 1)
-            )
-            return first, last
-        case Then():
-            for (_, before), (after, _) in pairwise(ends):
-                follow(before, after, ratio)
-            return (ends[0][0], ends[-1][1]) if ends else ([], [])
-        case VisitedHold() | Fork() | Pipeline() | BarrierWait():
-            return [], []
-        case _:
-            raise no_rule("the count of immediate returns", node)
+    def returns(self, visit: Visit) -> Array:
+        """Count the visits that immediately follow another service at the same queue [1]."""
+        found: Array = np.zeros(1)
+        for (_, after), times in self.follows.items():
+            found = found + times if self.visits[after].index == visit.index else found
+        return found
+
+    def add(self, root: Activity, numbers: Numbers, again: bool = False) -> Places:
+        """Add the places of an activity.
+
+        Parameters
+        ----------
+        root : the activity
+        numbers : of its expressions
+        again : it is repeated without an end, so that its first visit follows its last
+        """
+        first, last = self._ends(root, np.ones(1), numbers)
+        if again:
+            self._follow(last, first, np.ones(1))
+        return self
+
+    def _follow(self, before: _Ends, after: _Ends, times: Array) -> None:
+        for place, p in after:
+            for earlier, q in before:
+                if self.visits[earlier].queue == self.visits[place].queue:
+                    key = earlier, place
+                    self.follows[key] = self.follows.get(key, 0.0) + times * p * q
+
+    def _ends(self, node: Activity, ratio: Array, numbers: Numbers) -> tuple[_Ends, _Ends]:
+        """Return the first and the last places of a part that is executed `ratio` times."""
+        match node:
+            case VisitedStep(_, visit):
+                if visit is None:
+                    return [], []
+                self.visits.append(visit)
+                self.executed.append(ratio)
+                alone = [(len(self.visits) - 1, np.ones(1))]
+                return alone, alone
+            case Repeat(count, body, spread=spread):
+                return self._repeated(numbers[count], body, ratio, numbers, spread == GEOMETRIC)
+        ends = [
+            self._ends(child, ratio * value_of(number, numbers), numbers)
+            for number, child in node.weighted
+        ]
+        match node:
+            case Choice(options):
+                odds = [(numbers[p], both) for (p, _), both in zip(options, ends, strict=True)]
+                first, last = (
+                    [(place, p * q) for p, both in odds for place, q in both[side]]
+                    for side in (0, 1)
+                )
+                return first, last
+            case Then():
+                return self._in_turn(ends, ratio)
+            case VisitedHold() | Fork() | Pipeline() | BarrierWait():
+                return [], []
+            case _:
+                raise no_rule("the count of immediate returns", node)
+
+    def _in_turn(self, ends: Sequence[tuple[_Ends, _Ends]], ratio: Array) -> tuple[_Ends, _Ends]:
+        for (_, before), (after, _) in pairwise(ends):
+            self._follow(before, after, ratio)
+        return (ends[0][0], ends[-1][1]) if ends else ([], [])
+
+    def _repeated(
+        self, count: Array, body: Activity, ratio: Array, numbers: Numbers, geometric: bool
+    ) -> tuple[_Ends, _Ends]:
+        """Write a few turns out; take the number of many, or of a fraction, as geometric."""
+        times = float(count.flat[0].real)
+        few = 1 <= times * max(1, sum(1 for _ in visits_in(body))) <= MOST_WRITTEN_OUT
+        if few and not geometric and times.is_integer() and np.all(count.real == times):
+            turns = [self._ends(body, ratio, numbers) for _ in range(int(times))]
+            return self._in_turn(turns, ratio)
+        first, last = self._ends(body, ratio * count, numbers)
+        # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
+        whole = np.where(count.real > 1, count - 1, 0.0)
+        again = count**2 / (1 + count) if geometric else whole
+        self._follow(last, first, ratio * again)
+        return first, last
+
+
+_Ends = list[tuple[int, Array]]
+"""First or last places of a part, each with its probability."""
 
 
 def _most_requests(node: Activity, queue: str) -> int:

@@ -34,6 +34,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from slipstick.late import np
+from slipstick.method.mean_value.in_a_row import InARow
 from slipstick.model.system import is_processor
 from slipstick.queueing.residual_wait import erlang_b, finite_source_all_busy, residual_time
 from slipstick.random_times import (
@@ -82,6 +83,10 @@ PairTimes = dict[tuple[int, int], Array]
 """By two visits: the time waited at the first for processors at the second [s]."""
 
 
+ByPlace = dict[tuple[int, ...], Array]
+"""By the visits of the places of a queue: a number for each place [1]."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Delay:
     """What a processor waits for at one visit because of processors at another visit.
@@ -108,10 +113,13 @@ _Delays = dict[tuple[int, int], _Delay]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalWaits:
-    """The wait at each visit, and its parts by the visit that is waited for."""
+    """The wait at each visit, its parts by the visit that is waited for, and of visits in a row the
+    part of those present that is at each place.
+    """
 
     waits: dict[int, RandomTime]
     by_pair: PairTimes
+    by_place: ByPlace = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,7 @@ class ArrivalState:
     members : by queue, processors that ever join it, where that is not all of them [1]
     holders : by permits that are solved alone, probabilities of the numbers of holders; see
         `FlowEquivalentServer` [1]
+    by_place : of visits in a row, the part of those present at a visit that is at each place [1]
     """
 
     others: float = 0
@@ -148,6 +157,7 @@ class ArrivalState:
     since_acquisition: Mapping[tuple[str, int], RandomTime] = field(default_factory=dict)
     members: Mapping[str, float] = field(default_factory=dict)
     holders: Mapping[str, Array] = field(default_factory=dict)
+    by_place: ByPlace = field(default_factory=dict)
 
     def waits(
         self, queues: Sequence[Queue], ratios: Mapping[int, Array], means: Mapping[int, Array]
@@ -185,6 +195,25 @@ class ArrivalState:
         for queue in (each for each in queues if each not in plain):
             waits.update({v.index: self._wait(queue, v, at.get(v.index, ())) for v in queue.visits})
         return ArrivalWaits(waits, {key: each.time for key, each in delays.items()})
+
+    def waits_in_a_row(self, row: InARow, waits: Mapping[int, RandomTime]) -> Array:
+        """Return the mean wait at each place of a queue whose visits follow each other at once [s].
+
+        Parameters
+        ----------
+        row : the visits of the queue
+        waits : at visits that come at random moments, which are those after none
+        """
+        services = {index: self.services[index].mean for index in row.visits}
+        flows = {index: self.served[index] / nonzero(each) for index, each in services.items()}
+        present = row.by_place(self.present)
+        return row.closed_waits(
+            waits[row.visits[0]].mean,
+            present * self.by_place.get(row.visits, row.parts),
+            row.by_place(services),
+            row.by_place(flows) * row.parts,
+            self.others,
+        )
 
     def _plain_waits(self, queue: Queue, means: Mapping[int, Array]) -> dict[int, RandomTime]:
         """Return the waits at a queue whose visits hold no lock and follow no release, so that all

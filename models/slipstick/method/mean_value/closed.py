@@ -35,10 +35,12 @@ from slipstick.method.answers import COMPLEX_STEP
 from slipstick.method.mean_value.arrivals import (
     ArrivalState,
     ArrivalWaits,
+    ByPlace,
     PairTimes,
     chance_all_busy,
     whole_service_weight,
 )
+from slipstick.method.mean_value.in_a_row import InARow, in_a_row
 from slipstick.method.mean_value.shared_locks import reader_writer_waits
 from slipstick.method.mean_value.spin_locks import SpinLock
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, Traversal, VisitTimes, cycle_time
@@ -78,6 +80,7 @@ from slipstick.structure.visits import (
     OTHER_PROCESSORS,
     PROCESSORS,
     Numbers,
+    Places,
     Queue,
     Visit,
     VisitedHold,
@@ -672,6 +675,7 @@ class _RecursionStep:
             index: each for traversal in alone for index, each in traversal.found.services.items()
         }
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
+        self._rows = self._visits_in_a_row()
         self._sections = {
             queue.name: FlowEquivalentServer(queue, held, numbers, self._ratios[0])
             for queue, held in (() if self._in_step else recursion.isolated)
@@ -679,10 +683,21 @@ class _RecursionStep:
         inside = {each.name for section in self._sections.values() for each in section.queues}
         self._outside = [queue for queue in self._queues if queue.name not in inside]
 
+    def _visits_in_a_row(self) -> dict[str, InARow]:
+        """Find the queues that a processor joins again at once, each with how its visits follow
+        each other.
+        """
+        places = Places()
+        for tree in self._trees:
+            places.add(tree.root, self.numbers, again=True)
+        rows = {queue.name: in_a_row(queue, places) for queue in self._queues}
+        return {name: row for name, row in rows.items() if row is not None}
+
     def state(self, n: Population, known: Mapping[Population, PopulationState]) -> PopulationState:
         """Return the state of a population."""
         traversed: list[tuple[RandomTime, VisitTimes] | None] = []
         by_pair: PairTimes = {}
+        by_place: ByPlace = {}
         for r, tree in enumerate(self._trees):
             if not n[r]:
                 traversed.append(None)
@@ -701,6 +716,7 @@ class _RecursionStep:
             by_pair.update(
                 {key: each for key, each in waits.by_pair.items() if self._group[key[0]] == r}
             )
+            by_place |= waits.by_place if len(self._trees) == 1 else {}
         times = self._limit_utilization(n, traversed)
         cycles = tuple(
             (
@@ -710,7 +726,7 @@ class _RecursionStep:
             )
             for size, time, each in zip(n, times, traversed, strict=True)
         )
-        return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair))
+        return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair, by_place))
 
     def settled(self, size: int, asked: int) -> PopulationState:
         """Return the fixed point of a large population of a single group; NoAnswerError names the
@@ -762,6 +778,10 @@ class _RecursionStep:
                 relative_rate = rates[other] * n[other] / (rates[r] * n[r])
                 ratios.update({index: ratio * relative_rate for index, ratio in each.items()})
         found = before.arrivals.waits(self._outside, ratios, self._means)
+        for row in self._rows.values() if before.arrivals.others else ():
+            means = before.arrivals.waits_in_a_row(row, found.waits)
+            found.waits.update(row.replaced(found.waits, means))
+            found.by_place[row.visits] = row.present(means, row.by_place(self._means))
         for queue in (each for each in self._outside if each.order and before.arrivals.others):
             found.waits.update(reader_writer_waits(queue, before.arrivals, ratios, cycles[r].rate))
         for name, section in self._sections.items():
@@ -887,6 +907,7 @@ class _RecursionStep:
         n: Population,
         cycles: Sequence[CycleState | None],
         by_pair: Mapping[tuple[int, int], Array],
+        by_place: ByPlace,
     ) -> ArrivalState:
         """Return the mean state that one more processor finds on arrival."""
         zero, means = np.zeros(1), MeanNumbers()
@@ -950,6 +971,7 @@ class _RecursionStep:
             },
             waiting_for={(a, b): means.flows[a] * each for (a, b), each in by_pair.items()},
             holders=holders,
+            by_place=by_place,
         )
 
     def _whole_service(

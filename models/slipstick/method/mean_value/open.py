@@ -18,6 +18,7 @@ from slipstick.method.mean_value.closed import (
     SolvedPopulation,
     at_points,
 )
+from slipstick.method.mean_value.in_a_row import in_a_row
 from slipstick.method.mean_value.traversal import Traversal
 from slipstick.model.activity import BarrierWait
 from slipstick.model.steps import steps
@@ -25,7 +26,7 @@ from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
 from slipstick.random_times import Array, RandomTime, added, nonzero
 from slipstick.structure.saturation import saturated_text
-from slipstick.structure.visits import PROCESSORS, Numbers, Queue, immediate_returns
+from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue
 
 WAITS_INCLUDED = (
     "with the mean-value waits while it is held, which may be too long; simulation may have an"
@@ -109,7 +110,7 @@ def _solved_in_order(
     queue is saturated.
     """
     ratios = recursion.tree.visit_ratios(numbers)
-    returns = immediate_returns(recursion.tree.root, numbers)
+    places = Places().add(recursion.tree.root, numbers)
     bare, saturated, waits = (
         Traversal(recursion.model, numbers, 1, {}),
         dict[int, str](),
@@ -128,7 +129,7 @@ def _solved_in_order(
             saturated.setdefault(index, without_waits.get(index, f"{text} ({WAITS_INCLUDED})"))
         if not saturated:
             waits.update(
-                _waits(queue, ratios, services, rate, returns, traversal.found.branch_waits)
+                _waits(queue, ratios, services, rate, places, traversal.found.branch_waits)
             )
     traversal = Traversal(recursion.model, numbers, 1, waits)
     return saturated or CycleState(1, traversal.time(recursion.tree.root), traversal.found)
@@ -157,7 +158,7 @@ def _waits(
     ratios: Mapping[int, Array],
     services: Mapping[int, RandomTime],
     rate: Array,
-    returns: Mapping[int, Array],
+    places: Places,
     siblings: Mapping[int, Array],
 ) -> dict[int, RandomTime]:
     """Solve the linear equations of the waits at one queue.
@@ -168,7 +169,7 @@ def _waits(
     ratios : visits of one customer, by visit [1]
     services : service at each visit
     rate : of the arrivals [1/s]
-    returns : visits that follow immediately on another service there, by visit [1]
+    places : which visits follow each other at once
     siblings : wait at a visit for other branches of the same customer's fork [s]
     """
     visits = queue.visits
@@ -190,7 +191,7 @@ def _waits(
     left, matrix = [], []
     for visit in visits:
         parts = {other.index: competing_fraction(visit, other, math.inf) for other in visits}
-        back = returns.get(visit.index, np.zeros(1)) / nonzero(ratios[visit.index])
+        back = places.returns(visit) / nonzero(ratios[visit.index])
         work = added(
             part * use[index] * ((1 - back) * residual[index] + back * services[index].mean)
             for index, part in parts.items()
@@ -211,6 +212,10 @@ def _waits(
     varied = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1
     means = {v.index: found[..., k] for k, v in enumerate(visits)}
     waits = {index: RandomTime(mean, mean * mean * varied) for index, mean in means.items()}
+    if row := in_a_row(queue, places):
+        flows = row.by_place({index: rate * ratios[index] for index in row.visits}) * row.parts
+        service = row.by_place({index: services[index].mean for index in row.visits})
+        waits |= row.replaced(waits, row.open_waits(flows, service, row.by_place(residual)))
     return _limited(queue, ratios, services, waits)
 
 

@@ -870,9 +870,10 @@ class _Turns:
             self.passing.times + weight[..., None] * passing.times,
             self.passing.gaps + weight[..., None] * passing.gaps,
         )
-        for totals, state in ((self.served_until, served_until), (self.waited, waited)):
-            for key, column in state.items():
-                totals[key] = totals.get(key, 0.0) + weight * column
+        for queue, until in served_until.items():
+            self.served_until[queue] = self.served_until.get(queue, 0.0) + weight * until
+        for index, time in waited.items():
+            self.waited[index] = self.waited.get(index, 0.0) + weight * time
 
 
 def _requests_at_once(node: Activity, here: Sequence[Visit]) -> int:

@@ -1,0 +1,203 @@
+r"""Visits in a row: a customer that has been served and queues again at once, behind those that came
+meanwhile.
+
+Such a customer does not find what one finds that comes at a random moment. All that it found before
+have been served, so that those which come back stand ahead of it at their next visits, and beside
+them only those that arrived while it waited and was served. With numbers F_i found at visit i, by
+their visits, the probability P that another visit follows at once, services S and the rate of
+arrivals lambda at each visit that do not follow another one::
+
+    F_j = sum over i of r_ij (F_i P + lambda (W_i + S_i)) + e_j A,      W_j = F_j S
+
+r_ij is the part of the visits j that follow visit i, e_j the part that follows none; those find the
+numbers A and wait as others do. Long services of others delay a customer once, not at each of its
+visits: with the numbers A at every visit, five short visits and a long one of an open stream took
+2.7 times too long.
+
+One first-come server and Poisson arrivals: exact for the mean, because every step is linear in the
+numbers. For a loop of many visits
+the number of turns is taken as geometric. Of a closed population the arrivals
+are those of the customers that are elsewhere, each after an exponential time.
+
+Source: derived here; for random feedback with one service time Takacs, Bell System Tech. J. 42(2),
+1963, 505-519. Checked in tests/method/mean_value/test_in_a_row.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from slipstick.late import np
+from slipstick.random_times import Array, RandomTime, nonzero
+from slipstick.structure.visits import Places, Queue
+
+MOST_PLACES = 16
+"""Places of one queue at most: their numbers are found together, in equations of its square."""
+
+_LEFT_AFTER = 1024
+"""Visits after which a customer that ever leaves the queue is taken as gone."""
+
+PASSES = 6
+"""Passes that settle the arrivals of a closed population; derivatives need one more."""
+
+
+@dataclass(frozen=True, slots=True)
+class InARow:
+    """How the visits to one queue follow each other at once, by the places of these visits.
+
+    Parameters
+    ----------
+    visits : index of the visit of each place
+    parts : the part of the visits of each index that is made at a place [..., places]
+    onward : P, the probability that one place follows another at once [..., from, to]
+    follows : r, the part of the visits at one place that follow another [..., from, to]
+    first : e, the part of the visits that follow none [..., places]
+    """
+
+    visits: tuple[int, ...]
+    parts: Array
+    onward: Array
+    follows: Array
+    first: Array
+
+    def by_place(self, columns: Mapping[int, Array]) -> Array:
+        """Put the columns of visits together by place [..., places]."""
+        return stacked([columns[index] for index in self.visits])
+
+    def replaced(self, waits: Mapping[int, RandomTime], means: Array) -> dict[int, RandomTime]:
+        """Return the waits at each visit with the mean over its places, as variable as they were
+        in proportion.
+        """
+        found: dict[int, RandomTime] = {}
+        for index in dict.fromkeys(self.visits):
+            here = np.array([index == each for each in self.visits])
+            mean = (self.parts * means * here).sum(axis=-1)
+            factor = mean / nonzero(waits[index].mean)
+            found[index] = RandomTime(mean, waits[index].variance * factor * factor)
+        return found
+
+    def present(self, waits: Array, service: Array) -> Array:
+        """Return the part of those present at a visit that is at each place [1] [..., places]."""
+        stay = self.parts * (waits + service)
+        same = np.array([[one == other for other in self.visits] for one in self.visits])
+        found: Array = stay / nonzero(stay @ same)
+        return found
+
+    def open_waits(self, flows: Array, service: Array, residual: Array) -> Array:
+        """Solve for the waits in an open stream [s] [..., places].
+
+        What is found at random moments follows from the waits, so that the equations above are
+        solved once without waits and once for a wait of 1 at each visit: they are linear in them.
+
+        Parameters
+        ----------
+        flows : visits in a second [1/s] [..., places]
+        service, residual : S, and the mean rest of a service in progress [s] [..., places]
+        """
+        size = len(self.visits)
+        rates = flows * self.first
+        arrivals = np.broadcast_to(rates[..., None, :], (*rates.shape, size))
+        tried = np.concatenate([np.zeros((1, size)), np.eye(size)])
+        tried = tried.reshape(size + 1, *(1 for _ in flows.shape[:-1]), size)
+        first_wait = (flows * (tried * service + service * residual)).sum(axis=-1)
+        waits = self.waits(first_wait, flows * (tried + service), service, arrivals)
+        slopes = np.moveaxis(waits[1:] - waits[:1], 0, -1)
+        solved: Array = np.linalg.solve(np.eye(size) - slopes, waits[0][..., None])[..., 0]
+        return solved
+
+    def waits(self, first_wait: Array, found: Array, service: Array, arrivals: Array) -> Array:
+        """Solve for the mean wait at each visit [s] [..., places].
+
+        Parameters
+        ----------
+        first_wait : at visits that follow none [s] [...]
+        found : A [..., places]
+        service : S [s] [..., places]
+        arrivals : lambda, while a customer is at one visit [1/s] [..., from, places]
+        """
+        return self._solved(first_wait, found, service, arrivals)[0]
+
+    def _solved(
+        self, first_wait: Array, found: Array, service: Array, arrivals: Array
+    ) -> tuple[Array, Array]:
+        """Return the waits, and the numbers found at each visit [..., places, by place]."""
+        size = len(self.visits)
+        # What is found at one visit becomes what is found at the next by this matrix.
+        moved = self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]
+        big = np.einsum("...ij,...imn->...jnim", self.follows, moved)
+        matrix = np.eye(size**2) - big.reshape(*big.shape[:-4], size**2, size**2)
+        own_work = np.einsum("...m,...m->...", found, service)
+        begins = self.first * (first_wait - own_work)[..., None]
+        staying = np.einsum("...ij,...i,...in->...jn", self.follows, begins + service, arrivals)
+        right = self.first[..., None] * found[..., None, :] + staying
+        solved = np.linalg.solve(matrix, right.reshape(*right.shape[:-2], size**2, 1))
+        numbers = solved.reshape(right.shape)
+        return begins + np.einsum("...jn,...n->...j", numbers, service), numbers
+
+    def closed_waits(
+        self, first_wait: Array, found: Array, service: Array, flows: Array, others: float
+    ) -> Array:
+        """Solve for the waits in a closed population [s] [..., places].
+
+        Parameters
+        ----------
+        first_wait, found, service : as for `waits`
+        flows : visits in a second of the other customers [1/s] [..., places]
+        others : their number
+        """
+        rates = flows * self.first
+        away = np.where((others - found.sum(axis=-1)).real > 0, others - found.sum(axis=-1), 1e-9)
+        absent = away / nonzero(rates.sum(axis=-1))
+        arrivals = np.broadcast_to(rates[..., None, :], (*rates.shape, rates.shape[-1]))
+        for _ in range(PASSES):
+            waits, numbers = self._solved(first_wait, found, service, arrivals)
+            staying = waits + service
+            left = others - numbers.sum(axis=-1)
+            left = np.where(left.real > 0, left, 0.0)
+            come = left * -np.expm1(-staying / absent[..., None])
+            factor = come / nonzero(staying * rates.sum(axis=-1, keepdims=True))
+            arrivals = factor[..., None] * rates[..., None, :]
+        return waits
+
+
+def in_a_row(queue: Queue, places: Places) -> InARow | None:
+    """Return how the visits to a queue follow each other; None where none does, where all have one
+    exponential service, or where nothing is derived for the queue.
+
+    Parameters
+    ----------
+    queue : the queue
+    places : of all queues
+    """
+    visits = queue.visits
+    indices = [visit.index for visit in visits]
+    here = [place for place, visit in enumerate(places.visits) if visit.index in indices]
+    plain = not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1
+    free = queue.requests == 1 and not any(visit.held or visit.released for visit in visits)
+    if not plain or not free or not 1 < len(here) <= MOST_PLACES:
+        return None
+    pairs = {key: times for key, times in places.follows.items() if key[0] in here}
+    kinds = {(visit.step.time, visit.step.scv) for visit in visits if visit.step is not None}
+    if not pairs or (len(kinds) == 1 and next(iter(kinds))[1] == 1.0):
+        return None  # in product form what is found at any visit is what there is on average
+    zero = np.zeros(1)
+    rows = [stacked([pairs.get((one, after), zero) for after in here]) for one in here]
+    table = np.stack(np.broadcast_arrays(*rows), axis=-2)
+    executed = stacked([places.executed[place] for place in here])
+    follows = table / nonzero(executed)[..., None, :]
+    first = 1.0 - follows.sum(axis=-2)
+    first = np.where(first.real > 1e-9, first, 0.0)
+    onward = table / nonzero(executed)[..., :, None]
+    # Customers that never leave the queue come at no random moment.
+    if np.linalg.matrix_power(onward.real, _LEFT_AFTER).sum(axis=-1).max() > 0.99:
+        return None
+    made = tuple(places.visits[place].index for place in here)
+    same = np.array([[one == other for other in made] for one in made])
+    parts = executed / nonzero(executed @ same)
+    return InARow(made, parts, onward, follows, first)
+
+
+def stacked(columns: Sequence[Array]) -> Array:
+    """Put columns of places together [..., places]."""
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)

@@ -1,0 +1,96 @@
+"""Visits in a row: exact for an open stream at one first-come server, close to chains when closed."""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+
+import numpy as np
+import pytest
+
+from slipstick.method.activity_chain import ActivityChain
+from slipstick.method.mean_value import MeanValue
+from slipstick.model.activity import choose, delay, repeat, service, then
+from slipstick.model.steps import Activity
+from slipstick.model.system import Station, closed_model, open_model
+
+
+def test_one_service_time_and_random_feedback_as_by_takacs() -> None:
+    visit = service("s", 1.0, scv=4.0, name="s")
+    model = open_model(repeat(1.5, visit), 0.5, resources={"s": Station()})
+    # The recursion of the numbers found, followed for a long time by hand.
+    rate, load, back = 0.5, 0.75, 1.5 / 1.5 - 1 / 1.5
+    wait = _followed(rate, [1.0], [4.0], np.array([[back]]), np.array([1.5]))
+    assert MeanValue(model).times({})[0] == pytest.approx(1.5 * (1 + wait[0]), rel=1e-9)
+    assert load < 1
+
+
+def _followed(
+    rate: float, times: list[float], scvs: list[float], onward: np.ndarray, visits: np.ndarray
+) -> np.ndarray:
+    """Iterate what a customer finds at each visit, one equation after the other."""
+    service, scv = np.array(times), np.array(scvs)
+    flows = rate * visits
+    entering = visits - onward.T @ visits
+    waits = np.zeros(len(times))
+    found = np.zeros((len(times), len(times)))
+    for _ in range(20_000):
+        at_random = flows * (waits + service)
+        first = flows * waits @ service + flows * service @ (service * (1 + scv) / 2)
+        arrives = rate * entering
+        moved = found @ onward + np.outer(waits + service, arrives)
+        weights = (onward * visits[:, None] / visits[None, :]).T
+        own = entering / visits
+        found = weights @ moved + np.outer(own, at_random)
+        waits = weights @ (moved @ service) + own * first
+    return waits
+
+
+def test_five_short_visits_and_a_long_one_of_a_stream() -> None:
+    times = [0.02] * 5 + [0.65]
+    cycle = then(*(service("s", time, scv=1.0, name=f"v{k}") for k, time in enumerate(times)))
+    loop = repeat(5, service("s", 0.02, scv=1.0, name="short")) >> service(
+        "s", 0.65, scv=1.0, name="long"
+    )
+    onward = np.eye(6, k=1)
+    known = 0.75 + _followed(16 / 15, times, [1.0] * 6, onward, np.ones(6)).sum()
+    for activity in (cycle, loop):
+        model = open_model(activity, 16 / 15, resources={"s": Station()})
+        assert MeanValue(model).times({})[0] == pytest.approx(known, rel=1e-6)
+
+
+def _cycle(draw: random.Random) -> Activity:
+    names = count()
+
+    def visit() -> Activity:
+        scv = draw.choice([0.5, 1.0, 4.0])
+        return service("s", 0.05 * 20 ** draw.random(), scv=scv, name=f"v{next(names)}")
+
+    parts: list[Activity] = []
+    for _ in range(draw.randint(1, 2)):
+        kind = draw.random()
+        parts.append(
+            visit()
+            if kind < 0.4
+            else repeat(2, visit())
+            if kind < 0.7
+            else choose((0.3, visit()), (0.7, visit() >> visit()))
+        )
+    return delay(draw.uniform(0.3, 3.0), scv=1.0, name="think") >> then(*parts)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_closed_populations_are_close_to_their_chains(seed: int) -> None:
+    draw = random.Random(f"visits in a row {seed}")
+    model = closed_model(_cycle(draw), draw.choice([2, 3]), resources={"s": Station()})
+    exact = ActivityChain(model).times({})[0]
+    assert MeanValue(model).times({})[0] == pytest.approx(exact, rel=0.04)
+
+
+def test_the_mixture_of_services_is_that_of_machine_repair() -> None:
+    cycle = delay(5.0, scv=1.0, name="think") >> choose(
+        (0.02, service("disk", 10.0, scv=1.0, name="long")),
+        (0.98, service("disk", 0.02, scv=1.0, name="short")),
+    )
+    model = closed_model(cycle, 3, resources={"disk": Station()})
+    assert MeanValue(model).times({})[0] == pytest.approx(ActivityChain(model).times({})[0])
