@@ -674,8 +674,10 @@ class _SynchronizedStart:
                 visit is not None and _queued(visit)
             ):
                 self._queue(visit)
-            case Repeat(count, body) if is_contended([body]) and np.all(
-                self.traversal.numbers[count].real >= 1
+            case Repeat(count, body, spread=spread) if (
+                spread != GEOMETRIC
+                and is_contended([body])
+                and np.all(self.traversal.numbers[count].real >= 1)
             ):
                 self._repeat(self.traversal.numbers[count], body)
             case node if isinstance(node, _COMPOSITES):
