@@ -53,12 +53,14 @@ Chosen here for speed: with 1000 customers of scv 4 the wait errs by up to 6 %, 
 and the time by 0.15 %."""
 
 
-Service = tuple[Array | float, Array, Array]
+ServiceKind = tuple[Array | float, Array, Array]
 """A kind of service: its part of all services, its mean and its squared coefficient of variation
 [1, s, 1]."""
 
 
-def finite_source_residual(customers: int, elsewhere: Array, services: Sequence[Service]) -> Array:
+def finite_source_residual(
+    customers: int, elsewhere: Array, services: Sequence[ServiceKind]
+) -> Array:
     """Return the residual service with which the arrival theorem gives the mean wait at one server
     exactly [s].
 

@@ -690,7 +690,7 @@ class _SynchronizedStart:
         the last of these. Between whole numbers of turns the times are interpolated.
         """
         visits = [visit for visit in visits_in(body) if _queued(visit)]
-        turns = _Turns(count)
+        turns = _RepeatedPassing(count)
         total = {visit.index: np.zeros(1) for visit in visits}
         for number in range(turns.most):
             self._pass(body)
@@ -827,7 +827,7 @@ class _SynchronizedStart:
         return self.passing if pending is ZERO_TIME else self.passing.delayed(pending)
 
 
-class _Turns:
+class _RepeatedPassing:
     """The state of a section after each turn of a repetition, interpolated at a number of turns.
 
     Parameters
