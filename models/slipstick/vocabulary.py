@@ -263,9 +263,16 @@ PLACEMENTS = {
 
 
 GEOMETRIC_COUNT = "geometric counts"
+STREAMS, RENEWALS = "streams beside processors", "arrivals of another spread"
+BATCHES, BURSTS, TRACES = "batches", "bursts", "traces of arrivals"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
+    STREAMS: "a group of customers that arrive, in a model with other groups",
+    RENEWALS: "times between arrivals of an scv other than 1",
+    BATCHES: "customers that arrive several at a time",
+    BURSTS: "a rate of arrivals that is another one in bursts",
+    TRACES: "arrivals at given times",
 }
 """What a part of a model may say beside what every method with a rule for its kind knows: a field
 that has not its default. A method that does not declare that it knows a construct refuses the models

@@ -39,6 +39,7 @@ LOW_FULL = "no less than what the busiest resource takes for the work of all pro
 HIGH_ALL = (
     "no more than every processor waiting at each visit for all others, which holds in product form"
 )
+NO_HIGH_BESIDE = "no upper bound: none is known beside streams of arrivals"
 NO_HIGH = (
     "no upper bound: it holds in product form only, for steps of scv 1 with one mean at each fcfs"
     " station"
@@ -152,7 +153,8 @@ def _notes(model: Model, binding: str, closed: bool) -> tuple[str, ...]:
     notes = [LOW_SPAN if binding == SPAN else LOW_FULL.format(binding=binding)]
     if model.population.open:
         return (*notes, OPEN_ONLY)
-    return (*notes, HIGH_ALL if closed else NO_HIGH)
+    without = NO_HIGH_BESIDE if model.population.streams else NO_HIGH
+    return (*notes, HIGH_ALL if closed else without)
 
 
 def _lows(model: Model) -> dict[str, Expr]:
@@ -210,7 +212,7 @@ def _monitors_time(pool: Resource) -> Expr:
 
 def _high(model: Model) -> Expr | None:
     """Return the upper bound, where its conditions hold."""
-    if not (model.population.groups and _plain(model)):
+    if model.population.streams or not (model.population.groups and _plain(model)):
         return None
     cycle = model.bodies[0]
     asked = demands(cycle, model)

@@ -186,7 +186,7 @@ def _of_activity(model: Model) -> Iterator[Product]:
     think_time = zero(TIME)
     yield Product("throughput", "time", population=population.size, think_time=think_time)
     for group in population.groups:
-        if group.name:
+        if group.name and group.arrivals is None:
             names = f"throughput[{group.name}]", f"time[{group.name}]"
             yield Product(*names, population=group.processors, think_time=think_time)
 

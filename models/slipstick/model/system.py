@@ -9,6 +9,7 @@ times of a technology class.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -72,10 +73,15 @@ from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,
     BARRIERS,
+    BATCHES,
+    BURSTS,
     LOCKS,
     MOST_HOLDERS,
     READER_WRITER_ORDERS,
+    RENEWALS,
+    STREAMS,
     TASK_ORDERS,
+    TRACES,
 )
 
 if TYPE_CHECKING:
@@ -686,6 +692,15 @@ class PopulationKind(ModelPart):
         return ()
 
     @property
+    def streams(self) -> tuple[tuple[Expr, Activity], ...]:
+        """Of each stream of arrivals its mean rate [1/s] and what its customers execute."""
+        return ()
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return frozenset().union(*(group.constructs for group in self.groups))
+
+    @property
     def counts(self) -> tuple[Expr, ...]:
         """The expressions that say how many processors there are."""
         return tuple(group.processors for group in self.groups)
@@ -698,20 +713,101 @@ class PopulationKind(ModelPart):
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivalPattern(ModelPart):
+    """How arrivals of a given rate follow each other; by default a Poisson stream.
+
+    With bursts the rate changes: a two-state Markov-modulated Poisson process, whose rate between
+    bursts is the given one. With a trace they come at its times, again from the start at its end,
+    scaled to the rate.
+
+    Parameters
+    ----------
+    arrivals_scv : squared coefficient of variation of the times between arrivals [1]
+    batch : customers of one arrival; the rate is that of arrivals [1]
+    burst_arrivals : rate in a burst [1/s]
+    burst_time, quiet_time : mean duration of a burst, and from its end to the next, exponential [s]
+    trace : times between arrivals, in proportion [1]
+    """
+
+    arrivals_scv: float = 1.0
+    batch: int = 1
+    burst_arrivals: Expr | None = None
+    burst_time: Expr | None = None
+    quiet_time: Expr | None = None
+    trace: tuple[float, ...] = ()
+
+    made_of = ("burst_arrivals", "burst_time", "quiet_time")
+    special: ClassVar[Mapping[str, str]] = {
+        "arrivals_scv": RENEWALS,
+        "batch": BATCHES,
+        "trace": TRACES,
+        **dict.fromkeys(made_of, BURSTS),
+    }
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise ModelError(f"a batch of arrivals must be at least 1 customer, got {self.batch}")
+        if not 0 <= self.arrivals_scv < math.inf:
+            raise ModelError(
+                f"the scv of times between arrivals is at least 0, got {self.arrivals_scv:g}"
+            )
+        if (self.burst_time is None) != (self.quiet_time is None) or (
+            self.burst_arrivals is not None and self.burst_time is None
+        ):
+            raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
+        other = self.constructs - {BATCHES}
+        if len(other) > 1 or (TRACES in other and self.batch > 1):
+            raise ModelError(
+                f"arrivals follow one pattern: {' or '.join(sorted(self.constructs))}, not both"
+            )
+
+    def mean_rate(self, rate: Expr) -> Expr:
+        """Return the mean number of customers that arrive in a second [1/s]."""
+        if self.burst_time is not None and self.quiet_time is not None:
+            burst = zero(RATE) if self.burst_arrivals is None else self.burst_arrivals
+            there = rate * self.quiet_time + burst * self.burst_time
+            rate = there / (self.quiet_time + self.burst_time)
+        return rate if self.batch == 1 else rate * self.batch
+
+
+POISSON = ArrivalPattern()
+
+
+@dataclass(frozen=True, slots=True)
 class Group(ModelPart):
     """Processors of one kind: each repeats the group's cycle without end; without a name, if
-    they are all there are.
+    they are all there are. Or customers that arrive at a rate, go through it once and leave.
+
+    Parameters
+    ----------
+    name : in answers
+    processors : how many there are; none where they arrive [1]
+    cycle : what each does
+    arrivals : rate at which they arrive; None of processors [1/s]
+    pattern : how the arrivals follow each other
     """
 
     name: str
     processors: Expr
     cycle: Activity
+    arrivals: Expr | None = None
+    pattern: ArrivalPattern = POISSON
 
-    made_of, plain = ("processors", "cycle"), ("name",)
+    made_of, plain = ("processors", "cycle", "arrivals", "pattern"), ("name", "pattern")
+    special: ClassVar[Mapping[str, str]] = {"arrivals": STREAMS}
 
     def __post_init__(self) -> None:
         if self.name:
             check_name(self.name)
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return constructs_of(self) | self.pattern.constructs
+
+    @property
+    def rate(self) -> Expr | None:
+        """The mean number of customers that arrive in a second; None of processors [1/s]."""
+        return None if self.arrivals is None else self.pattern.mean_rate(self.arrivals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -733,8 +829,13 @@ class ClosedPopulation(PopulationKind):
     def __post_init__(self) -> None:
         if not self.groups:
             raise ModelError("groups of processors are needed, at least one")
+        if self.first.arrivals is not None:
+            raise ModelError(
+                f"answers are about the first group, and {self.first.name} arrives; write a group"
+                " with processors first"
+            )
         for number, group in enumerate(self.groups):
-            if group.name:
+            if group.name and group.arrivals is None:
                 at_least(
                     group.processors, 0 if number else 1, f"the processors of group {group.name}"
                 )
@@ -750,7 +851,11 @@ class ClosedPopulation(PopulationKind):
 
     @property
     def present(self) -> Expr:
-        return total(self.counts)
+        return Number(MANY) if self.streams else total(self.counts)
+
+    @property
+    def streams(self) -> tuple[tuple[Expr, Activity], ...]:
+        return tuple((group.rate, group.cycle) for group in self.groups if group.rate is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -759,13 +864,22 @@ class OpenPopulation(PopulationKind):
 
     rate: Expr
     cycle: Activity
+    pattern: ArrivalPattern = POISSON
 
-    made_of, open, finite, variation = ("rate", "cycle"), True, False, NEVER
-    present = Number(MANY)
+    made_of, open, finite, variation = ("rate", "cycle", "pattern"), True, False, NEVER
+    plain, present = ("pattern",), Number(MANY)
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return self.pattern.constructs
 
     @property
     def size(self) -> Expr:
-        return self.rate
+        return self.pattern.mean_rate(self.rate)
+
+    @property
+    def streams(self) -> tuple[tuple[Expr, Activity], ...]:
+        return ((self.size, self.cycle),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -1025,7 +1139,7 @@ class Model:
     @property
     def constructs(self) -> frozenset[str]:
         """What parts of the model have that a method must declare to know."""
-        parts = (*each_once(self.bodies), *self.resources.values(), *self.population.groups)
+        parts = (*each_once(self.bodies), *self.resources.values(), self.population)
         return frozenset().union(*(part.constructs for part in parts))
 
     @property
@@ -1310,7 +1424,7 @@ def closed_model(
 
 
 def grouped_model(
-    groups: Mapping[str, tuple[Like, Activity]],
+    groups: Mapping[str, tuple[Like, Activity] | tuple[Expr, Activity, ArrivalPattern]],
     *,
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
@@ -1323,7 +1437,8 @@ def grouped_model(
     ----------
     groups : by name, the number of processors [1], which becomes the parameter
         ``groups.NAME.processors``, and what each of them does; the first has at least 1 processor,
-        any other may have none
+        any other may have none. A rate, an expression in [1/s], in the place of the number makes a
+        stream of arrivals; then the pattern of arrivals may follow
     name, resources, useful : see `Model`
 
     >>> from slipstick.model.activity import delay, service
@@ -1331,13 +1446,17 @@ def grouped_model(
     >>> grouped_model({"test": (1, ask), "others": (3, delay(9.0, name="think") >> ask)}).population.first.name
     'test'
     """
-    made = tuple(
-        Group(each, _named_size(size, f"groups.{each}.processors"), cycle)
-        for each, (size, cycle) in groups.items()
-    )
+    made = tuple(_group(each, *group) for each, group in groups.items())
     return Model(
         name, ClosedPopulation(made), _completed([each.cycle for each in made], resources), useful
     )
+
+
+def _group(name: str, size: Like, cycle: Activity, pattern: ArrivalPattern = POISSON) -> Group:
+    """Make a group of processors, or of customers that arrive at a rate."""
+    if isinstance(size, Expr) and size.dimension == RATE:
+        return Group(name, Number(0.0), cycle, size, pattern)
+    return Group(name, _named_size(size, f"groups.{name}.processors"), cycle)
 
 
 def open_model(
@@ -1347,9 +1466,10 @@ def open_model(
     name: str = "model",
     resources: Mapping[str, Resource] | None = None,
     useful: tuple[str, ...] = ("busy",),
+    pattern: ArrivalPattern = POISSON,
 ) -> Model:
     """Make a model of customers that arrive at a rate [1/s], execute the activity once and
-    leave.
+    leave; the pattern says how their arrivals follow each other.
     """
     per_second = (
         rate if isinstance(rate, Expr) else Parameter("population.arrivals", RATE, float(rate))
@@ -1357,7 +1477,8 @@ def open_model(
     if per_second.dimension != RATE:
         raise ModelError(f"arrivals must be a [1/s], got [{per_second.dimension}]: {per_second}")
     at_least(per_second, 0, "the rate of arrivals")
-    return Model(name, OpenPopulation(per_second, cycle), _completed([cycle], resources), useful)
+    population = OpenPopulation(per_second, cycle, pattern)
+    return Model(name, population, _completed([cycle], resources), useful)
 
 
 def phased_model(

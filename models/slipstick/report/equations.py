@@ -491,7 +491,10 @@ def _population(model: Model) -> str:
         case ClosedPopulation((Group("", processors),)):
             words = f"processors that repeat a cycle: {processors}"
         case ClosedPopulation(groups):
-            sizes = ", ".join(f"{group.name} ({group.processors})" for group in groups)
+            sizes = ", ".join(
+                f"{group.name} ({group.processors if group.rate is None else group.rate})"
+                for group in groups
+            )
             words = f"groups of processors, the first of which is asked about: {sizes}"
         case OpenPopulation(rate):
             words = f"askers arrive at a rate of {rate}, go through once and leave"

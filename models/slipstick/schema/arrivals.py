@@ -33,8 +33,8 @@ class TraceFiles(Protocol):
 
 
 def with_traces(tree: Node, library: TraceFiles) -> Node:
-    """Read the traces that the classes and chains of a network name, each from the folder of the
-    file that names it.
+    """Read the traces that classes and chains of a network, or groups of an activity, name, each
+    from the folder of the file that names it.
 
     Parameters
     ----------
@@ -45,10 +45,11 @@ def with_traces(tree: Node, library: TraceFiles) -> Node:
     ------
     SpecError : a file is not there, or does not say when customers arrive
     """
-    for group in ("classes", "chains"):
+    for group in ("classes", "chains", "groups", "population"):
         named = at(tree, [group])
-        for name in named.entries if isinstance(named, Table) else ():
-            place = [group, name, "trace"]
+        names = [[name] for name in named.entries] if isinstance(named, Table) else []
+        for name in [[]] if group == "population" else names:
+            place = [group, *name, "trace"]
             trace, file = at(tree, place), at(tree, [*place, "file"])
             if (
                 not isinstance(trace, Table)
@@ -71,9 +72,9 @@ def with_traces(tree: Node, library: TraceFiles) -> Node:
             mean = math.fsum(gaps) / len(gaps)
             text = " ".join(repr(gap / mean) for gap in gaps)
             tree = replace(tree, place, from_plain({"gaps": text}, trace.mark))
-            if at(tree, [group, name, "arrivals"]) is None:
+            if at(tree, [group, *name, "arrivals"]) is None:
                 tree = replace(
-                    tree, [group, name, "arrivals"], from_plain(f"{1 / mean!r} /s", file.mark)
+                    tree, [group, *name, "arrivals"], from_plain(f"{1 / mean!r} /s", file.mark)
                 )
     return tree
 

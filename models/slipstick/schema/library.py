@@ -367,7 +367,7 @@ class Library:
                     "write the name of a machine, a file that ends in .yaml, or its keys and values"
                 )
                 raise node.mark.error(why, path)
-        if kind == "queueing-network":
+        if kind in ("queueing-network", "activity"):
             from slipstick.schema.arrivals import with_traces
 
             based = _table(with_traces(based, self))

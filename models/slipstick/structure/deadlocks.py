@@ -41,7 +41,7 @@ class Deadlocks:
         """
         if not self._words:
             return {}
-        present = np.full(points, np.inf if self._population.open else 0.0)
+        present = np.full(points, np.inf if self._population.streams else 0.0)
         for size in sizes:
             present = (
                 np.maximum(present, size.real) if self._population.finite else present + size.real

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from slipstick.expression.columns import Values, count_of, only
-from slipstick.expression.nodes import TIME, Expr, zero
+from slipstick.expression.nodes import TIME, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.model.steps import HELD, SERVED
@@ -14,8 +14,8 @@ from slipstick.structure.work import demands, held_times
 
 
 class Saturation:
-    """The loads of the resources of an open model, compiled together; of other models there are
-    none.
+    """The loads of the resources by streams of arrivals, compiled together; of other models there
+    are none.
 
     A station is busy for the service that is asked of it. A lock or a number of permits is held for
     what is done while it is held, waits at other resources left out, so a model that is not
@@ -32,31 +32,37 @@ class Saturation:
     """
 
     def __init__(self, model: Model) -> None:
-        self._model = model
-        self._work: dict[str, Expr] = {}
-        if model.population.open:
-            (cycle,) = model.bodies
+        self._model, self._streams = model, model.population.streams
+        self._names = [
+            name
+            for name, resource in model.resources.items()
+            if self._streams and resource.use in (SERVED, HELD)
+        ]
+        columns = []
+        for rate, cycle in self._streams:
             asked = demands(cycle, model) | held_times(cycle, model)
-            self._work = {
-                name: asked.get(name, zero(TIME))
-                for name, resource in model.resources.items()
-                if resource.use in (SERVED, HELD)
-            }
-            self._tape = Tape([model.population.size, *self._work.values()])
+            columns += [rate, *(asked.get(name, zero(TIME)) for name in self._names)]
+        self._tape = Tape(columns)
 
     def reasons(self, values: Values) -> dict[int, str]:
         """Find the aligned points, by number, at which a resource is saturated, with the first
         of them in words.
         """
-        if not self._work:
+        if not self._names:
             return {}
-        columns = self._tape.run(only(values, self._tape.parameters))
-        rate, *work = (np.broadcast_to(column, (count_of(values),)) for column in columns)
+        found = iter(self._tape.run(only(values, self._tape.parameters)))
+        points, count = (count_of(values),), len(self._names)
+        streams = [
+            [np.broadcast_to(next(found), points) for _ in range(1 + count)] for _ in self._streams
+        ]
         texts: dict[int, str] = {}
-        for name, seconds in zip(self._work, work, strict=True):
-            loads = rate * seconds / self._model.resources[name].capacity
+        for at, name in enumerate(self._names, 1):
+            users = [(rate, work[at - 1]) for rate, *work in streams if np.any(work[at - 1])]
+            loads = sum((rate * seconds for rate, seconds in users), np.zeros(points))
+            rates = sum((rate for rate, _ in users), np.zeros(points))
+            loads = loads / self._model.resources[name].capacity
             for index in np.flatnonzero(loads >= 1):
-                text = saturated_text(self._model, name, float(rate[index]), float(loads[index]))
+                text = saturated_text(self._model, name, float(rates[index]), float(loads[index]))
                 texts.setdefault(int(index), text)
         return texts
 

@@ -27,10 +27,11 @@ from slipstick.model.activity import (
     Then,
     WaitUnit,
 )
-from slipstick.model.steps import ASKED, MET, Activity, Combination, no_rule, steps
+from slipstick.model.steps import ASKED, MET, Activity, Combination, each_once, no_rule, steps
 from slipstick.model.system import (
     BARRIER,
     MONITOR,
+    ArrivalPattern,
     Barrier,
     ClosedPopulation,
     Group,
@@ -47,12 +48,22 @@ from slipstick.model.system import (
     Superstep,
     SuperstepPopulation,
     TaskPool,
+    is_processor,
     no_population,
 )
 from slipstick.results.study import Timeline
 from slipstick.sim.plain.timeline import critical_path, record
 from slipstick.sim.plan.builder import Builder, LockImplementation
-from slipstick.sim.plan.distributions import RANGE, ServiceTime, in_range, service_time
+from slipstick.sim.plan.distributions import (
+    RANGE,
+    BatchTimes,
+    BurstyTimes,
+    ServiceTime,
+    Times,
+    TracedTimes,
+    in_range,
+    service_time,
+)
 from slipstick.sim.plan.plan import COUNTER, Plan, Where
 from slipstick.structure.saturation import Saturation
 
@@ -136,13 +147,20 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     writer = Writer(model, numbers)
     match model.population:
         case ClosedPopulation(groups):
+            _check_load(model, values or {})
             return _groups(groups, writer, numbers)
-        case OpenPopulation(rate):
-            _check_load(model, numbers[rate], values or {})
+        case OpenPopulation(rate, cycle, pattern):
+            between = _between(pattern, rate, numbers)
+            if between is None:
+                raise NoAnswerError(
+                    f"there are no arrivals at {model.name}: the arrival rate is"
+                    f" {numbers[rate]:g}/s"
+                )
+            _check_load(model, values or {})
             writer.begin(0)
-            writer.write(model.population.cycle, {})
-            writer.builder.open(ALL, ServiceTime("exponential", 1 / numbers[rate]), 0)
-            return writer.flat(numbers[rate])
+            writer.write(cycle, {})
+            writer.builder.open(ALL, between, 0)
+            return writer.flat(1 / between.mean)
         case PhasedPopulation():
             return _program(model.population, writer, numbers)
         case SuperstepPopulation():
@@ -163,7 +181,31 @@ def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
         if size:
             writer.write(group.cycle, _parties(groups, sizes))
             writer.builder.closed(group.name or ALL, size, at)
+        elif group.arrivals is not None:
+            writer.refuse_own(group.cycle)
+            between = _between(group.pattern, group.arrivals, numbers)
+            if between is not None:
+                writer.write(group.cycle, {})
+                writer.builder.open(group.name, between, at)
     return writer.flat(float(sizes[0]))
+
+
+def _between(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | None:
+    """Return the times between arrivals; None where nobody arrives."""
+    per_second = numbers[rate]
+    if pattern.burst_time is not None and pattern.quiet_time is not None:
+        burst = 0.0 if pattern.burst_arrivals is None else numbers[pattern.burst_arrivals]
+        times = [numbers[pattern.quiet_time], numbers[pattern.burst_time]]
+        if not (min(times) > 0 and max(per_second, burst) > 0):
+            return None
+        bursty = BurstyTimes((per_second, burst), (1 / times[0], 1 / times[1]))
+        return BatchTimes(bursty, pattern.batch) if pattern.batch > 1 else bursty
+    if not per_second > 0:
+        return None
+    if pattern.trace:
+        return TracedTimes(pattern.trace, 1 / per_second)
+    single = service_time(1 / per_second, pattern.arrivals_scv)
+    return BatchTimes(single, pattern.batch) if pattern.batch > 1 else single
 
 
 def _parties(groups: Sequence[Group], sizes: Sequence[int]) -> Parties:
@@ -261,15 +303,20 @@ class Writer:
             for step in self.model.steps
         ):
             if not members:
-                raise ModelError(
-                    "customers that arrive have no processors of their own; name a resource instead"
-                )
+                self.refuse_own(*self.model.bodies)
             self.builder.station(OWN, copies=members)
             if members == 1:
                 # The others of a single processor are outside the population; their stations follow
                 # its own.
                 self.others = self._most_at_once()
                 self.builder.station(OUTSIDE, copies=self.others)
+
+    def refuse_own(self, *bodies: Activity) -> None:
+        """Refuse processors as resources in what customers do that arrive."""
+        if any(is_processor(name) for node in each_once(bodies) for name in node.uses):
+            raise ModelError(
+                "customers that arrive have no processors of their own; name a resource instead"
+            )
 
     def _check_size(self, members: int) -> None:
         """Refuse a model of which more is under way at once than memory is for; of arrivals, one
@@ -505,12 +552,8 @@ def _whole(value: float, what: str, least: int = 1) -> int:
     return int(value)
 
 
-def _check_load(model: Model, rate: float, values: Mapping[str, float]) -> None:
-    """Raise an error for an open model with a saturated resource."""
-    if not rate > 0:
-        raise NoAnswerError(
-            f"there are no arrivals at {model.name}: the arrival rate is {rate:g}/s"
-        )
+def _check_load(model: Model, values: Mapping[str, float]) -> None:
+    """Raise an error for a resource that streams of arrivals saturate."""
     saturated = Saturation(model).reasons(values)
     if saturated:
         raise NoAnswerError(saturated[0])

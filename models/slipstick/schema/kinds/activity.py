@@ -62,6 +62,7 @@ from slipstick.schema.kinds.quantity import (
     plain_name,
     whole_or_formula,
 )
+from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
 from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
@@ -1022,16 +1023,61 @@ class PhaseSpec(Spec):
     cycle: list[Item] = Field(description="one iteration", min_length=1)
 
 
-class GroupSpec(Spec):
-    """Processors of one kind among others."""
+class ArrivingSpec(StreamSpec):
+    """Customers that go through an activity once and leave."""
 
-    processors: Members = Field(
-        description="how many there are; a group but the first may have none"
+    arrivals_scv: Count | None = Field(
+        None,
+        description=(
+            "squared coefficient of variation of the times between arrivals; 1, a Poisson stream,"
+            " by default"
+        ),
     )
-    cycle: list[Item] = Field(description="what each of them repeats", min_length=1)
+
+    def check_rules(self) -> None:
+        super().check_rules()
+        if self.arrivals_scv is not None and self.arrivals is None:
+            raise broken_rule(
+                "arrivals_scv says how arrivals vary; give their rate", "arrivals_scv"
+            )
+
+    def pattern(self, values: QuantityReader, loc: Loc) -> system.ArrivalPattern:
+        """Read how arrivals follow each other."""
+        said = values.keys(self, loc)
+        said = {key: said[key] for key in _PATTERN if key in said}
+        if self.trace is not None:
+            said["trace"] = self.trace.numbers()
+        return system.ArrivalPattern(**said)
 
 
-class PopulationSpec(Spec):
+_PATTERN = tuple(each.name for each in fields(system.ArrivalPattern))
+
+
+def _pattern_data(pattern: system.ArrivalPattern, values: QuantityWriter) -> dict[str, Any]:
+    """Write how arrivals follow each other."""
+    data = values.keys(pattern)
+    if "trace" in data:
+        data["trace"] = {"gaps": " ".join(map(repr, data["trace"]))}
+    return data
+
+
+class GroupSpec(ArrivingSpec):
+    """Processors of one kind among others, or customers that arrive."""
+
+    processors: Members | None = Field(
+        None, description="how many there are; a group but the first may have none"
+    )
+    cycle: list[Item] = Field(
+        description="what each processor repeats, or each customer does once", min_length=1
+    )
+
+    def check_rules(self) -> None:
+        if (self.processors is None) == (self.arrivals is None and self.trace is None):
+            raise broken_rule("a group has processors, or arrivals; give one of them", "cycle")
+        super().check_rules()
+
+
+class PopulationSpec(ArrivingSpec):
     """The population of an activity: exactly one of the three."""
 
     processors: Items | None = Field(None, description="processors that repeat the cycle")
@@ -1368,11 +1414,12 @@ class ActivityReader:
         if spec.phases is not None:
             return self._phased(spec.phases, ("phases",))
         if spec.groups is not None:
-            groups = (
-                system.Group(name, **self.values.keys(each, ("groups", name), self.listed))
-                for name, each in spec.groups.items()
-            )
-            return system.ClosedPopulation(tuple(groups))
+            groups = [self._group(name, each) for name, each in spec.groups.items()]
+            try:
+                return system.ClosedPopulation(tuple(groups))
+            except ModelError as error:
+                self.values.refuse(("groups", groups[0].name), str(error))
+                return self._empty.population
         assert spec.population is not None
         if spec.population.phases is not None:
             return self._phased(spec.population.phases, ("population", "phases"))
@@ -1381,8 +1428,20 @@ class ActivityReader:
         if self.processors is not None:
             return system.ClosedPopulation((system.Group("", self.processors, cycle),))
         return system.OpenPopulation(
-            self.values.expr(given.arrivals, ("population", "arrivals"), RATE), cycle
+            self.values.expr(given.arrivals, ("population", "arrivals"), RATE),
+            cycle,
+            given.pattern(self.values, ("population",)),
         )
+
+    def _group(self, name: str, spec: GroupSpec) -> system.Group:
+        """Read the processors, or the arrivals, of a group."""
+        loc, number = ("groups", name), spec.processors
+        cycle = self.body(spec.cycle, (*loc, "cycle"))
+        if number is not None:
+            size = self.values.expr(number, (*loc, "processors"), COUNT)
+            return system.Group(name, size, cycle)
+        rate = self.values.expr(spec.arrivals, (*loc, "arrivals"), RATE)
+        return system.Group(name, Number(0.0), cycle, rate, spec.pattern(self.values, loc))
 
     def _phased(self, phases: Sequence[PhaseSpec], loc: Loc) -> system.PhasedPopulation:
         read = (
@@ -1469,6 +1528,13 @@ class ActivityWriter:
             raise ModelError(f"a {type(activity).__name__} cannot be written to a file")
         return self._items[type(activity)].write(activity, self)
 
+    def _group(self, group: system.Group) -> dict[str, Any]:
+        customers = {"processors": self.values.written(group.processors)}
+        if group.arrivals is not None:
+            customers = {"arrivals": self.values.written(group.arrivals)}
+        arriving = _pattern_data(group.pattern, self.values)
+        return {**customers, **arriving, "cycle": self.body(group.cycle)}
+
     def population(self, model: system.Model) -> dict[str, Any]:
         """Write the population, and what it does."""
         match model.population:
@@ -1478,11 +1544,11 @@ class ActivityWriter:
                     "cycle": self.body(cycle),
                 }
             case system.ClosedPopulation(groups):
-                said = (self.values.keys(group, self.inner) for group in groups)
-                return {"groups": {each.pop("name"): each for each in said}}
-            case system.OpenPopulation(rate, cycle):
+                return {"groups": {group.name: self._group(group) for group in groups}}
+            case system.OpenPopulation(rate, cycle, pattern):
+                arriving = _pattern_data(pattern, self.values)
                 return {
-                    "population": {"arrivals": self.values.written(rate)},
+                    "population": {"arrivals": self.values.written(rate), **arriving},
                     "cycle": self.body(cycle),
                 }
             case system.PhasedPopulation(phases):

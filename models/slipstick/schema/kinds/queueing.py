@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Discriminator, Field, Tag
 
-from slipstick.errors import Fault, ModelError, ModelFaultsError, SpecError
-from slipstick.expression.nodes import COUNT, RATE, Expr
+from slipstick.errors import Fault, ModelFaultsError, SpecError
+from slipstick.expression.nodes import COUNT, Expr
 from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word
@@ -31,11 +31,11 @@ from slipstick.schema.kinds.quantity import (
     Spec,
     TimeOrFormula,
 )
+from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
 from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
-Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
 Speed = Annotated[Given | Formula, Quantity(COUNT, least=None, above=0.0, formula=True)]
 
 Pair = Annotated[list[Name], Field(min_length=2, max_length=2)]
@@ -47,71 +47,19 @@ Target = Annotated[
 ]
 
 
-class ArrivalTraceSpec(Spec):
-    """When the customers of an open class arrive: a file, or the times between arrivals."""
-
-    file: str | None = Field(
-        None, description="a table or a list of numbers, from the folder of this file"
-    )
-    column: str | None = Field(None, description="name of its column, where it has a line of names")
-    unit: str | None = Field(
-        None, description="unit of its times, such as ms, where the column does not say it"
-    )
-    of: Literal["times", "gaps"] = Field(
-        "times", description="times of arrivals, or the gaps between them"
-    )
-    gaps: str | None = Field(
-        None,
-        description=(
-            "in the place of a file: times between arrivals, in proportion, with spaces between"
-        ),
-    )
-
-    def check_rules(self) -> None:
-        if (self.file is None) == (self.gaps is None):
-            raise broken_rule(
-                "give a trace a file, or gaps; a file is read where it is written, not by --set"
-            )
-
-    def numbers(self) -> tuple[float, ...]:
-        """Return the times between arrivals."""
-        try:
-            return tuple(map(float, (self.gaps or "").split()))
-        except ValueError as error:
-            raise ModelError(f"gaps of a trace are numbers with spaces between: {error}") from None
-
-
-class MembersSpec(Spec):
-    """The customers of a class or a chain: a closed population, or arrivals."""
+class ClosedSpec(Spec):
+    """A closed population."""
 
     population: Population | None = Field(None, description="number of customers of a closed class")
     think_time: TimeOrFormula | None = Field(
         None, description="time away from all stations in each cycle"
     )
-    arrivals: Arrivals | None = Field(
-        None,
-        description=(
-            "rate of arrivals of customers that pass through once and leave; with bursts the rate"
-            " between bursts"
-        ),
-    )
-    burst_arrivals: Arrivals | None = Field(
-        None, description="rate of arrivals in a burst; 0 by default"
-    )
-    burst_time: TimeOrFormula | None = Field(
-        None, description="mean duration of a burst of arrivals, exponential"
-    )
-    quiet_time: TimeOrFormula | None = Field(
-        None, description="mean time between two bursts, exponential"
-    )
-    batch: Servers | None = Field(None, description="customers of one arrival; 1 by default")
-    trace: ArrivalTraceSpec | None = Field(
-        None,
-        description=(
-            "times at which customers arrive, for simulation; with arrivals they are scaled to that"
-            " rate"
-        ),
-    )
+
+
+class MembersSpec(StreamSpec, ClosedSpec):
+    """The customers of a class or a chain: a closed population, or arrivals."""
+
+    stream = "an open class"
 
     @property
     def tells_customers(self) -> bool:
@@ -123,18 +71,7 @@ class MembersSpec(Spec):
             raise broken_rule(
                 "closed with a population, or open with arrivals; give one of them", "arrivals"
             )
-        bursts = {key: getattr(self, key) for key in ("burst_arrivals", "burst_time", "quiet_time")}
-        given = [key for key, each in bursts.items() if each is not None]
-        if self.trace is not None and self.trace.gaps is not None and self.arrivals is None:
-            raise broken_rule(
-                "gaps say how arrivals follow each other; give their rate as arrivals", "trace"
-            )
-        if self.batch is not None and self.arrivals is None:
-            raise broken_rule("a batch belongs to an open class; give it arrivals", "batch")
-        if given and self.arrivals is None:
-            raise broken_rule("bursts belong to an open class; give it arrivals", given[0])
-        if given and (self.burst_time is None or self.quiet_time is None):
-            raise broken_rule("bursts need both a burst_time and a quiet_time", given[0])
+        super().check_rules()
         if self.think_time is not None and self.population is None:
             raise broken_rule(
                 "a think time belongs to a closed class; an open class has none", "think_time"
