@@ -8,6 +8,7 @@ from pydantic import Field
 
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import RATE
+from slipstick.schema.kinds.constraints import broken_rule
 from slipstick.schema.kinds.quantity import (
     Formula,
     Given,
@@ -15,7 +16,6 @@ from slipstick.schema.kinds.quantity import (
     Servers,
     Spec,
     TimeOrFormula,
-    broken_rule,
 )
 
 Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
