@@ -191,7 +191,7 @@ def _groups(groups: Sequence[Group], writer: Writer, numbers: Numbers) -> Flat:
 
 
 def _between(pattern: ArrivalPattern, rate: Expr, numbers: Numbers) -> Times | None:
-    """Return the times between arrivals; None where nobody arrives."""
+    """Return the times between arrivals; None without arrivals."""
     per_second = numbers[rate]
     if pattern.burst_time is not None and pattern.quiet_time is not None:
         burst = 0.0 if pattern.burst_arrivals is None else numbers[pattern.burst_arrivals]
