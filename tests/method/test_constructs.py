@@ -324,9 +324,12 @@ def test_streams_saturate_together() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"batch": 0}, "a batch of arrivals must be at least 1 customer, got 0"),
+        ({"batch": 0}, "a batch is at least 1 customer, got 0"),
         ({"arrivals_scv": -1.0}, "the scv of times between arrivals is at least 0, got -1"),
-        ({"burst_arrivals": rate(1.0)}, "arrivals in bursts need a burst_time and a quiet_time"),
+        (
+            {"burst_arrivals": rate(1.0)},
+            "bursts need a burst_time and a quiet_time, or none of the two",
+        ),
         (
             {"trace": (1.0, 2.0), "arrivals_scv": 0.0},
             "arrivals follow one pattern: arrivals of another spread or traces of arrivals, not both",

@@ -746,7 +746,7 @@ class ArrivalPattern(ModelPart):
 
     def __post_init__(self) -> None:
         if self.batch < 1:
-            raise ModelError(f"a batch of arrivals must be at least 1 customer, got {self.batch}")
+            raise ModelError(f"a batch is at least 1 customer, got {self.batch}")
         if not 0 <= self.arrivals_scv < math.inf:
             raise ModelError(
                 f"the scv of times between arrivals is at least 0, got {self.arrivals_scv:g}"
@@ -754,7 +754,7 @@ class ArrivalPattern(ModelPart):
         if (self.burst_time is None) != (self.quiet_time is None) or (
             self.burst_arrivals is not None and self.burst_time is None
         ):
-            raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
+            raise ModelError("bursts need a burst_time and a quiet_time, or none of the two")
         other = self.constructs - {BATCHES}
         if len(other) > 1 or (TRACES in other and self.batch > 1):
             raise ModelError(
