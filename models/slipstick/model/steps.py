@@ -161,6 +161,11 @@ class ModelPart:
         """What it has that a method must declare to know."""
         return constructs_of(self)
 
+    def __repr__(self) -> str:
+        values = ((each, getattr(self, each.name)) for each in fields(self))
+        said = (f"{each.name}={value!r}" for each, value in values if value != each.default)
+        return f"{type(self).__name__}({', '.join(said)})"
+
     @property
     def children(self) -> tuple[Activity, ...]:
         """The activities directly inside it, in the order written."""

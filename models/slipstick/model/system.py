@@ -712,7 +712,7 @@ class PopulationKind(ModelPart):
         return of(self.bodies[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ArrivalPattern(ModelPart):
     """How arrivals of a given rate follow each other; by default a Poisson stream.
 
@@ -773,7 +773,7 @@ class ArrivalPattern(ModelPart):
 POISSON = ArrivalPattern()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Group(ModelPart):
     """Processors of one kind: each repeats the group's cycle without end; without a name, if
     they are all there are. Or customers that arrive at a rate, go through it once and leave.
@@ -858,7 +858,7 @@ class ClosedPopulation(PopulationKind):
         return tuple((group.rate, group.cycle) for group in self.groups if group.rate is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class OpenPopulation(PopulationKind):
     """Customers that arrive at a rate [1/s], execute the activity once and leave."""
 
