@@ -144,6 +144,32 @@ def test_the_interval_carries_the_doubt_about_the_form() -> None:
     assert held >= 4
 
 
+@pytest.mark.parametrize(("slower", "level"), [(0.25, 2.0), (0.4, 1.0), (0.15, 3.0)])
+def test_a_slower_second_node_is_not_taken_for_a_queue_that_saturates(
+    slower: float, level: float
+) -> None:
+    """The rows up to 16 look like those of a saturated queue, which would be no faster on 32."""
+
+    def two_nodes(p: Array) -> Array:
+        times: Array = 400 / p * (1 + slower * (p > 8)) + level * np.log2(p)
+        return times
+
+    p = np.repeat([1.0, 2, 4, 8, 16], 3)
+    comparison = compare(noisy(Truth("none", False, two_nodes, {}), 4, 0.01, p))
+    for processors in (32.0, 64.0):
+        low, high = comparison.predict(processors, 0.95)
+        assert low <= two_nodes(np.array([processors]))[0] <= high
+
+
+def test_a_law_that_goes_on_as_the_last_doubling_is_as_sure_as_before() -> None:
+    """Where rows show the plateau, the prediction of the queue stays narrow."""
+    timings = noisy(TRUTHS["lock"], 2)
+    free, named = compare(timings), compare(timings, ["queue-1"])
+    low, high = free.predict(64, 0.9)
+    least, most = named.predict(64, 0.9)
+    assert high / low < 1.15 * most / least
+
+
 def test_families_of_equal_evidence_share_the_interval() -> None:
     found = compare(noisy(TRUTHS["serial part"], 2, noise=0.05, p=np.repeat([1.0, 2, 4, 8], 3)))
     low, high = found.predict(16, 0.95)
