@@ -115,7 +115,7 @@ class AskedValue:
 
     @property
     def way(self) -> str:
-        """Say how to have the value, or why there is none."""
+        """Describe how to have the value, or why there is none."""
         if self.state == OTHER_METHOD:
             return f"{self.why}; {self.method} has it: --with {self.method}"
         return self.why

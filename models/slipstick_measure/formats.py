@@ -180,7 +180,7 @@ LOAD_FORMATS = (*GENERATORS, "locust", "load-table")
 
 
 def _recognized(reading: Reading) -> str | None:
-    """Tell the format of a file: other packages' formats go first, for the last of ours
+    """Find the format of a file: other packages' formats go first, for the last of ours
     recognizes almost any table.
     """
     tried = [*FORMATS.places, *FORMATS.own]

@@ -68,8 +68,8 @@ class Growth:
 def growth_of(
     runs: Measurements, points: Sequence[MeasuredPoint], times: Mapping[int, Reduced]
 ) -> Growth:
-    """Tell what grew: as the file or the user says, else by the sizes; strong scaling is assumed
-    where the times fall.
+    """Determine what grew: as the file or the user says, else by the sizes; strong scaling is
+    assumed where the times fall.
 
     Parameters
     ----------

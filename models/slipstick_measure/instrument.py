@@ -135,7 +135,7 @@ def _book() -> _Book:
 
 
 def _is_main() -> bool:
-    """Tell the main thread of a program from its others and from those of child processes."""
+    """Distinguish the main thread of a program from others and from those of child processes."""
     child = getattr(sys.modules.get("multiprocessing.process"), "_parent_process", None)
     return child is None and threading.get_ident() == threading.main_thread().ident
 
@@ -237,11 +237,11 @@ class TimedCondition:
             return bool(self._condition.wait(timeout))
 
     def notify(self, n: int = 1) -> None:
-        """Let n of the waiting go on."""
+        """Wake n waiting threads."""
         self._condition.notify(n)
 
     def notify_all(self) -> None:
-        """Let all go on."""
+        """Wake all waiting threads."""
         self._condition.notify_all()
 
     def __enter__(self) -> bool:
@@ -309,7 +309,7 @@ class TimedMonitor:
         book.wait(cause() if cause else f"wait-{self.name}-{condition}", start)
 
     def signal(self, condition: str, all_of_them: bool = False) -> None:
-        """Let one that waits for the condition go on, or all."""
+        """Wake one thread that waits for the condition, or all."""
         real_condition = self.declare(condition)._conditions[condition]
         real_condition.notify_all() if all_of_them else real_condition.notify()
 

@@ -143,7 +143,7 @@ def unit(machine: SharedMemory, inputs: InputValues) -> Model:
 
 
 def _beyond(machine: SharedMemory, processors: float) -> tuple[str, ...]:
-    """Say so where a machine has fewer processors than take part."""
+    """Raise if a machine has fewer processors than take part."""
     count = known(machine.processors, "the number of processors")
     if processors <= count:
         return ()

@@ -33,6 +33,9 @@ RETIRED = [
 ]
 """Words that once named parts of the package; as names or parts of names they stay away."""
 
+EMPTY_VERBS = ("Give", "Gives", "Say", "Says", "Tell", "Tells", "Let", "Lets")
+"""Words that no docstring begins with: write what a function returns, computes or raises."""
+
 PERSONS = (
     r"nobody\b|somebody\b|everybody\b|anybody\b|whoever\b|whom\b|for ever\b|in the way\b|a hair\b"
 )
@@ -90,6 +93,17 @@ def test_retired_words_name_nothing() -> None:
         if words(name) & retired
     }
     assert sorted(found) == []
+
+
+def test_docstrings_begin_with_a_verb_of_the_field() -> None:
+    empty = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}: {documentation.splitlines()[0]}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and (documentation := ast.get_docstring(node) or "").partition(" ")[0] in EMPTY_VERBS
+    ]
+    assert empty == []
 
 
 def test_events_have_no_persons() -> None:

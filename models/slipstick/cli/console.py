@@ -86,7 +86,7 @@ def open_standard_streams() -> None:
 
 
 def discard(stream: IO[str]) -> None:
-    """Let a standard stream that takes nothing take all, so that the interpreter does not fail
+    """Make a standard stream that takes nothing take all, so that the interpreter does not fail
     to empty it at the end.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -66,7 +66,7 @@ class Comparison:
         return f"{self.left} {self.relation} {self.right}"
 
     def holds(self, values: Mapping[str, Array | float]) -> NDArray[np.bool_]:
-        """Say at which points the condition holds; names it does not use are passed over
+        """Return at which points the condition holds; names it does not use are passed over
         [points].
         """
         from slipstick.expression.tape import Tape  # which needs NumPy
@@ -87,7 +87,7 @@ class Comparison:
         return bool(self.between(left, right).all())
 
     def between(self, left: Array, right: Array) -> NDArray[np.bool_]:
-        """Say at which points the condition holds, given the values of the two sides [points]."""
+        """Return at which points the condition holds, from the values of both sides [points]."""
 
         held: NDArray[np.bool_] = getattr(np, RELATIONS[self.relation])(left, right)
         # NaN fails every condition, also the one of being different.

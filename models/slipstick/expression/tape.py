@@ -405,7 +405,7 @@ def _points(registers: Mapping[int, Array]) -> int:
 
 
 def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
-    """Tell for each label the register that holds its value."""
+    """Return for each label the register that holds its value."""
     owner: dict[int, int] = {}
     for each in instructions:
         if each.operator == "booked":

@@ -489,7 +489,7 @@ class _States:
         return self._instant[word](every, at, units)
 
     def _asks(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
-        """Let a processor enter a resource, or wait for it behind all that are there."""
+        """Make a processor enter a resource, or wait for it behind all that are there."""
         (_, number, *_), left = every[at]
         node = self._nodes[number]
         name, resource = node.resource, self._resources[node.resource]
@@ -530,7 +530,7 @@ class _States:
     def _handed_over(
         self, every: list[Position], name: str
     ) -> tuple[tuple[str, ...], list[Position]]:
-        """Let those that wait for a lock or a permit hold it, as far as it is free."""
+        """Grant a lock or a permit to those that wait for it, as far as it is free."""
         names: tuple[str, ...] = ()
         while line := self._waiting(every, name):
             resource = self._resources[name]
@@ -558,7 +558,7 @@ class _States:
         return names, units, [(1.0, after)]
 
     def _gives(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
-        """Give a unit to the processor that waited longest for it, and the monitor with it, before
+        """Pass a unit to the processor that waited longest for it, and the monitor with it, before
         all that wait to enter that; without one, keep it in the counter.
         """
         (_, number, *_), left = every[at]

@@ -804,7 +804,7 @@ class SingleProcessorValues:
         self._words = None if single.words is None else Tape([single.words])
 
     def values(self, values: Values, among: Array, size: Array) -> dict[str, Array]:
-        """Give ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are
+        """Compute ``time_alone``, ``grain_efficiency``, ``grain_interference`` and, where words are
         counted, ``warps``.
 
         Parameters

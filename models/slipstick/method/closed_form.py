@@ -187,7 +187,7 @@ class ClosedForm(CompiledModel):
         return self.exact(values)
 
     def exact(self, values: Values) -> Flags:
-        """Say at which points nothing is left out; one flag where it is the same at all of them."""
+        """Return at which points nothing is left out; one flag if it is the same at all."""
         return self._contention.left_out(values).nothing()
 
     def solution(self, values: Values) -> Solution:

@@ -378,7 +378,7 @@ def _order_of_power(work: Term, reached: Any, processors: Any) -> Any:
 
 
 def _sign(powers: tuple[Any, Any]) -> int:
-    """Tell growth from decay: the power decides, then the logarithm's."""
+    """Distinguish growth from decay: the power decides, then the logarithm's."""
     first = next((power for power in powers if power != 0), 0)
     return bool(first > 0) - bool(first < 0)
 

@@ -317,7 +317,7 @@ class WaitUnit(UnitStep):
 
 
 class SignalUnit(UnitStep):
-    """Give a unit; a condition of a monitor passes the monitor to the processor that has waited
+    """Release a unit; a condition of a monitor passes the monitor to the processor that has waited
     longest for the unit.
     """
 

@@ -311,7 +311,7 @@ def open_class(
     batch: int = 1,
     trace: Sequence[float] = (),
 ) -> OpenClass:
-    """Let customers arrive at a rate [1/s], a Poisson stream, one with bursts, or a trace, go
+    """Make customers arrive at a rate [1/s], a Poisson stream, one with bursts, or a trace, go
     through once and leave.
 
     Parameters
@@ -455,12 +455,12 @@ def faults(network: QueueingNetwork) -> list[Fault]:
 
 
 def no_class(label: str, known: Sequence[str]) -> str:
-    """Say that there is no class of that name."""
+    """Return the refusal of a class that does not exist."""
     return f"there is no class {label!r}{did_you_mean(label, known)}"
 
 
 def no_station(name: str, known: Sequence[str]) -> str:
-    """Say that there is no station of that name."""
+    """Return the refusal of a station that does not exist."""
     return f"there is no station {name!r}{did_you_mean(name, known)}"
 
 

@@ -1536,7 +1536,7 @@ def _population_size(processors: Like) -> Expr:
 
 
 def _named_size(processors: Like, name: str) -> Expr:
-    """Let a number of processors be a parameter, so that it can be varied."""
+    """Make a number of processors a parameter, so that it can be varied."""
     count = counted(processors, "processors")
     return Parameter(name, COUNT, count.value) if isinstance(count, Number) else count
 

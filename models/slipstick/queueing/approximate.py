@@ -114,8 +114,8 @@ class SeenOnArrival:
 
 
 def _residence_times(network: NetworkArrays, seen: SeenOnArrival, other_customers: Array) -> Array:
-    """Return the residence times in one cycle, all visits together [s], (P, R, K); `other_customers` as in
-    `all_busy_by_load` (P, R).
+    """Return the residence times in one cycle, all visits together [s], (P, R, K);
+    `other_customers` as in `all_busy_by_load` (P, R).
     """
     time = np.empty(
         seen.queue.shape, dtype=np.result_type(seen.queue, network.service, network.visits)
@@ -326,7 +326,7 @@ def _within(flow: Array, move: Array, utilization_share: Array, spare: Array) ->
 
 
 def _settled(move: Array, within: Array, after: Array, slopes_within: float) -> NDArray[np.bool_]:
-    """Tell at which points no number moves further, nor derivatives by more than a part of the
+    """Return at which points no number moves further, nor derivatives by more than a part of the
     largest, (P,).
 
     A point that has settled stays as it is while others move, so that its answer does not depend on

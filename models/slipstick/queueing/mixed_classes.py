@@ -332,7 +332,7 @@ def _utilization(
 
 
 Solver = Callable[[ClosedPart], ClosedSolution]
-"""Gives the solution of closed classes in product form."""
+"""Returns the solution of closed classes in product form."""
 
 
 def solve_mixed(

@@ -407,7 +407,7 @@ def quotient(above: Array, below: Array, otherwise: float = 0.0) -> Array:
 
 
 def have_one_value(values: Array, where: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell at which stations all classes that come there have the same value (..., K), of arrays
+    """Return at which stations all classes that come there have the same value (..., K), of arrays
     (..., R, K).
     """
     high = np.max(values.real, axis=-2, where=where, initial=0.0)

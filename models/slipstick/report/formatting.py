@@ -494,7 +494,7 @@ def ascii_only(text: str) -> str:
 
 
 def terminal_width() -> int:
-    """Tell the columns of the terminal, or of COLUMNS; `WIDTH` where the output goes to neither
+    """Return the columns of the terminal, or of COLUMNS; `WIDTH` where the output goes to neither
     [1].
     """
     return max(_NARROWEST_TERMINAL, shutil.get_terminal_size((WIDTH, 24)).columns)

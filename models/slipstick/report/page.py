@@ -563,7 +563,7 @@ def _times(over: Answer, under: Answer, name: str) -> str:
 
 
 def _swept(sweep: Sweep, answer: Sequence[str]) -> Iterator[str]:
-    """Say between what the first value lies over a sweep, and where."""
+    """Describe the range of the first value over a sweep, and where its ends are."""
     name = next((each for each in answer if each in sweep.columns), "")
     known = (
         [row for row, value in enumerate(sweep.columns[name]) if isfinite(value)] if name else []

@@ -789,7 +789,7 @@ def _borders(axes: Axes, places: Indices) -> None:
 
 
 def _spacing(count: int) -> int:
-    """Say every how many cells there is a tick; a spacing that ends on the last cell is likely to
+    """Return the number of cells between ticks; a spacing that ends on the last cell is likely to
     meet round values.
 
     >>> _spacing(12), _spacing(33), _spacing(100)

@@ -171,7 +171,7 @@ class Provenance:
 
     @property
     def together(self) -> dict[str, Any]:
-        """Say of all points at once how they were computed, by the names that an answer has for
+        """Return how all points were computed, by the names that an answer has for
         it; of errors the first.
         """
         first = next(

@@ -181,7 +181,8 @@ def _named(kind: str, reference: str) -> Path | None:
 
 
 def is_file_name(reference: str) -> bool:
-    """Tell the path of a spec's file, or a hyphen for standard input, from a name in the catalogue.
+    """Distinguish the path of a spec's file, or a hyphen for standard input, from a name in the
+    catalogue.
 
     >>> is_file_name("mine/web.yaml"), is_file_name("activity/web")
     (True, False)
@@ -243,7 +244,7 @@ def machine_model(shared: bool) -> type[BaseModel]:
 
 @cache
 def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseModel]:
-    """Let a model's file be checked together with its machine, whose kind is known only with the
+    """Check a model's file together with its machine, whose kind is known only with the
     file.
     """
     field = (machine, model.model_fields["machine"])
@@ -251,7 +252,7 @@ def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseMo
 
 
 def is_shared_memory(tree: Node) -> bool:
-    """Tell a machine with shared memory from one on a network by the keys that only it has."""
+    """Distinguish a machine with shared memory from one on a network by keys of its own."""
     return (
         isinstance(tree, Table)
         and "network" not in tree.entries
@@ -318,7 +319,7 @@ class Library:
         return found
 
     def kind(self, reference: str, at_mark: Mark) -> str:
-        """Tell the kind of a file that is named at a place; nothing if there is no such file, or
+        """Return the kind of a file that is named at a place; nothing if there is no such file, or
         it has none.
         """
         path = find("", reference, self._folder(at_mark))
@@ -479,7 +480,7 @@ def _endless(path: Path, open_: tuple[Path, ...]) -> str:
 
 
 def kind_of(tree: Table) -> str:
-    """Tell a spec's kind by its first key.
+    """Return a spec's kind, its first key.
 
     Raises
     ------

@@ -518,7 +518,7 @@ def build(text: str, file: str) -> Node:
 
 
 def place(text: str, index: int, file: str) -> Mark:
-    """Say in which line and column a character stands."""
+    """Return the line and the column of a character."""
     return Mark(file, text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index))
 
 

@@ -237,8 +237,8 @@ class CaseNames(Mapping[str, str]):
 
 
 def unknown_value(name: str, names_by_case: Sequence[Mapping[str, str]], words: str) -> str:
-    """Say that none of several has a value of a name, and which name is near; nothing if one has
-    it.
+    """Return the message that none of several has a value of a name, and which name is near;
+    nothing if one has it.
 
     The samples of all are asked first, because a large model is built for what they lack.
     """

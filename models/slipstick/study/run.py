@@ -124,7 +124,9 @@ class PreparedStudy:
 
     @property
     def simulated(self) -> tuple[str, ...]:
-        """Say of each sweep how many of its points are simulated without having been asked for."""
+        """Describe for each sweep how many of its points are simulated without having been asked
+        for.
+        """
         from slipstick.method.ladder import LadderForm
         from slipstick.method.methods import SIMULATED
 
@@ -546,7 +548,7 @@ def _absent(
 
 
 def _way(name: str, answers: Mapping[str, Answer]) -> str:
-    """Say why no case has a value, and how to have it."""
+    """Describe why no case has a value, and how to have it."""
     states = (each.asked[name] for each in answers.values() if name in each.asked)
     found = next((each for each in states if each.state != ANSWERED), None)
     if found is None:

@@ -359,7 +359,7 @@ def machine_spec(
 
 
 def _with_told(host_values: Mapping[str, HostValue], spec: ImportedSpec) -> dict[str, HostValue]:
-    """Let intervals of sizes hold what the system reports, and say where reads show another
+    """Widen intervals of sizes to what the system reports, and note where reads show another
     size.
     """
     corrected, reported = dict(host_values), told_caches()

@@ -660,7 +660,7 @@ def _families(
     method: str | None,
     changes: Sequence[str],
 ) -> list[str | Family] | None:
-    """Tell families from the model, and make a family of the model."""
+    """Separate families from the model, and make a family of the model."""
     from slipstick.schema.library import Library
     from slipstick_measure.fit.families import FAMILIES
     from slipstick_measure.fit.model import FitSettings, prepare_model

@@ -367,7 +367,7 @@ class FitComparison:
         return max(predicted) / min(predicted) - 1
 
     def verdict(self, p: Sequence[float] = ()) -> str:
-        """Say in words which families the data prefer, and which they cannot distinguish, at
+        """Describe which families the data prefer, and which they cannot distinguish, at
         some numbers of processors.
         """
         names, best = ", ".join(rival.name for rival in self.rivals), self.best

@@ -188,7 +188,7 @@ def _residuals(formula: TimeFormula, thetas: Array, timings: Timings) -> Array:
 
 
 def _without_effect(formula: TimeFormula, theta: Array, change: Array, timings: Timings) -> Array:
-    """Say of each parameter whether its change leaves the times as they are."""
+    """Return for each parameter whether its change leaves the times as they are."""
     shown = _residuals(formula, np.vstack([theta, theta + np.diag(change)]), timings)
     unchanged: Array = np.abs(shown[1:] - shown[0]).max(axis=1) < NOTHING
     return unchanged

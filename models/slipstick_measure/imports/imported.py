@@ -48,7 +48,7 @@ class ImportedSpec:
         self.document = {self.kind: 1, "title": self.title, **self.document}
 
     def say(self, words: str) -> None:
-        """Say something of the spec, once."""
+        """Add a note about the spec, once."""
         if words not in self.words:
             self.words.append(words)
 

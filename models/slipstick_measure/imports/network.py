@@ -262,7 +262,7 @@ def _show(
     sizes: Array,
     times: Array,
 ) -> None:
-    """Say how the lines fit, where they jump, and what they do not hold."""
+    """Describe how the lines fit, where they jump, and what they do not cover."""
     fitted = np.concatenate(
         [
             message_range.fixed

@@ -195,7 +195,7 @@ def _drawn(specs: Mapping[str, FitSpec], study: StudyContext) -> list[str]:
 
 
 def _with_base(fitting: Fitting, base: str) -> Fitting:
-    """Say that the base is fitted, and warn where the data prefer something else by far."""
+    """Note that the base is fitted, and warn where the data prefer something else by far."""
     answer = next(candidate for candidate in fitting.answers if candidate.model == base)
     if answer.failed:
         raise NoAnswerError(f"the base cannot be fitted to {fitting.source}: {answer.failed}")
@@ -284,7 +284,7 @@ def _scalar(study: StudyContext, place: Place) -> Scalar:
 
 
 def _overview(fittings: Mapping[str, Fitting]) -> str:
-    """Say in a line for each fit what the data prefer, and how that does farthest out."""
+    """Describe in a line for each fit what the data prefer, and how that does farthest out."""
     rows = []
     for name, fitting in fittings.items():
         best, *other_answers = [answer for answer in fitting.answers if not answer.failed]

@@ -141,8 +141,8 @@ def number_in(text: str) -> float | None:
 
 
 def comma_of(cells: Iterable[str]) -> str:
-    """Tell what commas in numbers stand for: ``.`` where they are decimal, nothing where they part
-    thousands, and ``,`` where that cannot be told or there are none.
+    """Return what commas in numbers stand for: ``.`` where they are decimal, nothing where they
+    part thousands, and ``,`` where that cannot be told or there are none.
 
     >>> comma_of(["1,5", "2,25"]), comma_of(["1,234.5"]), comma_of(["1,500", "2"]), comma_of(["3"])
     ('.', '', ',', ',')

@@ -92,7 +92,7 @@ def _read_nccl_row(
 
 
 def _operation(shares: Sequence[float], count: int) -> str:
-    """Tell the operation by what part of the data a link carries."""
+    """Find the operation by what part of the data a link carries."""
     if not shares or count < 3:
         return "collective operation"
     share = sorted(shares)[len(shares) // 2]

@@ -156,7 +156,7 @@ def looks_like_runs(columns: Sequence[TableColumn]) -> bool:
 
 
 def roles_of(columns: Sequence[TableColumn], mapped: Mapping[str, str], rate_told: bool) -> Roles:
-    """Tell what each column holds.
+    """Determine what each column holds.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def _take_rate(roles: Roles, rates: Sequence[TableColumn]) -> None:
 
 
 def _work_grows(roles: Roles, columns: Sequence[TableColumn], rate: TableColumn) -> bool | None:
-    """Tell from time and rate together whether the work, their product, grows with the
+    """Determine from time and rate together whether the work, their product, grows with the
     processors.
     """
     by_index = {column.index: column for column in columns}

@@ -204,7 +204,7 @@ def _read_perf_stat(reading: Reading) -> Measurements:
 
 
 def _add_elapsed(reading: Reading, where: Coordinates, counted: list[EventCount]) -> None:
-    """Give the elapsed time, which perf did not count."""
+    """Yield the elapsed time, which perf did not count."""
     if reading.hints.time is not None:
         reading.add(1, where, "time", repr(reading.hints.time), "s")
         return

@@ -320,7 +320,7 @@ def time_of_unit(text: str) -> tuple[str, bool]:
 
 
 def delimiter_of(line: str) -> str:
-    """Tell the delimiter of a table by its first line."""
+    """Find the delimiter of a table by its first line."""
     return max(",;\t|", key=line.count)
 
 

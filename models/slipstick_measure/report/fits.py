@@ -39,7 +39,7 @@ def fits_text(fitting: Fitting) -> str:
 
 
 def fit_blocks(fitting: Fitting) -> Iterator[TextBlock]:
-    """Tell of fits: what a person needs first, all families beside one another, and those that the
+    """Describe fits: what a person needs first, all families beside one another, and those that the
     data leave.
 
     Parameters

@@ -245,7 +245,7 @@ def _cut(name: str) -> str:
 
 
 def most_lost(answers: Sequence[Answer]) -> str:
-    """Say in a sentence where most is lost at the largest number of processors; nothing where
+    """Describe where most is lost at the largest number of processors; nothing where
     little is.
 
     Parameters

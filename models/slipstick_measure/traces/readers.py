@@ -132,7 +132,7 @@ def _check_bytes(path: Path | str, *companions: Path) -> None:
 
 
 def trace_format(path: Path | str) -> str | None:
-    """Tell the format of a trace by the beginning of the file, or by the ending of its name;
+    """Find the format of a trace by the beginning of the file, or by the ending of its name;
     None if it is no trace.
     """
     if (suffix := Path(path).suffix) in _BINARY:

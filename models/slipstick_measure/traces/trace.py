@@ -366,7 +366,9 @@ class TraceColumns:
             self.refuse(f"it leaves {short(name)} inside of {inside}; is an event missing?", line)
 
     def close_open(self, begun: Sequence[int], last: float, alone: int = 0) -> None:
-        """Let what has not ended last to the end; note it, and how many ends begin nowhere."""
+        """Extend what has not ended to the end of the trace; note it, and count ends without a
+        begin.
+        """
         if begun or alone:
             self.odd(
                 f"{len(begun):,} spans have no end, and are taken to last to the end of the trace;"

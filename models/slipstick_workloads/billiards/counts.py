@@ -26,7 +26,8 @@ from slipstick_workloads.billiards.simulation import BilliardSimulation, uniform
 
 
 def first_dependent(causes: Sequence[int]) -> list[int]:
-    """Give, for a step that begins with each collision, the first collision that it cannot execute.
+    """Return, for a step that begins with each collision, the first collision that it cannot
+    execute.
 
     One run of the sequential program gives it for every number of processors.
 

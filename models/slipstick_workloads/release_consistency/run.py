@@ -99,7 +99,7 @@ class _Turns:
         self.ended = 0
 
     def go(self) -> None:
-        """Give turns until all have ended."""
+        """Run the processors in turn until all have ended."""
         while self.ready:
             _, _, processor = heapq.heappop(self.ready)
             self._turn(processor)
@@ -114,7 +114,7 @@ class _Turns:
             self.recorder.end_phase("end")
 
     def _turn(self, processor: int) -> None:
-        """Let a processor run until time passes for it, it waits or ends."""
+        """Run a processor until time passes for it, it waits or ends."""
         faulted, message = self.recorder.faulted, self.program.message
         for access in self.bodies[processor]:
             before = faulted[processor]

@@ -226,7 +226,7 @@ class BarrierManager:
         self._known = [0] * len(intervals.closed)
 
     def complete(self) -> None:
-        """Let all processors arrive, exchange their write notices, and leave."""
+        """Pass a barrier: all processors arrive, exchange their write notices, and leave."""
         everyone = range(len(self._known))
         for processor in everyone:
             self._notices.release(processor)

@@ -433,7 +433,7 @@ class _SuperstepSolver:
         return waits
 
     def _next_waits(self, waits: Mapping[str, Array], time: Array) -> dict[str, Array]:
-        """Let each processor wait for the work of all others: U R of a visit in service, X W S
+        """Make each processor wait for the work of all others: U R of a visit in service, X W S
         of those waiting [s].
         """
         left = {

@@ -902,11 +902,11 @@ class PassingTimes:
 
     @classmethod
     def together(cls, count: int) -> PassingTimes:
-        """Let all start at 0."""
+        """Start all processors at 0."""
         return cls(np.zeros((1, count)), np.zeros((1, count)))
 
     def delayed(self, time: RandomTime) -> PassingTimes:
-        """Let each take an independent time more.
+        """Add an independent time to each processor.
 
         Gaps between order statistics of a smooth distribution are nearly exponential, with variance
         gap^2 (Source: Pyke, Spacings, J. Royal Statistical Society B 27(3), 1965, 395-449); a gap g
@@ -925,7 +925,7 @@ class PassingTimes:
         return PassingTimes(np.where(random, times, shifted.times), gaps)
 
     def queued(self, service: RandomTime, servers: int, left: Array) -> PassingTimes:
-        """Let each wait for one of the servers, in order; the first finds some work `left` there
+        """Make each wait for one of the servers, in order; the first finds some work `left` there
         [s].
 
         Exponential services of c servers end one by one, like those of one server that is c times
@@ -947,7 +947,7 @@ class PassingTimes:
     def served(
         self, service: RandomTime, servers: int, kept: Array, left: Array
     ) -> tuple[PassingTimes, Array]:
-        """Let each wait and be served, and give the mean wait; `kept` is the part of the gaps
+        """Make each wait and be served, and return the mean wait; `kept` is the part of the gaps
         that remains where services alternate.
         """
         waited = self.queued(service, servers, left).closed_up(self, service.mean / servers, kept)
@@ -957,7 +957,7 @@ class PassingTimes:
         return PassingTimes(waited.times + service.mean[..., None], waited.gaps), wait
 
     def closed_up(self, before: PassingTimes, step: Array, kept: Array) -> PassingTimes:
-        """Let processors that waited and took turns leave closer together, the last of them at
+        """Close up processors that waited and took turns, the last of them at
         the same time.
         """
         busy = _waiting_probability(self.times - before.times, step)

@@ -304,7 +304,7 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
 
 
 def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
-    """Tell at which stations all customers have the same exponential service time (K,)."""
+    """Return at which stations all customers have the same exponential service time (K,)."""
     here = network.demand[0].real > 0
     exponential = ((network.scv[0].real == 1) | ~here).all(axis=0)
     alike: NDArray[np.bool_] = have_one_value(network.service[0], here) & exponential

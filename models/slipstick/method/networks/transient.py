@@ -128,7 +128,7 @@ def time_until(
 def transient_values(
     model: QueueingNetwork, names: Iterable[str], values_given: Mapping[str, float]
 ) -> dict[str, float | str]:
-    """Give ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and
+    """Compute ``time_until[station,n]``, ``queue_length_at[...,seconds]`` and
     ``probability_at[station,n,seconds]`` by name.
 
     Parameters

@@ -46,7 +46,7 @@ class Routing:
     restart: tuple[int, ...] = ()
 
     def groups(self) -> NDArray[np.bool_]:
-        """Tell to which classes the customers of a class can ever belong, itself included
+        """List the classes to which the customers of a class can ever belong, itself included
         [classes, classes].
         """
         classes = len(self.entry)

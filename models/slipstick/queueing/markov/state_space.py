@@ -115,7 +115,7 @@ class StateSpace:
         )
 
     def _full(self, rows: Rows, station: int) -> NDArray[np.bool_]:
-        """Tell in which states a station is full [rows]."""
+        """Return in which states a station is full [rows]."""
         most = self.capacity[station]
         if most is None:
             return np.zeros(len(rows), dtype=bool)
@@ -227,7 +227,7 @@ class StateSpace:
         r: int,
         places: Sequence[Destination],
     ) -> Transitions:
-        """Let a batch arrive: each of its customers chooses a station independently, and leaves
+        """Add an arriving batch: each of its customers chooses a station independently, and leaves
         at once with the rest of probability 1.
         """
         states = rows[origin]
@@ -330,7 +330,7 @@ class StateSpace:
         return AFTER_SERVICE in self.blocking
 
     def serving(self, rows: Rows, station: int) -> NDArray[np.bool_]:
-        """Tell in which states no customer with its service ended keeps the server of a station
+        """Return in which states no customer with its service ended keeps the server of a station
         [rows].
         """
         if not self.blocks_servers or station >= len(self.names):
@@ -339,7 +339,7 @@ class StateSpace:
         return free
 
     def _blocked(self, rows: Rows, station: int, to: int) -> Rows:
-        """Let a customer keep its server until another station has a place for it."""
+        """Block a customer at its server until another station has a place for it."""
         first, count = self.columns(-1).stop, len(self.names)
         waits = rows[:, first : first + count]
         target = np.full(len(rows), to)
@@ -491,8 +491,8 @@ class StationState(ABC):
         """Return the phases and services that may end next."""
 
     def abandon(self, rows: Rows, r: int) -> Iterator[Entries]:
-        """Let a customer of a class abandon the queue; also give the number of customers whose
-        leaving gives the same state; none where services are interrupted, which is refused
+        """Remove a customer of a class that abandons the queue; also return the number of customers
+        whose leaving gives the same state; none where services are interrupted, which is refused
         before.
         """
         raise AssertionError(type(self).__name__)

@@ -969,13 +969,13 @@ RESOURCES: Registry[type[ResourceSpec]] = Registry("slipstick.resources", _OWN_R
 
 
 def _key_of(value: Any, keys: Mapping[str, object]) -> str | None:
-    """Tell the kind of a table, plain or checked, by the one key that only its kind has."""
+    """Find the kind of a table, plain or checked, by the one key that only its kind has."""
     there = value if isinstance(value, dict) else getattr(value, "model_fields_set", ())
     return next((key for key in keys if key in there), None)
 
 
 def _kind_of_resource(value: Any) -> str:
-    """Tell the kind of a resource by its key, else by a misspelt one that no station has; a
+    """Find the kind of a resource by its key, else by a misspelt one that no station has; a
     station has none.
     """
     if (key := _key_of(value, RESOURCES)) is not None:

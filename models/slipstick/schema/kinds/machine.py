@@ -257,7 +257,7 @@ class DvsmSpec(Spec):
 
 
 def _or_name(schema: dict[str, Any]) -> None:
-    """Let editors accept the name of a network in the place of one."""
+    """Accept in editors the name of a network in the place of one."""
     reference = {key: schema.pop(key) for key in list(schema) if key in ("$ref", "allOf")}
     schema["anyOf"] = [{"type": "string"}, reference]
 

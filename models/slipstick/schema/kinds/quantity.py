@@ -437,7 +437,7 @@ HardwarePart = TypeVar("HardwarePart", bound=NamedTuple)
 
 
 Once = Callable[[Hashable, Callable[[], Any], object], Any]
-"""Gives what is made of something kept under a key, made the first time only, as
+"""Returns what is made of something kept under a key, made the first time only, as
 `slipstick.schema.library.Library.once`.
 """
 
@@ -1020,8 +1020,8 @@ def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[Descr
 def with_sources(
     found: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]
 ) -> Iterator[DescribedValue]:
-    """Let each value that names no source have that of the file it is written in, not of one that
-    extends it.
+    """Set the source of each value that names none to that of the file it is written in, not of one
+    that extends it.
 
     Parameters
     ----------
@@ -1109,7 +1109,7 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
 
 
 def _told_together(given: Given, spec: BaseModel) -> Given:
-    """Let a quantity that names no source have that of its part of the file, such as a
+    """Set the source of a quantity that names none to that of its part of the file, such as a
     distribution.
     """
     source = getattr(spec, "source", None)

@@ -108,7 +108,7 @@ RANGE = ("from", "to", "step", "factor", "count", "spacing")
 
 
 def axis_kind(value: Any) -> str | None:
-    """Tell a list of values from a range."""
+    """Distinguish a list of values from a range."""
     if isinstance(value, list):
         return "list"
     return "range" if isinstance(value, dict | AxisSpec) else None
@@ -328,7 +328,7 @@ Processors = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 def _vary_kind(value: Any) -> str | None:
-    """Tell a sweep with a name from values by path: a range has none of a sweep's keys."""
+    """Distinguish a sweep with a name from values by path: a range has none of a sweep's keys."""
     if isinstance(value, dict) and not any(key in value for key in RANGE):
         return "sweep"
     return "sweep" if isinstance(value, SweepSpec) else axis_kind(value)

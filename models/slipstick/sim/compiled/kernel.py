@@ -77,7 +77,7 @@ class CompiledKernel:
         self._start()
 
     def _start(self) -> None:
-        """Let the customers of closed groups and programs begin, and plan the first arrivals."""
+        """Start the customers of closed groups and programs, and plan the first arrivals."""
         s, run = self.state, self.state.run[0]
         first, arrivals = 0, list[tuple[float, int, int]]()
         for number, customers in enumerate(self.plan.groups):
@@ -110,7 +110,7 @@ class CompiledKernel:
         run.planned = run.events_planned = len(arrivals)
 
     def _refill(self, draw: int) -> None:
-        """Give the loop the next block of random numbers of a draw."""
+        """Supply the loop with the next block of random numbers of a draw."""
         s = self.state
         distribution = self.plan.draws[draw].distribution
         block = (

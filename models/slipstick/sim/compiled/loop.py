@@ -301,7 +301,7 @@ def await_service(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def abandon(s: State, token: int, now: float) -> None:
-    """Let a customer leave the queue, and go on elsewhere; its time there is waiting time."""
+    """Remove a customer from the queue, which goes on elsewhere; its time there is waiting time."""
     t = s.token[token]
     r = s.resource[t.station]
     accumulate(s, r, now)
@@ -480,7 +480,7 @@ def ask(s: State, r: Row, token: int, now: float) -> bool:
 
 @inlined
 def grant(s: State, r: Row, token: int, now: float) -> None:
-    """Let a token hold a lock; the integrals are up to date."""
+    """Grant a lock to a token; the integrals are up to date."""
     s.holder[r.holders_from + r.busy] = token
     r.busy += 1
     r.exclusive = s.token[token].excludes
@@ -520,7 +520,7 @@ def first_waiting(s: State, r: Row, now: float) -> int:
 
 @inlined
 def hand_over(s: State, r: Row, token: int, following: int, now: float) -> None:
-    """Let another token hold a lock at once, before all that wait for it, and wake it."""
+    """Grant a lock to another token at once, before all that wait for it, and wake it."""
     count_departure(s, r, now)
     r.present += 1
     remove_holder(s, r, token)
@@ -549,7 +549,7 @@ def release(s: State, r: Row, token: int, now: float) -> None:
 
 @inlined
 def pass_time(s: State, token: int, label: int, time: float, now: float) -> bool:
-    """Let time pass that is booked to a label."""
+    """Pass time that is booked to a label."""
     t = s.token[token]
     t.label, t.event_kind = label, EventKind.DELAYING
     t.event = plan_event(s, now + time, token)
@@ -1021,7 +1021,7 @@ def next_event(s: State) -> int:
 
 @inlined
 def arrive(s: State, group: int) -> int:
-    """Let a customer of an open group arrive, and plan the next arrival."""
+    """Add an arriving customer of an open group, and plan the next arrival."""
     g, run = s.group[group], s.run[0]
     if s.taken[g.arrivals] == s.ready[g.arrivals]:
         run.wanted = g.arrivals

@@ -207,7 +207,7 @@ class Kernel(EventLoop):
         return found
 
     def delay(self, draw: Draws, label: int, token: Token, now: float) -> bool:
-        """Let time pass."""
+        """Pass time."""
         token.label = label
         heappush(self.heap, (now + next(draw), self.order(), self.resume, token))
         return False
@@ -311,7 +311,7 @@ class Kernel(EventLoop):
         return True
 
     def start_response(self, token: Token, now: float) -> bool:
-        """Let the response time begin here."""
+        """Start the response time here."""
         token.begun = now
         return True
 
@@ -413,7 +413,7 @@ class Kernel(EventLoop):
         return False
 
     def leave_stage(self, stage: int, token: Token, now: float) -> bool:
-        """Let the next item into this serial stage.
+        """Admit the next item to this serial stage.
 
         Where the next item waited, it waited for this one: its account up to now becomes a copy of
         this item's.
@@ -618,7 +618,7 @@ class Kernel(EventLoop):
     def work(
         self, pool: SimulatedPool, register: int, label: int, token: Token, now: float
     ) -> bool:
-        """Let the time of the present part pass."""
+        """Pass the time of the present part."""
         token.label = label
         time = pool.plan.times[token.registers[register + 1]]
         heappush(self.heap, (now + time, self.order(), self.resume, token))

@@ -72,7 +72,9 @@ class SimulatedStation(QueueStatistics):
         )
 
     def _abandon(self, ticket: list[Token | None], now: float) -> bool:
-        """Let a customer leave the queue, and go on elsewhere; its time there is waiting time."""
+        """Remove a customer from the queue, which goes on elsewhere; its time there is waiting
+        time.
+        """
         token = ticket[0]
         if token is None:
             return False
@@ -393,7 +395,7 @@ class SimulatedLock(QueueStatistics):
         token.since_request = now
 
     def grant(self, token: Token, now: float) -> None:
-        """Let a token hold the lock; the integrals are up to date."""
+        """Grant the lock to a token; the integrals are up to date."""
         self.holders.append(token)
         self.busy += 1
         self.exclusive = token.excludes
@@ -417,7 +419,7 @@ class SimulatedLock(QueueStatistics):
         return following
 
     def hand_over(self, token: Token, following: Token, now: float) -> None:
-        """Let another token hold the lock at once, before all that wait for it, and wake it."""
+        """Grant the lock to another token at once, before all that wait for it, and wake it."""
         self.accumulate(now)
         self.done += 1
         self.holders.remove(token)

@@ -215,7 +215,7 @@ class Builder:
         return number
 
     def delay(self, time: ServiceTime, label: str = "delay", stream: str | None = None) -> None:
-        """Let time pass."""
+        """Pass time."""
         self.emit(Op.DELAY, self.draw(stream or label, time), self.label(label))
 
     def serve(
@@ -412,7 +412,7 @@ class Builder:
         )
 
     def give(self, counter: str, monitor: str | None = None) -> None:
-        """Give a unit to a counter, and a monitor to the member that waited for it there; then
+        """Add a unit to a counter, and a monitor to the member that waited for it there; then
         nothing follows inside.
         """
         held = -1 if monitor is None else self._lock(monitor)[0]
@@ -522,7 +522,7 @@ class Builder:
         self.emit(Op.BARRIER, barrier, parties, self.label(label))
 
     def start_response(self) -> None:
-        """Let the response time begin here instead of at the start of the cycle."""
+        """Start the response time here instead of at the start of the cycle."""
         self.emit(Op.START_RESPONSE)
 
     def finish(self, *, onward: bool = False, lost: bool = False) -> None:

@@ -169,7 +169,7 @@ class _Choosing:
         }
 
     def known(self, parts: Condition) -> list[bool]:
-        """Say of each part of a condition whether it is about what is varied alone."""
+        """Return for each part of a condition whether it is about what is varied alone."""
         names = (parameters(each.left, each.right) for each in parts.parts)
         return [
             all(parts.columns.get(each.name) in self.condition.given for each in found)
@@ -547,7 +547,7 @@ def _against(each: ChosenPoints) -> str:
 
 
 def _nothing(each: ChosenPoints) -> str:
-    """Say that no point meets the conditions, and which is nearest to it."""
+    """Describe that no point meets the conditions, and which point is nearest."""
     total, left = each.points
     if not left:
         return f"none of {counted(total, 'point')} meets the conditions on what is varied"

@@ -116,7 +116,7 @@ class SampleResult(QuestionResult):
     samples: tuple[SampleStudy, ...]
 
     def sentences(self) -> list[str]:
-        """Say between what each answer lies, and what causes it."""
+        """Describe the range of each answer, and what causes it."""
         return [
             f"{found.case}: {_sentence(each)}" for found in self.samples for each in found.outcomes
         ]

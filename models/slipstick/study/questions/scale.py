@@ -248,8 +248,8 @@ class ScaleResult(QuestionResult):
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
     def headline(self) -> str:
-        """Say of the first cases on how many processors each is fastest, and how its work must
-        grow.
+        """Describe for the first cases on how many processors each is fastest, and how its work
+        must grow.
         """
         first = self.scalings[: 1 + MOST_SAID]
         parts = [
@@ -715,7 +715,7 @@ _SYMBOLS = (
 
 
 def _of_cases(scalings: Sequence[Scaling], say: Callable[[Scaling], str]) -> str:
-    """Say something of several cases, and once what is the same of some; words that all begin
+    """Describe several cases, and once what is the same of some; words that all begin
     with stand first.
     """
     groups: dict[str, list[str]] = {}

@@ -536,8 +536,8 @@ the response of an open station there is 1e9 services.
 
 
 class _Closer:
-    """A condition on simulated answers, on whole numbers, or beside places without an answer: longer
-    runs and further places, as far as the effort allows.
+    """A condition on simulated answers, on whole numbers, or beside places without an answer:
+    longer runs and further places, as far as the effort allows.
 
     The streams of random numbers are the same at all places, so places differ by what is varied. A
     run that is made longer until it decides errs somewhat more often than the level of its interval
@@ -578,8 +578,8 @@ class _Closer:
         return np.where(undecided, self.longer * factor, np.inf)
 
     def close_in(self) -> None:
-        """Halve the distance of neighbours between which an end of the interval crosses, or of which
-        one has no answer.
+        """Halve the distance of neighbours between which an end of the interval crosses, or of
+        which one has no answer.
 
         What has no answer is a side of its own: a limit may lie between the last place that was
         looked at and saturation. Of computed answers only this is closed in on here; their changes
@@ -652,7 +652,7 @@ def _sides(
 
 
 def search_text(found: ConditionSearch) -> str:
-    """Say in one line where a condition starts or stops holding, or why it does nowhere."""
+    """Describe in one line where a condition starts or stops holding, or why it does nowhere."""
     subject, ends, gaps = (
         f"{found.name}, {found.case}{_along(found)}: {found.condition}",
         _ends(found),

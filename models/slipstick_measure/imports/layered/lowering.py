@@ -420,7 +420,7 @@ class Lowering:
         return [{"signal": counter}]
 
     def _by_server(self, entry: LayeredEntry, task: Task, steps: Sequence, finish: Items) -> Items:
-        """Let the server execute steps that reply from within a branch, and wait for the reply."""
+        """Execute at the server the steps that reply within a branch, and wait for the reply."""
         if task.threads.value > 1 and len(self._callers(entry)) > 1:
             self.ledger.declare("mixed-replies", entry.line, entry.name)
         counter, name = self._numbered(f"begin {entry.name}", steps)
@@ -805,7 +805,7 @@ def _left(chance: Any) -> Any:
 
 
 def _remainder(options: Items) -> Items:
-    """Let the last probability be what the others leave, to the last digit."""
+    """Set the last probability to what the others leave, to the last digit."""
     *first, last = options
     if all(isinstance(option["p"], float) for option in options):
         return [*first, {**last, "p": 1 - sum(option["p"] for option in first)}]

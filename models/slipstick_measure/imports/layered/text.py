@@ -359,7 +359,7 @@ class _TextReader:
             self.at += 1
 
     def _set(self, work: Work, letter: str, target: str, amount: ModelAmount, line: int) -> None:
-        """Give a phase or an activity what a row says of it."""
+        """Set the values of a phase or an activity that a row states."""
         if letter == "s":
             work.demand = amount
         elif letter == "c":

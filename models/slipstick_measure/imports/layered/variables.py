@@ -44,7 +44,7 @@ class Variables:
     used: set[str] = field(default_factory=set)
 
     def assign(self, variable: str, text: str, line: int) -> None:
-        """Give a variable its value: a number, a formula in earlier ones, or a list or a range of
+        """Set the value of a variable: a number, a formula in earlier ones, or a list or a range of
         numbers.
         """
         name = parameter_name(variable)
