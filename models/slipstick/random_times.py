@@ -175,10 +175,10 @@ def coxian(mean: complex, scv: complex) -> PhaseType:
             f"a Coxian time has an scv of at least {LEAST_SCV}, got {scv}; simulate what varies"
             " less"
         )
-    certain, each, probability, last = phases_below_one(scv)
+    certain, interior, probability, last = phases_below_one(scv)
     first = np.zeros(certain + 1)
     first[0] = 1.0
-    means = np.array([*[each] * certain, last]) * _checked_mean(mean)
+    means = np.array([*[interior] * certain, last]) * _checked_mean(mean)
     onward = np.eye(certain + 1, k=1, dtype=means.dtype)
     onward[-2, -1] = probability
     return PhaseType(first, 1.0 / means, onward)
@@ -267,15 +267,15 @@ def clamped(value: Array, low: Array | float = 0.0, high: Array | float = math.i
 
 def sum_of(times: Iterable[RandomTime]) -> RandomTime:
     """Add independent times."""
-    kept = [each for each in times if each is not ZERO_TIME]
-    if not kept:
+    varying = [time for time in times if time is not ZERO_TIME]
+    if not varying:
         return ZERO_TIME
-    if len(kept) == 1:
-        return kept[0]
-    kind = "constant" if all(each.kind == "constant" for each in kept) else "general"
-    mean, variance = kept[0].mean, kept[0].variance
-    for each in kept[1:]:
-        mean, variance = mean + each.mean, variance + each.variance
+    if len(varying) == 1:
+        return varying[0]
+    kind = "constant" if all(time.kind == "constant" for time in varying) else "general"
+    mean, variance = varying[0].mean, varying[0].variance
+    for time in varying[1:]:
+        mean, variance = mean + time.mean, variance + time.variance
     return RandomTime(mean, variance, kind)
 
 
@@ -409,31 +409,33 @@ def maximum_of(times: Sequence[RandomTime]) -> RandomTime:
     """Return mean and variance of the maximum of independent times."""
     if len(times) == 1:
         return times[0]
-    found = _maximum_of(times)
+    largest_time = _maximum_of(times)
     # The mean of fitted distributions may come out below that of an operand.
-    return replace(found, mean=largest([found.mean, *(each.mean for each in times)]))
+    return replace(largest_time, mean=largest([largest_time.mean, *(time.mean for time in times)]))
 
 
 def _maximum_of(times: Sequence[RandomTime]) -> RandomTime:
-    constants = [each for each in times if each.kind == "constant"]
-    random = [each for each in times if each.kind != "constant"]
+    constants = [time for time in times if time.kind == "constant"]
+    random = [time for time in times if time.kind != "constant"]
     if not random:
-        return RandomTime(largest([each.mean for each in constants]), np.zeros(1), "constant")
+        return RandomTime(
+            largest([constant.mean for constant in constants]), np.zeros(1), "constant"
+        )
     if (
         not constants
         and len(random) <= MOST_EXPONENTIAL
-        and all(each.kind == "exponential" for each in random)
+        and all(time.kind == "exponential" for time in random)
     ):
-        return _of_exponentials([each.mean for each in random])
-    least = largest([each.mean for each in constants]) if constants else np.zeros(1)
+        return _of_exponentials([time.mean for time in random])
+    least = largest([constant.mean for constant in constants]) if constants else np.zeros(1)
     counts: dict[tuple[bytes, bytes], int] = {}
     firsts: dict[tuple[bytes, bytes], RandomTime] = {}
-    for each in random:
-        key = each.mean.tobytes(), each.variance.tobytes()
+    for time in random:
+        key = time.mean.tobytes(), time.variance.tobytes()
         counts[key] = counts.get(key, 0) + 1
-        firsts.setdefault(key, each)
+        firsts.setdefault(key, time)
     return _integrated(
-        list(firsts.values()), [np.full(1, float(each)) for each in counts.values()], least
+        list(firsts.values()), [np.full(1, float(count)) for count in counts.values()], least
     )
 
 
@@ -450,10 +452,10 @@ def maximum_of_identical(time: RandomTime, count: Array) -> RandomTime:
             1.0 / np.arange(1, int(np.max(count.real)) + 1),
             np.rint(count.real).astype(int),
         )
-        harmonic, squares = (np.append(0.0, np.cumsum(each))[index] for each in (terms, terms**2))
+        harmonic, squares = (np.append(0.0, np.cumsum(term))[index] for term in (terms, terms**2))
         return RandomTime(time.mean * harmonic, time.variance * squares)
-    found = _integrated([time], [count], np.zeros(1))
-    return replace(found, mean=largest([found.mean, time.mean]))
+    largest_time = _integrated([time], [count], np.zeros(1))
+    return replace(largest_time, mean=largest([largest_time.mean, time.mean]))
 
 
 def _of_exponentials(means: Sequence[Array]) -> RandomTime:
@@ -536,20 +538,20 @@ class FittedDistribution:
         """Return the time with F(time) = Phi(z), where Phi is the standard normal distribution
         function.
         """
-        found = self._root_quantile(z)
+        value = self._root_quantile(z)
         if not np.any(self.varied):
-            return found
+            return value
         # Newton's method for -log P(time > t), which is concave: from 0 it comes to the quantile
         # from below.
-        wanted, ratio = -np.log(normal_distribution(-z)), 0.0 * (self.mean + z)
+        target, ratio = -np.log(normal_distribution(-z)), 0.0 * (self.mean + z)
         for _ in range(_NEWTON_STEPS):
-            parts = [(p, p * np.exp(-2.0 * p * ratio)) for p in (self.short, 1.0 - self.short)]
+            phases = [(p, p * np.exp(-2.0 * p * ratio)) for p in (self.short, 1.0 - self.short)]
             beyond, density = (
-                sum(each for _, each in parts),
-                sum(2.0 * p * each for p, each in parts),
+                sum(term for _, term in phases),
+                sum(2.0 * p * term for p, term in phases),
             )
-            ratio = ratio + (wanted + np.log(beyond)) * beyond / density
-        return np.where(self.varied, self.mean * ratio, found)
+            ratio = ratio + (target + np.log(beyond)) * beyond / density
+        return np.where(self.varied, self.mean * ratio, value)
 
     def _root_quantile(self, z: Array | float) -> Array:
         """Return that quantile of a time whose cube root is normal."""
@@ -597,7 +599,10 @@ class FittedDistribution:
         """
         first, last = starts[..., 0], starts[..., -1]
         low, high = first + self.low, last + self._end(starts.shape[-1])
-        edges = [low + (high - low) * each for each in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5]
+        edges = [
+            low + (high - low) * part_of_width
+            for part_of_width in np.linspace(0.0, 1.0, _PANELS + 1) ** 1.5
+        ]
         nodes, weights = _gauss(np.stack(np.broadcast_arrays(*edges), axis=-1))
         flat = (*nodes.shape[:-2], -1)
         return nodes.reshape(flat), np.broadcast_to(weights, nodes.shape).reshape(flat), low
@@ -635,14 +640,14 @@ class JointlyNormalTimes:
         """
         fourth = fourth_cumulant(time)
         if before is None:
-            nothing = {other: np.zeros(1) for other in self.mean}
+            nothing = {key: np.zeros(1) for key in self.mean}
             return self._add(time.mean, (time.variance, nothing), (fourth, nothing))
-        made = []
+        rows = []
         for table, own in ((self.covariance, time.variance), (self._fourth, fourth)):
-            made.append(
-                (table[before, before] + own, {other: table[before, other] for other in self.mean})
+            rows.append(
+                (table[before, before] + own, {key: table[before, key] for key in self.mean})
             )
-        return self._add(self.mean[before] + time.mean, *made)
+        return self._add(self.mean[before] + time.mean, *rows)
 
     def later(self, a: int, b: int) -> int:
         """Add the maximum of two times, and give its number."""
@@ -688,26 +693,26 @@ class JointlyNormalTimes:
 
     def with_mean(self, time: int, mean: Array) -> int:
         """Add a copy of a time with another mean."""
-        made = self.after(time, RandomTime(np.zeros(1), np.zeros(1)))
-        self.mean[made] = mean
-        return made
+        key = self.after(time, RandomTime(np.zeros(1), np.zeros(1)))
+        self.mean[key] = mean
+        return key
 
     def keep(self, wanted: set[int]) -> None:
         """Forget all other times."""
-        self.mean = {key: each for key, each in self.mean.items() if key in wanted}
+        self.mean = {key: value for key, value in self.mean.items() if key in wanted}
         for table in (self.covariance, self._fourth):
             for a, b in [key for key in table if not wanted.issuperset(key)]:
                 del table[a, b]
 
     def _add(self, mean: Array, *columns: tuple[Array, dict[int, Array]]) -> int:
-        made = self._next
+        key = self._next
         self._next += 1
-        self.mean[made] = mean
+        self.mean[key] = mean
         for table, (own, with_others) in zip((self.covariance, self._fourth), columns, strict=True):
-            table[made, made] = own
-            for other, each in with_others.items():
-                table[made, other] = table[other, made] = each
-        return made
+            table[key, key] = own
+            for earlier, with_other in with_others.items():
+                table[key, earlier] = table[earlier, key] = with_other
+        return key
 
 
 def fourth_cumulant(time: RandomTime) -> Array:
@@ -721,5 +726,5 @@ def fourth_cumulant(time: RandomTime) -> Array:
     u = 1 / (2 * (scv + 1))
     third, fourth = 0.75 * (1 - 2 * u) / u**2, 1.5 * (1 - 3 * u) / u**3
     varied = fourth - 4 * third + 6 * (scv + 1) - 3 - 3 * scv**2
-    found: Array = time.mean**4 * np.where(scv.real > 1, varied, 6 * scv**3)
-    return found
+    cumulant: Array = time.mean**4 * np.where(scv.real > 1, varied, 6 * scv**3)
+    return cumulant

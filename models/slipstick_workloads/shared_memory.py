@@ -151,17 +151,17 @@ class MemoryPort:
             case Multistage(radix, ports, hop, transfer, circuit):
                 way = ceil_log(ports, radix) * hop
                 if self.contended:
-                    there = then() if circuit else label.wait(way, "there")
+                    way_there = then() if circuit else label.wait(way, "there")
                     back = then() if circuit else label.wait(way, "back")
-                    return then(there, self._through(label, ratios, between), back)
+                    return then(way_there, self._through(label, ratios, between), back)
                 if circuit:
                     return _one_of(
                         label, ratios, 2 * way + transfer + memory.access, circuits=self.retried
                     )
             case _:
                 way, transfer = between.hop, between.transfer
-        there, back = label.wait(way, "there"), label.wait(way, "back")
-        return then(there, _one_of(label, ratios, transfer + memory.access), back)
+        way_there, back = label.wait(way, "there"), label.wait(way, "back")
+        return then(way_there, _one_of(label, ratios, transfer + memory.access), back)
 
     def _through(
         self, label: _AccessSteps, ratios: Sequence[float], between: Multistage
@@ -171,19 +171,19 @@ class MemoryPort:
         Source: the paths are those of `slipstick.model.machine.omega_outputs`, after Lawrie, 1975.
         """
         radix, stages = _switches(between)
-        sources, wanted = (
+        sources, targets = (
             range(radix ** (stages - 1)),
             [k for k, ratio in enumerate(ratios) if ratio],
         )
-        if len(sources) * len(wanted) > MOST_PATHS:
+        if len(sources) * len(targets) > MOST_PATHS:
             raise ModelError(
-                f"{len(sources) * len(wanted)} paths lead to {len(wanted)} memory modules of"
+                f"{len(sources) * len(targets)} paths lead to {len(targets)} memory modules of"
                 f" {self.machine.name}; with stages: contend at most {MOST_PATHS}; give fewer"
                 " elements or modules"
             )
         way = 2 * stages * between.hop if between.circuit else zero(TIME)
-        found = []
-        for k in wanted:
+        paths = []
+        for k in targets:
             access: Activity = label.at(
                 module(k), way + between.transfer + self.machine.memory.access, f"m{k}"
             )
@@ -193,16 +193,16 @@ class MemoryPort:
                 path = [
                     _output(stage, number) for stage, number in outputs.items() if stage != "module"
                 ]
-                found.append((ratios[k] / len(sources), self._along(label, path, access, between)))
-        return found[0][1] if len(found) == 1 else choose(*found)
+                paths.append((ratios[k] / len(sources), self._along(label, path, access, between)))
+        return paths[0][1] if len(paths) == 1 else choose(*paths)
 
     def _along(
         self, label: _AccessSteps, path: Sequence[str], access: Activity, between: Multistage
     ) -> Activity:
         if not between.circuit:
-            return then(*(label.at(each, between.transfer, each) for each in path), access)
-        for each in reversed(path):
-            access = hold(each, access)
+            return then(*(label.at(link, between.transfer, link) for link in path), access)
+        for link in reversed(path):
+            access = hold(link, access)
         return access
 
     def own_access(self, name: str) -> Activity:
@@ -284,7 +284,7 @@ class _AccessSteps:
 def _switches(between: Multistage) -> tuple[int, int]:
     """Return the inputs of a switch and the number of stages."""
     radix, ports = (
-        int(known(each, "a size of the switches")) for each in (between.radix, between.ports)
+        int(known(size, "a size of the switches")) for size in (between.radix, between.ports)
     )
     return radix, math.ceil(math.log(ports, radix) - 1e-9)
 
@@ -328,7 +328,7 @@ def _servers(slots: Expr) -> int:
     return int(known(slots, "the number of slots of a ring"))
 
 
-def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
+def lock_kind(machine: SharedMemory, name: str, other_processors: Expr) -> MachineLock:
     """Look up one of a machine's locks, with its accesses as they are among a number of other
     processors that use it.
 
@@ -348,7 +348,9 @@ def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
     if kind.own is None:
         return kind
     unordered = kind.kind in ("tas", "ttas")
-    foreign = others / (others + 1) if unordered else minimum(others, 1)
+    foreign = (
+        other_processors / (other_processors + 1) if unordered else minimum(other_processors, 1)
+    )
     access = kind.own + foreign * (kind.access - kind.own)
     accesses = LOCKS[kind.kind].acquire + LOCKS[kind.kind].release
     return kind._replace(access=access, latency=kind.latency + accesses * (access - kind.own))
@@ -357,23 +359,23 @@ def lock_kind(machine: SharedMemory, name: str, others: Expr) -> MachineLock:
 def barrier_cost(kind: BarrierKind, processors: Expr) -> Expr:
     """Return the time from the last arrival until all continue, if all arrive together [s]."""
     access = kind.access
-    made: Expr
+    cost: Expr
     match kind.kind:
         case "central":
-            made = CENTRAL_BARRIER(processors=processors, update=access, notice=access)
+            cost = CENTRAL_BARRIER(processors=processors, update=access, notice=access)
         case "tree":
-            made = COMBINING_TREE_BARRIER(
+            cost = COMBINING_TREE_BARRIER(
                 processors=processors, fan=kind.radix, update=access, notice=access
             )
         case "tournament":
-            made = TOURNAMENT_BARRIER(processors=processors, message=access, release=access)
+            cost = TOURNAMENT_BARRIER(processors=processors, message=access, release=access)
         case "dissemination":
-            made = DISSEMINATION_BARRIER(processors=processors, message=access)
+            cost = DISSEMINATION_BARRIER(processors=processors, message=access)
         case _:
-            made = MANAGER_BARRIER(
+            cost = MANAGER_BARRIER(
                 processors=processors, arrival=access, departure=access, transit=zero(TIME)
             )
-    return made
+    return cost
 
 
 def barrier_of(

@@ -94,7 +94,7 @@ class Grain:
         the test grain.
         """
 
-        def given(name: str) -> Expr:
+        def input_value(name: str) -> Expr:
             value = inputs.get(f"{prefix}{name}", inputs[name])
             assert isinstance(value, Expr)
             return value
@@ -106,22 +106,22 @@ class Grain:
 
         addresses = Addresses(
             elements=int(known(one(inputs, "elements"), "elements")),
-            stride=int(known(given("stride"), "stride")),
-            offset=int(known(given("start"), "start")),
+            stride=int(known(input_value("stride"), "stride")),
+            offset=int(known(input_value("start"), "start")),
             random=word("pattern") == "random",
         )
         return Grain(
             prefix.replace("_", "."),
             word("access") == "write",
             addresses,
-            given("local"),
-            given("accesses"),
-            given("compute"),
+            input_value("local"),
+            input_value("accesses"),
+            input_value("compute"),
             word("lock"),
-            given("critical"),
-            given("critical_accesses"),
-            given("critical_writes"),
-            known(given("scv"), "scv"),
+            input_value("critical"),
+            input_value("critical_accesses"),
+            input_value("critical_writes"),
+            known(input_value("scv"), "scv"),
         )
 
 
@@ -212,8 +212,8 @@ class GrainSteps:
     @property
     def port(self) -> MemoryPort:
         """The access of a processor to shared memory."""
-        others = self.others if self.spread is None else self.spread
-        return MemoryPort(self.machine, others, self.retried, self.contended)
+        other_processors = self.others if self.spread is None else self.spread
+        return MemoryPort(self.machine, other_processors, self.retried, self.contended)
 
     def resources(self, *locks: str) -> dict[str, Resource]:
         """Describe the stations, and the locks that are used."""
@@ -242,14 +242,14 @@ class GrainSteps:
         """Lay out a grain whose competitors repeat another; `single` is the grain of processor 0
         alone.
         """
-        parts: list[Activity] = []
+        steps: list[Activity] = []
         if not _is_zero(grain.accesses):
-            parts.append(repeat(grain.accesses, self._access(grain, rival, single)))
+            steps.append(repeat(grain.accesses, self._access(grain, rival, single)))
         if not _is_zero(grain.compute):
-            parts.append(self._computing(grain, grain.compute, "compute", "busy"))
+            steps.append(self._computing(grain, grain.compute, "compute", "busy"))
         if grain.lock != NONE:
-            parts.append(self._section(grain, single))
-        return then(*parts)
+            steps.append(self._section(grain, single))
+        return then(*steps)
 
     def _computing(self, grain: Grain, units: Expr, name: str, component: str) -> Activity:
         return delay(
@@ -304,16 +304,16 @@ class GrainSteps:
             technology="memory",
         )
         # The processor of N + 1 that accessed the line last is equally likely to be any of them.
-        other = self.others / (self.others + 1)
+        by_others = self.others / (self.others + 1)
         if rival.write:
             again = self.port.access(f"{name}.again", ratios, "coherence")
             if cache.other is not None:
                 again = delay(
                     cache.other, name=f"{name}.other", component="coherence", technology="memory"
                 )
-            return choose((other, again), (1 - other, hit))
+            return choose((by_others, again), (1 - by_others, hit))
         if grain.write:
-            return hit >> choose((other, self.port.invalidate(name)), (1 - other, then()))
+            return hit >> choose((by_others, self.port.invalidate(name)), (1 - by_others, then()))
         return hit
 
     def _section(self, grain: Grain, single: bool) -> Activity:
@@ -383,9 +383,11 @@ def _hit_time(cache: Cache, grain: Grain, per_line: int) -> Expr:
     missed, all_missed = 1.0, miss_ratio(cache.size)
     for level in cache.inner:
         time, missed = time + (missed - miss_ratio(level.size)) * level.hit, miss_ratio(level.size)
-    found = 1.0 - all_missed
+    some_missed = 1.0 - all_missed
     return (
-        (time + (missed - all_missed) * cache.hit) / found if cache.inner and found else cache.hit
+        (time + (missed - all_missed) * cache.hit) / some_missed
+        if cache.inner and some_missed
+        else cache.hit
     )
 
 
@@ -498,7 +500,7 @@ _GRAIN = (
     SCV,
 )
 
-_ATTRIBUTES = tuple(each.name for each in _GRAIN)
+_ATTRIBUTES = tuple(attribute.name for attribute in _GRAIN)
 
 UNIT = Program(
     "grain/unit",
@@ -512,12 +514,12 @@ UNIT = Program(
         *_GRAIN,
         *(
             replace(
-                each,
-                name=f"{OTHER}{each.name}",
+                attribute,
+                name=f"{OTHER}{attribute.name}",
                 default=None,
-                meaning=f"{each.meaning}, of the competitors",
+                meaning=f"{attribute.meaning}, of the competitors",
             )
-            for each in _GRAIN
+            for attribute in _GRAIN
         ),
         Input(
             "barrier",
@@ -538,10 +540,10 @@ Part = tuple[Like, Like, Activity]
 def phases(machine: SharedMemory, inputs: InputValues) -> Model:
     """Build the sequential part, then every phase with its barrier."""
     resources: dict[str, Resource] = {}
-    parts: list[Part] = [(1, 1, delay(one(inputs, "sequential"), name="sequential"))]
+    program: list[Part] = [(1, 1, delay(one(inputs, "sequential"), name="sequential"))]
     for phase in _phases(machine, inputs, resources):
-        parts += phase
-    return phased_model(*parts, name="grain/phases", resources=resources, useful=USEFUL)
+        program += phase
+    return phased_model(*program, name="grain/phases", resources=resources, useful=USEFUL)
 
 
 def _phases(
@@ -709,9 +711,10 @@ class Addresses:
         visited, cycle = self.elements // spacing, _cycle(spacing, per_block * modules)
         rounds, rest = divmod(visited, cycle)
         counts = _counts(rest, spacing, per_block, modules)
-        whole = _counts(cycle, spacing, per_block, modules) if rounds else counts
+        repeated_counts = _counts(cycle, spacing, per_block, modules) if rounds else counts
         return tuple(
-            (each + rounds * again) / visited for each, again in zip(counts, whole, strict=True)
+            (count + rounds * again) / visited
+            for count, again in zip(counts, repeated_counts, strict=True)
         )
 
     def miss_ratio(self, per_line: float, lines: float) -> float:
@@ -747,14 +750,14 @@ def _cycle(spacing: int, around: int) -> int:
 
 def _counts(visited: int, spacing: int, per_block: int, modules: int) -> list[int]:
     """Count how many of the first elements visited lie in each module."""
-    found = [0] * modules
+    counts = [0] * modules
     if spacing >= per_block:
         for k in range(visited):
-            found[k * spacing // per_block % modules] += 1
-        return found
+            counts[k * spacing // per_block % modules] += 1
+        return counts
     # Several elements lie in each block: count block by block. The first element at or after x is
     # number ceil(x / spacing).
     for block in range(-(-visited * spacing // per_block)):
         first, end = -(-block * per_block // spacing), -(-(block + 1) * per_block // spacing)
-        found[block % modules] += min(end, visited) - min(first, visited)
-    return found
+        counts[block % modules] += min(end, visited) - min(first, visited)
+    return counts

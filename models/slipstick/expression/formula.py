@@ -72,10 +72,10 @@ class Comparison:
         from slipstick.expression.tape import Tape  # which needs NumPy
 
         tape = Tape([self.left, self.right])
-        left, right = tape.run(
+        left_side, right = tape.run(
             {name: value for name, value in values.items() if name in tape.parameters}
         )
-        return self.between(left, right)
+        return self.between(left_side, right)
 
     def everywhere(self, left: Array, right: Array) -> bool:
         """Return whether the condition holds at all points, given the values of the two sides

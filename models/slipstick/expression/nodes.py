@@ -293,9 +293,9 @@ def _short(node: Expr) -> str:
 
 def of_counts(operator: str, *operands: Like) -> Operation:
     """Apply a special function to plain numbers."""
-    given = tuple(map(as_expr, operands))
-    need_counts(operator, *given)
-    return Operation(operator, given, COUNT)
+    counts = tuple(map(as_expr, operands))
+    need_counts(operator, *counts)
+    return Operation(operator, counts, COUNT)
 
 
 def difference(a: Expr, b: Expr) -> Expr:
@@ -406,7 +406,9 @@ def ceil_log(operand: Like, radix: Like) -> Expr:
 
 def select(operand: Like, limit: Like, below: Like, above: Like) -> Expr:
     """Choose a range: `below` where operand <= limit, else `above`."""
-    x, edge, low, high = (as_expr(each) for each in (operand, limit, below, above))
+    x, edge, low, high = (
+        as_expr(operand_or_bound) for operand_or_bound in (operand, limit, below, above)
+    )
     one_dimension("compare", [x, edge])
     if isinstance(x, Number) and isinstance(edge, Number):
         return low if x.value <= edge.value else high

@@ -50,7 +50,7 @@ _BERNOULLI = (
 
 # h(y) = coth(y/2)/2 - 1/y = sum_k B_2k y^(2k-1) / (2k)!: ten terms reach the last bit for |y| <= 1.
 _SLOPES = tuple(number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1))
-_CURVES = tuple((2 * k - 1) * each for k, each in enumerate(_SLOPES, 1))
+_CURVES = tuple((2 * k - 1) * slope for k, slope in enumerate(_SLOPES, 1))
 
 # (atanh(v) - v) / v^3 to the last bit for |v| < 0.1.
 
@@ -158,9 +158,9 @@ def _ceil_log(args: Sequence[Array], out: Array) -> None:
     counts = np.broadcast_to(counts, out.shape)
     for radix in np.unique(radices):
         chosen = radices == radix
-        found = np.empty(int(np.count_nonzero(chosen)))
-        _levels(counts[chosen], float(radix), found)
-        out[chosen] = found
+        levels = np.empty(int(np.count_nonzero(chosen)))
+        _levels(counts[chosen], float(radix), levels)
+        out[chosen] = levels
 
 
 def _levels(counts: Array, radix: float, out: Array) -> None:

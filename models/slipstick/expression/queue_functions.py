@@ -58,11 +58,11 @@ def _inverse_loss(
     Counting from the end lets each point have its own number of servers: the ratio at 0 is 0, and I
     is 1 until then.
     """
-    whole = not np.any(first)
+    all_go_on = not np.any(first)
     out[...] = 1.0
     for back in range(_most(servers - first) - 1, -1, -1):
         k = np.maximum(servers - back, 0.0)
-        out *= ratio(k if whole else k * (k > first))
+        out *= ratio(k if all_go_on else k * (k > first))
         out += 1.0
         if back % 256 == 0 and np.isinf(out).all():
             break
@@ -80,8 +80,10 @@ def erlang_b(args: Sequence[Array], out: Array) -> None:
     """Compute Erlang's probability of loss."""
     load, servers = args[0], _counted(args[1])
     # Without load the answer is 0; a load next to nothing gives it, where 1/0 would meet 0 servers.
-    each = 1.0 / np.maximum(load, 1e-300)
-    _inverse_loss(lambda k: k * each, _first(np.minimum(load, servers), servers), servers, out)
+    service_per_load = 1.0 / np.maximum(load, 1e-300)
+    _inverse_loss(
+        lambda k: k * service_per_load, _first(np.minimum(load, servers), servers), servers, out
+    )
     np.divide(1.0, out, out=out)
     np.copyto(out, np.nan, where=np.isnan(servers))
 
@@ -99,7 +101,7 @@ def _palm_sums(load: Array, services: Array) -> tuple[Array, Array, Array]:
     """
     shape = np.broadcast_shapes(np.shape(load), np.shape(services))
     term, total, by_load, by_services, sums = (
-        np.full(shape, each) for each in (1.0, 1.0, 0.0, 0.0, 0.0)
+        np.full(shape, start) for start in (1.0, 1.0, 0.0, 0.0, 0.0)
     )
     for k in range(1, int(MOST)):
         term = term * (load / (services + k))
@@ -119,7 +121,7 @@ def palm(args: Sequence[Array], out: Array) -> None:
 def palm_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
     """Compute the derivatives of `palm`."""
     slopes = _palm_sums(*args)[1:]
-    return [bar * np.where(value == 0.0, 0.0, -each * value**2) for each in slopes]
+    return [bar * np.where(value == 0.0, 0.0, -slope * value**2) for slope in slopes]
 
 
 def engset(args: Sequence[Array], out: Array) -> None:
@@ -129,8 +131,8 @@ def engset(args: Sequence[Array], out: Array) -> None:
         sources >= args[1], _counted(args[1]), np.nan
     )  # with fewer sources the sum below has no end
     first = _first(np.minimum(servers, (sources + 1.0) * load / (1.0 + load)), servers)
-    each = 1.0 / load
-    _inverse_loss(lambda k: k / (sources - k + 1.0) * each, first, servers, out)
+    sources_per_load = 1.0 / load
+    _inverse_loss(lambda k: k / (sources - k + 1.0) * sources_per_load, first, servers, out)
     np.divide(1.0, out, out=out)
     np.copyto(out, np.nan, where=np.isnan(servers))
 
@@ -184,13 +186,13 @@ def _through(rate: Array, inputs: Array, outputs: Array, stages: Array) -> tuple
     """Return the rate behind the stages and its derivative."""
     stages = _counted(stages, MOST_STAGES)
     slope = np.ones(
-        np.broadcast_shapes(*(np.shape(each) for each in (rate, inputs, outputs, stages)))
+        np.broadcast_shapes(*(np.shape(operand) for operand in (rate, inputs, outputs, stages)))
     )
     rate = np.where(np.isnan(stages), np.nan, rate * slope)
     for stage in range(_most(stages)):
         going = stages > stage
-        kept = np.exp((inputs - 1.0) * np.log1p(-rate / outputs)) * inputs / outputs
-        slope = np.where(going, slope * kept, slope)
+        accepted = np.exp((inputs - 1.0) * np.log1p(-rate / outputs)) * inputs / outputs
+        slope = np.where(going, slope * accepted, slope)
         rate = np.where(going, _after(rate, inputs, outputs), rate)
     return rate, slope
 
@@ -220,20 +222,20 @@ def retried_rate(args: Sequence[Array], out: Array) -> None:
     """Compute the rate on an input link when dropped requests are repeated."""
     rate, inputs, outputs, stages = args
     fan = np.power(outputs / inputs, stages)
-    found = np.array(np.broadcast_to(rate, out.shape))
+    rates = np.array(np.broadcast_to(rate, out.shape))
     going = np.ones(out.shape, dtype=bool)
     # The balance is concave and rises: Newton's steps from below stay below, until rounding stops
     # them.
     for _ in range(60):
-        behind, slope = _through(found, inputs, outputs, stages)
-        lacking = rate * (1.0 - found) - fan * behind * (1.0 - rate)
+        behind, slope = _through(rates, inputs, outputs, stages)
+        lacking = rate * (1.0 - rates) - fan * behind * (1.0 - rate)
         step = lacking / (fan * slope * (1.0 - rate) + rate)
         # Each point stops for itself, so that a sweep has the bits of its points.
-        going &= np.abs(step) > 1e-15 * found
+        going &= np.abs(step) > 1e-15 * rates
         if not going.any():
             break
-        found = np.where(going, np.minimum(found + step, 1.0), found)
-    out[...] = np.where(stages <= MOST_STAGES, found, np.nan)
+        rates = np.where(going, np.minimum(rates + step, 1.0), rates)
+    out[...] = np.where(stages <= MOST_STAGES, rates, np.nan)
 
 
 def retried_rate_adjoint(args: Sequence[Array], value: Array, bar: Array) -> list[Array | None]:
@@ -278,9 +280,9 @@ def _md1_levels(load: Array) -> Iterator[tuple[Array, Array]]:
         near = level <= _REACH
         value = empty * more[level] if near else np.zeros_like(load)
         slope = empty * arrived[level - 1] - more[level] if near else np.zeros_like(load)
-        for back, (each, its) in enumerate(before):
-            value = value + each * more[back + 2]
-            slope = slope + its * more[back + 2] + each * arrived[back + 1]
+        for back, (earlier_value, its) in enumerate(before):
+            value = value + earlier_value * more[back + 2]
+            slope = slope + its * more[back + 2] + earlier_value * arrived[back + 1]
         value = value / arrived[0]
         slope = slope / arrived[0] + value
         before.appendleft((value, slope))
@@ -297,15 +299,15 @@ def _all_levels(load: Array, count: Array, use: Callable[[int, Array, Array], No
 
 def _numbers(load: Array, count: Array) -> tuple[Array, Array]:
     shape = np.broadcast_shapes(np.shape(load), np.shape(count))
-    found, slopes = np.full(shape, np.nan), np.full(shape, np.nan)
+    values, slopes = np.full(shape, np.nan), np.full(shape, np.nan)
 
     def take(level: int, value: Array, slope: Array) -> None:
-        here = count == level
-        np.copyto(found, value, where=here)
-        np.copyto(slopes, slope, where=here)
+        at_level = count == level
+        np.copyto(values, value, where=at_level)
+        np.copyto(slopes, slope, where=at_level)
 
     _all_levels(load, count, take)
-    return found, slopes
+    return values, slopes
 
 
 def md1_number(args: Sequence[Array], out: Array) -> None:
@@ -341,16 +343,16 @@ def _in_time(load: Array, elapsed: Array) -> tuple[Array, Array, Array]:
         chance, one_less = np.empty(load.shape), np.empty(load.shape)
         poisson([mean, np.maximum(arrivals, 0.0)], chance)
         poisson([mean, np.maximum(arrivals - 1.0, 0.0)], one_less)
-        there = arrivals >= 0.0
+        arriving = arrivals >= 0.0
         change = np.where(arrivals >= 1.0, one_less, 0.0) - chance
-        np.add(total, present * chance, out=total, where=there)
-        np.add(by_load, its * chance + present * change * rest, out=by_load, where=there)
-        np.subtract(by_time, present * change * load, out=by_time, where=there)
+        np.add(total, present * chance, out=total, where=arriving)
+        np.add(by_load, its * chance + present * change * rest, out=by_load, where=arriving)
+        np.subtract(by_time, present * change * load, out=by_time, where=arriving)
 
     _all_levels(load, following, add)
     beyond = following > MOST_PRESENT
-    for each in (total, by_load, by_time):
-        each[beyond] = np.nan
+    for column in (total, by_load, by_time):
+        column[beyond] = np.nan
     return total, by_load, by_time
 
 

@@ -90,7 +90,7 @@ class Tape:
     def __init__(self, outputs: Sequence[Expr]) -> None:
         nodes = [*walk(*outputs)]
         self.parameters: dict[str, Parameter] = {
-            each.name: each for each in parameters_among(nodes)
+            parameter.name: parameter for parameter in parameters_among(nodes)
         }
         self._numbers: dict[int, float] = {}
         self._inputs: dict[int, str] = {}
@@ -126,7 +126,10 @@ class Tape:
             "numbers": list(self._numbers.items()),
             "inputs": list(self._inputs.items()),
             "labels": list(self._booked.items()),
-            "code": [[each.operator, each.out, *each.args] for each in self._instructions],
+            "code": [
+                [instruction.operator, instruction.out, *instruction.args]
+                for instruction in self._instructions
+            ],
             "outputs": list(self._outputs),
         }
 
@@ -153,7 +156,13 @@ class Tape:
         points, varying, registers = _points(base), self._varying(base), dict(base)
         with np.errstate(all="ignore"):
             self._execute(
-                registers, [each for each in self._instructions if each.out not in varying], 1
+                registers,
+                [
+                    instruction
+                    for instruction in self._instructions
+                    if instruction.out not in varying
+                ],
+                1,
             )
             if points != 1:
                 return self._run_chunks(registers, varying, points, watch)
@@ -181,8 +190,8 @@ class Tape:
         for register, label in labels.items():
             # One label may stand at several places, such as the idle time of each phase.
             with np.errstate(all="ignore"):
-                part = spread(register) * bars[register]
-            booked[label] = booked[label] + part if label in booked else part
+                share = spread(register) * bars[register]
+            booked[label] = booked[label] + share if label in booked else share
         return Derivatives(
             value=spread(self._outputs[output]),
             by_parameter={
@@ -218,20 +227,25 @@ class Tape:
         needed, followed = self._between(end, places.values())
         varying = self._varying(base)
         with np.errstate(all="ignore"):
-            self._execute(base, [each for each in needed if each.out not in varying], 1)
-        steps = [each for each in needed if each.out in varying]
+            self._execute(
+                base, [instruction for instruction in needed if instruction.out not in varying], 1
+            )
+        steps = [instruction for instruction in needed if instruction.out in varying]
         value = np.empty(points)
         found = {name: np.zeros(points) for name in names}
         for start in range(0, points, _KEPT):
             rows = slice(start, min(start + _KEPT, points))
             count = rows.stop - rows.start
             registers = {
-                register: each if len(each) == 1 else each[rows] for register, each in base.items()
+                register: values if len(values) == 1 else values[rows]
+                for register, values in base.items()
             }
             with np.errstate(all="ignore"):
                 self._execute(registers, steps, count)
                 bars = self._adjoints(registers, end, count, followed, checked=False)
-                if not all(np.isfinite(bars.get(each, 0.0)).all() for each in places.values()):
+                if not all(
+                    np.isfinite(bars.get(register, 0.0)).all() for register in places.values()
+                ):
                     bars = self._adjoints(registers, end, count, followed)
             value[rows] = registers[end]
             for name, register in places.items():
@@ -240,16 +254,16 @@ class Tape:
 
     def _between(self, end: int, starts: Iterable[int]) -> tuple[list[Instruction], set[int]]:
         """List the instructions that a register needs, and the registers that depend on some."""
-        asked, followed = {end}, set(starts)
+        followed_registers, followed = {end}, set(starts)
         needed = []
-        for each in reversed(self._instructions):
-            if each.out in asked:
-                asked.update(each.args)
-                needed.append(each)
+        for instruction in reversed(self._instructions):
+            if instruction.out in followed_registers:
+                followed_registers.update(instruction.args)
+                needed.append(instruction)
         needed.reverse()
-        for each in needed:
-            if not followed.isdisjoint(each.args):
-                followed.add(each.out)
+        for instruction in needed:
+            if not followed.isdisjoint(instruction.args):
+                followed.add(instruction.out)
         return needed, followed
 
     def _record(self, node: Expr, seen: Mapping[int, int]) -> int:
@@ -282,33 +296,33 @@ class Tape:
         self.check_names(values)
         registers = {register: np.array([number]) for register, number in self._numbers.items()}
         for register, name in self._inputs.items():
-            given = values.get(name, self.parameters[name].value)
-            if given is None:
+            value = values.get(name, self.parameters[name].value)
+            if value is None:
                 raise ModelError(f"parameter {name} has no value")
             registers[register] = np.ascontiguousarray(
-                np.atleast_1d(np.asarray(given, dtype=np.float64))
+                np.atleast_1d(np.asarray(value, dtype=np.float64))
             )
         return registers
 
     def _varying(self, base: Mapping[int, Array]) -> set[int]:
         varying = {register for register, array in base.items() if len(array) != 1}
-        for each in self._instructions:
-            if not varying.isdisjoint(each.args):
-                varying.add(each.out)
+        for instruction in self._instructions:
+            if not varying.isdisjoint(instruction.args):
+                varying.add(instruction.out)
         return varying
 
     def _execute(
         self, registers: dict[int, Array], instructions: Sequence[Instruction], points: int
     ) -> None:
         """Run instructions with a fresh array for each result."""
-        for each in instructions:
-            args = [registers[arg] for arg in each.args]
-            if each.operator == "booked":
-                registers[each.out] = args[0]
+        for instruction in instructions:
+            args = [registers[arg] for arg in instruction.args]
+            if instruction.operator == "booked":
+                registers[instruction.out] = args[0]
                 continue
             out = np.empty(1 if all(len(arg) == 1 for arg in args) else points)
-            OPERATORS[each.operator].evaluate(args, out)
-            registers[each.out] = out
+            OPERATORS[instruction.operator].evaluate(args, out)
+            registers[instruction.out] = out
 
     def _run_chunks(
         self,
@@ -317,32 +331,32 @@ class Tape:
         points: int,
         watch: Callable[[Sequence[Array]], object] | None = None,
     ) -> list[Array]:
-        steps = [each for each in self._instructions if each.out in varying]
+        steps = [instruction for instruction in self._instructions if instruction.out in varying]
         owner = _owners(self._instructions)
         sources = [owner.get(register, register) for register in self._outputs]
-        sources, kept = (sources, []) if watch is None else (sources[:1], sources[1:])
-        slot, count = _slots(steps, owner, kept)
+        sources, watched = (sources, []) if watch is None else (sources[:1], sources[1:])
+        slot, count = _slots(steps, owner, watched)
         # An output is computed where it is to stay, which saves a copy of every chunk.
         finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
         size = CHUNK * max(1, min(8, _BUFFERS // max(1, count + len(inputs) + len(finals))))
         buffers = [np.empty(min(size, points)) for _ in range(count)]
-        steps = [each for each in steps if each.operator != "booked"]
-        reads = {each.out: [owner.get(arg, arg) for arg in each.args] for each in steps}
+        steps = [step for step in steps if step.operator != "booked"]
+        reads = {step.out: [owner.get(arg, arg) for arg in step.args] for step in steps}
         local = dict(registers)
         for start in range(0, points, size):
             stop = min(start + size, points)
             for register in inputs:
                 local[register] = registers[register][start:stop]
-            for each in steps:
-                whole = finals.get(each.out)
+            for step in steps:
+                final = finals.get(step.out)
                 out = (
-                    buffers[slot[each.out]][: stop - start] if whole is None else whole[start:stop]
+                    buffers[slot[step.out]][: stop - start] if final is None else final[start:stop]
                 )
-                OPERATORS[each.operator].evaluate([local[arg] for arg in reads[each.out]], out)
-                local[each.out] = out
+                OPERATORS[step.operator].evaluate([local[arg] for arg in reads[step.out]], out)
+                local[step.out] = out
             if watch is not None:
-                watch([local[register] for register in kept])
+                watch([local[register] for register in watched])
         return [
             (
                 finals[source]
@@ -364,22 +378,22 @@ class Tape:
         every part.
         """
         bars: dict[int, Array] = {output: np.ones(points)}
-        for each in reversed(self._instructions):
-            bar = bars.get(each.out)
-            if bar is None or (followed is not None and each.out not in followed):
+        for instruction in reversed(self._instructions):
+            bar = bars.get(instruction.out)
+            if bar is None or (followed is not None and instruction.out not in followed):
                 continue
-            args = [registers[arg] for arg in each.args]
-            parts = (
+            args = [registers[arg] for arg in instruction.args]
+            adjoints = (
                 [bar]
-                if each.operator == "booked"
-                else OPERATORS[each.operator].derive(args, registers[each.out], bar)
+                if instruction.operator == "booked"
+                else OPERATORS[instruction.operator].derive(args, registers[instruction.out], bar)
             )
-            for register, part in zip(each.args, parts, strict=True):
-                if part is not None and (followed is None or register in followed):
-                    if checked and not np.isfinite(part).all():
+            for register, adjoint in zip(instruction.args, adjoints, strict=True):
+                if adjoint is not None and (followed is None or register in followed):
+                    if checked and not np.isfinite(adjoint).all():
                         # What was not chosen contributes nothing, even where it is infinite.
-                        part = np.where(bar == 0.0, 0.0, part)
-                    bars[register] = bars[register] + part if register in bars else part
+                        adjoint = np.where(bar == 0.0, 0.0, adjoint)
+                    bars[register] = bars[register] + adjoint if register in bars else adjoint
         return bars
 
 
@@ -407,30 +421,30 @@ def _points(registers: Mapping[int, Array]) -> int:
 def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
     """Return for each label the register that holds its value."""
     owner: dict[int, int] = {}
-    for each in instructions:
-        if each.operator == "booked":
-            owner[each.out] = owner.get(each.args[0], each.args[0])
+    for instruction in instructions:
+        if instruction.operator == "booked":
+            owner[instruction.out] = owner.get(instruction.args[0], instruction.args[0])
     return owner
 
 
 def _slots(
-    steps: Sequence[Instruction], owner: Mapping[int, int], kept: Sequence[int]
+    steps: Sequence[Instruction], owner: Mapping[int, int], watched: Sequence[int]
 ) -> tuple[dict[int, int], int]:
     """Assign buffers so that the buffer of a result is reused after its last use."""
     last_read = {
-        owner.get(arg, arg): index for index, each in enumerate(steps) for arg in each.args
+        owner.get(arg, arg): index for index, step in enumerate(steps) for arg in step.args
     }
-    last_read |= dict.fromkeys(kept, len(steps))
+    last_read |= dict.fromkeys(watched, len(steps))
     slot: dict[int, int] = {}
     free: list[int] = []
     count = 0
-    for index, each in enumerate(steps):
-        if each.operator == "booked":
+    for index, step in enumerate(steps):
+        if step.operator == "booked":
             continue
         if free:
-            slot[each.out] = free.pop()
+            slot[step.out] = free.pop()
         else:
-            slot[each.out], count = count, count + 1
-        args = {owner.get(arg, arg) for arg in each.args}
+            slot[step.out], count = count, count + 1
+        args = {owner.get(arg, arg) for arg in step.args}
         free.extend(slot[arg] for arg in sorted(args) if arg in slot and last_read[arg] == index)
     return slot, count

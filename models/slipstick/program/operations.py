@@ -141,8 +141,8 @@ class MachineOperations:
         sharing = domain.processors
         if together is not None:
             sharing = minimum(together, sharing)
-        part = sharing / domain.bandwidth
-        return part if alone is None else maximum(1 / alone, part)
+        shared_time = sharing / domain.bandwidth
+        return shared_time if alone is None else maximum(1 / alone, shared_time)
 
     def collective(
         self,
@@ -171,7 +171,7 @@ class MachineOperations:
         ------
         ModelError : there is no such algorithm
         """
-        names = [*(each.name for each in _algorithms(operation)), LEVELS, BEST]
+        names = [*(algorithm.name for algorithm in _algorithms(operation)), LEVELS, BEST]
         if algorithm not in names:
             raise ModelError(
                 f"{operation} has no algorithm {algorithm!r}{did_you_mean(algorithm, names)}"
@@ -198,11 +198,11 @@ class MachineOperations:
         flat = self._part("network")._ways(task, "network", shared)
         if task.algorithm != BEST or node.collectives == FLAT:
             return _least(flat)[0]
-        known = _least([*flat, self._in_levels(task, node)])[0]
+        best_time = _least([*flat, self._in_levels(task, node)])[0]
         if node.collectives == LEVELS:
-            return known
+            return best_time
         own = select(node.processors, node.adapters, 1, 0)
-        return choose((own, known), (1 - own, _least(flat)[0]))
+        return choose((own, best_time), (1 - own, _least(flat)[0]))
 
     def _in_levels(self, task: Collective, node: Node) -> tuple[Activity, Expr]:
         """Work inside the nodes and between them at the same time, on pieces of the vector.
@@ -231,11 +231,14 @@ class MachineOperations:
             inner = replace(inner, size=task.size * minimum(1, width / task.ranks))
         if task.operation != "allreduce":
             return _least(self._ways(inner, "node"))
-        parts = [
+        steps_and_times = [
             _least(self._part(operation)._ways(replace(inner, operation=operation), "node"))
             for operation in ("reduce-scatter", "allgather")
         ]
-        halves = then(*(made for made, _ in parts)), total((time for _, time in parts), TIME)
+        halves = (
+            then(*(step for step, _ in steps_and_times)),
+            total((time for _, time in steps_and_times), TIME),
+        )
         in_switch = self._part("allreduce")._ways(inner, "node", in_switch=True)
         return _least([halves, *in_switch])
 
@@ -244,12 +247,14 @@ class MachineOperations:
         adapters exchange their parts of the vector with those of the others.
         """
         width, nodes = node.processors, ceil(task.ranks / node.processors)
-        part = self._part("between")
+        between = self._part("between")
         if task.operation == "alltoall":
             pairs = replace(task, algorithm="pairwise")
-            return _least(part._ways(pairs, "network", _sharing(node, task.ranks)))
+            return _least(between._ways(pairs, "network", _sharing(node, task.ranks)))
         size = task.size / minimum(width, node.adapters)
-        return _least(part._ways(replace(task, size=size, ranks=nodes, algorithm=BEST), "network"))
+        return _least(
+            between._ways(replace(task, size=size, ranks=nodes, algorithm=BEST), "network")
+        )
 
     def _part(self, name: str) -> MachineOperations:
         return replace(self, name=f"{self.name}.{name}")
@@ -265,21 +270,25 @@ class MachineOperations:
         with their times [s].
         """
         network = self._network(placement)
-        known = _algorithms(task.operation)
+        candidates = _algorithms(task.operation)
         if task.algorithm != BEST:
-            known = [each for each in known if each.name == task.algorithm]
-        elif library := [each for each in known if each.name in network.algorithms]:
-            known = [each for each in known if each in library or each.in_switch]
+            candidates = [algorithm for algorithm in candidates if algorithm.name == task.algorithm]
+        elif library := [
+            algorithm for algorithm in candidates if algorithm.name in network.algorithms
+        ]:
+            candidates = [
+                algorithm for algorithm in candidates if algorithm in library or algorithm.in_switch
+            ]
         reduction = network.in_switch
         if task.algorithm == BEST:
-            known = [
-                each
-                for each in known
-                if not each.in_switch or (reduction and reduction.algorithm == each.name)
+            candidates = [
+                algorithm
+                for algorithm in candidates
+                if not algorithm.in_switch or (reduction and reduction.algorithm == algorithm.name)
             ]
         if in_switch is not None:
-            known = [each for each in known if each.in_switch == in_switch]
-        return [self._rounds(each, task, placement, shared) for each in known]
+            candidates = [algorithm for algorithm in candidates if algorithm.in_switch == in_switch]
+        return [self._rounds(algorithm, task, placement, shared) for algorithm in candidates]
 
     def _rounds(
         self,
@@ -289,14 +298,14 @@ class MachineOperations:
         shared: Expr | None,
     ) -> tuple[Activity, Expr]:
         """Return an algorithm as an activity, and its time [s]."""
-        part = self._part(algorithm.name)
+        operations = self._part(algorithm.name)
         messages, moved, combined = algorithm.figures(task.ranks, task.size)
         rounds = as_expr(messages)
         if algorithm.in_switch:
-            return part._in_switch(algorithm, rounds, moved, placement)
+            return operations._in_switch(algorithm, rounds, moved, placement)
         if placement == "node" and self._network(placement).medium == "shared":
             shared = task.ranks  # through the memory of the node, all at the same time
-        steps = part._message_steps(
+        steps = operations._message_steps(
             moved / maximum(rounds, 1), placement, shared
         )  # one rank alone has no rounds
         operation, time = (
@@ -305,7 +314,7 @@ class MachineOperations:
         )
         if task.combine is None or not algorithm.combines:
             return operation, time
-        reduction = part._delay("combine", combined * task.combine, "application")
+        reduction = operations._delay("combine", combined * task.combine, "application")
         return operation >> reduction, time + reduction.time
 
     def _in_switch(
@@ -345,9 +354,9 @@ class MachineOperations:
             ends.append(("call", 2 * self.machine.call / self.machine.speed, "system"))
         hardware = [("adapter", adapters, "adapter"), ("switch", between, "switch")]
         return [
-            *(self._delay(*each) for each in ends),
+            *(self._delay(*end) for end in ends),
             self._wire(network, size, shared),
-            *(self._delay(*each) for each in hardware),
+            *(self._delay(*hardware_part) for hardware_part in hardware),
         ]
 
     def _wire(self, network: Network, size: Expr, shared: Expr | None) -> Step:
@@ -385,8 +394,8 @@ def _sharing(node: Node, ranks: Expr) -> Expr:
     other nodes with the probability (p - g) / (p - 1); of the g ranks of a node, which share its
     adapters, as many messages leave it. Of an all-to-all that is exact over all rounds.
     """
-    others = maximum(0, ranks - node.processors) / maximum(1, ranks - 1)
-    return node.processors * others / minimum(node.processors, node.adapters)
+    other_ranks = maximum(0, ranks - node.processors) / maximum(1, ranks - 1)
+    return node.processors * other_ranks / minimum(node.processors, node.adapters)
 
 
 def _algorithms(operation: str) -> list[CollectiveAlgorithm]:

@@ -41,7 +41,8 @@ def asymptotic(network: NetworkArrays) -> Bounds:
         return together, high
     unused = closed & (count == 0)
     low, high = (
-        np.where(unused, 0.0, np.where(closed, each, network.arrivals)) for each in (together, high)
+        np.where(unused, 0.0, np.where(closed, bound, network.arrivals))
+        for bound in (together, high)
     )
     return low, high
 
@@ -138,12 +139,12 @@ def _service_factors(network: NetworkArrays) -> tuple[Array, Array, Array]:
             continue
         speed = rates.real
         n = np.arange(1.0, speed.shape[1] + 1)
-        here = (n <= np.maximum(total, 1)) | endless[:, [station]]
+        within = (n <= np.maximum(total, 1)) | endless[:, [station]]
         # Without product form one customer may have the speed of all that are present.
         sharing = 1 if network.without_product_form[station] else n
-        least[:, station] = np.where(here, sharing / speed, np.inf).min(axis=1)
+        least[:, station] = np.where(within, sharing / speed, np.inf).min(axis=1)
         most[:, station] = np.maximum(
-            np.where(here, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1]
+            np.where(within, n / speed, 0.0).max(axis=1), total[:, 0] / speed[:, -1]
         )
         capacity[:, station] = speed.max(axis=1)
     if not network.all_closed or any(network.without_product_form):
@@ -158,9 +159,11 @@ def _wait_limited(network: NetworkArrays) -> NDArray[np.bool_]:
     """
     if not network.all_closed:
         return np.zeros(len(network.stations), dtype=bool)
-    known = np.array([not each for each in network.without_product_form], dtype=bool)
-    blind = np.array([DISCIPLINES[each].blind for each in network.discipline], dtype=bool)
-    return np.asarray(known | (blind & network.single & (len(network.classes) == 1)))
+    unlike_product_form = np.array([not flag for flag in network.without_product_form], dtype=bool)
+    blind = np.array(
+        [DISCIPLINES[discipline].blind for discipline in network.discipline], dtype=bool
+    )
+    return np.asarray(unlike_product_form | (blind & network.single & (len(network.classes) == 1)))
 
 
 def _one_class(network: NetworkArrays, name: str) -> tuple[Array, Array, Array, Array]:
@@ -212,7 +215,8 @@ def _without_stations(count: Array, away: Array, total: Array, low: Array, high:
     with np.errstate(divide="ignore", invalid="ignore"):
         free = count / away
     low, high = (
-        np.where(count == 0, 0.0, np.where(total > 0, each, free))[:, None] for each in (low, high)
+        np.where(count == 0, 0.0, np.where(total > 0, bound, free))[:, None]
+        for bound in (low, high)
     )
     return low, high
 
@@ -293,7 +297,7 @@ def geometric(network: NetworkArrays) -> Bounds:
     """
     count, away, demand, slowest = _one_class(network, "geometric")
     total, before = demand.sum(axis=1), count - 1
-    found = []
+    bounds = []
     with np.errstate(divide="ignore", invalid="ignore"):
         fast = _proportional_high(before, away, demand, slowest)
         for flow, m in ((before / (away + total + slowest * before), before), (fast, count)):
@@ -303,6 +307,8 @@ def geometric(network: NetworkArrays) -> Bounds:
             )
             b = away + total + slowest * before - queues
             # Without rounding b is Z + N Dmax at the least, and the root at least |Z - N Dmax|.
-            found.append(2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * away * slowest * m))))
-    low, high = found
+            bounds.append(
+                2 * count / (b + np.sqrt(np.maximum(0.0, b * b - 4 * away * slowest * m)))
+            )
+    low, high = bounds
     return _without_stations(count, away, total, low, high)

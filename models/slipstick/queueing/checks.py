@@ -54,24 +54,26 @@ class _SolutionCheck:
         self.network, self.method, self.within = network, solution.method, within
         names = ("throughput", "residence", "queue", "utilization")
         self.x, self.r, self.q, self.u = (getattr(solution, name).real for name in names)
-        self.chance = [None if each is None else each.real for each in solution.probability]
+        self.chance = [None if chance is None else chance.real for chance in solution.probability]
         self.d, self.z, self.n = network.demand.real, network.think.real, network.population
 
     def numbers(self) -> None:
         """Every number is finite and none is negative."""
-        together = np.concatenate([each.reshape(-1) for each in (self.x, self.r, self.q, self.u)])
+        together = np.concatenate(
+            [values.reshape(-1) for values in (self.x, self.r, self.q, self.u)]
+        )
         if np.isfinite(together.sum()) and together.min(initial=0.0) >= -self.within:
             return
-        for name, each in (
+        for name, values in (
             ("throughput", self.x),
             ("residence", self.r),
             ("queue", self.q),
             ("utilization", self.u),
         ):
-            if not (np.isfinite(each.sum()) and each.min(initial=0.0) >= -self.within):
-                place = tuple(np.argwhere(~np.isfinite(each) | (each < -self.within))[0])
+            if not (np.isfinite(values.sum()) and values.min(initial=0.0) >= -self.within):
+                place = tuple(np.argwhere(~np.isfinite(values) | (values < -self.within))[0])
                 raise NoAnswerError(
-                    f"{self.method}: {name} of {self._where(place)} is {each[place]:g}"
+                    f"{self.method}: {name} of {self._where(place)} is {values[place]:g}"
                 )
 
     def little(self) -> None:
@@ -81,9 +83,9 @@ class _SolutionCheck:
     def population(self) -> None:
         """Customers at the stations and away add up; a class without any is nowhere."""
         away, closed, count = self.x * self.z, self.network.closed, self._closed(self.n)
-        there, cycle = sum_over_stations(self.q) + away, away + self.x * sum_over_stations(self.r)
+        inside, cycle = sum_over_stations(self.q) + away, away + self.x * sum_over_stations(self.r)
         for law, each in (
-            ("population, sum of Q + X Z = N", there),
+            ("population, sum of Q + X Z = N", inside),
             ("Little's law in all, X (Z + R) = N", cycle),
         ):
             self._equal(law, self._closed(each), count, closed)
@@ -132,7 +134,7 @@ class _SolutionCheck:
     def bounds(self) -> None:
         """Asymptotic bounds enclose the throughput."""
         closed = self.network.closed
-        low, high = (self._closed(each.real) for each in asymptotic(self.network))
+        low, high = (self._closed(bound.real) for bound in asymptotic(self.network))
         flow = self._closed(self.x)
         wrong = (flow > high * (1 + self.within)) | (flow < low * (1 - self.within))
         if wrong.any():
@@ -147,20 +149,22 @@ class _SolutionCheck:
         """Pick the closed classes from (P, R)."""
         return values if self.network.all_closed else values[:, self.network.closed]
 
-    def _equal(self, law: str, one: Array, other: Array, chosen: Array | None = None) -> None:
-        if (np.abs(one - other) <= self.within * np.abs(other)).all():
+    def _equal(
+        self, law: str, left_side: Array, right_side: Array, chosen: Array | None = None
+    ) -> None:
+        if (np.abs(left_side - right_side) <= self.within * np.abs(right_side)).all():
             return
-        scale = np.maximum(np.maximum(np.abs(one), np.abs(other)), 1e-300)
+        scale = np.maximum(np.maximum(np.abs(left_side), np.abs(right_side)), 1e-300)
         # A number that is tiny beside the population is as good as zero.
         slack = self.within * np.maximum(
             scale, 1e-3 * (scale.max(initial=0.0) if scale.ndim > 2 else scale)
         )
-        wrong = np.abs(one - other) > slack
+        wrong = np.abs(left_side - right_side) > slack
         if wrong.any():
             place = tuple(np.argwhere(wrong)[0])
             where = f" for {self._where(place, chosen)}" if len(place) > 1 else ""
             raise NoAnswerError(
-                f"{self.method} breaks {law}{where}: {one[place]:.12g} and {other[place]:.12g}"
+                f"{self.method} breaks {law}{where}: {left_side[place]:.12g} and {right_side[place]:.12g}"
             )
 
     def _names(self, chosen: Array | None) -> list[str]:

@@ -88,11 +88,11 @@ def is_single_queue(network: NetworkArrays) -> bool:
 
 def _has_servers_with_ranks(network: NetworkArrays, k: int) -> bool:
     """Return whether a station has several servers, ranks, and one exponential service time."""
-    here = (network.demand.real[:, :, k] != 0).any(axis=0)
-    service, scv = network.service.real[:, here, k], network.scv.real[:, here, k]
+    present = (network.demand.real[:, :, k] != 0).any(axis=0)
+    service, scv = network.service.real[:, present, k], network.scv.real[:, present, k]
     alike = (service == service[:, :1]).all() and (scv == 1).all()
     several = network.rates[k] is None and network.servers[k] > 1
-    arriving = (network.arrivals.real[:, here] > 0).all()
+    arriving = (network.arrivals.real[:, present] > 0).all()
     return bool(several and alike and arriving and DISCIPLINES[network.discipline[k]].ranked)
 
 
@@ -150,14 +150,14 @@ def _servers_with_ranks(network: NetworkArrays, k: int) -> NetworkSolution:
     Oper. Res. 31(3), 1983, 456-465.
     """
     c, visits = int(network.servers[k]), network.visits[:, :, k]
-    here = (network.demand.real[:, :, k] != 0).any(axis=0)
-    service = network.service[:, here, k][:, :1]
+    present = (network.demand.real[:, :, k] != 0).any(axis=0)
+    service = network.service[:, present, k][:, :1]
     rate, rank = network.arrivals * visits, network.priority[:, k]
     higher = (rate @ (rank[:, None] < rank)) * service
     up_to = (rate @ (rank[:, None] <= rank)) * service
     if DISCIPLINES[network.discipline[k]].preemptive:
         more = _number_present(up_to, c) - _number_present(higher, c)
-        time = np.where(here, more / np.where(here, up_to - higher, 1.0) * service, 0.0)
+        time = np.where(present, more / np.where(present, up_to - higher, 1.0) * service, 0.0)
     else:
         load = rate.sum(axis=1, keepdims=True) * service
         begun = erlang_c(load, c) * service / c
@@ -193,14 +193,14 @@ def _mended(answer: ClosedSolution, closed: ClosedPart) -> ClosedSolution:
         list(answer.probability),
     )
     for point in np.flatnonzero(~answer.in_range):
-        one = slice(point, point + 1)
-        part = solve_logarithms(closed.select(one))
-        throughput[one], queue[one] = part.throughput, part.queue
-        for k, (chance, own) in enumerate(zip(shown, part.probability, strict=True)):
+        single = slice(point, point + 1)
+        solution = solve_logarithms(closed.select(single))
+        throughput[single], queue[single] = solution.throughput, solution.queue
+        for k, (chance, own) in enumerate(zip(shown, solution.probability, strict=True)):
             if chance is not None and own is not None:
                 shown[k] = mended = chance.copy()
-                mended[one] = 0
-                mended[one, : own.shape[1]] = own
+                mended[single] = 0
+                mended[single, : own.shape[1]] = own
     return ClosedSolution(throughput, queue, shown, np.ones_like(answer.in_range))
 
 
@@ -244,36 +244,36 @@ def solve_logarithms(closed: ClosedPart) -> ClosedSolution:
         closed.population,
     )
     points, classes, stations = demand.shape
-    box = tuple(int(each) + 1 for each in population[0])
+    box = tuple(int(customers) + 1 for customers in population[0])
     work = points * (stations + 1) * prod(box) ** 2
-    what = f"convolution in logarithms would take {work:,} terms"
-    check_cost("terms", work, what, "ask for exact, for linearizer or schweitzer")
+    work_in_words = f"convolution in logarithms would take {work:,} terms"
+    check_cost("terms", work, work_in_words, "ask for exact, for linearizer or schweitzer")
     ones = np.ones((1, 1))
     load = [demand[:, :, k] / (1 if k in several else last[:, k, None]) for k in range(stations)]
-    own = [_terms(each, several.get(k, ones), box) for k, each in enumerate(load)]
+    own = [_terms(station_load, several.get(k, ones), box) for k, station_load in enumerate(load)]
     away = _terms(closed.delay, np.arange(1.0, sum(box) + 1)[None], box)
     before, after = [away], [np.full(away.shape, -np.inf)]
     after[0].reshape(points, -1)[:, 0] = 0
-    for each in own:
-        before.append(_convolve(before[-1], each))
-    for each in own[:0:-1]:
-        after.insert(0, _convolve(after[0], each))
+    for terms in own:
+        before.append(_convolve(before[-1], terms))
+    for terms in own[:0:-1]:
+        after.insert(0, _convolve(after[0], terms))
     corner = tuple(n - 1 for n in box)
     ends: list[Any] = [
         corner,
         *(tuple(n - (i == r) for i, n in enumerate(corner)) for r in range(classes)),
     ]
-    whole = [before[-1][(slice(None), *place)] for place in ends]
-    queue, shown = np.zeros(demand.shape, dtype=whole[0].dtype), list[Array | None]()
+    corners = [before[-1][(slice(None), *place)] for place in ends]
+    queue, shown = np.zeros(demand.shape, dtype=corners[0].dtype), list[Array | None]()
     present = np.indices(box).reshape(classes, -1)
-    for k, each in enumerate(own):
-        others = _convolve(before[k], after[k])
+    for k, terms in enumerate(own):
+        elsewhere = _convolve(before[k], after[k])
         chance = np.exp(
-            each + others[_backwards(corner)] - whole[0].reshape(points, *(1,) * classes)
+            terms + elsewhere[_backwards(corner)] - corners[0].reshape(points, *(1,) * classes)
         )
         queue[:, :, k] = chance.reshape(points, -1) @ present.T
         shown.append(chance.reshape(points, -1) @ np.eye(sum(corner) + 1)[present.sum(axis=0)])
-    throughput = np.exp(np.stack(whole[1:], axis=1) - whole[0][:, None])
+    throughput = np.exp(np.stack(corners[1:], axis=1) - corners[0][:, None])
     return ClosedSolution(throughput, queue, shown, np.ones(points, dtype=bool))
 
 
@@ -288,8 +288,8 @@ def _terms(load: Array, speed: Array, box: tuple[int, ...]) -> Array:
     # Zero has no logarithm; exp(-1e5) is zero too.
     logs = np.where(load == 0, -1e5, np.log(np.where(load == 0, 1, load)))
     terms: Array = factorial[total] - factorial[present].sum(axis=0) - paces[:, total]
-    for r, each in enumerate(present):
-        terms = terms + logs[:, r].reshape(-1, *(1,) * len(box)) * each
+    for r, count in enumerate(present):
+        terms = terms + logs[:, r].reshape(-1, *(1,) * len(box)) * count
     return terms
 
 
@@ -300,8 +300,8 @@ def _convolve(a: Array, b: Array) -> Array:
         box: Any = (slice(None), *(slice(n + 1) for n in place))
         terms = (a[box] + b[box][_backwards(place)]).reshape(len(a), -1)
         top = terms.real.max(axis=1, keepdims=True)
-        here: Any = (slice(None), *place)
-        product[here] = np.log(np.exp(terms - top).sum(axis=1)) + top[:, 0]
+        target: Any = (slice(None), *place)
+        product[target] = np.log(np.exp(terms - top).sum(axis=1)) + top[:, 0]
     return product
 
 

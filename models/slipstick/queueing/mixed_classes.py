@@ -39,14 +39,14 @@ def speeds(network: NetworkArrays, station: int) -> Array:
     rates = network.rates[station]
     if rates is not None:
         return rates
-    what = (
+    sums_in_words = (
         f"{network.stations[station]} has {network.servers[station]:,} servers, and speeds are"
         " listed for each"
     )
     check_cost(
         "speeds",
         float(network.servers[station]),
-        what,
+        sums_in_words,
         "make it a delay (discipline is), ask for simulation",
     )
     return np.arange(1.0, 1.0 + network.servers[station])[None]
@@ -55,8 +55,10 @@ def speeds(network: NetworkArrays, station: int) -> Array:
 def highest_speed(network: NetworkArrays, station: int) -> Array:
     """Return a station's speed with very many present, (P or 1,)."""
     rates = network.rates[station]
-    found: Array = np.array([float(network.servers[station])]) if rates is None else rates[:, -1]
-    return found
+    top_speeds: Array = (
+        np.array([float(network.servers[station])]) if rates is None else rates[:, -1]
+    )
+    return top_speeds
 
 
 def open_load(network: NetworkArrays) -> Array:
@@ -164,26 +166,28 @@ def closed_part(network: NetworkArrays) -> ClosedPart:
         speed, most = speeds(network, station), int(network.population.sum(axis=1).max(initial=0))
         if load[:, station].any():
             sums = len(load) * speed.shape[1] * min(most + 2, speed.shape[1])
-            what = (
+            sums_in_words = (
                 f"{network.stations[station]} takes {sums:,} terms of sums over what open classes"
                 " leave of its speeds"
             )
-            check_cost("terms", sums, what, "make it a delay (discipline is), ask for simulation")
-        left, empty_chance = _remaining_speeds(speed, load[:, station], most)
-        last = last * np.ones((len(left), 1), dtype=left.dtype)
-        last[:, place] = left[:, -1]
+            check_cost(
+                "terms", sums, sums_in_words, "make it a delay (discipline is), ask for simulation"
+            )
+        remaining, empty_chance = _remaining_speeds(speed, load[:, station], most)
+        last = last * np.ones((len(remaining), 1), dtype=remaining.dtype)
+        last[:, place] = remaining[:, -1]
         empty[place] = empty_chance
-        if left.shape[1] > 1:
-            several[place] = left
-    whole = len(queueing) == demand.shape[2]
+        if remaining.shape[1] > 1:
+            several[place] = remaining
+    all_queueing = len(queueing) == demand.shape[2]
     away, count = network.think, network.population
     if not network.all_closed:
         away, count = away[:, classes], count[:, classes]
     return ClosedPart(
         classes=classes,
         queueing=queueing,
-        demand=demand if whole else demand[:, :, queueing],
-        delay=away if whole else away + demand[:, :, network.delays].sum(axis=2),
+        demand=demand if all_queueing else demand[:, :, queueing],
+        delay=away if all_queueing else away + demand[:, :, network.delays].sum(axis=2),
         population=count,
         last=last,
         several=several,
@@ -198,8 +202,8 @@ def _remaining_speeds(speed: Array, load: Array, most: int) -> tuple[Array, Arra
     if not load.any():
         return speed, np.ones(1)
     if speed.shape[1] == 1:
-        left = speed - load[:, None]
-        return left, left[:, 0] / speed[:, 0]
+        remaining = speed - load[:, None]
+        return remaining, remaining[:, 0] / speed[:, 0]
     logs = _log_sums(np.broadcast_to(speed, (len(load), speed.shape[1])), load, most + 1)
     last = speed[:, -1:] - load[:, None]
     return np.concatenate([np.exp(logs[:, :-1] - logs[:, 1:]), last], axis=1), np.exp(-logs[:, 0])
@@ -237,7 +241,7 @@ def _log_choose(n: Array | int, k: Array | int) -> Array:
 def whole_solution(
     network: NetworkArrays,
     closed: ClosedPart,
-    found: ClosedSolution,
+    closed_solution: ClosedSolution,
     ahead: Array,
     idle: dict[int, Array],
     method: str,
@@ -246,13 +250,13 @@ def whole_solution(
 
     Parameters
     ----------
-    found : of the closed classes, at the stations with a queue
+    closed_solution : of the closed classes, at the stations with a queue
     ahead : E[(n + 1) / s'(n + 1)] over the closed customers n at those stations (P, K): the
         residence time of an open customer as a multiple of its demand
     idle : for stations with rates, P(no closed customer), (P,)
     """
     shape, demand = network.service.shape, network.demand
-    throughput, queue = found.throughput, found.queue
+    throughput, queue = closed_solution.throughput, closed_solution.queue
     kind = np.result_type(throughput, queue, demand, network.arrivals, network.think)
     if queue.shape == shape:
         # All classes are closed and all stations have a queue.
@@ -273,7 +277,7 @@ def whole_solution(
         residence[:, opened] = demand[:, opened] * factor
         present[:, opened] = flow[:, opened, None] * residence[:, opened]
     shown: list[Array | None] = [None] * shape[2]
-    for station, chance in zip(closed.queueing.tolist(), found.probability, strict=True):
+    for station, chance in zip(closed.queueing.tolist(), closed_solution.probability, strict=True):
         if chance is not None:
             load = open_load(network)[:, station]
             shown[station] = (
@@ -303,7 +307,7 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
     steps = np.log(speed[:, np.minimum(most, last)])
     product = -np.concatenate([np.zeros((points, 1)), np.cumsum(steps[:, :-1], axis=1)], axis=1)
     gone = np.log(np.where(load == 0, 1e-300, load))[:, None]
-    found = np.zeros((points, MOST_SHOWN), dtype=np.result_type(chance, product, gone))
+    probabilities = np.zeros((points, MOST_SHOWN), dtype=np.result_type(chance, product, gone))
     for m in range(min(chance.shape[1], MOST_SHOWN)):
         n = most[m:]
         beyond = max(0, m - last) * np.log(speed[:, -1] - load)
@@ -313,8 +317,8 @@ def _number_present(network: NetworkArrays, station: int, chance: Array, load: A
             + product[:, m:]
             - (sums[:, min(m, last)] - beyond)[:, None]
         )
-        found[:, m:] += chance[:, m, None] * np.exp(logs)
-    return found
+        probabilities[:, m:] += chance[:, m, None] * np.exp(logs)
+    return probabilities
 
 
 def _utilization(
@@ -325,8 +329,8 @@ def _utilization(
         return work
     busy = work / network.shares
     for place, empty in idle.items():
-        here = work[:, :, closed.queueing[place]]
-        share = quotient(here, here.sum(axis=1, keepdims=True))
+        station_work = work[:, :, closed.queueing[place]]
+        share = quotient(station_work, station_work.sum(axis=1, keepdims=True))
         busy[:, :, closed.queueing[place]] = share * (1 - empty * closed.empty[place])[:, None]
     return busy
 
@@ -353,13 +357,17 @@ def solve_mixed(
     closed = closed_part(network)
     check_some_time(network, closed.delay + sum_over_stations(closed.demand), closed.classes)
     answer = _solve_closed(closed, solve, populations_together)
-    for name, each in (("throughput", answer.throughput), ("queue", answer.queue)):
-        if not np.isfinite(each).all():
+    for name, numbers in (("throughput", answer.throughput), ("queue", answer.queue)):
+        if not np.isfinite(numbers).all():
             raise NoAnswerError(
                 f"{method}: a {name} leaves the range of doubles; look at the sizes of the demands"
             )
-    met = closed.last if network.all_closed else _met_by_open_arrivals(closed, answer)
-    return whole_solution(network, closed, answer, met, _idle(network, closed, answer), method)
+    present_at_arrival = (
+        closed.last if network.all_closed else _met_by_open_arrivals(closed, answer)
+    )
+    return whole_solution(
+        network, closed, answer, present_at_arrival, _idle(network, closed, answer), method
+    )
 
 
 def check_some_time(network: NetworkArrays, cycle: Array, classes: Array) -> None:
@@ -397,8 +405,8 @@ def _solve_closed(closed: ClosedPart, solve: Solver, populations_together: bool)
     vectors, group = np.unique(
         present if together else closed.population, axis=0, return_inverse=True
     )
-    parts = [np.flatnonzero(group.reshape(-1) == each) for each in range(len(vectors))]
-    return solved_in_parts(closed, parts, lambda part: _solve_present(part, solve))
+    groups = [np.flatnonzero(group.reshape(-1) == vector) for vector in range(len(vectors))]
+    return solved_in_parts(closed, groups, lambda part: _solve_present(part, solve))
 
 
 def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
@@ -414,32 +422,34 @@ def _solve_present(closed: ClosedPart, solve: Solver) -> ClosedSolution:
         return ClosedSolution(
             throughput, queue, [np.ones((points, 1))] * stations, np.ones(points, dtype=bool)
         )
-    found = solve(closed.select(slice(None), few))
-    kind = np.result_type(found.throughput, found.queue)
+    solution = solve(closed.select(slice(None), few))
+    kind = np.result_type(solution.throughput, solution.queue)
     throughput, queue = throughput.astype(kind), queue.astype(kind)
-    throughput[:, few], queue[:, few] = found.throughput, found.queue
-    return replace(found, throughput=throughput, queue=queue)
+    throughput[:, few], queue[:, few] = solution.throughput, solution.queue
+    return replace(solution, throughput=throughput, queue=queue)
 
 
 def _met_by_open_arrivals(closed: ClosedPart, answer: ClosedSolution) -> Array:
     """Return E[(n + 1) / s(n + 1)] over the closed customers n of each station, (P, K)."""
-    met: Array = (1 + answer.queue.sum(axis=1)) / closed.last
+    present_at_arrival: Array = (1 + answer.queue.sum(axis=1)) / closed.last
     for k, speed in closed.several.items():
         chance = answer.probability[k]
         assert chance is not None
         n = np.arange(chance.shape[1])
-        met[:, k] = (chance * (n + 1) / speed[:, np.minimum(n, speed.shape[1] - 1)]).sum(axis=1)
-    return met
+        present_at_arrival[:, k] = (
+            chance * (n + 1) / speed[:, np.minimum(n, speed.shape[1] - 1)]
+        ).sum(axis=1)
+    return present_at_arrival
 
 
 def _idle(network: NetworkArrays, closed: ClosedPart, answer: ClosedSolution) -> dict[int, Array]:
     """Return P(no closed customer) at stations with rates, by place, (P,)."""
-    found = dict[int, Array]()
+    chances = dict[int, Array]()
     if network.plain:
-        return found
+        return chances
     for place, station in enumerate(closed.queueing):
         if network.rates[station] is not None:
             chance = answer.probability[place]
             work = (answer.throughput * closed.demand[:, :, place]).sum(axis=1)
-            found[place] = 1 - work / closed.last[:, place] if chance is None else chance[:, 0]
-    return found
+            chances[place] = 1 - work / closed.last[:, place] if chance is None else chance[:, 0]
+    return chances

@@ -544,14 +544,14 @@ def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array
             raise ModelError(
                 f"{name} is given for {len(getattr(built, name))} stations; there are {count}"
             )
-    for what, known, used in (
+    for word_kind, known_words, used in (
         ("blocking", BLOCKING, built.blocking),
         ("discipline", DISCIPLINES, built.discipline),
     ):
         for station, discipline in zip(built.stations, used, strict=True):
-            if discipline not in known:
+            if discipline not in known_words:
                 raise ModelError(
-                    f"{station}: there is no {what} {discipline!r}; known: {', '.join(known)}"
+                    f"{station}: there is no {word_kind} {discipline!r}; known: {', '.join(known_words)}"
                 )
     for station, most, rates in zip(built.stations, built.capacity, built.rates, strict=True):
         if most is not None and most < 1:
@@ -566,24 +566,24 @@ def _check(built: NetworkArrays, given: dict[str, Array], whole: dict[str, Array
             raise ModelError(f"{station}: servers is {number}; give 1 or more")
 
 
-def _in_range(values: Array, whole: bool) -> bool:
+def _in_range(values: Array, integral: bool) -> bool:
     """Return whether all are finite and none negative; most are one number, which Python compares
     sooner.
     """
     if values.size == 1:
         value = values.item()
-        return bool(0 <= value.real < np.inf and (not whole or value == value.real // 1))
+        return bool(0 <= value.real < np.inf and (not integral or value == value.real // 1))
     fits = values.real.min(initial=0.0) >= 0 and values.real.max(initial=0.0) < np.inf
-    return bool(fits and (not whole or (values == np.floor(values)).all()))
+    return bool(fits and (not integral or (values == np.floor(values)).all()))
 
 
-def _refuse_number(built: NetworkArrays, name: str, values: Array, whole: bool) -> None:
+def _refuse_number(built: NetworkArrays, name: str, values: Array, integral: bool) -> None:
     full = np.broadcast_to(values, getattr(built, name).shape)
-    fits = np.isfinite(full) & (full.real >= 0) & (not whole or full == np.floor(full.real))
+    fits = np.isfinite(full) & (full.real >= 0) & (not integral or full == np.floor(full.real))
     place = tuple(np.argwhere(~fits)[0])
     where = built.classes[place[1]] if full.ndim > 1 else built.stations[place[0]]
     where += f" at {built.stations[place[2]]}" if full.ndim > 2 else ""
-    kind = "whole" if whole else "finite"
+    kind = "whole" if integral else "finite"
     raise ModelError(
         f"{where}: {name} is {full[place].real:g}; give a {kind} number that is not negative"
     )

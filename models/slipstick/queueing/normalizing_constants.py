@@ -328,8 +328,8 @@ def _in_blocks(series: Array, paces: Array, kind: np.dtype[Any]) -> Array:
     )
     values = blocks @ within
     values[:, 1:] += ends[:, :-1] @ powers[:, 1].transpose(0, 2, 1)
-    whole: Array = values.reshape(points, -1)[:, :length]
-    return whole
+    block: Array = values.reshape(points, -1)[:, :length]
+    return block
 
 
 def serve(series: Array, load: Array, pace: Array, speed: Array) -> Array:

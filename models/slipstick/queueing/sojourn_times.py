@@ -79,16 +79,16 @@ def closed_path(demand: Sequence[float], think: float, population: int) -> Trans
     load, away = np.array(demand) / scale, np.full(1, think / scale)
 
     def constant(x: Array) -> Array:
-        others = terms(away, np.arange(1.0, max(2, population))[None], population) * np.ones(
+        other_terms = terms(away, np.arange(1.0, max(2, population))[None], population) * np.ones(
             (len(x[0]), 1)
         )
-        return geometric(others, *x)[:, -1]
+        return geometric(other_terms, *x)[:, -1]
 
-    whole = constant(load[:, None])
+    total = constant(load[:, None])
 
     def transform(s: Array) -> Array:
         slower = 1 + np.multiply.outer(np.array(demand), s)
-        return np.asarray(constant(load[:, None] / slower) / whole / slower.prod(axis=0))
+        return np.asarray(constant(load[:, None] / slower) / total / slower.prod(axis=0))
 
     return transform
 
@@ -149,13 +149,13 @@ def quantile(transform: Transform, q: float, scale: float) -> float:
     time, side = high, 0
     for _ in range(MOST_STEPS):
         time = (low * above - high * below) / (above - below)
-        here = excess(time)
-        if abs(here) < 1e-8 or high - low < 1e-12 * high:
+        excess_here = excess(time)
+        if abs(excess_here) < 1e-8 or high - low < 1e-12 * high:
             break
-        if here > 0:
-            low, below, above, side = time, here, above / 2 if side > 0 else above, 1
+        if excess_here > 0:
+            low, below, above, side = time, excess_here, above / 2 if side > 0 else above, 1
         else:
-            high, above, below, side = time, here, below / 2 if side < 0 else below, -1
+            high, above, below, side = time, excess_here, below / 2 if side < 0 else below, -1
     return time
 
 
@@ -174,10 +174,10 @@ def approximate_path(visits: Sequence[tuple[float, Transform]]) -> Transform:
     """
 
     def transform(s: Array) -> Array:
-        found = np.ones_like(s)
+        product = np.ones_like(s)
         for often, of_one in visits:
-            found = found * (1 - often + often * of_one(s))
-        return found
+            product = product * (1 - often + often * of_one(s))
+        return product
 
     return transform
 
@@ -208,5 +208,5 @@ def visit_shared(service: float, waiting: float) -> Transform:
 
     Source: Coffman, Muntz and Trotter, J. ACM 17(1), 1970, 123-130.
     """
-    part = waiting / (service + waiting)
-    return two_moments(service + waiting, 1 + 2 * part / (2 - part))
+    waiting_share = waiting / (service + waiting)
+    return two_moments(service + waiting, 1 + 2 * waiting_share / (2 - waiting_share))

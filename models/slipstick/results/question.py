@@ -53,9 +53,9 @@ class ResultColumn:
         """Make a column of values with their intervals; a row without one has None, `shown` is
         how it is shown.
         """
-        found = [each or Value(None, unit) for each in values]
-        ends = [each.low for each in found], [each.high for each in found]
-        return cls(name, [each.value for each in found], unit, ends, **shown)
+        cells = [value or Value(None, unit) for value in values]
+        ends = [cell.low for cell in cells], [cell.high for cell in cells]
+        return cls(name, [cell.value for cell in cells], unit, ends, **shown)
 
     @property
     def head(self) -> str:
@@ -76,9 +76,9 @@ class ResultColumn:
         if not isinstance(self.unit, str):
             yield "unit", self.unit
         for end, cells in zip(("low", "high"), self.ends or (), strict=False):
-            known = [_known(each) for each in cells]
-            if any(each is not None for each in known):
-                yield f"{end} {self.head}", known
+            ends = [_known(cell) for cell in cells]
+            if any(end is not None for end in ends):
+                yield f"{end} {self.head}", ends
 
 
 def _known(cell: Cell) -> float | None:
@@ -117,12 +117,12 @@ class ResultTable:
 
     def file_columns(self) -> dict[str, Any]:
         """Return the block of results.csv."""
-        found: dict[str, Any] = {"sweep": [self.name] * len(self)}
+        block: dict[str, Any] = {"sweep": [self.name] * len(self)}
         for column in self.columns:
             if column.in_file:
-                found |= dict(column.columns())
+                block |= dict(column.columns())
         how = self.provenance.columns(self.failed) if self.provenance else {}
-        return {**found, **how, "failed": [self.failed.get(row) for row in range(len(self))]}
+        return {**block, **how, "failed": [self.failed.get(row) for row in range(len(self))]}
 
     def answers(self) -> Iterator[Answer]:
         """Yield each row as an answer, for JSON."""
@@ -171,10 +171,10 @@ def tidy_cells(values: Iterable[Any]) -> TidyColumn:
     """Return a column of text if any cell is text, else of numbers. Not-a-number is how arrays say
     that there is no value.
     """
-    kind = str if any(isinstance(each, str) for each in values) else float
+    kind = str if any(isinstance(value, str) for value in values) else float
     return [
-        None if each is None or (isinstance(each, float) and isnan(each)) else kind(each)
-        for each in values
+        None if value is None or (isinstance(value, float) and isnan(value)) else kind(value)
+        for value in values
     ]
 
 
@@ -228,9 +228,9 @@ class QuestionResult:
     def tables(self) -> list[ResultTable]:
         """Return the tables with rows in results.csv and JSON."""
         return [
-            each
-            for each in self.parts()
-            if isinstance(each, ResultTable) and each.name and len(each)
+            part_table
+            for part_table in self.parts()
+            if isinstance(part_table, ResultTable) and part_table.name and len(part_table)
         ]
 
     def answers(self) -> list[Answer]:
@@ -288,26 +288,31 @@ _DOCUMENT_KEYS = (
 
 def answer_document(answer: Answer) -> dict[str, Any]:
     """Lay an answer out for JSON: every key always there, numbers in base units, no NaN."""
-    found = {key: as_data(getattr(answer, key)) for key in _DOCUMENT_KEYS}
-    ends = {name: {"low": low, "high": high} for name, (low, high) in found["intervals"].items()}
+    document = {key: as_data(getattr(answer, key)) for key in _DOCUMENT_KEYS}
+    ends = {name: {"low": low, "high": high} for name, (low, high) in document["intervals"].items()}
     return {
-        **found,
+        **document,
         "intervals": ends,
         "bound": answer.bound or None,
         "error": answer.error or None,
         "asked": {
-            name: {"state": each.state, "method": each.method or None, "why": each.why}
-            for name, each in answer.asked.items()
-            if each.state != ANSWERED
+            name: {
+                "state": asked_value.state,
+                "method": asked_value.method or None,
+                "why": asked_value.why,
+            }
+            for name, asked_value in answer.asked.items()
+            if asked_value.state != ANSWERED
         },
         "check": str(answer.check) if answer.check else None,
         "rejected": as_data(answer.check.rejected) if answer.check else None,
     }
 
 
-def question_document(found: QuestionResult) -> dict[str, Any]:
+def question_document(result: QuestionResult) -> dict[str, Any]:
     """Lay out what a question found for JSON: its data by the names of its fields."""
-    return {each.name: as_data(getattr(found, each.name)) for each in fields(found) if each.repr}  # type: ignore[arg-type]
+    shown = [field.name for field in fields(result) if field.repr]  # type: ignore[arg-type]
+    return {name: as_data(getattr(result, name)) for name in shown}
 
 
 def as_data(value: Any) -> Any:
@@ -327,12 +332,12 @@ def as_data(value: Any) -> Any:
         return answer_document(value)
     if is_dataclass(value):
         return {
-            each.name: as_data(getattr(value, each.name)) for each in fields(value) if each.repr
+            field.name: as_data(getattr(value, field.name)) for field in fields(value) if field.repr
         }
     if hasattr(value, "model_dump"):  # a part of a spec that a question keeps: what was written
         return as_data(value.model_dump(mode="json", exclude_unset=True))
     if isinstance(value, Mapping):
-        return {str(key): as_data(each) for key, each in value.items()}
+        return {str(key): as_data(item) for key, item in value.items()}
     if isinstance(value, Sequence):
         return list(map(as_data, value))
     return as_data(value.tolist())

@@ -196,9 +196,9 @@ class Results(Labelled, ShownAsTables):
     def shown_tables(self) -> Iterator[TableShown]:
         """Yield the cases, the sweeps and the notes."""
         firsts = {
-            name: next(iter(each.values.items()), ("", "")) for name, each in self.cases.items()
+            name: next(iter(case.values.items()), ("", "")) for name, case in self.cases.items()
         }
-        rows = [[name, each.model, *firsts[name], each.method] for name, each in self.cases.items()]
+        rows = [[name, case.model, *firsts[name], case.method] for name, case in self.cases.items()]
         yield self.title or self.name, ["case", "model", "value", "amount", "method"], rows
         for sweep in self.sweeps:
             yield from sweep.shown_tables()
@@ -216,7 +216,7 @@ class Results(Labelled, ShownAsTables):
         """Return every answer that a table or a picture may name: the cases, and what questions
         add.
         """
-        added = (each.named_answers() for each in self.questions.values())
+        added = (question.named_answers() for question in self.questions.values())
         return {**self.cases, **{name: answer for more in added for name, answer in more.items()}}
 
     def named_answer(self, name: str) -> Answer:
@@ -249,7 +249,7 @@ class Results(Labelled, ShownAsTables):
     @property
     def pipelines(self) -> list[str]:
         """Every pipeline with a limiting stage, in the order of cases and sweeps."""
-        in_cases = (each.pipeline for answer in self.cases.values() for each in answer.limits)
+        in_cases = (limit.pipeline for answer in self.cases.values() for limit in answer.limits)
         return list(
             dict.fromkeys(
                 [*in_cases, *(pipeline for sweep in self.sweeps for pipeline in sweep.limits)]
@@ -263,20 +263,20 @@ def case_table(results: Results, names: Sequence[str]) -> ResultTable:
     columns = [ResultColumn("case", list(results.cases), place=True)]
     for name in names:
         low, high = (
-            zip(*(each.ends(name) for each in answers), strict=True) if answers else ((), ())
+            zip(*(answer.ends(name) for answer in answers), strict=True) if answers else ((), ())
         )
         columns.append(
             ResultColumn(
-                name, [each.find(name) for each in answers], results.unit(name), (low, high)
+                name, [answer.find(name) for answer in answers], results.unit(name), (low, high)
             )
         )
     for name in results.pipelines:
         stages = [
-            next((each.stage for each in answer.limits if each.pipeline == name), None)
+            next((limit.stage for limit in answer.limits if limit.pipeline == name), None)
             for answer in answers
         ]
         columns.append(ResultColumn(f"limit[{name}]", stages, on_page=False))
-    failed = {row: each.failed for row, each in enumerate(answers) if each.failed}
+    failed = {row: answer.failed for row, answer in enumerate(answers) if answer.failed}
     return ResultTable("", columns, Provenance.of(answers), failed)
 
 
@@ -298,33 +298,33 @@ def tidy_columns(results: Results, answer: Sequence[str]) -> dict[str, TidyColum
     solved = bool(results.cases or results.sweeps)
     names = [name for name in dict.fromkeys(answer) if solved and split_name(name)[0] != "limit"]
     cases = case_table(results, names)
-    parts: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
-    parts += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
+    blocks: list[Mapping[str, Any]] = [{**cases.file_columns(), "sweep": [None] * len(cases)}]
+    blocks += [sweep_table(sweep, names).file_columns() for sweep in results.sweeps]
     leading: dict[str, None] = {}
     added: dict[str, None] = {}
-    for found in results.questions.values():
-        for block in (table.file_columns() for table in found.tables()):
-            parts.append(block)
+    for question in results.questions.values():
+        for block in (table.file_columns() for table in question.tables()):
+            blocks.append(block)
             for name in block:
-                (leading if found.leading_columns and name.endswith("]") else added)[name] = None
+                (leading if question.leading_columns and name.endswith("]") else added)[name] = None
     every = (axis for sweep in results.sweeps for axis in sweep.axes)
     axes = (axis.path if axis.named else f"{axis.path} [{axis.unit}]" for axis in every)
-    written = {name for part in parts for name in part}
+    names_present = {name for block in blocks for name in block}
     heads = (
         (end, f"{end}{name} [{results.unit(name)}]")
         for name in names
         for end in ("", "low ", "high ")
     )
-    values = (head for end, head in heads if not end or head in written)
+    values = (head for end, head in heads if not end or head in names_present)
     limits = (f"limit[{name}]" for name in results.pipelines)
     how = [*Provenance([], []).columns()]
-    how += [name for name in ("error", LEFT_OUT) if name in written]
+    how += [name for name in ("error", LEFT_OUT) if name in names_present]
     order = dict.fromkeys(
         ["sweep", "case", *leading, *axes, *values, *limits, *how, "failed", *added]
     )
     return {
         name: tidy_cells(
-            [cell for part in parts for cell in part.get(name, [None] * len(part["case"]))]
+            [cell for block in blocks for cell in block.get(name, [None] * len(block["case"]))]
         )
         for name in order
     }

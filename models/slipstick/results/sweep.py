@@ -122,13 +122,15 @@ class Provenance:
     @classmethod
     def of(cls, answers: Sequence[Computed]) -> Provenance:
         """Return how answers were computed, one after the other."""
-        outside = {index: each.bound for index, each in enumerate(answers) if each.bound}
-        errors = {index: each.error for index, each in enumerate(answers) if each.error}
-        left_out = {index: each.left_out for index, each in enumerate(answers) if each.left_out}
-        told = ((index, getattr(each, "check", None)) for index, each in enumerate(answers))
-        checks = {index: check for index, check in told if check is not None}
-        methods = [each.method for each in answers]
-        return cls(methods, [each.exact for each in answers], outside, errors, left_out, checks)
+        outside = {index: answer.bound for index, answer in enumerate(answers) if answer.bound}
+        errors = {index: answer.error for index, answer in enumerate(answers) if answer.error}
+        left_out = {
+            index: answer.left_out for index, answer in enumerate(answers) if answer.left_out
+        }
+        verdicts = ((index, getattr(answer, "check", None)) for index, answer in enumerate(answers))
+        checks = {index: check for index, check in verdicts if check is not None}
+        methods = [answer.method for answer in answers]
+        return cls(methods, [answer.exact for answer in answers], outside, errors, left_out, checks)
 
     @classmethod
     def joined(
@@ -226,11 +228,11 @@ class Provenance:
         """
         if self.common:
             return {}
-        found = self.columns(failed)
+        columns = self.columns(failed)
         return (
-            found
+            columns
             if self.outside
-            else {name: each for name, each in found.items() if name != "bound"}
+            else {name: column for name, column in columns.items() if name != "bound"}
         )
 
     @property
@@ -361,7 +363,7 @@ class Sweep(Labelled, ShownAsTables):
         columns = self.to_dict()
         heads = [f"{name} [{self.units[name]}]" if name in self.units else name for name in columns]
         rows = zip(*columns.values(), strict=True)
-        yield repr(self).strip("<>"), heads, ([_shown(each) for each in row] for row in rows)
+        yield repr(self).strip("<>"), heads, ([_shown(cell) for cell in row] for row in rows)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{path}: {len(values)}" for path, values in self.coords.items())
@@ -372,11 +374,11 @@ class Sweep(Labelled, ShownAsTables):
         they were computed.
         """
 
-        found: dict[str, Array | list[str | None]] = (
+        columns: dict[str, Array | list[str | None]] = (
             {"case": [*self.cases]} if len(set(self.cases)) > 1 else {}
         )
-        found |= {path: np.asarray(values) for path, values in self.points.items()}
-        return {**found, **self.columns, **self.provenance.columns(self.failed)}
+        columns |= {path: np.asarray(values) for path, values in self.points.items()}
+        return {**columns, **self.columns, **self.provenance.columns(self.failed)}
 
     def to_xarray(self) -> Any:
         """Return the columns as an xarray Dataset with `dims` and `coords`; MissingExtraError if
@@ -386,7 +388,7 @@ class Sweep(Labelled, ShownAsTables):
             name: (self.dims, self[name], {"unit": self.units[name]}) for name in self.columns
         }
         return need("xarray", "a table of xarray", "").Dataset(
-            columns, coords={path: list(each) for path, each in self.coords.items()}
+            columns, coords={path: list(coordinates) for path, coordinates in self.coords.items()}
         )
 
     def answer(self, index: int) -> Answer:

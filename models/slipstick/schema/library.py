@@ -80,8 +80,8 @@ def names(kind: str) -> list[str]:
     """List the names of a kind, sorted; the user's own come first in a search but are listed
     together.
     """
-    found = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
-    return sorted(found)
+    stems = {path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")}
+    return sorted(stems)
 
 
 def spec_names() -> list[str]:
@@ -123,32 +123,36 @@ _USES = {
 """What a name of each kind is, and how it is used; what is not here is shown."""
 
 
-def unknown_name(kind: str, name: str, known: Sequence[str]) -> UnknownNameError:
+def unknown_name(kind: str, name: str, known_names: Sequence[str]) -> UnknownNameError:
     """Make the error of a name that is none of a kind; say what else it is, or which law it may
     mean.
 
     >>> print(unknown_name("study", "lock-and-bus", []))
     there is no study 'lock-and-bus': it is an activity: slipstick solve lock-and-bus
     """
-    hint, others = "", _of_other_kinds(name, known)
-    if name in others and not any(each.endswith(f"/{name}") for each in known):
-        hint = f": it is {_use(others[name], name)}"
-    elif "did you mean" not in did_you_mean(name, known):
+    hint, kinds_by_name = "", _of_other_kinds(name, known_names)
+    if name in kinds_by_name and not any(
+        known_name.endswith(f"/{name}") for known_name in known_names
+    ):
+        hint = f": it is {_use(kinds_by_name[name], name)}"
+    elif "did you mean" not in did_you_mean(name, known_names):
         laws = [
-            each for each in known if each.startswith("law/") and name and name.casefold() in each
+            known_name
+            for known_name in known_names
+            if known_name.startswith("law/") and name and name.casefold() in known_name
         ]
         # A name of another kind is farther off than one of its own kind, so it must be nearer in
         # letters.
-        near = get_close_matches(name, others, n=1, cutoff=0.8)
-        near = near or get_close_matches(name.rpartition("/")[2], others, n=1, cutoff=0.8)
+        near = get_close_matches(name, kinds_by_name, n=1, cutoff=0.8)
+        near = near or get_close_matches(name.rpartition("/")[2], kinds_by_name, n=1, cutoff=0.8)
         if laws:
             hint = f"; did you mean {' or '.join(map(repr, laws[:3]))}?"
         elif near:
-            hint = f"; did you mean {near[0]!r}? It is {_use(others[near[0]], near[0])}"
-    return UnknownNameError(kind, name[:100], known, hint)
+            hint = f"; did you mean {near[0]!r}? It is {_use(kinds_by_name[near[0]], near[0])}"
+    return UnknownNameError(kind, name[:100], known_names, hint)
 
 
-def _of_other_kinds(name: str, known: Sequence[str]) -> dict[str, str]:
+def _of_other_kinds(name: str, known_names: Sequence[str]) -> dict[str, str]:
     """Return the kind of each spec, program and law that is none of the known; nothing for the
     name of a file.
     """
@@ -156,12 +160,15 @@ def _of_other_kinds(name: str, known: Sequence[str]) -> dict[str, str]:
         return {}
     from slipstick.law import LAWS
 
-    ours = {each.rpartition("/")[2] if each.startswith("law/") else each for each in known}
-    found = dict.fromkeys(LAWS, "law") | dict.fromkeys(
+    ours = {
+        known_name.rpartition("/")[2] if known_name.startswith("law/") else known_name
+        for known_name in known_names
+    }
+    kinds_by_name = dict.fromkeys(LAWS, "law") | dict.fromkeys(
         imported("slipstick.program:PROGRAMS"), "program"
     )
-    found |= {each: kind for kind in reversed([*KINDS]) for each in names(kind)}
-    return {each: kind for each, kind in found.items() if each not in ours}
+    kinds_by_name |= {own_name: kind for kind in reversed([*KINDS]) for own_name in names(kind)}
+    return {own_name: kind for own_name, kind in kinds_by_name.items() if own_name not in ours}
 
 
 def _use(kind: str, name: str) -> str:
@@ -176,7 +183,7 @@ def _named(kind: str, reference: str) -> Path | None:
     ):  # a name is looked up, never followed out of the folder
         return None
     return next(
-        (path for each in _folders(kind) if (path := each / f"{name}.yaml").is_file()), None
+        (path for folder in _folders(kind) if (path := folder / f"{name}.yaml").is_file()), None
     )
 
 
@@ -199,8 +206,12 @@ def kinds_called(reference: str) -> list[str]:
 
 def _folders(kind: str) -> list[Path]:
     own = Path("specs") / KINDS[kind].folder
-    here = shipped() / KINDS[kind].folder
-    return [own, here] if own.is_dir() and not (here.is_dir() and own.samefile(here)) else [here]
+    shipped_folder = shipped() / KINDS[kind].folder
+    return (
+        [own, shipped_folder]
+        if own.is_dir() and not (shipped_folder.is_dir() and own.samefile(shipped_folder))
+        else [shipped_folder]
+    )
 
 
 MOST_EXTENDED = 32
@@ -299,8 +310,8 @@ class Library:
         SpecError : all problems found
         """
         beside = self._folder(at_mark)
-        if not _open and (known := self._loaded.get((kind, reference, beside))):
-            return known
+        if not _open and (loaded := self._loaded.get((kind, reference, beside))):
+            return loaded
         mark = at_mark or Mark(reference, 0, 0)
         try:
             path = find(kind, reference, beside)
@@ -313,10 +324,10 @@ class Library:
             raise mark.error(why, at_path)
         tree = self._read(path)
         _check_kind(kind, tree)
-        found = self._resolved(kind, tree, (*_open, path))
+        resolved = self._resolved(kind, tree, (*_open, path))
         if not _open:  # what is read by way of `extends` is not whole
-            self._loaded[kind, reference, beside] = found
-        return found
+            self._loaded[kind, reference, beside] = resolved
+        return resolved
 
     def kind(self, reference: str, at_mark: Mark) -> str:
         """Return the kind of a file that is named at a place; nothing if there is no such file, or
@@ -380,15 +391,17 @@ class Library:
         try:
             return self.resolve(kind, tree, _open)
         except SpecError as error:
-            told = {each.place for each in error.problems}
+            places_named = {problem.place for problem in error.problems}
             for named in (at(tree, ["network"]), at(tree, ["node", "network"])):
                 if isinstance(
                     named, Scalar
                 ):  # a name is no mistake; where it leads was not asked any more
-                    told.add((named.mark.file, named.mark.line, named.mark.column))
-            found = problems_of(spec_model(kind, tree), tree, partial="extends" in tree.entries)
-            others = [each for each in found if each.place not in told]
-            raise SpecError([*error.problems, *others]) from None
+                    places_named.add((named.mark.file, named.mark.line, named.mark.column))
+            problems = problems_of(spec_model(kind, tree), tree, partial="extends" in tree.entries)
+            further_problems = [
+                problem for problem in problems if problem.place not in places_named
+            ]
+            raise SpecError([*error.problems, *further_problems]) from None
 
     def beside(self, reference: str, mark: Mark) -> Path:
         """Find a file that is no spec, named at a place.
@@ -414,8 +427,8 @@ class Library:
         """
         if key not in self._made:
             self._made[key] = (make(), kept)
-        made: T = self._made[key][0]
-        return made
+        result: T = self._made[key][0]
+        return result
 
     def _read(self, path: Path) -> Table:
         if path not in self._trees:
@@ -557,9 +570,9 @@ def _check_kind_name(kind: str) -> None:
 
 def _schema(kind: str, model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema()
-    for each in schema.get("$defs", {}).values():
+    for definition in schema.get("$defs", {}).values():
         if kind == "network":
-            each.pop("required", None)
+            definition.pop("required", None)
     _allow_extends(schema)
     _close(schema)
     return schema
@@ -570,20 +583,23 @@ def _two_machines() -> dict[str, Any]:
     from pydantic.json_schema import models_json_schema
 
     models = [machine_model(shared) for shared in (False, True)]
-    _, schema = models_json_schema([(each, "validation") for each in models])
-    parts = schema["$defs"]
-    wholes = [each.__name__ for each in models]
-    for name, each in parts.items():
+    _, schema = models_json_schema([(model, "validation") for model in models])
+    definitions = schema["$defs"]
+    wholes = [model.__name__ for model in models]
+    for name, definition in definitions.items():
         if name in wholes:
-            _allow_extends(each)
+            _allow_extends(definition)
         else:
-            each.pop("required", None)
+            definition.pop("required", None)
     _close(schema)
-    told = {"anyOf": [{"required": [key]} for key in ONLY_SHARED], "not": {"required": ["network"]}}
+    shared_only = {
+        "anyOf": [{"required": [key]} for key in ONLY_SHARED],
+        "not": {"required": ["network"]},
+    }
     plain, shared = ({"$ref": f"#/$defs/{name}"} for name in wholes)
-    properties = {"machine": parts[wholes[0]]["properties"]["machine"]}
+    properties = {"machine": definitions[wholes[0]]["properties"]["machine"]}
     head = {"title": "Machine", "type": "object", "properties": properties}
-    return {**head, "$defs": parts, "if": told, "then": shared, "else": plain}
+    return {**head, "$defs": definitions, "if": shared_only, "then": shared, "else": plain}
 
 
 def _allow_extends(schema: dict[str, Any]) -> None:
@@ -595,11 +611,11 @@ def _close(schema: Any) -> None:
     if isinstance(schema, dict):
         if "patternProperties" in schema:
             schema["additionalProperties"] = False
-        for each in schema.values():
-            _close(each)
+        for schema_part in schema.values():
+            _close(schema_part)
     elif isinstance(schema, list):
-        for each in schema:
-            _close(each)
+        for schema_part in schema:
+            _close(schema_part)
 
 
 def starter(kind: str, name: str = "") -> str:
@@ -634,15 +650,15 @@ def starter(kind: str, name: str = "") -> str:
         ),
         f"# Made from {kind}/{path.stem}; change what differs, then: slipstick check FILE",
     ]
-    written = file_text(path).splitlines()
-    while written and written[0].startswith("#"):
-        del written[0]
+    text_lines = file_text(path).splitlines()
+    while text_lines and text_lines[0].startswith("#"):
+        del text_lines[0]
     used = set()
-    for line in written:
+    for line in text_lines:
         key = line.partition(":")[0].strip("'\"")
         if key in meanings:
             lines += ["", f"# {meanings[key]}"]
             used.add(key)
         lines.append(line)
-    others = [f"# {key}: {words}" for key, words in meanings.items() if key not in used]
-    return "\n".join([*lines, "", "# Further keys:", *others, ""])
+    unused = [f"# {key}: {words}" for key, words in meanings.items() if key not in used]
+    return "\n".join([*lines, "", "# Further keys:", *unused, ""])

@@ -53,8 +53,8 @@ def problems_in(
         if detail["type"] == "missing" and mistyped & {(loc[:-1], loc[-1]), (loc[:-1], "extends")}:
             # The key is there, misspelt; one problem is enough.
             continue
-        written, at_key = _place(model, node, detail)
-        problems.append(problem(node, written, _words(model, places, detail, written), key=at_key))
+        place, at_key = _place(model, node, detail)
+        problems.append(problem(node, place, _words(model, places, detail, place), key=at_key))
     return problems
 
 

@@ -528,9 +528,11 @@ def _unlike_text(odd: str) -> str:
     return f"the character U+{ord(odd):04X} is not text; remove it"
 
 
-def _syntax(said: str) -> tuple[bool, str]:
+def _syntax(error_text: str) -> tuple[bool, str]:
     return next(
-        (at_start, message) for pattern, at_start, message in _SYNTAX if re.search(pattern, said)
+        (at_start, message)
+        for pattern, at_start, message in _SYNTAX
+        if re.search(pattern, error_text)
     )
 
 
@@ -578,15 +580,17 @@ class _TreeReader:
         start = getattr(error, "context_mark", None) or end
         places = [self.mark(mark) if mark else self.last for mark in (start, end)]
         sign = repr(self.text[end.index : end.index + 1]) if end else ""
-        said = "invalid Unicode"  # PyYAML without libyaml knows only ValueError for "\\Uffffffff"
+        error_text = (
+            "invalid Unicode"  # PyYAML without libyaml knows only ValueError for "\\Uffffffff"
+        )
         if isinstance(error, yaml.MarkedYAMLError):
-            said = f"{error.context}: {error.problem}, got {sign}"
-        if "node content" in said and sign == "''" and self.open and self.open[-1][1]:
-            said, places[0] = (
+            error_text = f"{error.context}: {error.problem}, got {sign}"
+        if "node content" in error_text and sign == "''" and self.open and self.open[-1][1]:
+            error_text, places[0] = (
                 "',' or ']'",
                 self.open[-1][0],
             )  # the bracket is what to mend, not the end
-        at_start, message = _syntax(said)
+        at_start, message = _syntax(error_text)
         end_mark = "the end of the file" if sign == "''" else f"{sign} in line {places[1].line}"
         self.path.clear()  # the parser knows the place only
         self.report(

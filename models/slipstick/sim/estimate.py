@@ -72,7 +72,7 @@ class Layout:
         column.
         """
         first, self.width = self.width, self.width + columns * count
-        return [list(range(first + each, self.width, columns)) for each in range(columns)]
+        return [list(range(first + column, self.width, columns)) for column in range(columns)]
 
     def column(self, index: int) -> Array:
         """Return weights that pick one column."""
@@ -260,16 +260,17 @@ class Quantiles:
                 self._part, self._part_size = [], 0
                 if len(self._done) == self.SECTIONS:
                     pairs = (
-                        _aligned(self._done[each : each + 2]) for each in range(0, self.SECTIONS, 2)
+                        _aligned(self._done[section : section + 2])
+                        for section in range(0, self.SECTIONS, 2)
                     )
                     self._done = [(counts.sum(axis=0), sums) for counts, sums in pairs]
                     self.section *= 2
 
-    def join(self, other: Quantiles, drop: int) -> None:
+    def join(self, later: Quantiles, drop: int) -> None:
         """Take in the values of another run, without about the first `drop`."""
-        self._done += other._done[other._first(drop) :]
-        self._part += other._part
-        self._part_size += other._part_size
+        self._done += later._done[later._first(drop) :]
+        self._part += later._part
+        self._part_size += later._part_size
 
     def _first(self, drop: int) -> int:
         """Return the first section behind a number of values."""
@@ -292,8 +293,8 @@ class Quantiles:
         k = len(sections) - bool(self._part_size)
         if k < 8:  # too few sections for the error of a fraction
             return Estimate(middle)
-        parts = np.array([[_fraction_below(each, p, below)] for each in counts[:k]]).ravel()
-        error = t_quantile(level, k - 1) * float(parts.std(ddof=1)) / math.sqrt(k)
+        fractions = np.array([[_fraction_below(count, p, below)] for count in counts[:k]]).ravel()
+        error = t_quantile(level, k - 1) * float(fractions.std(ddof=1)) / math.sqrt(k)
         return Estimate(
             middle,
             _bin_mean(below, sums, max(p - error, 0.0)),
@@ -314,7 +315,7 @@ def _aligned(
     """Return the counts of several sections by bin, and the sums of all together."""
     width = max(len(counts) for counts, _ in sections)
     counts, sums = (
-        np.array([np.pad(each[of], (0, width - len(each[of]))) for each in sections])
+        np.array([np.pad(section[of], (0, width - len(section[of]))) for section in sections])
         for of in (0, 1)
     )
     return counts, sums.sum(axis=0)
@@ -391,15 +392,15 @@ class Result(ReplicationResult):
         """Estimate a ratio of two weighted sums of columns, see `Layout`."""
         if not len(self.batches):
             return Estimate(math.nan)
-        found = ratio(
+        estimate = ratio(
             self.batches @ top,
             self.batches @ bottom,
             self.settings.level,
             successive=not self.plan.once,
         )
         if self.stopped == "complete":
-            return Estimate(found.mean, found.mean, found.mean)
-        return found if self.trusted else Estimate(found.mean)
+            return Estimate(estimate.mean, estimate.mean, estimate.mean)
+        return estimate if self.trusted else Estimate(estimate.mean)
 
     def mean_time(self, group: int = 0) -> Estimate:
         """Estimate the mean time of a cycle of a group, or of a program [s].
@@ -422,21 +423,21 @@ class Result(ReplicationResult):
 
     def with_convergence(self) -> Result:
         """Decide whether the mean time of a program is as precise as asked for."""
-        known = self.stopped == "complete" or precise_enough(
+        precise = self.stopped == "complete" or precise_enough(
             self.mean_time(), self.settings.precision
         )
         trusted = self.trusted or self.stopped == "complete"
         return replace(
-            self, trusted=trusted, converged=trusted and known and self.stopped != "interrupted"
+            self, trusted=trusted, converged=trusted and precise and self.stopped != "interrupted"
         )
 
     def time_quantile(self, p: float, group: int = 0) -> Estimate:
         """Estimate a quantile of the time of a cycle [s]."""
         drop = 0 if self.pooled else dropped_of(self, self.layout, group)
-        found = self.quantiles[group].estimate(p, drop, self.settings.level)
+        estimate = self.quantiles[group].estimate(p, drop, self.settings.level)
         if self.stopped == "complete":
-            return Estimate(found.mean, found.mean, found.mean)
-        return found if self.trusted else Estimate(found.mean)
+            return Estimate(estimate.mean, estimate.mean, estimate.mean)
+        return estimate if self.trusted else Estimate(estimate.mean)
 
 
 def time_spent(plan: Plan, sums: Array, group: int) -> Array:
@@ -473,8 +474,8 @@ def unbooked(plan: Plan, group: int) -> Array:
     without that of the cycles that ended.
     """
     layout = Layout(plan)
-    found: Array = len(plan.groups[group].starts) * layout.column(layout.time)
-    return found - _booked(plan, group)
+    total: Array = len(plan.groups[group].starts) * layout.column(layout.time)
+    return total - _booked(plan, group)
 
 
 ENDS = 4.0

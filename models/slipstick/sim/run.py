@@ -167,10 +167,10 @@ def _with_kernel(
         return replace(run(plan, compiled), settings=settings)
     short = replace(settings, events=min(settings.events, PLAIN_EVENTS), kernel="plain")
     alone = kernel == "plain" or not AVAILABLE or short.events == settings.events
-    found = run(plan, replace(settings, kernel="plain") if alone else short)
-    if not alone and found.stopped == "events":
-        found = run(plan, compiled)
-    return replace(found, settings=settings)
+    result = run(plan, replace(settings, kernel="plain") if alone else short)
+    if not alone and result.stopped == "events":
+        result = run(plan, compiled)
+    return replace(result, settings=settings)
 
 
 def _replicated(plan: Plan, settings: Simulation) -> Result:
@@ -182,22 +182,22 @@ def _replicated(plan: Plan, settings: Simulation) -> Result:
     count, spread = settings.replications, SPREAD.get()
     least = settings.cycles or max(settings.least, 2 * BATCHES * chunk(plan) * count)
     while True:
-        each = replace(settings, cycles=-(-least // count), events=-(-settings.events // count))
+        share = replace(settings, cycles=-(-least // count), events=-(-settings.events // count))
         runs: list[ReplicationResult] = []
-        for run in spread([Replication(plan, each, number) for number in range(count)]):
+        for run in spread([Replication(plan, share, number) for number in range(count)]):
             runs.append(run)
             if run.stopped == "interrupted":
                 return _estimated(plan, settings, runs)
-        found = _estimated(plan, settings, runs)
-        if found.stopped == "events" or settings.cycles is not None:
-            return found
-        if found.converged:
-            return replace(found, stopped="precision")
+        result = _estimated(plan, settings, runs)
+        if result.stopped == "events" or settings.cycles is not None:
+            return result
+        if result.converged:
+            return replace(result, stopped="precision")
         factor = _GROWTH[0]
-        if found.trusted:
+        if result.trusted:
             widest = max(
-                each.half_width / each.mean
-                for each in map(found.mean_time, range(len(plan.groups)))
+                estimate.half_width / estimate.mean
+                for estimate in map(result.mean_time, range(len(plan.groups)))
             )
             factor = min(max(_MARGIN * (widest / settings.precision) ** 2, factor), _GROWTH[1])
         least = math.ceil(least * factor)
@@ -240,7 +240,7 @@ def _steady(replication: Replication) -> ReplicationResult:
 
 def _check_alive(plan: Plan, kernel: AnyKernel, going: bool, settings: Simulation) -> None:
     """Raise an error for a deadlock, or where no cycle can end."""
-    borne = _PATIENCE // 2 if any(each.kind == "open" for each in plan.groups) else _PATIENCE
+    borne = _PATIENCE // 2 if any(group.kind == "open" for group in plan.groups) else _PATIENCE
     if going and kernel.events <= min(settings.events, borne + 10 * plan.population):
         return
     waits = kernel.waits()
@@ -264,13 +264,13 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
         # A warm-up that reaches the middle of the run may be longer.
         trusted = len(sums) - dropped >= 2 * BATCHES and dropped < len(sums) // 2
     count = max(BATCHES // replications, 1)
-    kept = (len(sums) - dropped) // count * count if trusted else len(sums)
+    kept_cycles = (len(sums) - dropped) // count * count if trusted else len(sums)
     return ReplicationResult(
         batches=batch_sums(sums[dropped:], count) if trusted else sums,
         quantiles=record.quantiles,
         stopped=stopped,
         trusted=trusted,
-        dropped=int(cycles[: len(sums) - kept].sum()),
+        dropped=int(cycles[: len(sums) - kept_cycles].sum()),
         cycles=int(cycles.sum()),
         events=int(record.last[layout.order]),
     )
@@ -279,17 +279,17 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
 def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
     """Estimate the mean times from the batches of all replications."""
     layout, first = Layout(plan), runs[0]
-    stops = {each.stopped for each in runs}
+    stops = {run.stopped for run in runs}
     stopped = next((why for why in ("interrupted", "events") if why in stops), first.stopped)
     alone = len(runs) == 1
     result = Result(
-        batches=first.batches if alone else np.concatenate([each.batches for each in runs]),
+        batches=first.batches if alone else np.concatenate([run.batches for run in runs]),
         quantiles=first.quantiles if alone else _pooled(plan, runs),
         stopped=stopped,
-        trusted=all(each.trusted for each in runs),
-        dropped=sum(each.dropped for each in runs),
-        cycles=sum(each.cycles for each in runs),
-        events=sum(each.events for each in runs),
+        trusted=all(run.trusted for run in runs),
+        dropped=sum(run.dropped for run in runs),
+        cycles=sum(run.cycles for run in runs),
+        events=sum(run.events for run in runs),
         plan=plan,
         settings=settings,
         pooled=not alone,
@@ -308,18 +308,18 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
     result = replace(
         result, trusted=not any(correlated(of_batches, negligible) for of_batches in means)
     )
-    known = all(precise_enough(result.mean_time(each), settings.precision) for each in groups)
-    return replace(result, converged=known and result.trusted and stopped != "interrupted")
+    precise = all(precise_enough(result.mean_time(group), settings.precision) for group in groups)
+    return replace(result, converged=precise and result.trusted and stopped != "interrupted")
 
 
 def _pooled(plan: Plan, runs: Sequence[ReplicationResult]) -> tuple[Quantiles, ...]:
     """Put the times of the cycles of several replications together, without their warm-ups."""
     layout = Layout(plan)
-    found = tuple(Quantiles() for _ in plan.groups)
+    pooled_quantiles = tuple(Quantiles() for _ in plan.groups)
     for run in runs:
-        for group, quantiles in enumerate(found):
+        for group, quantiles in enumerate(pooled_quantiles):
             quantiles.join(run.quantiles[group], dropped_of(run, layout, group))
-    return found
+    return pooled_quantiles
 
 
 def _programs(plan: Plan, settings: Simulation) -> Result:

@@ -187,8 +187,8 @@ class _Steady:
         """Return whether so many events will not end the cycles that have to end."""
         last = self._rows[0][-1]
         return any(
-            last[self.layout.cycles[group]] * events < each.cycles * self.events
-            for group, each in expected.items()
+            last[self.layout.cycles[group]] * events < answer.cycles * self.events
+            for group, answer in expected.items()
         )
 
 
@@ -234,15 +234,15 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     looks = []
     sums = run.sums()
     total = sums.sum(axis=0, keepdims=True)
-    for group, known in expected.items():
-        seen, reason = _seen(run.plan, sums, total, group, known)
+    for group, answer in expected.items():
+        seen, reason = _seen(run.plan, sums, total, group, answer)
         if reason:
             looks.append(Look(UNSETTLED, group, seen, reason=reason))
             continue
-        half, off = seen.half_width / seen.mean, known.mean / seen.mean - 1
-        verdict = _verdict(abs(off), half, known, run.plan.random and run.events < FEWEST_EVENTS)
+        half, off = seen.half_width / seen.mean, answer.mean / seen.mean - 1
+        verdict = _verdict(abs(off), half, answer, run.plan.random and run.events < FEWEST_EVENTS)
         last = 2 * run.events > events
-        if known.certain and verdict == UNDECIDED and last and abs(off) <= 2 * half:
+        if answer.certain and verdict == UNDECIDED and last and abs(off) <= 2 * half:
             verdict = AGREES if half <= 2 * CERTAIN_WIDTH else UNDECIDED
         looks.append(Look(verdict, group, seen, off))
     order = [DIFFERS, UNSETTLED, UNDECIDED, AGREES]
@@ -252,21 +252,21 @@ def _judged(run: _Steady | _Programs, expected: Mapping[int, Expected], events: 
     )
 
 
-def _verdict(off: float, half: float, known: Expected, early: bool) -> str:
+def _verdict(off: float, half: float, answer: Expected, early: bool) -> str:
     """Decide by the difference, the half-width of the interval, both relative, and the tolerance."""
-    if known.certain:
-        if off > known.tolerance + 2 * half and not early and half <= WIDEST:
+    if answer.certain:
+        if off > answer.tolerance + 2 * half and not early and half <= WIDEST:
             return DIFFERS
         return (
-            AGREES if off <= half <= CERTAIN_WIDTH or off + half <= known.tolerance else UNDECIDED
+            AGREES if off <= half <= CERTAIN_WIDTH or off + half <= answer.tolerance else UNDECIDED
         )
-    if off > known.tolerance + half and half <= WIDEST:
+    if off > answer.tolerance + half and half <= WIDEST:
         return DIFFERS
-    return AGREES if off + half <= known.tolerance else UNDECIDED
+    return AGREES if off + half <= answer.tolerance else UNDECIDED
 
 
 def _seen(
-    plan: Plan, sums: Array, total: Array, group: int, known: Expected
+    plan: Plan, sums: Array, total: Array, group: int, answer: Expected
 ) -> tuple[Estimate, str]:
     """Estimate the mean time of a group and its interval, or return the reason why there is none.
 
@@ -284,26 +284,26 @@ def _seen(
         return nothing, f"no cycle of {name} ended"
     if len(sums) < _FEWEST_ROWS:
         return nothing, "too few cycles ended"
-    if cycles < known.cycles:
-        return nothing, f"near saturation it takes {known.cycles:,.0f} cycles to settle"
-    if _unlike_the_model(plan, total, group, known):
+    if cycles < answer.cycles:
+        return nothing, f"near saturation it takes {answer.cycles:,.0f} cycles to settle"
+    if _unlike_the_model(plan, total, group, answer):
         return nothing, "what was drawn is still far from its mean times"
     weights = [time_spent(plan, total, group), layout.column(layout.cycles[group])]
-    weights += _controls(plan, total, group, known)
+    weights += _controls(plan, total, group, answer)
     # Of many groups each reads few columns of a row.
     read = np.flatnonzero(np.any(weights, axis=0))
     sums = sums[:, read]
     top, bottom, *controls = (weight[read] for weight in weights)
     controls = [weight for weight in controls if np.ptp(sums @ weight) > 0]
-    found = _estimated(sums, top, bottom, controls, successive=not plan.once)
-    if not (math.isfinite(found.half_width) and found.mean > 0):
+    estimate = _estimated(sums, top, bottom, controls, successive=not plan.once)
+    if not (math.isfinite(estimate.half_width) and estimate.mean > 0):
         return nothing, f"no interval of the time of {name} can be trusted"
     if not plan.once and plan.groups[group].kind == "open" and _drifts(sums, top, bottom, controls):
         return nothing, "the run has not settled"
-    return found, ""
+    return estimate, ""
 
 
-def _unlike_the_model(plan: Plan, total: Array, group: int, known: Expected) -> bool:
+def _unlike_the_model(plan: Plan, total: Array, group: int, answer: Expected) -> bool:
     """Return whether the times of the steps that were drawn are far from their means, such as where
     a rare and long one has not happened yet: then neither mean nor interval says anything.
     """
@@ -311,17 +311,17 @@ def _unlike_the_model(plan: Plan, total: Array, group: int, known: Expected) -> 
         return False
     layout = Layout(plan)
     cycles, off, every = float(total[0, layout.cycles[group]]), 0.0, 0.0
-    for label, mean in known.steps.items():
+    for label, mean in answer.steps.items():
         if label in plan.labels and mean > 0:
-            drawn = float(total[0, layout.booked[group] + plan.labels.index(label)])
+            booked = float(total[0, layout.booked[group] + plan.labels.index(label)])
             # A long step delays the others by its time, so that it matters by its square.
-            weight = mean * known.once[label]
+            weight = mean * answer.once[label]
             every += weight
-            off += weight * abs(drawn / (mean * cycles) - 1.0)
+            off += weight * abs(booked / (mean * cycles) - 1.0)
     return off > MOST_UNLIKE * every
 
 
-def _controls(plan: Plan, total: Array, group: int, known: Expected) -> list[Array]:
+def _controls(plan: Plan, total: Array, group: int, answer: Expected) -> list[Array]:
     """Return weights of columns whose sums have a mean of 0: the time of a step in the cycles that
     ended, without its known mean.
     """
@@ -331,7 +331,7 @@ def _controls(plan: Plan, total: Array, group: int, known: Expected) -> list[Arr
     cycles = layout.column(layout.cycles[group])
     return [
         layout.column(layout.booked[group] + plan.labels.index(label)) - mean * cycles
-        for label, mean in known.steps.items()
+        for label, mean in answer.steps.items()
         if label in plan.labels and mean > 0
     ]
 
@@ -369,26 +369,26 @@ def _estimated(
 def _chosen(residual: Array, table: Array) -> Array:
     """Choose the control variates that explain the most of what is left, one after the other."""
     chosen: list[int] = []
-    left = residual.copy()
+    residual_left = residual.copy()
     most = min(_CONTROLS, (len(residual) - 3) // 3)
     for _ in range(min(most, len(table))):
         centred = table - table.mean(axis=1, keepdims=True)
-        norms = np.maximum((centred**2).sum(axis=1) * float(left @ left), 1e-300)
-        explained = (centred @ left) ** 2 / norms
+        norms = np.maximum((centred**2).sum(axis=1) * float(residual_left @ residual_left), 1e-300)
+        explained = (centred @ residual_left) ** 2 / norms
         explained[chosen] = 0.0
         best = int(np.argmax(explained))
         if explained[best] < 0.1:
             break
         chosen.append(best)
         basis = centred[chosen].T
-        left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
-    found: Array = table[chosen]
-    return found
+        residual_left = residual - basis @ np.linalg.lstsq(basis, residual, rcond=None)[0]
+    chosen_controls: Array = table[chosen]
+    return chosen_controls
 
 
-def _widened(found: Estimate) -> Estimate:
-    half = WIDER * found.half_width
-    return Estimate(found.mean, found.mean - half, found.mean + half)
+def _widened(estimate: Estimate) -> Estimate:
+    half = WIDER * estimate.half_width
+    return Estimate(estimate.mean, estimate.mean - half, estimate.mean + half)
 
 
 def _drifts(sums: Array, top: Array, bottom: Array, controls: list[Array]) -> bool:
@@ -397,6 +397,7 @@ def _drifts(sums: Array, top: Array, bottom: Array, controls: list[Array]) -> bo
     if half < _FEWEST_ROWS:
         return True
     first, second = (
-        _estimated(part, top, bottom, [], successive=True) for part in (sums[:half], sums[-half:])
+        _estimated(half_sums, top, bottom, [], successive=True)
+        for half_sums in (sums[:half], sums[-half:])
     )
     return abs(first.mean - second.mean) > math.hypot(first.half_width, second.half_width)

@@ -144,15 +144,18 @@ def _part(
 ) -> tuple[Activity, Activity, Activity, Activity]:
     """Build the steps of one part at each of the four stages."""
     component, request = "fault", one(inputs, "request")
-    endpoint, there = Endpoint(machine, component), Endpoint(machine, component, "each-other")
+    endpoint, remote_endpoint = (
+        Endpoint(machine, component),
+        Endpoint(machine, component, "each-other"),
+    )
     on_wire = then(
         wire(machine, request, name="request.wire", component=component),
         wire(machine, reply, name=f"reply.wire{mark}", component=component),
     )
     remote = then(
         hardware(machine, 2, name="hardware", component=component),
-        there.requested(inputs, "remote", one(inputs, "remote_call")),
-        there.handle(f"remote.send{mark}", reply),
+        remote_endpoint.requested(inputs, "remote", one(inputs, "remote_call")),
+        remote_endpoint.handle(f"remote.send{mark}", reply),
     )
     send = endpoint.handle("send", request, one(inputs, "send_call"))
     return (

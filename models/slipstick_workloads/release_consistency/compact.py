@@ -78,9 +78,9 @@ def _pairs_added(pairs: Iterable[Exchange]) -> Exchange:
 
 
 def _rounded(tally: ProcessorTally) -> ProcessorTally:
-    made = _added([tally])
-    made.faults, made.collected = _classed(tally.faults), _classed(tally.collected)
-    return made
+    total = _added([tally])
+    total.faults, total.collected = _classed(tally.faults), _classed(tally.collected)
+    return total
 
 
 def _classed(exchanges: Mapping[Exchange, int]) -> Counter[Exchange]:

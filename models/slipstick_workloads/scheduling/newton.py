@@ -127,7 +127,7 @@ def accesses(
     >>> [(each.module, each.words) for each in accesses([2, 1, 0], variables=10, data=50, every=True)[0]]
     [(2, 60), (1, 20), (2, 10)]
     """
-    found = []
+    accesses_found = []
     for processor, block in enumerate(taken):
         earlier = (
             [WordAccesses(processor, block - 1, variables * (block if every else 1))]
@@ -137,8 +137,8 @@ def accesses(
         own, back = (
             WordAccesses(processor, block, words) for words in (data + variables, variables)
         )
-        found.append([own, *earlier, back])
-    return found
+        accesses_found.append([own, *earlier, back])
+    return accesses_found
 
 
 class _Schedule:
@@ -153,7 +153,7 @@ class _Schedule:
             )
         self.machine, self.inputs = machine, inputs
         self.count, variables, seed = (
-            int(number(inputs, each)) for each in ("blocks", "variables", "seed")
+            int(number(inputs, name)) for name in ("blocks", "variables", "seed")
         )
         self.modules = int(known(machine.memory.modules, "the number of memory modules"))
         if self.modules < self.count:
@@ -183,12 +183,15 @@ class _Schedule:
         name = word(self.inputs, "barrier")
         _, barriers = barrier_of(self.machine, name, Number(float(self.count)))
         costs = [
-            barrier_cost(each, Number(float(self.count)))
-            for key, each in self.machine.barriers.items()
+            barrier_cost(barrier_name, Number(float(self.count)))
+            for key, barrier_name in self.machine.barriers.items()
             if key in barriers
         ]
         end = then(
-            *(delay(each, name=name, component="barrier", technology="software") for each in costs)
+            *(
+                delay(barrier_part, name=name, component="barrier", technology="software")
+                for barrier_part in costs
+            )
         )
         for lines in self.rounds:
             yield self.repeat, [self._line(own) for own in lines], end
@@ -214,28 +217,28 @@ class _Schedule:
         take = self._access(WordAccesses(processor, 0, 1), "take")
         return [hold("scheduler", scheduling >> take)]
 
-    def _access(self, each: WordAccesses, name: str = "access") -> Activity:
-        words = Number(float(each.words))
-        if each.kind == "local":
+    def _access(self, accesses: WordAccesses, name: str = "access") -> Activity:
+        words = Number(float(accesses.words))
+        if accesses.kind == "local":
             seconds = words * self.machine.memory.access
             return delay(
-                seconds, name=f"local.{each.words}", component="memory", technology="memory"
+                seconds, name=f"local.{accesses.words}", component="memory", technology="memory"
             )
-        ratios = [float(module == each.module) for module in range(self.modules)]
+        ratios = [float(module == accesses.module) for module in range(self.modules)]
         return repeat(words, self.port.access(name, ratios))
 
     def counted(self) -> dict[str, float]:
         """Count the accesses of the whole run, those to the scheduler's word on node 0 among
         them.
         """
-        found = Counter({"local": 0, "neighbour": 0, "other": 0})
-        for each in (each for lines in self.rounds for line in lines for each in line):
-            found[each.kind] += self.repeat * each.words
+        words_by_kind = Counter({"local": 0, "neighbour": 0, "other": 0})
+        for access in (access for lines in self.rounds for line in lines for access in line):
+            words_by_kind[access.kind] += self.repeat * access.words
         if self.dynamic:
             for processor in range(self.count):
-                found[WordAccesses(processor, 0, 1).kind] += len(self.rounds)
-        found["remote"] = found["neighbour"] + found.pop("other")
-        return {f"accesses[{kind}]": float(words) for kind, words in sorted(found.items())}
+                words_by_kind[WordAccesses(processor, 0, 1).kind] += len(self.rounds)
+        words_by_kind["remote"] = words_by_kind["neighbour"] + words_by_kind.pop("other")
+        return {f"accesses[{kind}]": float(words) for kind, words in sorted(words_by_kind.items())}
 
 
 def blocks(machine: SharedMemory, inputs: InputValues) -> Model:
@@ -256,13 +259,13 @@ def sample(machine: SharedMemory, inputs: InputValues) -> Model:
     return _model(_Schedule(machine, inputs, sample=True))
 
 
-def _model(made: _Schedule) -> Model:
+def _model(schedule: _Schedule) -> Model:
     resources: dict[str, Resource] = {
-        **made.port.resources(),
-        **({"scheduler": Lock("fifo")} if made.dynamic else {}),
+        **schedule.port.resources(),
+        **({"scheduler": Lock("fifo")} if schedule.dynamic else {}),
     }
-    model = superstep_model(*made.supersteps(), name=NAME, resources=resources)
-    return replace(model, counted=made.counted())
+    model = superstep_model(*schedule.supersteps(), name=NAME, resources=resources)
+    return replace(model, counted=schedule.counted())
 
 
 BLOCKS = Program(

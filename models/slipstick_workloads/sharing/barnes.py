@@ -63,11 +63,11 @@ def plummer(bodies: int, seed: int) -> tuple[Vectors, Vectors]:
 
 def _escape_parts(draw: np.random.Generator, bodies: int) -> Vectors:
     """Draw speeds as parts of the speed of escape, by rejection under a maximum of 0.1."""
-    found = np.empty(0)
-    while len(found) < bodies:
+    radii = np.empty(0)
+    while len(radii) < bodies:
         tried, height = draw.uniform(0, 1, 4 * bodies), draw.uniform(0, 0.1, 4 * bodies)
-        found = np.append(found, tried[height < tried**2 * (1 - tried**2) ** 3.5])
-    return found[:bodies]
+        radii = np.append(radii, tried[height < tried**2 * (1 - tried**2) ** 3.5])
+    return radii[:bodies]
 
 
 def _directions(draw: np.random.Generator, bodies: int) -> Vectors:
@@ -213,14 +213,14 @@ class _Movement:
         """Cut the tree's order into runs of equal cost."""
         before = np.cumsum(self.cost[tree.order]) - self.cost[tree.order]
         zone = before * self.processors // self.cost.sum()
-        return [tree.order[zone == each] for each in range(self.processors)]
+        return [tree.order[zone == zone_number] for zone_number in range(self.processors)]
 
     def _zone(self, tree: Octree, own: Items, acceleration: Vectors) -> _Zone:
         visited, total = np.zeros(len(tree.mass), np.bool_), 0
-        for part in tree.forces(own, self.tolerance):
-            acceleration[part.bodies] = part.acceleration
-            self.cost[part.bodies] = part.interactions
-            visited |= part.visited
-            total += int(part.interactions.sum())
+        for force in tree.forces(own, self.tolerance):
+            acceleration[force.bodies] = force.acceleration
+            self.cost[force.bodies] = force.interactions
+            visited |= force.visited
+            total += int(force.interactions.sum())
         seen = np.flatnonzero(visited[tree.cells :])
         return _Zone(np.sort(own), seen, np.flatnonzero(visited[: tree.cells]), total)

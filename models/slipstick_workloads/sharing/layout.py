@@ -97,9 +97,9 @@ class SharedArray:
         return Write(pages, words)
 
     def _offsets(self, fields: Sequence[Field]) -> Items:
-        whole = [(0, self.item_words * WORD)]
+        all_words = [(0, self.item_words * WORD)]
         return np.concatenate(
-            [np.arange(at // WORD, (at + size) // WORD) for at, size in fields or whole]
+            [np.arange(at // WORD, (at + size) // WORD) for at, size in fields or all_words]
         )
 
     def _span(self, begin: int, end: int) -> tuple[int, int]:

@@ -160,12 +160,12 @@ def _second_smallest(order: Numbers, begin: Numbers, end: Numbers) -> Numbers:
 
 def _assemble(places: Vectors, side: float, order: Numbers, levels: list[_Level]) -> Octree:
     bodies = len(order)
-    depths = np.repeat(np.arange(len(levels)), [len(each.begin) for each in levels])
-    begin, end, made = (
-        np.concatenate([getattr(each, name) for each in levels])
+    depths = np.repeat(np.arange(len(levels)), [len(level.begin) for level in levels])
+    begin, end, begin_depths = (
+        np.concatenate([getattr(level, name) for level in levels])
         for name in ("begin", "end", "made")
     )
-    ranked = np.lexsort((depths, made))
+    ranked = np.lexsort((depths, begin_depths))
     parents, deepest = _parents(bodies, order, levels, np.argsort(ranked))
     children = np.argsort(parents, kind="stable")[1:]
     first = np.searchsorted(parents[children], np.arange(len(begin) + 1))
@@ -186,11 +186,11 @@ def _parents(
     around = np.full(bodies, -1)
     parents = np.full(len(number) + bodies, -1)
     at = 0
-    for each in levels:
-        here = number[at : at + len(each.begin)]
-        parents[here] = around[each.begin]
-        around[_runs(each.begin, each.end)] = np.repeat(here, each.end - each.begin)
-        at += len(each.begin)
+    for level in levels:
+        children = number[at : at + len(level.begin)]
+        parents[children] = around[level.begin]
+        around[_runs(level.begin, level.end)] = np.repeat(children, level.end - level.begin)
+        at += len(level.begin)
     parents[len(number) + order] = around
     return parents, parents[len(number) :]
 

@@ -76,12 +76,12 @@ class Balls:
 
     def __init__(self, generations: int = 4) -> None:
         centres, radii, axes = np.zeros((1, 3)), np.array([0.5]), np.array([[0.0, 0.0, 1.0]])
-        parts = [(centres, radii)]
+        groups = [(centres, radii)]
         for _ in range(generations):
             centres, radii, axes = _next_generation(centres, radii, axes)
-            parts.append((centres, radii))
-        self.centres = np.concatenate([each[0] for each in parts])
-        self.radii = np.concatenate([each[1] for each in parts])
+            groups.append((centres, radii))
+        self.centres = np.concatenate([group[0] for group in groups])
+        self.radii = np.concatenate([group[1] for group in groups])
         self.parents = len(self.radii) - len(radii)
 
     def trace(self, directions: Vectors) -> Traced:
@@ -103,7 +103,7 @@ class Balls:
                 points,
                 along - 2 * np.einsum("ij,ij->i", along, normals)[:, None] * normals,
             )
-        ray, tested = (np.concatenate(each) for each in zip(*looked, strict=True))
+        ray, tested = (np.concatenate(columns) for columns in zip(*looked, strict=True))
         return Traced(np.bincount(ray, minlength=rays), ray, tested)
 
     def _walk(
@@ -127,8 +127,8 @@ class Balls:
             half = np.sqrt(np.maximum(radius**2 - beside, 0))
             distance = np.where((beside < radius**2) & (along - half > NEAR), along - half, np.inf)
             np.minimum.at(nearest, ray, distance)
-            found = np.isfinite(distance) & (distance == nearest[ray])
-            hit[ray[found]] = ball[found]
+            nearest_hits = np.isfinite(distance) & (distance == nearest[ray])
+            hit[ray[nearest_hits]] = ball[nearest_hits]
             inside = (
                 (beside < (AROUND * radius) ** 2)
                 & (along > -AROUND * radius)
@@ -177,21 +177,23 @@ def _next_generation(
     """Put nine balls of a third of the radius on each: six around its waist, three near the top
     of its axis.
     """
-    one = _unit(
+    tangent = _unit(
         np.cross(axes, np.where(np.abs(axes[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]))
     )
-    other = np.cross(axes, one)
+    second_tangent = np.cross(axes, tangent)
     turn = np.radians(np.concatenate((np.arange(6) * 60.0, 30.0 + np.arange(3) * 120.0)))
     tilt = np.radians(np.array([90.0] * 6 + [30.0] * 3))
-    flat = np.cos(turn)[:, None] * one[:, None] + np.sin(turn)[:, None] * other[:, None]
+    flat = (
+        np.cos(turn)[:, None] * tangent[:, None] + np.sin(turn)[:, None] * second_tangent[:, None]
+    )
     out = np.sin(tilt)[:, None] * flat + np.cos(tilt)[:, None] * axes[:, None]
     placed = centres[:, None] + out * (radii * 4 / 3)[:, None, None]
     return placed.reshape(-1, 3), np.repeat(radii / 3, CHILDREN), out.reshape(-1, 3)
 
 
 def _unit(vectors: Vectors) -> Vectors:
-    made: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return made
+    units: Vectors = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return units
 
 
 BALL, QUEUE, PIXEL = 192, 256, 4
@@ -238,14 +240,14 @@ def raytrace(
     balls = layout.array(len(scene.radii), BALL)
     frame, records = layout.array(image * image, PIXEL), layout.array(processors + 1, QUEUE)
     jobs = [
-        _traced(scene, each, image, balls, numbered_at_once)
-        for each in _cut(image, processors, (job_across, job_down))
+        _traced(scene, area, image, balls, numbered_at_once)
+        for area in _cut(image, processors, (job_across, job_down))
     ]
     queues: list[deque[_Job]] = []
 
     def body(me: int) -> Iterator[Access]:
         if me == 0:
-            queues[:] = [deque(each) for each in jobs]
+            queues[:] = [deque(job) for job in jobs]
             yield balls.write_span(0, len(scene.radii))
             yield records.write_span(0, processors + 1)
         yield Arrive(START)
@@ -300,14 +302,16 @@ def _do(job: _Job, records: SharedArray, frame: SharedArray) -> Iterator[Access]
 
 def _cut(image: int, processors: int, job: tuple[int, int]) -> list[list[Items]]:
     """Cut the image into a rectangle for each processor, and each rectangle into jobs."""
-    down = max(each for each in range(1, math.isqrt(processors) + 1) if processors % each == 0)
+    down = max(
+        divisor for divisor in range(1, math.isqrt(processors) + 1) if processors % divisor == 0
+    )
     across = processors // down
     if image < across or min(job) < 1:
         raise ModelError(
             f"an image of {image} x {image} pixels gives no jobs of {job} to {across} x {down}"
             " processors"
         )
-    columns, rows = (_bounds(image, parts) for parts in (across, down))
+    columns, rows = (_bounds(image, number) for number in (across, down))
     return [
         [
             (
@@ -315,15 +319,15 @@ def _cut(image: int, processors: int, job: tuple[int, int]) -> list[list[Items]]
                 + np.arange(x, min(x + job[0], right))
             ).ravel()
             for y in range(top, bottom, job[1])
-            for x in range(left, right, job[0])
+            for x in range(left_edge, right, job[0])
         ]
         for top, bottom in rows
-        for left, right in columns
+        for left_edge, right in columns
     ]
 
 
 def _bounds(count: int, parts: int) -> list[tuple[int, int]]:
-    return [share(count, parts, each) for each in range(parts)]
+    return [share(count, parts, index) for index in range(parts)]
 
 
 def _traced(
@@ -332,7 +336,7 @@ def _traced(
     """Find the costs of a processor's jobs and the balls that they test, tracing all their rays
     at once.
     """
-    ends = np.cumsum([len(each) for each in jobs])
+    ends = np.cumsum([len(job) for job in jobs])
     job_of_ray = np.repeat(np.arange(len(jobs)), np.diff(ends, prepend=0))
     traced = scene.trace(pixels(image, image)[np.concatenate(jobs)])
     seen = np.unique(job_of_ray[traced.ray] * balls.count + traced.ball)
@@ -341,8 +345,8 @@ def _traced(
     )
     tests = np.split(traced.tests, ends[:-1])
     return [
-        _Job(each, balls.read(seen_by[index]), _batches(tests[index], at_once))
-        for index, each in enumerate(jobs)
+        _Job(job, balls.read(seen_by[index]), _batches(tests[index], at_once))
+        for index, job in enumerate(jobs)
     ]
 
 

@@ -54,10 +54,10 @@ def sor(
         yield Arrive(START)
         first, last = max(begin, 1), min(end, rows - 1)
         for _ in range(iterations):
-            for written, read in (("red", "black"), ("black", "red")):
+            for updated, read in (("red", "black"), ("black", "red")):
                 yield colours[read].read_span(first - 1, last + 1)
-                yield colours[written].write_span(first, last)
+                yield colours[updated].write_span(first, last)
                 yield Compute((last - first) * (columns // 2))
-                yield Arrive(written)
+                yield Arrive(updated)
 
     return SharedProgram("SOR", processors, layout.pages, body, "points updated", layout.word_count)

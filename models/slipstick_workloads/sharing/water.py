@@ -74,7 +74,7 @@ def water(
     layout = MemoryLayout(page)
     records, sums = layout.array(molecules, RECORD), layout.array(len(SUMS), DOUBLE)
     places = _places(molecules, steps, seed)
-    pairs = [_Pairs(each, cut_off) for each in places]
+    pairs = [_Pairs(place, cut_off) for place in places]
 
     def body(me: int) -> Iterator[Access]:
         begin, end = share(molecules, processors, me)
@@ -115,20 +115,20 @@ def _forces(records: SharedArray, own: Items, pairs: _Pairs) -> Iterator[Access]
     yield Compute(pairs.count(own))
     after = concerned[np.argsort((concerned - own[0]) % pairs.molecules)]
     for molecule in after.tolist():
-        one = np.array([molecule])
+        index = np.array([molecule])
         yield Acquire(molecule)
-        yield records.read(one)
-        yield records.write(one, FORCES)
+        yield records.read(index)
+        yield records.write(index, FORCES)
         yield Release(molecule)
         yield Compute(0)
 
 
 def _add(name: str, sums: SharedArray, molecules: int) -> Iterator[Access]:
     """Add to a sum over all molecules, under its lock."""
-    one = np.array([SUMS[name]])
+    index = np.array([SUMS[name]])
     yield Acquire(molecules + SUMS[name])
-    yield sums.read(one)
-    yield sums.write(one)
+    yield sums.read(index)
+    yield sums.write(index)
     yield Release(molecules + SUMS[name])
 
 
@@ -175,4 +175,4 @@ def _places(molecules: int, steps: int, seed: int) -> list[NDArray[np.float64]]:
     lattice = np.stack(np.unravel_index(np.arange(molecules), (side, side, side)), axis=1) + 0.5
     place = lattice + draw.uniform(-JITTER, JITTER, (molecules, 3))
     drift = np.cumsum(draw.normal(0, DIFFUSION, (steps, molecules, 3)), axis=0)
-    return [((place + each) / side) % 1.0 for each in drift]
+    return [((place + offset) / side) % 1.0 for offset in drift]

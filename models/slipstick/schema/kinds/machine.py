@@ -26,8 +26,8 @@ from slipstick.schema.kinds.quantity import (
 )
 from slipstick.vocabulary import FLAT, LEVELS
 
-ALGORITHM_NAMES = tuple(dict.fromkeys(each.name for each in ALGORITHMS))
-IN_SWITCH = tuple(each.name for each in ALGORITHMS if each.in_switch)
+ALGORITHM_NAMES = tuple(dict.fromkeys(algorithm.name for algorithm in ALGORITHMS))
+IN_SWITCH = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.in_switch)
 
 _NOTHING, _NO_BYTES = Given(0.0, TIME, "0 s"), Given(0.0, BYTES, "0 B")
 _FREE_BYTE = Given(0.0, TIME_PER_BYTE, "0 s/B")
@@ -69,11 +69,11 @@ class ProtocolSpec(Spec):
                 f"the last range, {last[0]}, must have no up_to", "ranges", last[0], "up_to"
             )
         before = -1.0
-        for name, each in firsts:
-            if each.up_to is None or not each.up_to.value > before:
+        for name, protocol_range in firsts:
+            if protocol_range.up_to is None or not protocol_range.up_to.value > before:
                 why = f"range {name} needs an up_to above that of the range before it"
                 raise broken_rule(why, "ranges", name, "up_to")
-            before = each.up_to.value
+            before = protocol_range.up_to.value
 
 
 class WireSpec(Spec):
@@ -139,10 +139,12 @@ class NetworkSpec(Described):
         at : every quantity of the file, by its path under `prefix`
         """
         ranges = []
-        for label, each in self.protocol.ranges.items():
+        for label, protocol_range in self.protocol.ranges.items():
             path = f"{prefix}.protocol.ranges.{label}"
-            total = part_of(hardware.LinearCost, each.total, at, f"{path}.total")
-            ranges.append(part_of(hardware.SizeRange, each, at, path, name=label, total=total))
+            total = part_of(hardware.LinearCost, protocol_range.total, at, f"{path}.total")
+            ranges.append(
+                part_of(hardware.SizeRange, protocol_range, at, path, name=label, total=total)
+            )
         added, wire = at[f"{prefix}.protocol.added"], f"{prefix}.wire"
         reduction = self.in_switch and part_of(
             hardware.SwitchReduction, self.in_switch, at, f"{prefix}.in_switch"
@@ -313,7 +315,7 @@ class MachineSpec(Described):
         at : every quantity of the file, by its path under `prefix`
         """
 
-        def told(path: str, dimension: Dimension) -> Parameter:
+        def quantity(path: str, dimension: Dimension) -> Parameter:
             # What is left out has no value; a model that asks for it is refused when it is built.
             return at.get(f"{prefix}.{path}") or Parameter(f"{prefix}.{path}", dimension)
 
@@ -334,8 +336,8 @@ class MachineSpec(Described):
             name=name or self.title,
             processors=at[f"{prefix}.processors.count"],
             speed=at[f"{prefix}.processors.speed"],
-            page=told("memory.page", BYTES),
-            signal=told("system.signal", TIME),
+            page=quantity("memory.page", BYTES),
+            signal=quantity("system.signal", TIME),
             network=self.network.build("", at, f"{prefix}.network"),
             dvsm=part_of(hardware.Dvsm, self.dvsm, at, f"{prefix}.dvsm") if self.dvsm else None,
             node=node,

@@ -181,43 +181,43 @@ class Quantity:
                 return self._arithmetic(written)
             raise _refused(str(error)) from None
 
-    def _arithmetic(self, written: str) -> Formula:
+    def _arithmetic(self, text: str) -> Formula:
         if not self.shapes:
-            return Formula(written)
+            return Formula(text)
         most = math.inf if self.most is None else self.most
-        return WholeFormula(written, self.least or 0.0, most)
+        return WholeFormula(text, self.least or 0.0, most)
 
-    def _read_sourced(self, written: dict[str, Any]) -> Given:
-        for key in written:
+    def _read_sourced(self, table: dict[str, Any]) -> Given:
+        for key in table:
             if key not in _KEYS:
                 raise _refused(
                     f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}",
                     key,
                     key=True,
                 )
-        if "value" not in written:
+        if "value" not in table:
             raise _refused("a quantity written as keys needs 'value'")
         plain = replace(self, formula=False)
-        inner = plain.read(written["value"])
+        inner = plain.read(table["value"])
         assert isinstance(inner, Given)
-        low, high = (plain._end(written[key]) if key in written else None for key in _ENDS)
+        low, high = (plain._end(table[key]) if key in table else None for key in _ENDS)
         if (
             not (inner.value if low is None else low)
             <= inner.value
             <= (inner.value if high is None else high)
         ):
             raise _refused("the value lies outside of its interval, from low to high")
-        assumed = written.get("assumed", False)
-        source, meaning = (self._text(written, key) for key in ("source", "meaning"))
+        assumed = table.get("assumed", False)
+        source, meaning = (self._text(table, key) for key in ("source", "meaning"))
         if not isinstance(assumed, bool):
             raise _refused(f"'assumed' is true or false; got {_kind(assumed)}", "assumed")
         return Given(inner.value, inner.dimension, inner.text, source, assumed, meaning, low, high)
 
     def _end(self, written: Any) -> float:
         """Read an end of an interval, which need not be whole."""
-        found = replace(self, whole=False).read(written)
-        assert isinstance(found, Given)
-        return found.value
+        number = replace(self, whole=False).read(written)
+        assert isinstance(number, Given)
+        return number.value
 
     @staticmethod
     def _text(written: dict[str, Any], key: str) -> str:
@@ -231,30 +231,30 @@ class Quantity:
         # Of any dimension, times and rates still cannot be negative; differences of plain numbers
         # can.
         least = 0.0 if self.dimension is None and dimension.time_power else self.least
-        wanted = ""
+        requirement = ""
         if least is not None and not value >= least:
-            wanted = f"at least {_number(least, dimension)}"
+            requirement = f"at least {_number(least, dimension)}"
         elif self.above is not None and not value > self.above:
-            wanted = f"more than {_number(self.above, dimension)}"
+            requirement = f"more than {_number(self.above, dimension)}"
         elif self.most is not None and not value <= self.most:
-            wanted = f"at most {_number(self.most, dimension)}"
+            requirement = f"at most {_number(self.most, dimension)}"
         elif self.whole and value != int(value):
-            wanted = "a whole number"
-        if wanted:
-            raise _refused(f"must be {wanted}, got {_number(value, dimension)}")
+            requirement = "a whole number"
+        if requirement:
+            raise _refused(f"must be {requirement}, got {_number(value, dimension)}")
         return Given(value, dimension, "" if isinstance(written, InBaseUnits) else str(written))
 
     def _value(self, written: Any) -> tuple[float, Dimension]:
         if isinstance(written, str):
             if self.dimension is None:
                 return parse(written)
-            if self.dimension == TIME_PER_BYTE and (found := _RATE.fullmatch(written.strip())):
-                return _per_byte(written, found), TIME_PER_BYTE
+            if self.dimension == TIME_PER_BYTE and (rate := _RATE.fullmatch(written.strip())):
+                return _per_byte(written, rate), TIME_PER_BYTE
             counted = (
                 _OPERATION if self.operations else _OPERATIONS if self.dimension == RATE else None
             )
-            if counted and (found := counted.fullmatch(written.strip())):
-                return parse(f"{found[1]} {found[2]}op")[0], self.dimension
+            if counted and (rate := counted.fullmatch(written.strip())):
+                return parse(f"{rate[1]} {rate[2]}op")[0], self.dimension
             if self.advice and not _is_plain(written):
                 raise UnitError(f"{written!r} is no plain number; {self.advice}")
             return to_base(written, self.dimension), self.dimension
@@ -320,21 +320,21 @@ _OPERATION, _OPERATIONS = (
 """Operations, and operations a second, which counts and rates count without a unit."""
 
 
-def _per_byte(written: str, rate: re.Match[str]) -> float:
+def _per_byte(text: str, rate: re.Match[str]) -> float:
     """Read a rate of bytes where the time of a byte is wanted: its inverse [s/B]."""
     unit = {"b": "bit"}.get(rate[3], rate[3])
     value, _ = parse(f"{rate[1]} {rate[2]}{unit}/s")
     if not value > 0:
         raise UnitError(
-            f"{written!r}: a byte never arrives at a rate of 0; write more than that, or the time"
+            f"{text!r}: a byte never arrives at a rate of 0; write more than that, or the time"
             " of a byte"
         )
     return 1 / value
 
 
-def _is_plain(written: str) -> bool:
+def _is_plain(text: str) -> bool:
     try:
-        return parse(written)[1] == COUNT
+        return parse(text)[1] == COUNT
     except UnitError:
         return True  # what is wrong with it is said elsewhere
 
@@ -378,10 +378,10 @@ def _number(value: float, dimension: Dimension) -> str:
     return f"{value:g}" if dimension == COUNT else show(value, dimension)
 
 
-def _kind(written: Any) -> str:
-    if written is None:
+def _kind(value: Any) -> str:
+    if value is None:
         return "nothing"
-    return {bool: repr(written).lower(), list: "a list"}.get(type(written), repr(written)[:60])
+    return {bool: repr(value).lower(), list: "a list"}.get(type(value), repr(value)[:60])
 
 
 class Spec(BaseModel):
@@ -466,7 +466,7 @@ def validate(model: type[SpecType], node: Node, once: Once | None = None) -> Spe
         from slipstick.schema.messages import problems_in
 
         astray = model.astray(data) if issubclass(model, Described) else []
-        names = [problem(node, each.path, each.message, each.key) for each in astray]
+        names = [problem(node, fault.path, fault.message, fault.key) for fault in astray]
         raise SpecError([*problems_in(model, node, error), *names]) from None
 
 
@@ -561,10 +561,10 @@ class Gain(Spec):
     )
 
     def check_rules(self) -> None:
-        for index, each in enumerate(self.partly):
-            if each in self.fully:
+        for index, path in enumerate(self.partly):
+            if path in self.fully:
                 raise broken_rule(
-                    f"{each} stands under fully, too; a class gains in one way", "partly", index
+                    f"{path} stands under fully, too; a class gains in one way", "partly", index
                 )
 
 
@@ -625,8 +625,8 @@ def read_formula(
     tree: Node,
     loc: Sequence[str | int],
     formula: Formula,
-    known: Mapping[str, Expr],
-    wanted: Dimension | None,
+    expr_by_name: Mapping[str, Expr],
+    dimension: Dimension | None,
 ) -> Expr:
     """Read one formula of a spec.
 
@@ -634,7 +634,7 @@ def read_formula(
     ----------
     tree, loc : where it is written
     formula : its text
-    known : what its names stand for
+    expr_by_name : what its names stand for
     wanted : the dimension it must have; None takes any
 
     Raises
@@ -643,23 +643,23 @@ def read_formula(
     """
     mark = value_mark(tree, loc)
     try:
-        made = read_expression(formula.text, known)
+        expr = read_expression(formula.text, expr_by_name)
     except FormulaError as error:
         word = re.fullmatch(r"[A-Za-z_]\w*", formula.text.strip()) and "did you mean" not in str(
             error
         )
         why = (
-            f"{error}; write {example_of(wanted)}, or the name of a parameter"
+            f"{error}; write {example_of(dimension)}, or the name of a parameter"
             if word
             else str(error)
         )
         raise mark.error(why, loc) from None
-    if wanted is not None and made.dimension != wanted:
-        for name in sorted(set(re.findall(r"\w+", formula.text)) & known.keys()):
-            _refuse_without_unit(tree, loc, formula, name, known, wanted)
-        why = f"{formula.text} gives a [{made.dimension}], but a [{wanted}] is wanted"
+    if dimension is not None and expr.dimension != dimension:
+        for name in sorted(set(re.findall(r"\w+", formula.text)) & expr_by_name.keys()):
+            _refuse_without_unit(tree, loc, formula, name, expr_by_name, dimension)
+        why = f"{formula.text} gives a [{expr.dimension}], but a [{dimension}] is wanted"
         raise mark.error(why, loc)
-    return made
+    return expr
 
 
 def _refuse_without_unit(
@@ -667,25 +667,25 @@ def _refuse_without_unit(
     loc: Sequence[str | int],
     formula: Formula,
     name: str,
-    known: Mapping[str, Expr],
-    wanted: Dimension,
+    expr_by_name: Mapping[str, Expr],
+    dimension: Dimension,
 ) -> None:
     """Refuse a parameter of the file where it is written, if the formula has its dimension once
     the parameter has one.
     """
-    bare = known[name]
+    bare = expr_by_name[name]
     if not isinstance(bare, Parameter) or bare.dimension != COUNT or bare.value is None:
         return
     try:
-        whole = read_expression(formula.text, {**known, name: Parameter(name, wanted)})
+        expr = read_expression(formula.text, {**expr_by_name, name: Parameter(name, dimension)})
     except FormulaError:
         return
-    if whole.dimension == wanted:
+    if expr.dimension == dimension:
         units = " or ".join(
             f"'{bare.value:g} {unit}'"
-            for unit in _UNITS.get(str(wanted), (str(wanted).replace("1/", "/"),))
+            for unit in _UNITS.get(str(dimension), (str(dimension).replace("1/", "/"),))
         )
-        why = f"{bare.value:g} lacks its unit; write {units}: {join(loc)} wants a [{wanted}]"
+        why = f"{bare.value:g} lacks its unit; write {units}: {join(loc)} wants a [{dimension}]"
         raise SpecError([problem(tree, ("parameters", name), why)])
 
 
@@ -717,7 +717,7 @@ class QuantityReader:
         self.shaping: dict[str, Number] = {}
         self._unread: list[str] = []
         self._machine = {
-            path: each for path, each in parameters.items() if path.startswith(MACHINE)
+            path: parameter for path, parameter in parameters.items() if path.startswith(MACHINE)
         }
         self._known = self._read(named)
 
@@ -739,12 +739,13 @@ class QuantityReader:
         """Evaluate arithmetic that gives a whole number of the model's structure; 1 for what is
         wrong, which is refused.
         """
-        made = self._formula(formula, loc, self._known, COUNT)
-        if made is None:
+        expr = self._formula(formula, loc, self._known, COUNT)
+        if expr is None:
             return 1
-        number = _evaluated(made)
+        number = _evaluated(expr)
         self.shaping |= {
-            each.name: Number(_known(each), each.dimension) for each in parameters(made)
+            parameter.name: Number(_known(parameter), parameter.dimension)
+            for parameter in parameters(expr)
         }
         if number == math.floor(number) and formula.least <= number <= formula.most:
             return int(number)
@@ -794,19 +795,19 @@ class QuantityReader:
                 assert isinstance(value, Given)
                 return int(value.value) if wanted.whole else value.value
             if isinstance(value, dict):
-                return {key: read(each, (*place, key), wanted) for key, each in value.items()}
+                return {key: read(item, (*place, key), wanted) for key, item in value.items()}
             if isinstance(value, list) and wanted is not None:
                 return tuple(
-                    read(each, (*place, index), wanted) for index, each in enumerate(value)
+                    read(item, (*place, index), wanted) for index, item in enumerate(value)
                 )
             return listed(value, place) if isinstance(value, list) and listed else value
 
         kind = type(spec)
-        given = {key: getattr(spec, key) for key in kind.model_fields}
+        values = {key: getattr(spec, key) for key in kind.model_fields}
         return {
-            k: read(each, (*loc, k), _wanted(kind, k))
-            for k, each in given.items()
-            if each is not None
+            k: read(value, (*loc, k), _wanted(kind, k))
+            for k, value in values.items()
+            if value is not None
         }
 
     def refuse(self, loc: Loc, message: str, key: bool = False) -> None:
@@ -814,30 +815,34 @@ class QuantityReader:
         self.problems.append(problem(self._tree, loc, message, key))
 
     def _read(self, named: Mapping[str, Given | Formula]) -> dict[str, Expr]:
-        known: dict[str, Expr] = dict(self._machine)
+        expr_by_name: dict[str, Expr] = dict(self._machine)
         for name, value in named.items():
             loc = ("parameters", name)
             if not isinstance(value, Formula):
-                known[name] = self._parameters[canonical(self._tree, loc)]
+                expr_by_name[name] = self._parameters[canonical(self._tree, loc)]
                 continue
-            made = self._formula(value, loc, known, None)
-            if made is None:
+            expr = self._formula(value, loc, expr_by_name, None)
+            if expr is None:
                 self._unread.append(name)
             else:
-                known[name] = made
-        return known
+                expr_by_name[name] = expr
+        return expr_by_name
 
     def _formula(
-        self, formula: Formula, loc: Loc, known: Mapping[str, Expr], dimension: Dimension | None
+        self,
+        formula: Formula,
+        loc: Loc,
+        expr_by_name: Mapping[str, Expr],
+        dimension: Dimension | None,
     ) -> Expr | None:
         try:
-            if not self._machine and (asked := _OF_MACHINE.search(formula.text)):
+            if not self._machine and (machine_path := _OF_MACHINE.search(formula.text)):
                 why = (
-                    f"{asked[0]} needs a machine; write machine: NAME in the file, or give one with"
+                    f"{machine_path[0]} needs a machine; write machine: NAME in the file, or give one with"
                     " --machine"
                 )
                 raise SpecError([problem(self._tree, loc, why)])
-            return read_formula(self._tree, loc, formula, known, dimension)
+            return read_formula(self._tree, loc, formula, expr_by_name, dimension)
         except SpecError as error:
             # A formula over a parameter that could not be read is not a second problem.
             if not set(re.findall(r"\w+", formula.text)).intersection(self._unread):
@@ -852,12 +857,17 @@ def _wanted(spec: type[BaseModel], key: str) -> Quantity | None:
     def inside(annotation: Any) -> Iterator[Quantity]:
         if isinstance(annotation, Quantity):
             yield annotation
-        for each in get_args(annotation):
-            yield from inside(each)
+        for argument in get_args(annotation):
+            yield from inside(argument)
 
-    found = spec.model_fields[key]
+    field_info = spec.model_fields[key]
     return next(
-        (each for part in (*found.metadata, found.annotation) for each in inside(part)), None
+        (
+            argument
+            for annotation in (*field_info.metadata, field_info.annotation)
+            for argument in inside(annotation)
+        ),
+        None,
     )
 
 
@@ -902,7 +912,10 @@ class QuantityWriter:
             isinstance(value, Parameter) and value.name.split(".")[0] in _PLACES
         ):  # not named by its author
             return _quantity(value, _known(value))
-        renamed = {each.name: replace(each, name=self._named(each)) for each in parameters(value)}
+        renamed = {
+            parameter.name: replace(parameter, name=self._named(parameter))
+            for parameter in parameters(value)
+        }
         return repr(self._in_parts(substitute(value, renamed)))
 
     def _in_parts(self, value: Expr) -> Expr:
@@ -911,18 +924,20 @@ class QuantityWriter:
         """
         if len(words := repr(value)) <= _LONGEST_PART and "..." not in words:
             return value  # nothing of it is cut
-        made: dict[int, Expr] = {}
+        new_nodes: dict[int, Expr] = {}
         for node in walk(value):
             new = node
             if isinstance(node, Operation):
-                new = replace(node, operands=tuple(made[id(each)] for each in node.operands))
+                new = replace(
+                    node, operands=tuple(new_nodes[id(operand)] for operand in node.operands)
+                )
             words = repr(new)
             if node is not value and len(words) > _LONGEST_PART:
                 name = self._parts.setdefault(words, f"part_{len(self._parts) + 1}")
                 self.parameters[name] = words
                 new = Parameter(name, node.dimension)
-            made[id(node)] = new
-        return made[id(value)]
+            new_nodes[id(node)] = new
+        return new_nodes[id(value)]
 
     def keys(self, node: Any, inner: Callable[[Any], object] = lambda each: each) -> dict[str, Any]:
         """Write what a part of a model says, field by field, without what holds by default.
@@ -933,19 +948,21 @@ class QuantityWriter:
         inner : writes what is no quantity, and no table or list of quantities
         """
 
-        def written(value: Any) -> Any:
+        def as_text(value: Any) -> Any:
             if isinstance(value, Mapping):
-                return {key: written(each) for key, each in value.items()}
+                return {key: as_text(item) for key, item in value.items()}
             if isinstance(value, tuple):
-                return [written(each) for each in value]
+                return [as_text(item) for item in value]
             return self.written(value) if isinstance(value, Expr) else inner(value)
 
         defaults = {
-            each.name: each.default if each.default_factory is MISSING else each.default_factory()
-            for each in fields(node)
+            field.name: field.default
+            if field.default_factory is MISSING
+            else field.default_factory()
+            for field in fields(node)
         }
-        given = {name: getattr(node, name) for name in defaults}
-        return {name: written(value) for name, value in given.items() if value != defaults[name]}
+        values = {name: getattr(node, name) for name in defaults}
+        return {name: as_text(value) for name, value in values.items() if value != defaults[name]}
 
     def _named(self, parameter: Parameter) -> str:
         """Enter a parameter under a name that can stand in arithmetic."""
@@ -976,8 +993,8 @@ def _evaluated(value: Expr) -> float:
         return value.value if isinstance(value, Number) else _known(value)
     from slipstick.expression.tape import Tape  # NumPy, which a bare parameter does not need
 
-    given = {each.name: _known(each) for each in parameters(value)}
-    return float(Tape([value]).run(given)[0][0])
+    values = {parameter.name: _known(parameter) for parameter in parameters(value)}
+    return float(Tape([value]).run(values)[0][0])
 
 
 def _quantity(value: Expr, number: float) -> str | float:
@@ -1006,8 +1023,8 @@ class _Context:
     def inside(self, spec: BaseModel) -> _Context:
         if not isinstance(spec, Described):
             return self
-        known = {**self.spelt_out, **spec.sources}
-        return _Context(known.get(spec.source, spec.source) or self.source, known)
+        sources = {**self.spelt_out, **spec.sources}
+        return _Context(sources.get(spec.source, spec.source) or self.source, sources)
 
 
 def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[DescribedValue]:
@@ -1018,34 +1035,34 @@ def entries(spec: object, prefix: str = "", meaning: str = "") -> Iterator[Descr
 
 
 def with_sources(
-    found: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]
+    values: Iterable[DescribedValue], tree: Node, sources: Mapping[str, str]
 ) -> Iterator[DescribedValue]:
     """Set the source of each value that names none to that of the file it is written in, not of one
     that extends it.
 
     Parameters
     ----------
-    found : as `entries` gives them
+    values : as `entries` gives them
     tree : where everything is written
     sources : what each file says of itself
     """
-    for each in found:
-        file = value_mark(tree, each.path).file
-        if each.given.source:
-            yield each
-        elif at(tree, each.path) is None:
-            yield replace(each, source="default of the format")
+    for described in values:
+        file = value_mark(tree, described.path).file
+        if described.given.source:
+            yield described
+        elif at(tree, described.path) is None:
+            yield replace(described, source="default of the format")
         elif file.startswith("--set"):
-            yield replace(each, source="set on the command line")
+            yield replace(described, source="set on the command line")
         else:
-            yield replace(each, source=sources.get(file, each.source))
+            yield replace(described, source=sources.get(file, described.source))
 
 
-def parameters_of(found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
+def parameters_of(values: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Make a parameter of each quantity."""
     return {
-        path: Parameter(path, each.given.dimension, each.given.value)
-        for path, each in found.items()
+        path: Parameter(path, described.given.dimension, described.given.value)
+        for path, described in values.items()
     }
 
 
@@ -1063,9 +1080,10 @@ def part_of(
     own : values of the fields that are no keys
     """
     keys = [name for name in node._fields if name not in own]
-    given = {key: getattr(spec, key) for key in keys}
+    values = {key: getattr(spec, key) for key in keys}
     read = {
-        key: at[f"{path}.{key}"] if isinstance(each, Given) else each for key, each in given.items()
+        key: at[f"{path}.{key}"] if isinstance(value, Given) else value
+        for key, value in values.items()
     } | own
     return node._make(read[name] for name in node._fields)
 
@@ -1074,7 +1092,7 @@ def hardware_of(
     spec: Any, name: str = "", prefix: str = "machine"
 ) -> Machine | SharedMemory | Network:
     """Build the machine, or the network, of a checked file, as expressions over its paths."""
-    at = parameters_of({each.path: each for each in entries(spec, prefix)})
+    at = parameters_of({entry.path: entry for entry in entries(spec, prefix)})
     built: Machine | SharedMemory | Network = spec.build(name, at, prefix)
     return built
 
@@ -1094,9 +1112,12 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
             if not isinstance(
                 inner, str | int | float | None
             ):  # most fields are, and hold no quantity
-                given = _told_together(inner, value) if isinstance(inner, Given) else inner
+                source_given = _told_together(inner, value) if isinstance(inner, Given) else inner
                 yield from _entries(
-                    given, _joined(path, info.alias or name), info.description or meaning, inside
+                    source_given,
+                    _joined(path, info.alias or name),
+                    info.description or meaning,
+                    inside,
                 )
     elif isinstance(value, dict):
         for key, inner in value.items():
@@ -1108,14 +1129,16 @@ def _entries(value: object, path: str, meaning: str, context: _Context) -> Itera
             yield from _entries(inner, _joined(path, str(index)), meaning, context)
 
 
-def _told_together(given: Given, spec: BaseModel) -> Given:
+def _told_together(quantity: Given, spec: BaseModel) -> Given:
     """Set the source of a quantity that names none to that of its part of the file, such as a
     distribution.
     """
     source = getattr(spec, "source", None)
-    if given.source or isinstance(spec, Described) or not isinstance(source, str) or not source:
-        return given
-    return replace(given, source=source, assumed=given.assumed or getattr(spec, "assumed", False))
+    if quantity.source or isinstance(spec, Described) or not isinstance(source, str) or not source:
+        return quantity
+    return replace(
+        quantity, source=source, assumed=quantity.assumed or getattr(spec, "assumed", False)
+    )
 
 
 def _joined(prefix: str, name: str) -> str:

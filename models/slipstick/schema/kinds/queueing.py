@@ -64,7 +64,7 @@ class MembersSpec(StreamSpec, ClosedSpec):
     @property
     def tells_customers(self) -> bool:
         """Whether it says how many customers there are, or how they arrive."""
-        return any(each is not None for each in (self.population, self.arrivals, self.trace))
+        return any(value is not None for value in (self.population, self.arrivals, self.trace))
 
     def check_rules(self) -> None:
         if self.population is not None and self.arrivals is not None:
@@ -179,8 +179,8 @@ class QueueingNetworkSpec(ModelFileSpec):
 
     def check_rules(self) -> None:
         chained: set[Any] = {name for chain in self.chains.values() for name in chain.classes}
-        for name, each in self.classes.items():
-            if not each.tells_customers and name not in chained:
+        for name, class_name in self.classes.items():
+            if not class_name.tells_customers and name not in chained:
                 raise broken_rule("give the class a population or arrivals", "classes", name)
 
     def build(
@@ -201,17 +201,17 @@ class QueueingNetworkSpec(ModelFileSpec):
         values = QuantityReader(tree, self.parameters, parameters)
 
         def members(spec: ClassSpec | ChainSpec, loc: Loc) -> networks.CustomerClass:
-            said = {
-                key: each
-                for key, each in values.keys(spec, loc).items()
+            keys = {
+                key: value
+                for key, value in values.keys(spec, loc).items()
                 if key in MembersSpec.model_fields
             }
             if spec.trace is not None:
-                said["trace"] = spec.trace.numbers()
+                keys["trace"] = spec.trace.numbers()
             return (
-                networks.OpenClass(**said)
+                networks.OpenClass(**keys)
                 if spec.arrivals is not None
-                else networks.ClosedClass(**said)
+                else networks.ClosedClass(**keys)
             )
 
         def route(spec: RouteSpec, loc: Loc) -> networks.Route:
@@ -222,40 +222,44 @@ class QueueingNetworkSpec(ModelFileSpec):
                 values.expr(spec.probability, (*loc, "probability"), COUNT),
             )
 
-        chained = {label for each in self.chains.values() for label in each.classes}
+        chained = {label for chain in self.chains.values() for label in chain.classes}
         silent = {
             label
-            for label, each in self.classes.items()
-            if each.population is None and each.arrivals is None
+            for label, class_name in self.classes.items()
+            if class_name.population is None and class_name.arrivals is None
         }
         classes = {
-            label: members(each, ("classes", label))
-            for label, each in self.classes.items()
+            label: members(class_name, ("classes", label))
+            for label, class_name in self.classes.items()
             if label not in chained & silent
         }
         stations = {
-            label: networks.NetworkStation(**values.keys(each, ("stations", label)))
-            for label, each in self.stations.items()
+            label: networks.NetworkStation(**values.keys(station, ("stations", label)))
+            for label, station in self.stations.items()
         }
         chains = {
             label: networks.Chain(
-                tuple(each.classes), members(each, ("chains", label)), _place(each.reference)
+                tuple(chain.classes), members(chain, ("chains", label)), _place(chain.reference)
             )
-            for label, each in self.chains.items()
+            for label, chain in self.chains.items()
         }
-        routing = tuple(route(each, ("routing", index)) for index, each in enumerate(self.routing))
-        made = None
+        routing = tuple(
+            route(route_spec, ("routing", index)) for index, route_spec in enumerate(self.routing)
+        )
+        built = None
         try:
-            made = networks.QueueingNetwork(name, classes, stations, chains, routing, self.left_out)
+            built = networks.QueueingNetwork(
+                name, classes, stations, chains, routing, self.left_out
+            )
         except ModelFaultsError as error:
-            for each in error.faults:
-                values.refuse(each.path, each.message, each.key)
-        if values.problems or made is None:
+            for fault in error.faults:
+                values.refuse(fault.path, fault.message, fault.key)
+        if values.problems or built is None:
             raise SpecError(values.problems)
-        if values.shaping.keys() & made.parameters.keys():
+        if values.shaping.keys() & built.parameters.keys():
             # A number that shapes the model cannot vary without building it anew.
             return self.build(name, tree, {**parameters, **values.shaping})
-        return made
+        return built
 
 
 def _place(pair: list[str]) -> networks.Place:
@@ -274,27 +278,29 @@ def unknown_names(data: object) -> list[Fault]:
     classes, chains, stations = (
         _table(network.get(key)) for key in ("classes", "chains", "stations")
     )
-    known = [
+    known_classes = [
         *classes,
         *(
             str(label)
-            for each in chains.values()
-            for label in _listing(_table(each).get("classes"))
+            for chain in chains.values()
+            for label in _listing(_table(chain).get("classes"))
         ),
     ]
-    found = [
-        Fault(("stations", name, key, label), no_class(label, known), key=True)
+    faults = [
+        Fault(("stations", name, key, label), no_class(label, known_classes), key=True)
         for name, station in stations.items()
         for key in networks.BY_CLASS
         for label in _table(_table(station).get(key))
-        if known and label not in known
+        if known_classes and label not in known_classes
     ]
     for index, way in enumerate(_listing(network.get("routing"))):
         for key in ("from", "to"):
             pair = _listing(_table(way).get(key))
             if stations and len(pair) == 2 and isinstance(pair[1], str) and pair[1] not in stations:
-                found.append(Fault(("routing", index, key, 1), no_station(pair[1], list(stations))))
-    return found
+                faults.append(
+                    Fault(("routing", index, key, 1), no_station(pair[1], list(stations)))
+                )
+    return faults
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -323,31 +329,31 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
     """
     values = QuantityWriter()
 
-    def members(each: networks.CustomerClass) -> dict[str, Any]:
-        data = values.keys(each)
+    def members(customers: networks.CustomerClass) -> dict[str, Any]:
+        data = values.keys(customers)
         trace = {"trace": {"gaps": " ".join(map(repr, data["trace"]))}} if "trace" in data else {}
         return {**data, **trace}
 
     body = {
-        "classes": {name: members(each) for name, each in network.classes.items()},
+        "classes": {name: members(class_name) for name, class_name in network.classes.items()},
         "chains": {
             name: {
-                "classes": list(each.classes),
-                **members(each.members),
-                "reference": list(each.reference),
+                "classes": list(chain.classes),
+                **members(chain.members),
+                "reference": list(chain.reference),
             }
-            for name, each in network.chains.items()
+            for name, chain in network.chains.items()
         },
-        "stations": {name: values.keys(each) for name, each in network.stations.items()},
+        "stations": {name: values.keys(station) for name, station in network.stations.items()},
         "routing": [
             {
-                "from": list(each.source),
-                "to": networks.OUT if each.target is None else list(each.target),
-                "probability": values.written(each.probability),
+                "from": list(route.source),
+                "to": networks.OUT if route.target is None else list(route.target),
+                "probability": values.written(route.probability),
             }
-            for each in network.routing
+            for route in network.routing
         ],
     }
     left_out = dict(network.left_out)
     head = {"queueing-network": 1, "left_out": left_out, "parameters": values.parameters}
-    return {key: each for key, each in {**head, **body}.items() if each or key == "stations"}
+    return {key: value for key, value in {**head, **body}.items() if value or key == "stations"}

@@ -545,14 +545,15 @@ class TableSpec(QuestionSpec):
     def named_cases(self) -> Iterator[tuple[Place, str]]:
         """List the cases of the columns, and those that a row names."""
         yield from ((("columns", index), case) for index, case in enumerate(self.columns))
-        for row, each in enumerate(self.rows):
+        for row, spec in enumerate(self.rows):
             yield from (
-                (("rows", row, "against", index), case) for index, case in enumerate(each.against)
+                (("rows", row, "against", index), case) for index, case in enumerate(spec.against)
             )
-            yield from ((("rows", row, "slips", case), case) for case in each.slips)
-            for case, ranging_cases in each.ranging.items():
+            yield from ((("rows", row, "slips", case), case) for case in spec.slips)
+            for case, ranging_cases in spec.ranging.items():
                 yield from (
-                    (("rows", row, "ranging", case), other) for other in (case, *ranging_cases)
+                    (("rows", row, "ranging", case), named_case)
+                    for named_case in (case, *ranging_cases)
                 )
 
     def check_rules(self) -> None:

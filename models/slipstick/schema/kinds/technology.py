@@ -68,7 +68,7 @@ def quantities(spec: Uncertain) -> dict[tuple[str | int, ...], Given]:
         if isinstance(value, Given) and key != "spread":
             quantities_found[(key,)] = value
         elif key == "values":
-            quantities_found.update({(key, index): each for index, each in enumerate(value)})
+            quantities_found.update({(key, index): item for index, item in enumerate(value)})
     return quantities_found
 
 

@@ -318,7 +318,8 @@ def _pools(plan: Plan) -> dict[str, Any]:
         last = {end - 1 for end in each.first}
         task += [[part_count + first, -1, -1] for first in each.first[:-1]]
         part_rows += [
-            [tasks + one if one >= 0 else -1, index in last] for index, one in enumerate(each.added)
+            [tasks + label if label >= 0 else -1, index in last]
+            for index, label in enumerate(each.added)
         ]
         times += each.times
     return {

@@ -114,11 +114,11 @@ class Kernel(EventLoop):
         self._start()
 
     def _values(self, draw: int, seed: int, replication: int) -> Draws:
-        each = self.plan.draws[draw]
-        if each.distribution.constant:
-            return itertools.repeat(each.distribution.mean)
+        draw_plan = self.plan.draws[draw]
+        if draw_plan.distribution.constant:
+            return itertools.repeat(draw_plan.distribution.mean)
         return itertools.chain.from_iterable(
-            block.tolist() for block in each.blocks(seed, replication)
+            block.tolist() for block in draw_plan.blocks(seed, replication)
         )
 
     def _start(self) -> None:
@@ -522,8 +522,8 @@ class Kernel(EventLoop):
             token.label = label
             barrier.append(token)
             return False
-        for each in barrier:
-            self.wake(each, now)
+        for member in barrier:
+            self.wake(member, now)
         barrier.clear()
         return True
 
