@@ -334,8 +334,8 @@ class Tape:
         steps = [instruction for instruction in self._instructions if instruction.out in varying]
         owner = _owners(self._instructions)
         sources = [owner.get(register, register) for register in self._outputs]
-        sources, watched = (sources, []) if watch is None else (sources[:1], sources[1:])
-        slot, count = _slots(steps, owner, watched)
+        sources, monitored = (sources, []) if watch is None else (sources[:1], sources[1:])
+        slot, count = _slots(steps, owner, monitored)
         # An output is computed where it is to stay, which saves a copy of every chunk.
         finals = {register: np.empty(points) for register in sources if register in slot}
         inputs = [register for register in self._inputs if register in varying]
@@ -356,7 +356,7 @@ class Tape:
                 OPERATORS[step.operator].evaluate([local[arg] for arg in reads[step.out]], out)
                 local[step.out] = out
             if watch is not None:
-                watch([local[register] for register in watched])
+                watch([local[register] for register in monitored])
         return [
             (
                 finals[source]
@@ -428,13 +428,13 @@ def _owners(instructions: Sequence[Instruction]) -> dict[int, int]:
 
 
 def _slots(
-    steps: Sequence[Instruction], owner: Mapping[int, int], watched: Sequence[int]
+    steps: Sequence[Instruction], owner: Mapping[int, int], monitored: Sequence[int]
 ) -> tuple[dict[int, int], int]:
     """Assign buffers so that the buffer of a result is reused after its last use."""
     last_read = {
         owner.get(arg, arg): index for index, step in enumerate(steps) for arg in step.args
     }
-    last_read |= dict.fromkeys(watched, len(steps))
+    last_read |= dict.fromkeys(monitored, len(steps))
     slot: dict[int, int] = {}
     free: list[int] = []
     count = 0

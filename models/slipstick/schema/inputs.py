@@ -202,21 +202,21 @@ def _method(node: Node | None) -> str | None:
 
 
 def _simulation(settings: Mapping[str, Node]) -> Simulation:
-    written = {
+    changed = {
         path.removeprefix(SECTION): node
         for path, node in settings.items()
         if path.startswith(SECTION)
     }
-    if not written:
+    if not changed:
         return _DEFAULT
-    inside = {name: Entry(node.mark, node) for name, node in written.items()}
+    inside = {name: Entry(node.mark, node) for name, node in changed.items()}
     mark = Mark("", 1, 1)
     spec = validate(
         _Options, Table({"simulation": Entry(mark, Table(inside, mark))}, mark)
     ).simulation
     given = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
     values: dict[str, Any] = {
-        name: each.value if isinstance(each, Given) else each for name, each in given.items()
+        name: value.value if isinstance(value, Given) else value for name, value in given.items()
     }
     return Simulation(**values)
 
@@ -274,20 +274,25 @@ class Inputs:
         """Return the quantity at a path, checked with everything else, or its default; None for
         what is no number, such as a name.
         """
-        wanted = canonical(self.tree, path)
-        part = split(wanted)[0]
-        found = chain(
-            entries(getattr(self.checked, part, None), part), _defaults(self, {}).values()
+        canonical_path = canonical(self.tree, path)
+        section = split(canonical_path)[0]
+        described = chain(
+            entries(getattr(self.checked, section, None), section), _defaults(self, {}).values()
         )
-        return next((each.given for each in found if _name_of(each, self.tree) == wanted), None)
+        return next(
+            (value.given for value in described if _name_of(value, self.tree) == canonical_path),
+            None,
+        )
 
-    def apart(self, paths: Iterable[str], others: Iterable[str]) -> bool:
+    def apart(self, paths: Iterable[str], other_paths: Iterable[str]) -> bool:
         """Return whether values at some paths are allowed with those at others if each is: they
         share no part, and the whole has no rule.
         """
-        parts, further = ({split(path)[0] for path in each} for each in (paths, others))
+        sections, other_sections = (
+            {split(path)[0] for path in paths_of_side} for paths_of_side in (paths, other_paths)
+        )
         return (
-            parts.isdisjoint(further)
+            sections.isdisjoint(other_sections)
             and getattr(self.form, "check_rules", None) is Spec.check_rules
         )
 
@@ -302,8 +307,8 @@ class Inputs:
         return PROGRAMS[self.name].source if self.name in PROGRAMS else self._text("source")
 
     def _text(self, key: str) -> str:
-        found = at(self.tree, [key])
-        return str(plain(found)) if found is not None else ""
+        node = at(self.tree, [key])
+        return str(plain(node)) if node is not None else ""
 
     def with_value(self, path: str, node: Node) -> Inputs:
         """Put a value at a path; checked together with everything else."""
@@ -330,10 +335,12 @@ def resolve(settings: Settings, library: Library) -> Inputs:
     """
     settings, uncertain = told_apart(settings, library)
     options = solver_options(settings)
-    what = {path: node for path, node in settings.items() if not is_solver_option(path)}
-    if not what:  # only solver options are given; their place is where the model is missing
+    model_settings = {path: node for path, node in settings.items() if not is_solver_option(path)}
+    if (
+        not model_settings
+    ):  # only solver options are given; their place is where the model is missing
         _model_named(settings, library)
-    inputs = replace(_what(what, library), options=options, uncertain=uncertain)
+    inputs = replace(_what(model_settings, library), options=options, uncertain=uncertain)
     _check_method(inputs, settings)
     return inputs
 
@@ -389,12 +396,12 @@ def with_technology(
     """Lay the values over a tree, those of a technology below those that were set by their own
     paths.
     """
-    laid = _with_values(tree, values, library)
+    new_tree = _with_values(tree, values, library)
     if TECHNOLOGY not in settings:
-        return laid, ()
+        return new_tree, ()
     from slipstick.schema.kinds.technology import changes_of
 
-    changes, notes = changes_of(settings[TECHNOLOGY], model, input_names, laid, library)
+    changes, notes = changes_of(settings[TECHNOLOGY], model, input_names, new_tree, library)
     return _with_values(tree, {**changes, **values}, library), notes
 
 
@@ -422,15 +429,15 @@ def _file_inputs(
             },
             tree.mark,
         )
-    laid, notes = with_technology(tree, name, (), settings, values, library)
-    return Inputs(kind, name, laid, spec_model(kind, laid), library, notes=notes)
+    new_tree, notes = with_technology(tree, name, (), settings, values, library)
+    return Inputs(kind, name, new_tree, spec_model(kind, new_tree), library, notes=notes)
 
 
 def _check_method(inputs: Inputs, settings: Settings) -> None:
     """Refuse a method that does not answer for such a model."""
-    known = known_methods(inputs.kind if inputs.kind in METHODS else ACTIVITY)
-    if inputs.options.method is not None and inputs.options.method not in known:
-        hint = did_you_mean(inputs.options.method, known)
+    methods = known_methods(inputs.kind if inputs.kind in METHODS else ACTIVITY)
+    if inputs.options.method is not None and inputs.options.method not in methods:
+        hint = did_you_mean(inputs.options.method, methods)
         why = f"no method {inputs.options.method!r} answers for {inputs.name}{hint}"
         raise input_problem(settings[METHOD], METHOD, why)
 
@@ -443,18 +450,18 @@ def machine_tree(settings: Settings, library: Library) -> Node:
     return library.load("machine", reference_name(node, "machine"), node.mark, "machine")
 
 
-def _refuse(path: str, what: str, settings: Settings) -> None:
+def _refuse(path: str, kind_in_words: str, settings: Settings) -> None:
     if path in settings:
         raise input_problem(
             settings[path],
             path,
-            f"{what} runs on no {path}; leave it out, or name a program to run on it",
+            f"{kind_in_words} runs on no {path}; leave it out, or name a program to run on it",
         )
 
 
-def _refuse_technology(what: str, settings: Settings) -> None:
+def _refuse_technology(kind_in_words: str, settings: Settings) -> None:
     if TECHNOLOGY in settings:
-        why = f"{what} has no classes of cost that a technology could change; leave it out"
+        why = f"{kind_in_words} has no classes of cost that a technology could change; leave it out"
         raise input_problem(settings[TECHNOLOGY], TECHNOLOGY, why)
 
 
@@ -464,17 +471,19 @@ def _law_spec(law: Law) -> type[BaseModel]:
     whole numbers.
     """
     conditions = set(law.holds.split(" and "))
-    sizes = [each.name for each in law.symbols if each.dimension != COUNT]
+    sizes = [symbol.name for symbol in law.symbols if symbol.dimension != COUNT]
     least = {name: 0.0 for name in sizes if conditions & {f"{name} >= 0", f"{name} > 0"}}
     fields: dict[str, Any] = {
-        each.name: (
+        symbol.name: (
             Annotated[
                 Given,
-                Quantity(each.dimension, least=least.get(each.name), whole=each.name in law.whole),
+                Quantity(
+                    symbol.dimension, least=least.get(symbol.name), whole=symbol.name in law.whole
+                ),
             ],
-            Field(description=each.meaning),
+            Field(description=symbol.meaning),
         )
-        for each in law.symbols
+        for symbol in law.symbols
     }
     return create_model(law.name, __base__=Spec, **fields)
 
@@ -514,17 +523,17 @@ def _with_values(tree: Table, values: Settings, library: Library) -> Table:
 
 def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     """Replace the value at a path, following a network's name or base."""
-    parts = split(path)
-    if not parts:
+    keys = split(path)
+    if not keys:
         raise input_problem(node, path, "a value needs a path, such as machine.network.adapter")
-    if parts[:1] == ("technology",) and len(parts) == 2 and "technology" not in tree.entries:
+    if keys[:1] == ("technology",) and len(keys) == 2 and "technology" not in tree.entries:
         tree = Table(
             {**tree.entries, "technology": Entry(node.mark, from_plain({}, node.mark))}, tree.mark
         )
     try:
-        _check_parameter(tree, parts)
+        _check_parameter(tree, keys)
         changed = replaced(
-            tree, path, _with_unit(node, at(tree, parts)) if parts[:1] == ("parameters",) else node
+            tree, path, _with_unit(node, at(tree, keys)) if keys[:1] == ("parameters",) else node
         )
     except UnknownNameError as error:
         raise input_problem(node, path, str(error)) from None
@@ -538,14 +547,14 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
     return changed
 
 
-def _check_parameter(tree: Table, parts: Sequence[str]) -> None:
+def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
     """Refuse a parameter that its file does not name: nothing would be computed from it, without
     a word.
     """
-    if parts[:1] == ("parameters",) and len(parts) == 2:
-        known = at(tree, ["parameters"])
-        if isinstance(known, Table) and parts[1] not in known.entries:
-            raise UnknownNameError("parameter", parts[1], list(known.entries))
+    if keys[:1] == ("parameters",) and len(keys) == 2:
+        parameters = at(tree, ["parameters"])
+        if isinstance(parameters, Table) and keys[1] not in parameters.entries:
+            raise UnknownNameError("parameter", keys[1], list(parameters.entries))
 
 
 def _with_unit(node: Node, before: Node | None) -> Node:
@@ -569,11 +578,13 @@ def _with_unit(node: Node, before: Node | None) -> Node:
     return node._replace(value=text if dimension != COUNT else node.value, text=text)
 
 
-def reference_name(node: Node, what: str) -> str:
+def reference_name(node: Node, kind_in_words: str) -> str:
     """Read a name or path where a reference is expected."""
     if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
         return node.value
-    raise input_problem(node, what, f"write the name of a {what}, or a file that ends in .yaml")
+    raise input_problem(
+        node, kind_in_words, f"write the name of a {kind_in_words}, or a file that ends in .yaml"
+    )
 
 
 def input_problem(node: Node | None, path: str, message: str) -> SpecError:
@@ -655,8 +666,8 @@ class BuiltModel:
     @cached_property
     def model(self) -> Subject:
         """The system, the network, or the law."""
-        made = self.own()
-        return scaled(made, self.factors) if isinstance(made, Model) else made
+        built = self.own()
+        return scaled(built, self.factors) if isinstance(built, Model) else built
 
     @cached_property
     def free(self) -> frozenset[str]:
@@ -664,7 +675,7 @@ class BuiltModel:
         a sample of it is.
         """
         used = (self.factors[name] for name in self.sample.technologies if name in self.factors)
-        return self.sample.parameters | {each.name for each in parameters(*used)}
+        return self.sample.parameters | {parameter.name for parameter in parameters(*used)}
 
     def computed_from(self, paths: Collection[str]) -> bool:
         """Return whether quantities are `free`."""
@@ -717,30 +728,40 @@ def build(inputs: Inputs) -> BuiltModel:
     SpecError : everything that is wrong, each at its line
     """
     spec = inputs.checked
-    found = _entries(inputs, spec)
-    numbers = _parameters(inputs, found)
-    own, part = _builders(inputs, spec, numbers)
+    described = _entries(inputs, spec)
+    numbers = _parameters(inputs, described)
+    own, build_part = _builders(inputs, spec, numbers)
     shape, sample = cache(lambda: ModelShape(own())), None
     if inputs.kind == "program":
-        once, given = inputs.library.once, {path: each.given.value for path, each in found.items()}
-        words = _shaping_words(inputs, found)
-        shape = cache(partial(_shared_shape, once(("shapes", words), list), given, own))
+        once, values = (
+            inputs.library.once,
+            {path: value.given.value for path, value in described.items()},
+        )
+        words = _shaping_words(inputs, described)
+        shape = cache(partial(_shared_shape, once(("shapes", words), list), values, own))
         # Models that differ in numbers alone need the same of their machine.
-        there = frozenset(path for path in given if not path.startswith(_FACTORS))
+        shape_values = frozenset(path for path in values if not path.startswith(_FACTORS))
         sample = once(
-            ("sample", words, there),
-            lambda: part and once(id(part()), lambda: ModelShape(part()), part()),
+            ("sample", words, shape_values),
+            lambda: (
+                build_part
+                and once(id(build_part()), lambda: ModelShape(build_part()), build_part())
+            ),
         )
     sample = sample or shape()
     _check_machine(inputs, numbers, sample)
-    notes, known, shapeless = inputs.notes, {}, frozenset[str]()
+    notes, class_factors, shapeless = inputs.notes, {}, frozenset[str]()
     if inputs.kind == "program":
         notes = (
             *notes,
             *(note for name, data in inputs.data.items() for note in data.notes(name, numbers)),
         )
-        known = factors(spec.technology, numbers)
-        shapeless = frozenset(each.name for each in PROGRAMS[inputs.name].inputs if not each.shapes)
+        class_factors = factors(spec.technology, numbers)
+        shapeless = frozenset(
+            program_input.name
+            for program_input in PROGRAMS[inputs.name].inputs
+            if not program_input.shapes
+        )
     elif "machine" in inputs.tree.entries and not any(
         path.startswith(MACHINE) for path in sample.parameters
     ):
@@ -755,7 +776,7 @@ def build(inputs: Inputs) -> BuiltModel:
     ):
         working = numbers.get(str(groups[0].processors))
         notes = (*notes, *_notes_of_machine(sample, numbers, working))
-    entries_of = {**found, **_defaults(inputs, found)}
+    entries_of = {**described, **_defaults(inputs, described)}
     return BuiltModel(
         inputs.name,
         sample,
@@ -765,7 +786,7 @@ def build(inputs: Inputs) -> BuiltModel:
         entries_of,
         inputs.options,
         notes,
-        known,
+        class_factors,
         shapeless,
         inputs.uncertain,
     )
@@ -782,13 +803,13 @@ def _notes_of_machine(
         parameter = numbers.get(f"{MACHINE}{path}")
         return (parameter and parameter.value) or 0.0
 
-    here, most = (working and working.value) or 0.0, told("processors.count")
-    if here > most > 0:
-        yield f"{here:g} processors work, more than the {most:g} that the machine has"
+    working_memory, most = (working and working.value) or 0.0, told("processors.count")
+    if working_memory > most > 0:
+        yield f"{working_memory:g} processors work, more than the {most:g} that the machine has"
     if f"{MACHINE}node.adapters" not in shape.parameters:
         return
     width, adapters = told("node.processors"), told("node.adapters")
-    if width > adapters > 0 and not 0 < here <= width:
+    if width > adapters > 0 and not 0 < working_memory <= width:
         noun = "adapter" if adapters == 1 else "adapters"
         yield (
             f"{width:g} processors of a node share {adapters:g} {noun} (machine.node.adapters): a"
@@ -806,11 +827,11 @@ def check_requirements(inputs: Inputs, built: BuiltModel) -> None:
     """
     model = built.sample.model
     if inputs.kind == "activity" and isinstance(model, Model) and model.requires:
-        values = {name: each.value for name, each in built.parameters.items()}
+        values = {name: parameter.value for name, parameter in built.parameters.items()}
         broken = [
-            problem(inputs.tree, ("requires", each.name, "that"), f"{each.words}; {sides}")
-            for each in model.requires
-            for sides, flags in each.broken(values)
+            problem(inputs.tree, ("requires", require.name, "that"), f"{require.words}; {sides}")
+            for require in model.requires
+            for sides, flags in require.broken(values)
             if flags.any()
         ]
         if broken:
@@ -820,29 +841,31 @@ def check_requirements(inputs: Inputs, built: BuiltModel) -> None:
 _FACTORS = f"{TECHNOLOGY}."
 
 
-def _shaping_words(inputs: Inputs, found: Collection[str]) -> Hashable:
+def _shaping_words(inputs: Inputs, paths: Collection[str]) -> Hashable:
     """Return all of a program's inputs but its numbers; technologies multiply times, so they do
     not shape a program.
     """
-    parts = ((key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY)
+    sections = (
+        (key, entry.node) for key, entry in inputs.tree.entries.items() if key != TECHNOLOGY
+    )
     once = inputs.library.once
     words = tuple(
-        once(("words", key, id(node)), partial(_words, node, key, found), node)
-        for key, node in parts
+        once(("words", key, id(node)), partial(_words, node, key, paths), node)
+        for key, node in sections
     )
     return inputs.name, words, tuple(map(id, inputs.data.values()))
 
 
-def _words(node: Node, key: str, found: Collection[str]) -> Hashable:
+def _words(node: Node, key: str, paths: Collection[str]) -> Hashable:
     """Return what is no number inside a part, nor said of one or of a whole file."""
     above = (
-        (path, each.value, *path.rpartition(".")[::2]) for path, each in leaves(node, join([key]))
+        (path, leaf.value, *path.rpartition(".")[::2]) for path, leaf in leaves(node, join([key]))
     )
     return tuple(
         (path, value)
         for path, value, where, last in above
-        if path not in found
-        and where not in found
+        if path not in paths
+        and where not in paths
         and not (where and last in Described.model_fields)
     )
 
@@ -855,22 +878,27 @@ def _shared_shape(
     """Build a program, or take the shape of one that differs only in numbers that times are
     computed from.
     """
-    given = {path: each for path, each in numbers.items() if not path.startswith(_FACTORS)}
+    shaping_values = {
+        path: number for path, number in numbers.items() if not path.startswith(_FACTORS)
+    }
     # What shapes the first of them shapes the others: only those with the same values of it are
     # looked at.
     shaping = {
-        path: each
-        for path, each in given.items()
+        path: value
+        for path, value in shaping_values.items()
         if not alike or path not in alike[0][1].parameters
     }
     for before, shape in alike:
-        same = before.keys() == given.keys() and all(
-            before[path] == each for path, each in shaping.items()
+        same = before.keys() == shaping_values.keys() and all(
+            before[path] == value for path, value in shaping.items()
         )
-        if same and all(before[path] == given[path] for path in given.keys() - shape.parameters):
+        if same and all(
+            before[path] == shaping_values[path]
+            for path in shaping_values.keys() - shape.parameters
+        ):
             return shape
     made = ModelShape(own())
-    alike.append((given, made))
+    alike.append((shaping_values, made))
     return made
 
 
@@ -895,43 +923,45 @@ def _entries(inputs: Inputs, spec: BaseModel) -> dict[str, DescribedValue]:
     """
     if isinstance(spec, Described):  # what it says of itself holds for its parts
         return _named(inputs, spec, "", "")
-    found: dict[str, DescribedValue] = {}
+    described: dict[str, DescribedValue] = {}
     for name, info in type(spec).model_fields.items():
-        part = getattr(spec, name)
-        make = partial(_named, inputs, part, name, info.description or "")
-        found |= (
-            inputs.library.once(("entries", name, id(part)), make, part)
-            if isinstance(part, BaseModel)
+        section = getattr(spec, name)
+        make = partial(_named, inputs, section, name, info.description or "")
+        described |= (
+            inputs.library.once(("entries", name, id(section)), make, section)
+            if isinstance(section, BaseModel)
             else make()
         )
-    return found
+    return described
 
 
-def _named(inputs: Inputs, part: object, path: str, meaning: str) -> dict[str, DescribedValue]:
-    found = with_sources(entries(part, path, meaning), inputs.tree, inputs.library.sources)
-    named = ((_name_of(each, inputs.tree), each) for each in found)
-    return {path: each if path == each.path else replace(each, path=path) for path, each in named}
+def _named(inputs: Inputs, section: object, path: str, meaning: str) -> dict[str, DescribedValue]:
+    described = with_sources(entries(section, path, meaning), inputs.tree, inputs.library.sources)
+    named = ((_name_of(value, inputs.tree), value) for value in described)
+    return {
+        path: value if path == value.path else replace(value, path=path) for path, value in named
+    }
 
 
-def _name_of(each: DescribedValue, tree: Table) -> str:
-    return canonical(tree, each.path) if _NUMBERED.search(each.path) else each.path
+def _name_of(value: DescribedValue, tree: Table) -> str:
+    return canonical(tree, value.path) if _NUMBERED.search(value.path) else value.path
 
 
-def _parameters(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
+def _parameters(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, Parameter]:
     """Make a parameter of each quantity; one that is nested too deep for a name is refused where
     it stands.
     """
     problems: list[Problem] = []
-    made: dict[str, Parameter] = {}
-    for path, each in found.items():
+    expressions: dict[str, Parameter] = {}
+    for path, value in described.items():
         try:
-            made |= parameters_of({path: each})
+            expressions |= parameters_of({path: value})
         except ModelError:
             why = f"the path {short(path)} is too long; use shorter names, or nest less"
             problems.append(problem(inputs.tree, split(path), why))
     if problems:
         raise SpecError(problems)
-    return made
+    return expressions
 
 
 def _builders(
@@ -956,17 +986,17 @@ def _builders(
     if inputs.kind == "program":
         from slipstick.schema.programs import program_builders
 
-        own, part = told(lambda: program_builders(inputs, spec, numbers))()
-        return told(own), part and told(part)
+        own, build_part = told(lambda: program_builders(inputs, spec, numbers))()
+        return told(own), build_part and told(build_part)
     return told(lambda: spec.build(inputs.name, inputs.tree, numbers)), None
 
 
-def _defaults(inputs: Inputs, found: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:
+def _defaults(inputs: Inputs, described: Mapping[str, DescribedValue]) -> dict[str, DescribedValue]:
     if inputs.kind != "program":
         return {}
     from slipstick.schema.programs import default_entries
 
-    return default_entries(inputs, found)
+    return default_entries(inputs, described)
 
 
 def build_workload(reference: Node, library: Library) -> BuiltModel:
@@ -1036,13 +1066,13 @@ def given_values(settings: Settings, inputs: Inputs, built: BuiltModel) -> dict[
     """Return the settings, without the model's own name: numbers in base units, all else as
     written.
     """
-    given: dict[str, float | str] = {}
+    values: dict[str, float | str] = {}
     for path, node in settings.items():
         if (name := canonical(inputs.tree, path)) in built.entries:
-            given[name] = built.entries[name].given.value
+            values[name] = built.entries[name].given.value
         elif path != "model":
-            given[path] = node.text if isinstance(node, Scalar) else str(plain(node))
-    return given
+            values[path] = node.text if isinstance(node, Scalar) else str(plain(node))
+    return values
 
 
 _READ_WHILE_BUILDING = (

@@ -59,9 +59,9 @@ def machines_for(program: Program) -> list[str]:
     machines = {name: library.load("machine", name) for name in names("machine")}
     return [
         name
-        for name, each in machines.items()
-        if _fits(program, each)
-        and (is_shared_memory(each) or at(each, ["memory", "page"]) is not None)
+        for name, machine in machines.items()
+        if _fits(program, machine)
+        and (is_shared_memory(machine) or at(machine, ["memory", "page"]) is not None)
     ]
 
 
@@ -80,12 +80,12 @@ def _fits(program: Program, machine: Node) -> bool:
 def _check_fits(program: Program, reference: Node, machine: Node) -> None:
     """Refuse a machine of the other kind as such, not key by key."""
     if not _fits(program, machine):
-        wanted, got = "shared memory (an interconnect)", "a network"
+        needed, got = "shared memory (an interconnect)", "a network"
         if program.machine is not SharedMemory:
-            wanted, got = got, wanted
+            needed, got = got, needed
         fitting = ", ".join(machines_for(program))
         why = (
-            f"{program.name} runs on a machine with {wanted}, and this one has {got}; name one of"
+            f"{program.name} runs on a machine with {needed}, and this one has {got}; name one of"
             f" {fitting}"
         )
         raise input_problem(reference, "machine", why)
@@ -93,8 +93,8 @@ def _check_fits(program: Program, reference: Node, machine: Node) -> None:
 
 def program_inputs(name: str, settings: Settings, values: Settings, library: Library) -> Inputs:
     """Resolve the machine, the workload and the values that a program is solved with."""
-    asked = settings.get("model", settings.get("workload"))
-    mark = asked.mark if asked is not None else Mark("", 1, 1)
+    reference = settings.get("model", settings.get("workload"))
+    mark = reference.mark if reference is not None else Mark("", 1, 1)
     if "machine" not in settings:
         refuse_mistyped("machine", settings)
         fitting = ", ".join(machines_for(PROGRAMS[name]))
@@ -106,7 +106,7 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
     entries = {"machine": Entry(settings["machine"].mark, machine)}
     if "workload" in settings:
         entries.update(_workload_inputs(name, settings["workload"], library))
-    input_names = [each.name for each in PROGRAMS[name].inputs]
+    input_names = [program_input.name for program_input in PROGRAMS[name].inputs]
     tree, notes = with_technology(
         Table(entries, mark), name, input_names, settings, values, library
     )
@@ -118,12 +118,16 @@ def program_inputs(name: str, settings: Settings, values: Settings, library: Lib
 
 def data_named(name: str, tree: Table, library: Library) -> dict[str, ProgramData]:
     """Read the data that a program's inputs name."""
-    found: dict[str, ProgramData] = {}
-    for each in PROGRAMS[name].inputs:
-        node = tree.entries[each.name].node if each.data and each.name in tree.entries else None
+    data: dict[str, ProgramData] = {}
+    for program_input in PROGRAMS[name].inputs:
+        node = (
+            tree.entries[program_input.name].node
+            if program_input.data and program_input.name in tree.entries
+            else None
+        )
         if isinstance(node, Scalar) and isinstance(node.value, str) and node.value:
-            found[node.value] = load_data(each.data, node.value, node.mark, library)
-    return found
+            data[node.value] = load_data(program_input.data, node.value, node.mark, library)
+    return data
 
 
 def _network_notes(machine: Node, tree: Table) -> Iterator[str]:
@@ -159,8 +163,8 @@ def _workload_inputs(program: str, reference: Node, library: Library) -> dict[st
         raise input_problem(
             reference, "workload", f"this workload is for {spec.model}, not for {program}"
         )
-    given = at(tree, ["inputs"])
-    return dict(given.entries) if isinstance(given, Table) else {}
+    written_inputs = at(tree, ["inputs"])
+    return dict(written_inputs.entries) if isinstance(written_inputs, Table) else {}
 
 
 def model_of_workload(settings: Settings, library: Library) -> Node:
@@ -192,7 +196,9 @@ def program_spec(program: Program) -> type[BaseModel]:
     """Make the model that checks everything a program is solved with: machine, inputs,
     technology.
     """
-    fields: dict[str, Any] = {each.name: _field(each) for each in program.inputs}
+    fields: dict[str, Any] = {
+        program_input.name: _field(program_input) for program_input in program.inputs
+    }
     machine = Field(description="the machine: a name in the catalogue, a file, or in place")
     kind = machine_model(program.machine is SharedMemory)
     return create_model(
@@ -204,29 +210,33 @@ def program_spec(program: Program) -> type[BaseModel]:
     )
 
 
-def _as_word(written: object) -> object:
+def _as_word(value: object) -> object:
     """Take a whole number for the word that it spells, such as the 1 of ``passes: 1``."""
-    return str(written) if isinstance(written, int) and not isinstance(written, bool) else written
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _field(each: Input) -> tuple[Any, Any]:
+def _field(program_input: Input) -> tuple[Any, Any]:
     """Turn an input into a field; one that is not given takes the program's default."""
-    if each.options:
-        words: Any = Literal.__getitem__(each.options)
+    if program_input.options:
+        words: Any = Literal.__getitem__(program_input.options)
         kind: Any = Annotated[words | None, BeforeValidator(_as_word)]
-        return kind, Field(None, description=each.meaning)
-    if each.named:
-        return Name | None, Field(None, description=each.meaning)
-    if each.data:
-        return Note, Field(description=each.meaning, min_length=1)
+        return kind, Field(None, description=program_input.meaning)
+    if program_input.named:
+        return Name | None, Field(None, description=program_input.meaning)
+    if program_input.data:
+        return Note, Field(description=program_input.meaning, min_length=1)
     limits = Quantity(
-        each.dimension, least=each.least, most=each.most, whole=each.whole, formula=not each.many
+        program_input.dimension,
+        least=program_input.least,
+        most=program_input.most,
+        whole=program_input.whole,
+        formula=not program_input.many,
     )
-    if each.many:
+    if program_input.many:
         return list[Annotated[Given, limits]] | None, Field(
-            None, description=each.meaning, min_length=1
+            None, description=program_input.meaning, min_length=1
         )
-    return Annotated[Given | Formula, limits] | None, Field(None, description=each.meaning)
+    return Annotated[Given | Formula, limits] | None, Field(None, description=program_input.meaning)
 
 
 def program_builders(
@@ -253,61 +263,63 @@ def _given(
     program: Program, inputs: Inputs, spec: Any, parameters: Mapping[str, Parameter]
 ) -> dict[str, ProgramGiven]:
     """Return each input that is set: a parameter, a list of them, or a formula over the others."""
-    made: dict[str, ProgramGiven] = {}
+    values: dict[str, ProgramGiven] = {}
     formulas: dict[str, tuple[Formula, Dimension]] = {}
     problems: list[Problem] = []
-    for each in program.inputs:
-        value = getattr(spec, each.name)
+    for program_input in program.inputs:
+        value = getattr(spec, program_input.name)
         if isinstance(value, Formula):
-            formulas[each.name] = (value, each.dimension)
+            formulas[program_input.name] = (value, program_input.dimension)
         elif isinstance(value, Given):
-            made[each.name] = parameters[each.name]
-        elif isinstance(value, str) and each.data:
-            made[each.name] = inputs.data[value]
+            values[program_input.name] = parameters[program_input.name]
+        elif isinstance(value, str) and program_input.data:
+            values[program_input.name] = inputs.data[value]
         elif isinstance(value, str):
-            made[each.name] = value
-            problems += _unknown_part(each, value, inputs, spec)
+            values[program_input.name] = value
+            problems += _unknown_part(program_input, value, inputs, spec)
         elif isinstance(value, list):
-            made[each.name] = tuple(
-                parameters[f"{each.name}.{index}"] for index in range(len(value))
+            values[program_input.name] = tuple(
+                parameters[f"{program_input.name}.{index}"] for index in range(len(value))
             )
-    known: dict[str, Expr] = dict(parameters)
+    expr_by_name: dict[str, Expr] = dict(parameters)
     for name, (formula, dimension) in formulas.items():
         # In the order of the program's inputs; each may use parameters and the formulas before it.
         try:
-            made[name] = known[name] = read_formula(inputs.tree, (name,), formula, known, dimension)
+            values[name] = expr_by_name[name] = read_formula(
+                inputs.tree, (name,), formula, expr_by_name, dimension
+            )
         except SpecError as error:
             problems += error.problems
     if problems:
         raise SpecError(problems)
-    return made
+    return values
 
 
-def _unknown_part(each: Input, value: str, inputs: Inputs, spec: Any) -> list[Problem]:
+def _unknown_part(program_input: Input, value: str, inputs: Inputs, spec: Any) -> list[Problem]:
     """Refuse the name of a lock or barrier that the machine does not have, where it is written."""
-    there = getattr(spec.machine, each.named, {}) if each.named else {}
-    if not each.named or value == "none" or value in there:
+    machine_names = getattr(spec.machine, program_input.named, {}) if program_input.named else {}
+    if not program_input.named or value == "none" or value in machine_names:
         return []
     why = (
-        f"this is none of the machine's {each.named}:"
-        f" {short(value)}{did_you_mean(value, list(there))}"
+        f"this is none of the machine's {program_input.named}:"
+        f" {short(value)}{did_you_mean(value, list(machine_names))}"
     )
-    return [problem(inputs.tree, (each.name,), why)]
+    return [problem(inputs.tree, (program_input.name,), why)]
 
 
 def default_entries(
-    inputs: Inputs, found: Mapping[str, DescribedValue]
+    inputs: Inputs, described: Mapping[str, DescribedValue]
 ) -> dict[str, DescribedValue]:
     """Describe the inputs of a program that were not set and have a default."""
     return {
-        each.name: DescribedValue(
-            each.name,
-            Given(each.default, each.dimension, ""),
-            each.meaning,
+        program_input.name: DescribedValue(
+            program_input.name,
+            Given(program_input.default, program_input.dimension, ""),
+            program_input.meaning,
             "default of the program",
         )
-        for each in PROGRAMS[inputs.name].inputs
-        if isinstance(each.default, float)
-        and each.name not in found
-        and each.name not in inputs.tree.entries
+        for program_input in PROGRAMS[inputs.name].inputs
+        if isinstance(program_input.default, float)
+        and program_input.name not in described
+        and program_input.name not in inputs.tree.entries
     }

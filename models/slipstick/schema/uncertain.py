@@ -90,10 +90,10 @@ def told_apart(
     rows = [(*row, *[0.0] * count) for row in fit.covariance]
     for place, deviation in enumerate(ranges.values()):
         rows.append(tuple(deviation**2 if at == own + place else 0.0 for at in range(own + count)))
-    found = UncertainValues(
+    uncertain = UncertainValues(
         (*fit.paths, *ranges), (*fit.centre, *centre), tuple(rows), fit.noise, fit.source
     )
-    return plain, found
+    return plain, uncertain
 
 
 def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
@@ -108,18 +108,18 @@ def _range(path: str, node: Node) -> tuple[Node, float, float] | None:
     if _BARE.fullmatch(low) and unit:
         low = f"{low} {unit}"
     try:
-        (least, dimension), (most, other) = parse(low), parse(high)
+        (least, dimension), (most, high_dimension) = parse(low), parse(high)
     except UnitError:
         return None  # a file name, say; the reader of the setting says what is wrong
-    if dimension != other:
+    if dimension != high_dimension:
         raise node.mark.error(f"from {low} to {high}: these are of different kinds", path)
     if not 0 < least < most:
         raise node.mark.error(
             f"a range is from a value above 0 to a larger one; got {node.text}", path
         )
     middle, deviation = (log(least) + log(most)) / 2, (log(most) - log(least)) / 2 / NORMAL_90
-    whole = dimension == COUNT and low.isdigit() and high.isdigit()
-    value = float(round(exp(middle))) if whole else exp(middle)
+    whole_numbers = dimension == COUNT and low.isdigit() and high.isdigit()
+    value = float(round(exp(middle))) if whole_numbers else exp(middle)
     return _node(node, value, dimension), log(value), deviation
 
 
@@ -142,7 +142,10 @@ def _fit_of(
     weights = [[_weight(name, path, owners) for name in spec.unknowns] for path in paths]
     centre = [_inner(row, spec.centre) for row in weights]
     covariance = [
-        [_inner(row, [_inner(line, other) for line in spec.covariance]) for other in weights]
+        [
+            _inner(row, [_inner(line, row_weights) for line in spec.covariance])
+            for row_weights in weights
+        ]
         for row in weights
     ]
     for at, path in enumerate(paths):
@@ -156,47 +159,47 @@ def _fit_of(
     values: dict[str, Node] = {}
     for path, middle in zip(paths, centre, strict=True):
         dimension = spec.parameters[path].value.dimension
-        written = _node(node, exp(middle), dimension)
-        assert isinstance(written, Scalar)
-        values[path] = from_plain({"value": written.value, "source": words}, node.mark)
+        middle_node = _node(node, exp(middle), dimension)
+        assert isinstance(middle_node, Scalar)
+        values[path] = from_plain({"value": middle_node.value, "source": words}, node.mark)
     factor = spec.widened**2
-    found = UncertainValues(
+    uncertain = UncertainValues(
         tuple(paths),
         tuple(centre),
-        tuple(tuple(factor * each for each in row) for row in covariance),
+        tuple(tuple(factor * entry for entry in row) for row in covariance),
         dict(spec.noise),
         words,
     )
-    return found, values
+    return uncertain, values
 
 
 def _owners(settings: Mapping[str, Node], spec: FittedSpec) -> dict[str, str]:
     """Read the owners that are named, each one that the fit knows or a new one, said so by a name
     of its own.
     """
-    known: dict[str, list[str]] = {}
+    columns_by_owner: dict[str, list[str]] = {}
     for name in spec.unknowns:
         column, equals, owner = name.partition(" ")[2].partition("=")
-        if equals and owner not in known.setdefault(column, []):
-            known[column].append(owner)
-    found = {}
+        if equals and owner not in columns_by_owner.setdefault(column, []):
+            columns_by_owner[column].append(owner)
+    owners = {}
     for path, node in settings.items():
         if not path.startswith(f"{FITTED}."):
             continue
         column, owner = path.removeprefix(f"{FITTED}."), str(getattr(node, "text", ""))
-        if column not in known:
+        if column not in columns_by_owner:
             raise node.mark.error(
-                f"the fit has no owners called {column!r}; it has {', '.join(known) or 'none'}",
+                f"the fit has no owners called {column!r}; it has {', '.join(columns_by_owner) or 'none'}",
                 path,
             )
-        if owner not in known[column]:
+        if owner not in columns_by_owner[column]:
             raise node.mark.error(
-                f"the fit has seen no {column} {owner!r}; it has {', '.join(known[column])}; leave"
+                f"the fit has seen no {column} {owner!r}; it has {', '.join(columns_by_owner[column])}; leave"
                 f" {path} out for a new one",
                 path,
             )
-        found[column] = owner
-    return found
+        owners[column] = owner
+    return owners
 
 
 def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
@@ -208,5 +211,5 @@ def _weight(name: str, path: str, owners: Mapping[str, str]) -> float:
     return float(of == path and owners.get(column) == owner)
 
 
-def _inner(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def _inner(left: Sequence[float], right: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(left, right, strict=True))

@@ -48,14 +48,18 @@ def simulated_where_asked(
     names = names_in(node.text for _, node in _texts(study.tree))
     changed = {
         case: {**study.cases[case], METHOD: Scalar(SIMULATION, SIMULATION, _MARK, quoted=False)}
-        for case, each in cases.items()
-        if each.built.options.method is None and any(_needed(each, name) for name in sorted(names))
+        for case, model in cases.items()
+        if model.built.options.method is None
+        and any(_needed(model, name) for name in sorted(names))
     }
     if not changed:
         return study, dict(cases)
     base = {**study.base, METHOD: changed[BASE][METHOD]} if BASE in changed else study.base
     study = replace(study, base=base, cases={**study.cases, **changed})
-    again = {case: evaluator(case, each, study.library) for case, each in changed.items()}
+    again = {
+        case: evaluator(case, case_settings, study.library)
+        for case, case_settings in changed.items()
+    }
     return study, {**cases, **again}
 
 
@@ -89,9 +93,9 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
         if keys[0] not in _CONDITIONS:
             continue
         for name in sorted(names_in([node.text])):
-            known = [each for each in cases.values() if name in each.names]
-            if known and all(_needed(each, name) for each in known):
-                methods = ", ".join(sorted({str(each.built.options.method) for each in known}))
+            having = [case for case in cases.values() if name in case.names]
+            if having and all(_needed(model, name) for model in having):
+                methods = ", ".join(sorted({str(model.built.options.method) for model in having}))
                 why = (
                     f"{split_name(name)[0]} has no formula here, and the method is {methods}; write"
                     f" method: {SIMULATION} in the base, or leave the method out"
@@ -102,7 +106,7 @@ def values_without_method(study: StudyContext, cases: Mapping[str, Evaluator]) -
 
 def values_of_first_group(study: StudyContext, cases: Mapping[str, Evaluator]) -> list[Problem]:
     """List the values that are asked for without a group of models that have several."""
-    groups = [group_names(each.built.sample.model) for each in cases.values()]
+    groups = [group_names(case.built.sample.model) for case in cases.values()]
     if not groups or min(map(len, groups)) < 2:
         return []
     problems = []

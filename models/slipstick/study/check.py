@@ -50,15 +50,15 @@ def check_reference(reference: str) -> list[str]:
     """
     if is_file_name(reference):
         return [check_file(Path(reference))]
-    if found := kinds_called(reference):
-        return [check_file(find(kind, reference)) for kind in found]
+    if kinds := kinds_called(reference):
+        return [check_file(find(kind, reference)) for kind in kinds]
     from slipstick.schema.inputs import model_names
 
     if reference in model_names():
         return ["law" if reference.startswith("law/") else "program"]
-    for what, check in CHECKS.items():
+    for description, check in CHECKS.items():
         if check(reference):
-            return [what]
+            return [description]
     words = str(unknown_name("spec", reference, [*spec_names(), *model_names()]))
     raise SpecError([Problem(reference[:100], 0, 0, "", words)])
 
@@ -96,7 +96,7 @@ def check_file(path: Path) -> str:
             resolve,
         )
 
-        here = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
+        reference = Scalar(path.name, path.name, Mark(str(path), 1, 1), quoted=True)
         if kind == "study":
             from slipstick.study.run import read_study
 
@@ -105,8 +105,8 @@ def check_file(path: Path) -> str:
                 for settings in cases.values():
                     check_requirements(*built_with(settings, library))
         elif kind != "workload":
-            inputs = resolve({"model": here}, library)
+            inputs = resolve({"model": reference}, library)
             check_requirements(inputs, build(inputs))
         else:
-            build_workload(here, library)
+            build_workload(reference, library)
     return kind

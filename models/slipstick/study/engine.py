@@ -70,7 +70,9 @@ class Store(Protocol):
     """A store of results of points, for a later run."""
 
     def find(self, block: Block, limits: Limits) -> SolvedBlock | None: ...
-    def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None: ...
+    def keep(
+        self, block: Block, solved_block: SolvedBlock, seconds: float, limits: Limits
+    ) -> None: ...
 
 
 _OWN_MEMORY = "/proc/self/statm"  # of Linux
@@ -185,24 +187,24 @@ class Engine:
         blocks : what to solve; the results have the same order
         progress : told how many more points are done
         """
-        given = list(blocks)
-        found: dict[int, SolvedBlock] = {}
-        for number, block in enumerate(given if self.store else ()):
+        all_blocks = list(blocks)
+        blocks_by_number: dict[int, SolvedBlock] = {}
+        for number, block in enumerate(all_blocks if self.store else ()):
             assert self.store is not None
-            if (kept := self.store.find(block, self.limits)) is not None:
-                found[number] = kept
+            if (stored := self.store.find(block, self.limits)) is not None:
+                blocks_by_number[number] = stored
                 progress(block.count)
-        rest = [number for number in range(len(given)) if number not in found]
-        progress = _with_pace(progress, sum(given[number].count for number in rest))
-        inside = rest if self.on == HERE else self._parted(given, rest)
+        rest = [number for number in range(len(all_blocks)) if number not in blocks_by_number]
+        progress = _with_pace(progress, sum(all_blocks[number].count for number in rest))
+        inside = rest if self.on == HERE else self._parted(all_blocks, rest)
         if len(rest) == 1 and self.on == THREADS:
             inside = rest
         for number in inside:
-            found[number] = self._in_replications(given[number])
-            progress(given[number].count)
-        if others := [number for number in rest if number not in found]:
-            self._side_by_side(given, others, found, progress)
-        return [found[number] for number in range(len(given))]
+            blocks_by_number[number] = self._in_replications(all_blocks[number])
+            progress(all_blocks[number].count)
+        if missing := [number for number in rest if number not in blocks_by_number]:
+            self._side_by_side(all_blocks, missing, blocks_by_number, progress)
+        return [blocks_by_number[number] for number in range(len(all_blocks))]
 
     def _parted(self, blocks: Sequence[Block], rest: Sequence[int]) -> list[int]:
         """List the simulations that are spread by replication: where too few points are left to
@@ -228,11 +230,11 @@ class Engine:
             return self._kept(block, *_timed(block))
         from slipstick.sim.run import SPREAD, Replication
 
-        def spread(given: Iterable[Replication]) -> Iterator[ReplicationResult]:
-            for each in self.solve(map(ReplicationBlock, given)):
-                if each.run is None:
-                    raise _ReplicationLostError(each.failed[0])
-                yield each.run
+        def spread(replications: Iterable[Replication]) -> Iterator[ReplicationResult]:
+            for solved_block in self.solve(map(ReplicationBlock, replications)):
+                if solved_block.run is None:
+                    raise _ReplicationLostError(solved_block.failed[0])
+                yield solved_block.run
 
         token = SPREAD.set(spread)
         try:
@@ -246,7 +248,7 @@ class Engine:
         self,
         blocks: Sequence[Block],
         rest: Sequence[int],
-        found: dict[int, SolvedBlock],
+        blocks_by_number: dict[int, SolvedBlock],
         progress: Progress,
     ) -> None:
         """Keep every worker busy until all blocks are solved."""
@@ -281,12 +283,12 @@ class Engine:
                     group = [*given_up, *(number for number in group if number not in given_up)]
                 for number, (result, seconds) in zip(group, results, strict=False):
                     block = blocks[number]
-                    whole = len(result.failed) == block.count > 1 and not result.columns
-                    if whole and isinstance(block, PointBlock):
+                    without_answers = len(result.failed) == block.count > 1 and not result.columns
+                    if without_answers and isinstance(block, PointBlock):
                         result = self._apart(block)
                     else:
                         result = self._kept(block, result, seconds)
-                    found[number] = result
+                    blocks_by_number[number] = result
                     progress(block.count)
                 waiting.extendleft(reversed(group[len(results) :]))
 
@@ -319,10 +321,10 @@ def _with_pace(progress: Progress, points: int) -> Progress:
     """Announce besides, by the pace so far, how long so many points take."""
     pace, done = WorkPace(elapsed=True), 0
 
-    def told(further: int) -> None:
+    def told(more: int) -> None:
         nonlocal done
-        done += further
-        progress(further)
+        done += more
+        progress(more)
         pace.check(done, points, f"{points:,} points are solved")
 
     return told
@@ -359,7 +361,7 @@ def _dask(address: str) -> tuple[Executor, int, Callable[[], object]]:
 def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
     """Return the results of a group; None where its process ended."""
     try:
-        found: list[tuple[SolvedBlock, float]] = future.result()
+        results: list[tuple[SolvedBlock, float]] = future.result()
     except BrokenExecutor:
         return None
     except SlipstickError:
@@ -368,7 +370,7 @@ def _results(future: Future[Any]) -> list[tuple[SolvedBlock, float]] | None:
         if type(error).__name__ in ("KilledWorker", "CommClosedError", "FutureCancelledError"):
             return None
         raise
-    return found
+    return results
 
 
 def _solved_group(
@@ -379,23 +381,23 @@ def _solved_group(
     turn: float,
 ) -> list[tuple[SolvedBlock, float]]:
     """Solve the first of some blocks, for about a turn; in the process of a worker."""
-    if (here := engine_versions()) != versions:
-        other = [
-            f"{name} {here.get(name)} for {each}"
-            for name, each in versions.items()
-            if here.get(name) != each
+    if (versions_here := engine_versions()) != versions:
+        different = [
+            f"{name} {versions_here.get(name)} for {version}"
+            for name, version in versions.items()
+            if versions_here.get(name) != version
         ]
         raise InputError(
-            f"a worker on {socket.gethostname()} has {', '.join(other)}; install the same on all"
+            f"a worker on {socket.gethostname()} has {', '.join(different)}; install the same on all"
         )
-    found: list[tuple[SolvedBlock, float]] = []
+    results: list[tuple[SolvedBlock, float]] = []
     start = monotonic()
     for block in blocks:
         with limited(limits.costs):
-            found.append(_within(block, limits) if isolated else _timed(_as_known(block)))
+            results.append(_within(block, limits) if isolated else _timed(_as_known(block)))
         if monotonic() - start > turn:
             break
-    return found
+    return results
 
 
 _KNOWN: dict[bytes, SolvableModel] = {}
@@ -405,20 +407,20 @@ def _as_known(block: Block) -> Block:
     """Take what was made of the same model before."""
     if isinstance(block, ReplicationBlock):
         return block
-    known = _KNOWN.setdefault(block.solvable.digest, block.solvable)
+    known_solvable = _KNOWN.setdefault(block.solvable.digest, block.solvable)
     if len(_KNOWN) > _MOST_TOGETHER:
         del _KNOWN[next(iter(_KNOWN))]
-    return replace(block, solvable=known)
+    return replace(block, solvable=known_solvable)
 
 
 def _timed(block: Block) -> tuple[SolvedBlock, float]:
     """Solve a block in this process; give its results and seconds."""
     start = monotonic()
     try:
-        found = solved(block)
+        result = solved(block)
     except MemoryError:
-        found = SolvedBlock.without_answer(block, "takes more memory than there is")
-    return found, monotonic() - start
+        result = SolvedBlock.without_answer(block, "takes more memory than there is")
+    return result, monotonic() - start
 
 
 # A process beside this one for each thread that solves under limits: it holds the limit of memory
@@ -499,7 +501,7 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
                 ),
                 limits.time or 0.0,
             )
-        found = worker.pipe.recv()
+        message = worker.pipe.recv()
     except (EOFError, OSError):
         status = worker.process.wait()
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
@@ -508,12 +510,12 @@ def _within(block: Block, limits: Limits) -> tuple[SolvedBlock, float]:
         elif status > 0:
             how += worker.last_message()
         return SolvedBlock.without_answer(block, f"its process ended by {how}"), monotonic() - start
-    if isinstance(found, _OutOfMemoryError):
+    if isinstance(message, _OutOfMemoryError):
         worker.stop()  # the next point begins with a new process
-        return found.result, monotonic() - start
-    if isinstance(found, BaseException):
-        raise found
-    result: tuple[SolvedBlock, float] = found
+        return message.result, monotonic() - start
+    if isinstance(message, BaseException):
+        raise message
+    result: tuple[SolvedBlock, float] = message
     return result
 
 
@@ -529,18 +531,18 @@ def serve(handle: int) -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was interrupted ends this one
     pipe: Connection[Any, Any] = Connection(handle)
-    given: SimpleQueue[tuple[Block, Limits]] = SimpleQueue()
+    tasks: SimpleQueue[tuple[Block, Limits]] = SimpleQueue()
 
     def listen() -> None:
         with suppress(EOFError, OSError):
             while True:
-                given.put(pipe.recv())
+                tasks.put(pipe.recv())
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
     pipe.send("ready")
     while True:
-        block, limits = given.get()
+        block, limits = tasks.get()
         try:
             with limited(limits.costs):
                 pipe.send(_with_memory(_as_known(block), limits.memory))
@@ -561,15 +563,15 @@ def _with_memory(block: Block, memory: float | None) -> tuple[SolvedBlock, float
     resource.setrlimit(resource.RLIMIT_AS, (limit if soft < 0 else min(limit, soft), hard))
     why = f"takes more than its limit of memory, {memory / 1e9:g} GB"
     try:
-        found, seconds = _timed(block)
+        result, seconds = _timed(block)
     except (ImportError, SystemError, OSError, RuntimeError):
         # Without memory a library that is loaded or called may end in any of these.
         raise _OutOfMemoryError(SolvedBlock.without_answer(block, why)) from None
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    if found.failed and not found.columns:
-        found = SolvedBlock.without_answer(block, why)
-    return found, seconds
+    if result.failed and not result.columns:
+        result = SolvedBlock.without_answer(block, why)
+    return result, seconds
 
 
 class _OutOfMemoryError(Exception):

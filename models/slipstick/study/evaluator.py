@@ -316,8 +316,8 @@ def _overhead(answer: Answer) -> Value | None:
     }
     for name, ends in answer.intervals.items():
         columns |= {
-            f"{end}[{name}]": np.array([each])
-            for end, each in zip(("low", "high"), ends, strict=True)
+            f"{end}[{name}]": np.array([bound])
+            for end, bound in zip(("low", "high"), ends, strict=True)
         }
     values = {name: float(array[0]) for name, array in overhead(columns, answer.useful).items()}
     return Value(

@@ -122,15 +122,15 @@ class Journal:
             return None
         return result if isinstance(result, SolvedBlock) else None
 
-    def keep(self, block: Block, found: SolvedBlock, seconds: float, limits: Limits) -> None:
+    def keep(self, block: Block, solved_block: SolvedBlock, seconds: float, limits: Limits) -> None:
         """Write down a result that took its time."""
-        failed = bool(found.failed) and not found.columns
+        failed = bool(solved_block.failed) and not solved_block.columns
         if (seconds < LEAST and not failed) or not (
             self._file is not None or (self._free and self._open())
         ):
             return
         key = _of_failure(block, limits) if failed else block.key
-        body = pickle.dumps(found, protocol=4)
+        body = pickle.dumps(solved_block, protocol=4)
         self._size += len(body)
         if self._size > MOST_BYTES or self._damaged:
             return

@@ -121,7 +121,7 @@ def live_model(
         [
             form.time,
             form.account,
-            *(each for group in form.stages.values() for each in group.values()),
+            *(stage for group in form.stages.values() for stage in group.values()),
         ]
     )
     listing, labels = tape.listing(), Labels.of(model, "memory")
@@ -150,37 +150,39 @@ def live_base(
     case, answer = next(iter(results.cases.items()), ("", None))
     if answer is None or answer.failed or answer.method not in (CLOSED_FORM, *_GRIDDED):
         return None
-    found = live_model(cases[case], answer.method, library)
-    return found if found.sliders else None
+    model = live_model(cases[case], answer.method, library)
+    return model if model.sliders else None
 
 
 def _moved(
-    found: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]
+    model: LiveModel, tape: Tape, built: BuiltModel, form: ClosedForm | None, over: Sequence[str]
 ) -> LiveModel:
     """Add the values, and a slider for each of the inputs that change the answer most."""
-    slopes, still = found.answer.gradient[found.quantity], _chances(built)
+    slopes, still = model.answer.gradient[model.quantity], _chances(built)
     values = {
-        name: float(each.value) for name, each in tape.parameters.items() if each.value is not None
+        name: float(parameter.value)
+        for name, parameter in tape.parameters.items()
+        if parameter.value is not None
     }
-    known = {name: value for name, value in values.items() if value > 0 and name not in still}
-    makes = {name: _slider(tape.parameters[name], value, built) for name, value in known.items()}
+    movable = {name: value for name, value in values.items() if value > 0 and name not in still}
+    makes = {name: _slider(tape.parameters[name], value, built) for name, value in movable.items()}
     effects = {
         name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name])
-        for name, value in known.items()
+        for name, value in movable.items()
     }
     sliders: list[Slider] = []
     for name in _ranked(effects, over):
-        each = makes[name]
-        ends = {other.name: np.array([other.high]) for other in (*sliders, each)}
+        parameter = makes[name]
+        ends = {slider.name: np.array([slider.high]) for slider in (*sliders, parameter)}
         # A processor or an item more may be the first that waits.
-        if form is None or not found.answer.exact or form.exact(ends).all():
-            sliders.append(each)
+        if form is None or not model.answer.exact or form.exact(ends).all():
+            sliders.append(parameter)
         elif name in over:
             raise ModelError(
                 f"with more {name} the closed form is not exact any more; choose --with"
                 f" {MEAN_VALUE}"
             )
-    return replace(found, values=values, sliders=sliders[:_MOST_SLIDERS])
+    return replace(model, values=values, sliders=sliders[:_MOST_SLIDERS])
 
 
 def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
@@ -188,62 +190,62 @@ def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
     for name in over:
         if name not in effects:
             raise UnknownNameError("input to move", name, list(effects))
-    others = sorted(
+    further_names = sorted(
         (name for name in effects if effects[name] and name not in over),
         key=lambda name: -effects[name],
     )
-    return [*dict.fromkeys(over), *others]
+    return [*dict.fromkeys(over), *further_names]
 
 
-def _gridded(found: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveModel:
+def _gridded(model: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveModel:
     """Answer at the points of a grid over the inputs that matter most, and see how far off
     interpolation is between them.
     """
-    method = found.answer.method
+    method = model.answer.method
     form = (
         form_of(built.model, built.parameters, method, built.options.simulation)
         if method in _GRIDDED
         else None
     )
-    slopes = found.answer.gradient.get(found.quantity, {})
+    slopes = model.answer.gradient.get(model.quantity, {})
     among = form.parameters if form else ()
-    known = {
+    known_values = {
         name: built.parameters[name]
         for name in among
         if name in built.parameters and name not in _chances(built)
     }
     values = {
-        name: float(each.value)
-        for name, each in known.items()
-        if each.value is not None and each.value > 0
+        name: float(parameter.value)
+        for name, parameter in known_values.items()
+        if parameter.value is not None and parameter.value > 0
     }
     names = _ranked(
         {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}, over
     )[:_AXES]
     if form is None or not names:
-        return replace(found, fixed=f"answers by {method} do not run in a page")
+        return replace(model, fixed=f"answers by {method} do not run in a page")
     with added_up() as spent:
         for reach in _GRID_REACHES:
-            sliders = [_slider(known[name], values[name], built, reach) for name in names]
+            sliders = [_slider(known_values[name], values[name], built, reach) for name in names]
             if grid := _grid(
-                form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
+                form, sliders, model, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
             ):
                 return replace(
-                    found, grid=grid, values={name: values[name] for name in names}, sliders=sliders
+                    model, grid=grid, values={name: values[name] for name in names}, sliders=sliders
                 )
             sliders = _within_answers(form, sliders, slopes)
             if grid := _grid(
-                form, sliders, found, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
+                form, sliders, model, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
             ):
                 return replace(
-                    found, grid=grid, values={name: values[name] for name in names}, sliders=sliders
+                    model, grid=grid, values={name: values[name] for name in names}, sliders=sliders
                 )
             if sum(spent) > 1:
                 return replace(
-                    found,
+                    model,
                     fixed="the points of a grid take more than the limits of one answer allow",
                 )
-    return replace(found, fixed=_missing(form, sliders))
+    return replace(model, fixed=_missing(form, sliders))
 
 
 _MOST_HALVINGS = 20
@@ -255,14 +257,15 @@ def _within_answers(
     """Draw in the ends that lengthen the time, all together, until there is an answer where all
     sliders stand at them: an open network has none beyond saturation.
     """
-    found = list(sliders)
+    limited = list(sliders)
     for _ in range(_MOST_HALVINGS):
         longer = {
-            each.name: each.high if slopes.get(each.name, 0.0) > 0 else each.low for each in found
+            slider.name: slider.high if slopes.get(slider.name, 0.0) > 0 else slider.low
+            for slider in limited
         }
         if np.isfinite(form.times({name: np.array([end]) for name, end in longer.items()})).all():
-            return found
-        found = [_drawn_in(each, high=slopes.get(each.name, 0.0) > 0) for each in found]
+            return limited
+        limited = [_drawn_in(slider, high=slopes.get(slider.name, 0.0) > 0) for slider in limited]
     return list(sliders)
 
 
@@ -296,48 +299,50 @@ def _costly(model: object, method: str) -> bool:
 
 
 def _grid(
-    form: CompiledModel, sliders: Sequence[Slider], found: LiveModel, close: float
+    form: CompiledModel, sliders: Sequence[Slider], model: LiveModel, close: float
 ) -> dict[str, Any]:
     """Return the data of `LiveModel.grid`, with few nodes where they are enough; nothing where a
     point has no answer.
     """
-    drawn = np.random.default_rng(0).random((_TRIED, len(sliders))).T
+    unit_points = np.random.default_rng(0).random((_TRIED, len(sliders))).T
     places = [
-        each.low * (each.high / each.low) ** part for each, part in zip(sliders, drawn, strict=True)
+        slider.low * (slider.high / slider.low) ** fraction
+        for slider, fraction in zip(sliders, unit_points, strict=True)
     ]
     places = [
-        place.round() if each.whole else place for each, place in zip(sliders, places, strict=True)
+        place.round() if slider.whole else place
+        for slider, place in zip(sliders, places, strict=True)
     ]
     exact: Array | None = None
     for count in _NODES:
-        logs = [np.log(_nodes(each, count)) for each in sliders]
+        logs = [np.log(_nodes(slider, count)) for slider in sliders]
         at_nodes = _columns(
-            form, sliders, [np.exp(each.ravel()) for each in np.meshgrid(*logs, indexing="ij")]
+            form, sliders, [np.exp(places.ravel()) for places in np.meshgrid(*logs, indexing="ij")]
         )
         with np.errstate(all="ignore"):
-            column = np.log(at_nodes[found.quantity])
+            column = np.log(at_nodes[model.quantity])
         if not np.isfinite(column).all():
             return {}
-        exact = _columns(form, sliders, places)[found.quantity] if exact is None else exact
+        exact = _columns(form, sliders, places)[model.quantity] if exact is None else exact
         guess = RegularGridInterpolator(logs, column.reshape(tuple(map(len, logs))))
-        low, high = (np.array([each[end] for each in logs]) for end in (0, -1))
+        low, high = (np.array([log[end] for log in logs]) for end in (0, -1))
         inside = np.clip(np.log(np.array(places).T), low, high)  # but for rounding
         error = float(np.nanmax(np.abs(np.exp(guess(inside)) / exact - 1), initial=0.0))
         if error <= close:
             break
     account = {
         name: at_nodes[f"account[{name}]"]
-        for name in found.answer.account
+        for name in model.answer.account
         if f"account[{name}]" in at_nodes
     }
-    whole = sum(account.values(), np.zeros(1))
+    total = sum(account.values(), np.zeros(1))
     return {
         "axes": [
-            {"name": each.name, "nodes": nodes.tolist()}
-            for each, nodes in zip(sliders, logs, strict=True)
+            {"name": slider.name, "nodes": nodes.tolist()}
+            for slider, nodes in zip(sliders, logs, strict=True)
         ],
         "logs": _short(column, 9),
-        "shares": {name: _short(each / whole, 4) for name, each in account.items()},
+        "shares": {name: _short(seconds / total, 4) for name, seconds in account.items()},
         "error": error,
         "tried": _TRIED,
     }
@@ -347,13 +352,13 @@ def _columns(
     form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Array]
 ) -> dict[str, Array]:
     values, count = (
-        {each.name: column for each, column in zip(sliders, points, strict=True)},
+        {slider.name: column for slider, column in zip(sliders, points, strict=True)},
         len(points[0]),
     )
     return gathered(
         count,
         (
-            (cut, form.points({name: each[cut] for name, each in values.items()}).columns())
+            (cut, form.points({name: value[cut] for name, value in values.items()}).columns())
             for cut in form.blocks(values, count)
         ),
     )
@@ -365,14 +370,14 @@ def _nodes(slider: Slider, count: int) -> Array:
         np.geomspace(*ends, count // 2 + 1)
         for ends in ((slider.low, slider.value), (slider.value, slider.high))
     )
-    found = np.concatenate(
-        [each[:-1] if first else each for first, each in zip((True, False), halves, strict=True)]
+    nodes = np.concatenate(
+        [half[:-1] if first else half for first, half in zip((True, False), halves, strict=True)]
     )
-    return np.unique(found.round() if slider.whole else found)
+    return np.unique(nodes.round() if slider.whole else nodes)
 
 
 def _short(column: Array, digits: int) -> list[float]:
-    return [float(f"{each:.{digits}g}") for each in column.tolist()]
+    return [float(f"{number:.{digits}g}") for number in column.tolist()]
 
 
 def _chances(built: BuiltModel) -> set[str]:
@@ -380,10 +385,11 @@ def _chances(built: BuiltModel) -> set[str]:
     if isinstance(built.model, Model):
         nodes = (node for node in each_once(built.model.bodies) if isinstance(node, Choice))
         return {
-            each.name for each in parameters(*(expr for node in nodes for expr in node.expressions))
+            parameter.name
+            for parameter in parameters(*(expr for node in nodes for expr in node.expressions))
         }
     routes = built.model.routing if isinstance(built.model, QueueingNetwork) else ()
-    return {each.name for each in parameters(*(route.probability for route in routes))}
+    return {parameter.name for parameter in parameters(*(route.probability for route in routes))}
 
 
 def _step(tape: Tape, slider: Slider) -> float:
@@ -402,6 +408,6 @@ def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float 
     entry = built.entries.get(parameter.name)
     unit, meaning = str(parameter.dimension), entry.meaning if entry else ""
     low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
-    if whole := unit == "1" and value >= 2 and value == int(value):
+    if integral := unit == "1" and value >= 2 and value == int(value):
         low, high = float(max(1, ceil(low))), max(high, _FEWEST)
-    return Slider(parameter.name, value, low, high, unit, whole, meaning)
+    return Slider(parameter.name, value, low, high, unit, integral, meaning)

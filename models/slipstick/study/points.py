@@ -243,24 +243,28 @@ class SolvedBlock:
     def joined(cls, pieces: Sequence[tuple[int, SolvedBlock]]) -> SolvedBlock:
         """Put the results of parts together, each with its number of points."""
         ends = list(accumulate((count for count, _ in pieces), initial=0))
-        parts = [
+        rows_and_pieces = [
             (np.arange(*span), piece)
             for span, (_, piece) in zip(pairwise(ends), pieces, strict=True)
         ]
-        columns = gathered(ends[-1], ((rows, piece.columns) for rows, piece in parts))
+        columns = gathered(ends[-1], ((rows, piece.columns) for rows, piece in rows_and_pieces))
         limits: dict[str, list[str]] = {}
-        for rows, piece in parts:
+        for rows, piece in rows_and_pieces:
             for name, stages in piece.limits.items():
                 limits.setdefault(name, [""] * ends[-1])[rows[0] : rows[-1] + 1] = stages
         failed = {
-            int(rows[number]): why for rows, piece in parts for number, why in piece.failed.items()
+            int(rows[number]): why
+            for rows, piece in rows_and_pieces
+            for number, why in piece.failed.items()
         }
-        how = Provenance.joined(ends[-1], ((rows, piece.provenance) for rows, piece in parts))
+        how = Provenance.joined(
+            ends[-1], ((rows, piece.provenance) for rows, piece in rows_and_pieces)
+        )
         return cls(
             columns,
             how,
             limits,
-            tuple(answer for _, piece in parts for answer in piece.answers),
+            tuple(answer for _, piece in rows_and_pieces for answer in piece.answers),
             failed,
         )
 
@@ -274,11 +278,11 @@ def gathered(count: int, pieces: Iterable[tuple[Any, Mapping[str, Array]]]) -> d
     count : of all points
     pieces : the places of the points of each part, and its columns
     """
-    found: dict[str, Array] = {}
+    table: dict[str, Array] = {}
     for rows, columns in pieces:
         for name, column in columns.items():
-            found.setdefault(name, np.full(count, np.nan))[rows] = column
-    return found
+            table.setdefault(name, np.full(count, np.nan))[rows] = column
+    return table
 
 
 def solved(block: Block) -> SolvedBlock:
@@ -339,9 +343,9 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
     from slipstick.method.names import names_of
 
     model, names = block.solvable.model, block.wanted or ()
-    found: dict[str, Array] = {}
+    added_columns: dict[str, Array] = {}
     if isinstance(model, Model) and "time" in columns and (not block.every or OVERHEAD in names):
-        found |= overhead(columns, model.useful)
+        added_columns |= overhead(columns, model.useful)
     more_names = [
         name
         for name in names
@@ -350,10 +354,10 @@ def _added(block: PointBlock, points: Answers, columns: Mapping[str, Array]) -> 
     if more_names:
         available = names_of(model, block.solvable.method)
         more_names = [name for name in more_names if name in available]
-        found |= _in_whole_answers(points, more_names, block.count) | _transient_columns(
+        added_columns |= _in_whole_answers(points, more_names, block.count) | _transient_columns(
             block, more_names
         )
-    return found
+    return added_columns
 
 
 def _in_whole_answers(points: Answers, names: Sequence[str], count: int) -> dict[str, Array]:
@@ -393,14 +397,17 @@ def _transient_columns(block: PointBlock, names: Sequence[str]) -> dict[str, Arr
         {path: float(values[row % len(values)]) for path, values in varied.items()}
         for row in range(block.count)
     )
-    found = [
+    values_by_point = [
         transient_values(solvable.model, names, {**solvable.own_values, **point}) for point in rows
     ]
     columns = {
         name: np.array(
-            [np.nan if isinstance(answer[name], str) else answer[name] for answer in found]
+            [
+                np.nan if isinstance(answer[name], str) else answer[name]
+                for answer in values_by_point
+            ]
         )
-        for name in found[0]
+        for name in values_by_point[0]
     }
     ends = ("low", "high") if solvable.form.estimated else ()
     return columns | {f"{end}[{name}]": column for end in ends for name, column in columns.items()}
@@ -424,7 +431,7 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
     account_parts = [name for name in columns if name.startswith("account[")]
     useful_parts = {f"account[{name}]" for name in useful}
     with np.errstate(invalid="ignore"):  # where there is no answer
-        found = {
+        overhead_columns = {
             OVERHEAD: columns["time"]
             - sum(columns[name] for name in account_parts if name in useful_parts)
         }
@@ -435,12 +442,12 @@ def overhead(columns: Mapping[str, Array], useful: Collection[str]) -> dict[str,
             sum(columns[f"{end}[{name}]"] - columns[name] for name in other_parts)
             for end in ("low", "high")
         )
-        low, high = (found[OVERHEAD] + end for end in off)
-        found |= {
-            f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, found[OVERHEAD]), low),
+        low, high = (overhead_columns[OVERHEAD] + end for end in off)
+        overhead_columns |= {
+            f"low[{OVERHEAD}]": np.where(low < 0, np.minimum(0.0, overhead_columns[OVERHEAD]), low),
             f"high[{OVERHEAD}]": high,
         }
-    return found
+    return overhead_columns
 
 
 def _digest(thing: object) -> bytes:
@@ -471,7 +478,9 @@ def _digest(thing: object) -> bytes:
         if isinstance(value, set | frozenset):
             return _hashed("set", *sorted(map(of, value)))
         if isinstance(value, Mapping):
-            return _hashed("mapping", *(of(part) for item in value.items() for part in item))
+            return _hashed(
+                "mapping", *(of(item_part) for item in value.items() for item_part in item)
+            )
         if isinstance(value, np.ndarray):
             return _hashed(f"{value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes())
         if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
@@ -497,13 +506,13 @@ def _told_by(kind: type) -> tuple[str, tuple[str, ...] | None]:
     """Return the name of a type, and the fields that its objects are told by; None where these are
     not all of an object.
     """
-    whole = (
+    by_fields = (
         is_dataclass(kind)
         and "__reduce__" not in kind.__dict__
         and not issubclass(kind, _BY_CONTENT)
     )
     return f"{kind.__module__}.{kind.__qualname__}", (
-        tuple(field.name for field in fields(kind)) if whole else None
+        tuple(field.name for field in fields(kind)) if by_fields else None
     )
 
 

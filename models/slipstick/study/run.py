@@ -95,7 +95,9 @@ class PreparedStudy:
     @cached_property
     def plans(self) -> dict[str, SweepPlan]:
         """Points of each sweep, every model built; SpecError if one cannot be."""
-        return {each.name: planned(each, self.cases, self.context.library) for each in self.sweeps}
+        return {
+            sweep.name: planned(sweep, self.cases, self.context.library) for sweep in self.sweeps
+        }
 
     @property
     def spec(self) -> StudySpec:
@@ -114,13 +116,13 @@ class PreparedStudy:
 
     def drawn_of(self, sweep: str) -> list[str]:
         """Name the values of a sweep that pictures show."""
-        drawn: dict[str, None] = {}
+        names: dict[str, None] = {}
         for picture in self.spec.pictures:
             if isinstance(picture, LinesSpec | MapSpec) and picture.sweep == sweep:
-                drawn |= dict.fromkeys(
+                names |= dict.fromkeys(
                     picture.y if isinstance(picture, LinesSpec) else [picture.value]
                 )
-        return list(drawn)
+        return list(names)
 
     @property
     def simulated(self) -> tuple[str, ...]:
@@ -130,7 +132,7 @@ class PreparedStudy:
         from slipstick.method.ladder import LadderForm
         from slipstick.method.methods import SIMULATED
 
-        found = {
+        counts = {
             name: sum(
                 group.form.simulated(group.values, len(group.rows))
                 for group in plan.groups
@@ -139,14 +141,16 @@ class PreparedStudy:
             for name, plan in self.plans.items()
         }
         return tuple(
-            f"sweep {name}: {count} points {SIMULATED}" for name, count in found.items() if count
+            f"sweep {name}: {count} points {SIMULATED}" for name, count in counts.items() if count
         )
 
     @property
     def points(self) -> int:
         """The number of points to solve, including the cases."""
-        further = sum(each.points for each in self.questions.values())
-        return len(self.cases) + further + sum(len(plan.cases) for plan in self.plans.values())
+        question_points = sum(question.points for question in self.questions.values())
+        return (
+            len(self.cases) + question_points + sum(len(plan.cases) for plan in self.plans.values())
+        )
 
 
 def prepare(reference: str | Table, overrides: Settings | None = None) -> PreparedStudy:
@@ -171,9 +175,9 @@ def prepare(reference: str | Table, overrides: Settings | None = None) -> Prepar
     name = Path(reference).stem if isinstance(reference, str) else "study"
     spec = validate(study_model(tree), tree)
     with limited(spec.limits.costs):
-        found = read_study(spec, tree, library, overrides, fitted=True, name=name)
-        assert found.plans is not None  # all models are built before anything is solved
-    return found
+        study = read_study(spec, tree, library, overrides, fitted=True, name=name)
+        assert study.plans is not None  # all models are built before anything is solved
+    return study
 
 
 def read_study(
@@ -205,42 +209,43 @@ def read_study(
     problems: list[Problem] = []
     with kept(problems):
         check_names(study, sweeps)
-    whole: dict[str, Evaluator] = {}
+    evaluators: dict[str, Evaluator] = {}
     for case, settings in study.cases.items():
         with kept(problems):
-            whole[case] = _case(case, settings, study)
-    study, whole = simulated_where_asked(study, whole)
+            evaluators[case] = _case(case, settings, study)
+    study, evaluators = simulated_where_asked(study, evaluators)
     questions: dict[str, Question] = {}
-    for key, asked in spec.questions.items():
-        if all(case in whole for case in cases_of(asked)):
+    for key, question_spec in spec.questions.items():
+        if all(case in evaluators for case in cases_of(question_spec)):
             with kept(problems):
-                questions[key] = read_question(key, asked, study)
-                if fitted and not problems and (laid := questions[key].fitted_settings()):
-                    study = StudyContext.of(spec, tree, library, study.overrides, laid)
-                    whole = {
-                        case: evaluator(case, each, library) for case, each in study.cases.items()
+                questions[key] = read_question(key, question_spec, study)
+                if fitted and not problems and (new_settings := questions[key].fitted_settings()):
+                    study = StudyContext.of(spec, tree, library, study.overrides, new_settings)
+                    evaluators = {
+                        case: evaluator(case, case_settings, library)
+                        for case, case_settings in study.cases.items()
                     }
-                    study, whole = simulated_where_asked(study, whole)
-    points = _sweep_models(study, sweeps, whole, problems)
+                    study, evaluators = simulated_where_asked(study, evaluators)
+    points = _sweep_models(study, sweeps, evaluators, problems)
     if "answer" not in spec.model_fields_set:
         first = [
-            first_quantity(each.built.sample.model, each.built.options.method)
-            for each in whole.values()
+            first_quantity(case.built.sample.model, case.built.options.method)
+            for case in evaluators.values()
         ]
         asking = spec.model_copy(update={"answer": list(dict.fromkeys(first)) or ["time"]})
         study = replace(study, spec=asking)
     if not problems:
         added = {
-            key: each
+            key: names
             for question in questions.values()
-            for key, each in question.answer_names.items()
+            for key, names in question.answer_names.items()
         }
         if fitted:  # all of them, before anything is solved
-            added = {key: dict(each) for key, each in added.items()}
+            added = {key: dict(names) for key, names in added.items()}
         check_answer_names(study, added)
-        _check_values(study, whole, points, added, questions)
-        problems += values_without_method(study, whole)
-        problems += values_of_first_group(study, whole)
+        _check_values(study, evaluators, points, added, questions)
+        problems += values_without_method(study, evaluators)
+        problems += values_of_first_group(study, evaluators)
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
     return PreparedStudy(name, study, sweeps, questions)
@@ -259,12 +264,15 @@ def _case(name: str, settings: Settings, study: StudyContext) -> Evaluator:
         )
         why = f" (case {name} takes it from the base, but has another {' and '.join(changed)})"
         taken = [
-            changed and each.path in base and settings[each.path] is base[each.path]
-            for each in error.problems
+            changed and problem.path in base and settings[problem.path] is base[problem.path]
+            for problem in error.problems
         ]
-        told = zip(error.problems, taken, strict=True)
+        problems_taken = zip(error.problems, taken, strict=True)
         raise SpecError(
-            [replace(each, message=each.message + why) if of else each for each, of in told]
+            [
+                replace(problem, message=problem.message + why) if of else problem
+                for problem, of in problems_taken
+            ]
         ) from None
 
 
@@ -284,7 +292,7 @@ def _sweep_models(
             if case in cases:
                 with kept(problems):
                     read, built = checked_sweep(sweep, case, study)
-                    axes[sweep.name] = [each.path for each in read]
+                    axes[sweep.name] = [axis.path for axis in read]
                     points.setdefault(sweep.name, []).extend(built)
     with kept(problems):
         check_axes(study, axes)
@@ -299,19 +307,19 @@ def _check_values(
     questions: Mapping[str, Question],
 ) -> None:
     """Refuse names of values that nothing asked for can have."""
-    named = {**{name: each.names for name, each in cases.items()}, **added}
-    of_sweeps = {name: [each.names for each in built] for name, built in points.items()}
+    named = {**{name: case.names for name, case in cases.items()}, **added}
+    of_sweeps = {name: [model.names for model in built] for name, built in points.items()}
     problems: list[Problem] = []
 
     def check(
-        place: Place, name: str, known: Sequence[ValueNames], found: str = "no answer has"
+        place: Place, name: str, known: Sequence[ValueNames], lacking: str = "no answer has"
     ) -> None:
-        if known and (why := unknown_value(name, known, found)):
+        if known and (why := unknown_value(name, known, lacking)):
             problems.append(study.problem(place, why))
 
     if "answer" in study.spec.model_fields_set:
         everything = [named[name] for name in cases] + [
-            each for several in of_sweeps.values() for each in several
+            model for several in of_sweeps.values() for model in several
         ]
         for index, name in enumerate(study.spec.answer):
             check(("answer", index), name, everything)
@@ -334,13 +342,13 @@ def _check_values(
                     f"no point of {picture.sweep} has",
                 )
             case BarsSpec() if not isinstance(picture.stack, str):
-                drawn = [named[case] for case in picture.cases]
+                drawn_cases = [named[case] for case in picture.cases]
                 for label, names in picture.stack.items():
                     for number, name in enumerate(names):
                         check(
                             (*place, "stack", label, number),
                             name,
-                            drawn,
+                            drawn_cases,
                             "no case of this picture has",
                         )
             case TimelineSpec():
@@ -349,14 +357,21 @@ def _check_values(
                 except ModelError as error:
                     problems.append(study.problem((*place, "case"), str(error)))
             case ProjectionPictureSpec(y=names) | HistogramSpec(value=names):
-                asked = dict.fromkeys(questions[picture.question].values or study.spec.answer, "")
+                asked_names = dict.fromkeys(
+                    questions[picture.question].values or study.spec.answer, ""
+                )
                 places = (
                     {("value",): names}
                     if isinstance(names, str)
                     else {("y", n): y for n, y in enumerate(names)}
                 )
                 for where, name in places.items():
-                    check((*place, *where), name, [asked], f"{picture.question} does not ask for")
+                    check(
+                        (*place, *where),
+                        name,
+                        [asked_names],
+                        f"{picture.question} does not ask for",
+                    )
     for key, question in questions.items():
         problems += _misnamed_columns(key, question, study, cases, named)
     if problems:
@@ -375,10 +390,10 @@ def _misnamed_columns(
     """
     problems = list(question.name_problems(named))
     known_names = {**named, **question.names_by_case}
-    for place, part in parts_of(study.spec.questions[key]):
-        known = [known_names[case] for case in part.answers_of_columns() or cases]
-        for inside, name in columns_in(part):
-            why = unknown_value(name, known, "no case has") if known else ""
+    for place, question_spec in parts_of(study.spec.questions[key]):
+        answer_names = [known_names[case] for case in question_spec.answers_of_columns() or cases]
+        for inside, name in columns_in(question_spec):
+            why = unknown_value(name, answer_names, "no case has") if part_names else ""
             if why:
                 problem = study.problem((key, *place, *inside), why)
                 if problem.place not in {reported.place for reported in problems}:
@@ -417,7 +432,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
     answers: dict[str, Answer] = {}
     resolved: dict[str, object] = {}
     questions = study.questions.values()
-    wanted = list(
+    wanted_names = list(
         dict.fromkeys(
             [
                 *spec.answer,
@@ -427,9 +442,9 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         )
     )
     for name, settings in cases.items():
-        answers[name], resolved[name] = _answered(study, name, settings, base, wanted)
+        answers[name], resolved[name] = _answered(study, name, settings, base, wanted_names)
         progress(1)
-    answers = with_derived(answers, BASE, wanted)
+    answers = with_derived(answers, BASE, wanted_names)
     whole = whole and study.points <= MOST_ANSWERS
     sweeps = tuple(
         _solved(study, name, plan, as_answers=whole, progress=progress)
@@ -438,8 +453,8 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
     notes = [note for question in questions for note in question.notes()]
     portable = study.context.library.portable_name
     remarks = [
-        str(replace(each, file=portable(path)) if (path := Path(each.file)).is_file() else each)
-        for each in notes
+        str(replace(note, file=portable(path)) if (path := Path(note.file)).is_file() else note)
+        for note in notes
     ]
     idle = [f"sweep {sweep.name}: {path} has no effect" for sweep in sweeps for path in sweep.idle]
     results = Results(
@@ -468,8 +483,8 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         answer=tuple(spec.answer),
     )
     for name, question in study.questions.items():
-        found = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
-        results = replace(results, questions={**results.questions, name: found})
+        result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
+        results = replace(results, questions={**results.questions, name: result})
         progress(question.points)
     return results
 
@@ -477,18 +492,18 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
 def _named_columns(spec: StudySpec) -> Iterator[str]:
     """List the values that questions name in fields of the type `Column`."""
     for question in spec.questions.values():
-        for _, part in parts_of(question):
-            yield from (name for _, name in columns_in(part))
+        for _, question_spec in parts_of(question):
+            yield from (name for _, name in columns_in(question_spec))
 
 
 def _answered(
-    study: PreparedStudy, name: str, settings: Settings, base: Settings, wanted: Sequence[str]
+    study: PreparedStudy, name: str, settings: Settings, base: Settings, wanted_names: Sequence[str]
 ) -> tuple[Answer, object]:
     """Answer for a case, and give its resolved inputs."""
-    ranked = any(name in each.shares_of() for each in study.questions.values())
+    ranked = any(name in question.shares_of() for question in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    found = built.answer(ALL_SHARES if ranked else 0, wanted)
+    found = built.answer(ALL_SHARES if ranked else 0, wanted_names)
     if built.built.uncertain.paths:
         found = with_intervals(found, built)
     answer = replace(
@@ -502,34 +517,34 @@ def _without_words(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: _without_words(each)
-        for key, each in value.items()
+        key: _without_words(entry)
+        for key, entry in value.items()
         if key not in ("title", "source", "sources")
     }
 
 
 def _timelines(study: PreparedStudy) -> dict[str, Timeline]:
-    found = {}
+    timelines = {}
     for spec in study.spec.pictures:
         if isinstance(spec, TimelineSpec):
             built = evaluator(spec.case, study.cases[spec.case], study.context.library)
-            found[spec.name] = built.built.timeline(spec.cycles)
-    return found
+            timelines[spec.name] = built.built.timeline(spec.cycles)
+    return timelines
 
 
 def _solved(study: PreparedStudy, name: str, plan: SweepPlan, **how: Any) -> Sweep:
     """Solve a sweep; what pictures show of it and no point has is not a number, or nothing."""
-    drawn = study.drawn_of(name)
-    found = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *drawn])), **how)
-    stages = [split_name(each)[1] for each in drawn if split_name(each)[0] == "limit"]
+    names_drawn = study.drawn_of(name)
+    swept = carried_out(name, plan, list(dict.fromkeys([*study.spec.answer, *names_drawn])), **how)
+    stages = [split_name(name)[1] for name in names_drawn if split_name(name)[0] == "limit"]
     values = [
-        each for each in drawn if split_name(each)[0] != "limit" and each not in found.columns
+        name for name in names_drawn if split_name(name)[0] != "limit" and name not in swept.columns
     ]
     return replace(
-        found,
-        columns={**found.columns, **{each: np.full(len(found), np.nan) for each in values}},
-        units={**found.units, **{each: unit_of(each) for each in values}},
-        limits={**{each: [""] * len(found) for each in stages}, **found.limits},
+        swept,
+        columns={**swept.columns, **{value: np.full(len(swept), np.nan) for value in values}},
+        units={**swept.units, **{value: unit_of(value) for value in values}},
+        limits={**{stage: [""] * len(swept) for stage in stages}, **swept.limits},
     )
 
 
@@ -537,25 +552,27 @@ def _absent(
     study: PreparedStudy, answers: Mapping[str, Answer], sweeps: Sequence[Sweep]
 ) -> list[str]:
     """Name the values that were asked for and that no point has."""
-    known = {name for each in answers.values() for name in each.names} | {
-        n for each in sweeps for n in each.columns
+    known_names = {name for answer in answers.values() for name in answer.names} | {
+        n for sweep in sweeps for n in sweep.columns
     }
-    known |= {f"limit[{each.pipeline}]" for answer in answers.values() for each in answer.limits}
-    known |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
+    known_names |= {
+        f"limit[{limit.pipeline}]" for answer in answers.values() for limit in answer.limits
+    }
+    known_names |= {f"limit[{pipeline}]" for sweep in sweeps for pipeline in sweep.limits}
     solved = any(not answer.failed for answer in answers.values())
-    absent = [name for name in study.spec.answer if name not in known] if solved else []
+    absent = [name for name in study.spec.answer if name not in known_names] if solved else []
     return [f"{ABSENT} {name}{_way(name, answers)}" for name in absent]
 
 
 def _way(name: str, answers: Mapping[str, Answer]) -> str:
     """Describe why no case has a value, and how to have it."""
-    states = (each.asked[name] for each in answers.values() if name in each.asked)
-    found = next((each for each in states if each.state != ANSWERED), None)
-    if found is None:
+    states = (answer.asked[name] for answer in answers.values() if name in answer.asked)
+    state = next((state for state in states if state.state != ANSWERED), None)
+    if state is None:
         return ""
-    if found.state == OTHER_METHOD:
-        return f"; {found.method} has one: write 'method: {found.method}' in the base"
-    return f": {found.why}"
+    if state.state == OTHER_METHOD:
+        return f"; {state.method} has one: write 'method: {state.method}' in the base"
+    return f": {state.why}"
 
 
 def versions() -> dict[str, str]:
@@ -565,5 +582,5 @@ def versions() -> dict[str, str]:
     code = sha256()
     for path in sorted(Path(__file__).parents[2].glob("slipstick*/**/*.py")):
         code.update(path.read_bytes())
-    found = {name: version(name) for name in ("slipstick", "numpy")}
-    return {"python": platform.python_version(), **found, "code": code.hexdigest()[:16]}
+    versions_by_name = {name: version(name) for name in ("slipstick", "numpy")}
+    return {"python": platform.python_version(), **versions_by_name, "code": code.hexdigest()[:16]}

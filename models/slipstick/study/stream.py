@@ -120,9 +120,9 @@ def _check(form: CompiledModel, axes: Mapping[str, Array], fixed: Mapping[str, f
             "simulation takes too long for a file of points; write another method, such as"
             " closed-form"
         )
-    if others := [path for path in (*axes, *fixed) if path not in form.parameters]:
+    if unknown_paths := [path for path in (*axes, *fixed) if path not in form.parameters]:
         raise ModelError(
-            f"{others[0]} is no number that time is computed from, so it cannot be varied within"
+            f"{unknown_paths[0]} is no number that time is computed from, so it cannot be varied within"
             " one file of points; write a file for each of its values"
         )
 
@@ -143,25 +143,25 @@ def _solved(
     points = {
         path: values[place] for (path, values), place in zip(axes.items(), places, strict=True)
     }
-    given = points | {path: np.full(count, value) for path, value in fixed.items()}
-    found: dict[str, Array] = {}
+    columns_given = points | {path: np.full(count, value) for path, value in fixed.items()}
+    table: dict[str, Array] = {}
     methods, outside, exact = (
         np.full(count, "", dtype=object),
         np.full(count, "", dtype=object),
         np.zeros(count, dtype=bool),
     )
-    for cut in form.blocks(given, count):
-        values = {path: each[cut] for path, each in given.items()}
+    for cut in form.blocks(columns_given, count):
+        values = {path: column[cut] for path, column in columns_given.items()}
         answers = form.points(values) if every else form.brief_points(values)
         solution, columns = answers.solution, answers.columns()
-        for index, said in answers.outside.items():
-            outside[cut[index]] = said
+        for index, bound in answers.outside.items():
+            outside[cut[index]] = bound
         for name in columns if every else (form.quantity,):
-            found.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
+            table.setdefault(name, np.full(count, np.nan))[cut] = columns[name]
         methods[cut], exact[cut] = solution.methods or solution.method, solution.exact
-    lost = ~np.isfinite(found[form.quantity])
+    lost = ~np.isfinite(table[form.quantity])
     return (
         points
-        | {name: np.where(lost, np.nan, each) for name, each in found.items()}
+        | {name: np.where(lost, np.nan, column) for name, column in table.items()}
         | {"method": methods, "exact": exact, "outside": outside}
     )

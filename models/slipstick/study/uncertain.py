@@ -88,7 +88,7 @@ def paired_saving(case: Evaluator, changed: Evaluator, path: str, factor: float)
     """
     quantity = case.form.quantity
     points = drawn(case.built.uncertain)
-    moved = {name: each * factor if name == path else each for name, each in points.items()}
+    moved = {name: value * factor if name == path else value for name, value in points.items()}
     before = np.asarray(case.columns(points, [quantity])[quantity])
     after = np.asarray(changed.columns(moved, [quantity])[quantity])
     with np.errstate(all="ignore"):
@@ -138,12 +138,12 @@ def _remarks(
 ) -> Iterator[str]:
     """Yield what causes the width of the first value, and what the values are by."""
     quantity = case.form.quantity
-    found = np.asarray(columns[quantity])
-    known = np.isfinite(found)
-    if not known.all():
-        missing = int((~known).sum())
-        yield f"{missing} of {len(found)} points of the ranges have no answer"
-    shares = width_shares(points, found) if known.all() and (found > 0).all() else {}
+    column = np.asarray(columns[quantity])
+    finite = np.isfinite(column)
+    if not finite.all():
+        missing = int((~finite).sum())
+        yield f"{missing} of {len(column)} points of the ranges have no answer"
+    shares = width_shares(points, column) if finite.all() and (column > 0).all() else {}
     words = [
         f"{path} {share:.0%}"
         for path, share in list(shares.items())[:MOST_SHARES]
@@ -172,16 +172,16 @@ def width_shares(points: Mapping[str, Array], values: Array) -> dict[str, float]
     >>> {name: round(part, 2) for name, part in width_shares({"x": x, "y": y}, x**2 * y).items()}
     {'x': 0.8, 'y': 0.2}
     """
-    if any(len(each) != len(values) for each in points.values()):
+    if any(len(column) != len(values) for column in points.values()):
         raise ModelError("every setting has as many points as there are values")
     logs = np.log(np.column_stack(list(points.values())))
     logs = logs - logs.mean(axis=0)
     target = np.log(values) - np.log(values).mean()
-    whole = float(target @ target)
-    if whole < 1e-24:
+    total = float(target @ target)
+    if total < 1e-24:
         return {}
     slopes = np.linalg.lstsq(logs, target, rcond=None)[0]
-    parts = slopes * (logs.T @ (logs @ slopes)) / whole
-    order = np.argsort(-np.abs(parts))
+    contributions = slopes * (logs.T @ (logs @ slopes)) / total
+    order = np.argsort(-np.abs(contributions))
     names = list(points)
-    return {names[at]: float(parts[at]) for at in order}
+    return {names[at]: float(contributions[at]) for at in order}
