@@ -393,7 +393,7 @@ def _misnamed_columns(
     for place, question_spec in parts_of(study.spec.questions[key]):
         answer_names = [known_names[case] for case in question_spec.answers_of_columns() or cases]
         for inside, name in columns_in(question_spec):
-            why = unknown_value(name, answer_names, "no case has") if part_names else ""
+            why = unknown_value(name, answer_names, "no case has") if answer_names else ""
             if why:
                 problem = study.problem((key, *place, *inside), why)
                 if problem.place not in {reported.place for reported in problems}:
