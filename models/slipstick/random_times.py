@@ -78,6 +78,10 @@ class PhaseType:
         exits: Array = 1.0 - self.onward.sum(axis=1)
         return exits
 
+    def scaled(self, factor: complex) -> PhaseType:
+        """Return a multiple of the time."""
+        return PhaseType(self.start, self.rates / factor, self.onward)
+
     def moment(self, order: int) -> Any:
         """Return a moment, ``k! a (-T)^-k 1`` with T = diag(rates) (onward - I) [s^order]."""
         away = self.rates[:, None] * (np.eye(self.phases) - self.onward)

@@ -132,7 +132,8 @@ class ActivityChain(ActivityForm):
         return found
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
-        return np.full(len(table.time), all(step.scv in (0, 1) for step in self.model.steps))
+        known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
+        return np.full(len(table.time), known)
 
     def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
         return {}
@@ -161,7 +162,12 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
             yield f"no steps of the kind {node.kind}, for which it has no rule: ask for"
         elif node.uses and lock is None:
             yield f"no processor as a resource, as {node!r:.80} needs: ask for mean-value or"
-        elif isinstance(node, act.Step) and node.scv < LEAST_SCV and numbers[node.time].any():
+        elif (
+            isinstance(node, act.Step)
+            and node.scv < LEAST_SCV
+            and not phases_given(node)
+            and numbers[node.time].any()
+        ):
             yield (
                 f"times made of exponential phases, and step {node.name} has scv {node.scv:g}:"
                 f" write from {LEAST_SCV:g} (1 is exponential), or ask for"
@@ -171,6 +177,11 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
                 "locks that are handed over at no cost, and the accesses and pauses of"
                 f" {node.uses[0]} are constant: write fifo, or ask for"
             )
+
+
+def phases_given(step: act.Step) -> bool:
+    """Return whether the time of a step is given as phases, which a chain takes as they are."""
+    return step.law is not None and step.law.phases is not None
 
 
 def fits_by_kind(model: Model) -> bool:
@@ -317,7 +328,9 @@ class _States:
             for at, node in enumerate(self._nodes)
             if isinstance(node, act.Step) and node.scv
         )
-        self._times = {at: phase_type(1.0, node.scv) for at, node in steps}
+        self._times = {
+            at: (node.law and node.law.phases) or phase_type(1.0, node.scv) for at, node in steps
+        }
         self.known: list[Position] = [()]
         self._known, self._places = dict[Position, int](), [("", 0)]
         self._pace, self._explored = WorkPace(), 0

@@ -44,6 +44,7 @@ from slipstick.model.steps import (
     shown,
     steps,
 )
+from slipstick.time_laws import TimeLaw
 from slipstick.vocabulary import GEOMETRIC_COUNT
 
 TECHNOLOGIES = (
@@ -76,6 +77,8 @@ class Step(Activity):
     component : of the account, which adds up the times of its steps
     technology : what a what-if scales it with
     scv : squared coefficient of variation of the time [1]
+    law : the distribution of the time, whose scv is that of the step; None: the one of
+        `slipstick.random_times` with this scv
     """
 
     name: str
@@ -84,9 +87,11 @@ class Step(Activity):
     component: str = "busy"
     technology: str = "application"
     scv: float = 0.0
+    law: TimeLaw | None = None
 
     made_of, named, word = ("time",), "resource", "step"
-    plain = ("name", "resource", "component", "technology", "scv")
+    # Every method knows a law by its mean and scv, and a chain and the simulator in full.
+    plain = ("name", "resource", "component", "technology", "scv", "law")
     combination, use, executions = Combination.IN_TURN, SERVED, ()
 
     def __post_init__(self) -> None:
@@ -97,6 +102,8 @@ class Step(Activity):
                 f"step {self.name}: there is no technology class {self.technology!r}"
                 + did_you_mean(self.technology, TECHNOLOGIES)
             )
+        if self.law is not None:
+            object.__setattr__(self, "scv", self.law.scv)
         if not (self.scv >= 0 and math.isfinite(self.scv)):
             raise ModelError(f"step {self.name}: scv must be at least 0, got {self.scv!r}")
 
@@ -344,6 +351,7 @@ def service(
     component: str = "busy",
     technology: str = "application",
     scv: float = 0.0,
+    law: TimeLaw | None = None,
 ) -> Step:
     """Spend time at a resource, after waiting for others that use it.
 
@@ -352,13 +360,13 @@ def service(
     resource : a resource of the model, or a processor: own, other, each-other, processor[i]
     time : mean service time [s]; a number becomes a parameter named after the step
     name : the resource's by default
-    component, technology, scv : see `Step`
+    component, technology, scv, law : see `Step`
 
     >>> service("bus", 1e-6)
     service('bus', 1e-06, name='bus')
     """
     label = resource if name is None else name
-    return Step(label, timed(time, label), resource, component, technology, scv)
+    return Step(label, timed(time, label), resource, component, technology, scv, law)
 
 
 def delay(
@@ -368,13 +376,14 @@ def delay(
     component: str = "busy",
     technology: str = "application",
     scv: float = 0.0,
+    law: TimeLaw | None = None,
 ) -> Step:
     """Spend time without waiting for a resource.
 
     >>> delay(9e-3, name="work") >> service("bus", 1e-3)
     delay(0.009, name='work') >> service('bus', 0.001, name='bus')
     """
-    return Step(name, timed(time, name), None, component, technology, scv)
+    return Step(name, timed(time, name), None, component, technology, scv, law)
 
 
 def _check_activities(word: str, given: Iterable[object]) -> None:

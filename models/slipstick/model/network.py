@@ -24,6 +24,7 @@ from slipstick.expression.nodes import (
     zero,
 )
 from slipstick.model.activity import check_model_name
+from slipstick.time_laws import TimeLaw
 from slipstick.vocabulary import BLOCKING, DISCIPLINES
 
 OUT = "out"
@@ -118,6 +119,7 @@ class NetworkStation:
         the queue [s]
     timeout : constant time after which a customer whose service has not begun abandons the queue
         [s]
+    distribution : of the service time, whose scv is then that of the class
     """
 
     discipline: str = "fcfs"
@@ -132,8 +134,12 @@ class NetworkStation:
     blocking: str = "loss"
     patience: Mapping[str, Expr] = field(default_factory=dict)
     timeout: Mapping[str, Expr] = field(default_factory=dict)
+    distribution: Mapping[str, TimeLaw] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        of_laws = {label: Number(law.scv, COUNT) for label, law in self.distribution.items()}
+        if of_laws:
+            object.__setattr__(self, "scv", {**self.scv, **of_laws})
         if self.discipline not in DISCIPLINES:
             hint = did_you_mean(self.discipline, DISCIPLINES)
             raise ModelError(f"a queue cannot have the discipline {self.discipline!r}{hint}")
@@ -345,6 +351,7 @@ def station(
     blocking: str = "loss",
     patience: Mapping[str, Like] | None = None,
     timeout: Mapping[str, Like] | None = None,
+    distribution: Mapping[str, TimeLaw] | None = None,
 ) -> NetworkStation:
     """Describe a station by class: its demand, or a service time and visits; see `NetworkStation`.
 
@@ -374,6 +381,7 @@ def station(
         capacity=capacity,
         priority=dict(priority or {}),
         blocking=blocking,
+        distribution=dict(distribution or {}),
     )
 
 
@@ -437,7 +445,10 @@ def _named(path: str, value: Expr) -> Expr:
     )
 
 
-BY_CLASS = ("demand", "service", "visits", "scv", "priority", "patience", "timeout")
+BY_CLASS = (
+    *("demand", "service", "visits", "scv", "priority", "patience", "timeout"),
+    "distribution",
+)
 """What a station says by class."""
 
 Path = tuple[str | int, ...]

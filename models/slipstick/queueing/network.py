@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError
 from slipstick.late import NDArray, np
+from slipstick.random_times import PhaseType
 from slipstick.vocabulary import ANY_SERVICE, BLOCKING, DISCIPLINES, LOSS
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class NetworkArrays:
         (P, R, K), 0 where it waits without a limit; None where all do
     timeouts : whether the patience of each class at each station is constant; else it is
         exponential, (R, K)
+    phases : of the service times that are given as phases, by class and station, of mean 1; the
+        others have phases of their mean and scv
     """
 
     service: Array
@@ -79,6 +82,12 @@ class NetworkArrays:
     traced: tuple[bool, ...] = ()
     patience: Array | None = None
     timeouts: NDArray[np.bool_] | None = None
+    phases: Mapping[tuple[str, str], PhaseType] = field(default_factory=dict)
+
+    @cached_property
+    def phases_known(self) -> NDArray[np.bool_]:
+        """Whether the phases of the service times are those of the model (R, K)."""
+        return known_phases(self.scv, self.phases, self.classes, self.stations)
 
     @cached_property
     def losses(self) -> str:
@@ -213,6 +222,27 @@ class NetworkArrays:
             patience=patience,
             **{name: getattr(self, name)[points] for name in names},
         )
+
+
+def known_phases(
+    scv: Array,
+    given: Mapping[tuple[str, str], PhaseType],
+    classes: Sequence[str],
+    stations: Sequence[str],
+) -> NDArray[np.bool_]:
+    """Return at which places times are exponential or given as phases (classes, stations).
+
+    Parameters
+    ----------
+    scv : of the service times (points, classes, stations)
+    given : phases by class and station
+    classes, stations : their names
+    """
+    known: NDArray[np.bool_] = (scv == 1).all(axis=0)
+    for label, station in given:
+        if label in classes:
+            known[list(classes).index(label), list(stations).index(station)] = True
+    return known
 
 
 Speeds = dict[int, Array]

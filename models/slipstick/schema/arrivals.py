@@ -1,5 +1,5 @@
-"""Arrivals from a file: what it says of the times between arrivals, put into the tree of a queueing
-network.
+"""Times from a file, put into the tree of a model: those between arrivals, and measured times of
+steps and visits.
 
 The numbers are put into the tree as it is read, so that whatever is made of the tree depends on
 them, and not on a file that changes later.
@@ -18,12 +18,23 @@ from typing import Protocol
 from slipstick.errors import UnitError, UnknownNameError, short
 from slipstick.expression.nodes import TIME
 from slipstick.limits import check_cost
-from slipstick.schema.text import Mark, Node, Scalar, Table, at, file_text, from_plain, replace
+from slipstick.schema.text import (
+    Listing,
+    Mark,
+    Node,
+    Scalar,
+    Table,
+    at,
+    file_text,
+    from_plain,
+    plain,
+    replace,
+)
 from slipstick.units import to_base
 
 
 class TraceFiles(Protocol):
-    """Finds files of arrivals, as `slipstick.schema.library.Library` does."""
+    """Finds files of times, as `slipstick.schema.library.Library` does."""
 
     def beside(self, reference: str, mark: Mark) -> Path:
         """Return the path of a file that is named at a place."""
@@ -79,6 +90,51 @@ def with_traces(tree: Node, library: TraceFiles) -> Node:
     return tree
 
 
+def with_samples(tree: Node, library: TraceFiles) -> Node:
+    """Read the files of measured times that distributions name, each from the folder of the file
+    that names it.
+
+    Parameters
+    ----------
+    tree : the file of a model
+    library : finds the files, and remembers what was read
+
+    Raises
+    ------
+    SpecError : a file is not there, or holds no times
+    """
+    for place in list(_places_of_samples(tree, ())):
+        node = at(tree, place)
+        file = at(tree, [*place, "file"])
+        if not isinstance(node, Table) or not isinstance(file, Scalar):
+            continue
+        words = {key: plain(each.node) for key, each in node.entries.items() if key != "mean"}
+        if not all(isinstance(each, str) for each in words.values()) or "values" in words:
+            continue  # what is wrong with the keys is told when they are checked
+        path = library.beside(file.text, file.mark)
+        texts = {key: str(each) for key, each in words.items()}
+        numbers = _numbers(path, texts, file.mark, "samples.file")
+        library.keep_hash(path)
+        values = from_plain({"values": [f"{value!r} s" for _, value in numbers]}, file.mark)
+        assert isinstance(values, Table)
+        kept = {key: each for key, each in node.entries.items() if key == "mean"}
+        tree = replace(tree, place, Table({**kept, **values.entries}, node.mark))
+    return tree
+
+
+def _places_of_samples(node: Node, place: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    """Yield where a tree names a file of measured times."""
+    if isinstance(node, Listing):
+        for index, each in enumerate(node.items):
+            yield from _places_of_samples(each, (*place, index))
+    elif isinstance(node, Table):
+        for key, entry in node.entries.items():
+            if key == "samples" and at(entry.node, ["file"]) is not None:
+                yield (*place, key)
+            else:
+                yield from _places_of_samples(entry.node, (*place, key))
+
+
 _KINDS = ("times", "gaps")
 _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
 """Words, each with a unit in brackets behind it."""
@@ -86,11 +142,11 @@ _WORDS = re.compile(r"[^\s\[(]+(?:\s*[\[(][^\])]*[\])])?")
 _IN_BRACKETS = re.compile(r"(?P<name>.*?)[\[(](?P<unit>[^\[\]()]++)[\])]\s*+")
 
 
-def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
-    """Return the times between arrivals [s]."""
+def _numbers(path: Path, words: dict[str, str], mark: Mark, place: str) -> list[tuple[int, float]]:
+    """Return the lines and the times of a list or of a column of a table [s]."""
 
     def wrong(message: str) -> Exception:
-        return mark.error(f"{path.name}: {message}", "trace.file")
+        return mark.error(f"{path.name}: {message}", place)
 
     lines = file_text(path, "data_bytes", "keep a part of it").removeprefix("\ufeff").splitlines()
     rows = [
@@ -132,6 +188,16 @@ def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
                 f" {short(row[column] if column < len(row) else '')}"
             )
         numbers.append((line, value * scale))
+    return numbers
+
+
+def _gaps(path: Path, words: dict[str, str], mark: Mark) -> list[float]:
+    """Return the times between arrivals [s]."""
+
+    def wrong(message: str) -> Exception:
+        return mark.error(f"{path.name}: {message}", "trace.file")
+
+    numbers = _numbers(path, words, mark, "trace.file")
     check_cost(
         "arrivals", len(numbers), f"has {len(numbers):,} arrivals", "keep a part of them", wrong
     )

@@ -28,6 +28,7 @@ from slipstick.errors import (
 )
 from slipstick.expression.nodes import COUNT, Expr, Parameter, parameters
 from slipstick.law import LAWS, Law
+from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model, need_model, scaled
 from slipstick.program import PROGRAMS
 from slipstick.schema.kinds.constraints import broken_rule
@@ -73,6 +74,7 @@ from slipstick.schema.text import (
 from slipstick.schema.text import replace as replaced
 from slipstick.schema.uncertain import UncertainValues, told_apart
 from slipstick.sim.settings import MOST_REPLICATIONS, Simulation
+from slipstick.time_laws import PHASE_KINDS
 from slipstick.units import InBaseUnits, parse
 from slipstick.vocabulary import (
     ACTIVITY,
@@ -776,6 +778,7 @@ def build(inputs: Inputs) -> BuiltModel:
     ):
         working = numbers.get(str(groups[0].processors))
         notes = (*notes, *_notes_of_machine(sample, numbers, working))
+    notes = (*notes, *_notes_of_laws(sample.model))
     entries_of = {**described, **_defaults(inputs, described)}
     return BuiltModel(
         inputs.name,
@@ -790,6 +793,25 @@ def build(inputs: Inputs) -> BuiltModel:
         shapeless,
         inputs.uncertain,
     )
+
+
+def _notes_of_laws(model: Subject) -> Iterator[str]:
+    """Yield which methods know the distributions of times that a model names."""
+    if isinstance(model, Law):
+        return
+    laws = [step.law for step in model.steps] if isinstance(model, Model) else []
+    if isinstance(model, QueueingNetwork):
+        laws = [law for each in model.stations.values() for law in each.distribution.values()]
+    kinds = dict.fromkeys(law.kind for law in laws if law is not None)
+    phases = [kind for kind in kinds if kind in PHASE_KINDS]
+    drawn = [kind for kind in kinds if kind not in PHASE_KINDS]
+    if phases:
+        yield (
+            f"simulation and Markov chains take {' and '.join(phases)} times as they are, other"
+            " methods their mean and scv"
+        )
+    if drawn:
+        yield f"simulation draws {' and '.join(drawn)} times, other methods take their mean and scv"
 
 
 def _notes_of_machine(

@@ -380,9 +380,9 @@ class Library:
                 )
                 raise node.mark.error(why, path)
         if kind in ("queueing-network", "activity"):
-            from slipstick.schema.arrivals import with_traces
+            from slipstick.schema.arrivals import with_samples, with_traces
 
-            based = _table(with_traces(based, self))
+            based = _table(with_traces(_table(with_samples(based, self)), self))
         return based
 
     def _resolved(self, kind: str, tree: Table, _open: tuple[Path, ...]) -> Table:

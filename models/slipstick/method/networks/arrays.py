@@ -359,6 +359,12 @@ class NetworkLayout:
             bursts=bursts if bursts.any() else None,
             batch=batch if max(batch, default=1) > 1 else (),
             traced=traced if any(traced) else (),
+            phases={
+                (label, name): phases
+                for name, station in self.model.stations.items()
+                for label, law in station.distribution.items()
+                if (phases := law.phases) is not None
+            },
             **self._patience(columns, [chain.classes for chain in self.chains.values()]),
         )
 

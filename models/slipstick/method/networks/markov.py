@@ -13,7 +13,13 @@ from slipstick.queueing.markov.build import Routing, routing_of_chains
 from slipstick.queueing.markov.chain import MarkovChain
 from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
 from slipstick.queueing.markov.state_space import StateSpace
-from slipstick.queueing.network import Array, MarkovSolution, NetworkArrays, quotient
+from slipstick.queueing.network import (
+    Array,
+    MarkovSolution,
+    NetworkArrays,
+    known_phases,
+    quotient,
+)
 from slipstick.vocabulary import LOSS
 
 
@@ -137,6 +143,8 @@ def _routed(arrays: NetworkPoints) -> dict[int, tuple[int, ...]]:
 def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolution:
     """Count throughput in cycles of the chain, which end at its reference station."""
     flow, begun = solution.throughput.copy(), solution.begun.copy()
+    network = arrays.network
+    known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
     for c, members in _routed(arrays).items():
         cells = (slice(None), list(members), arrays.references[c][1])
         admitted = solution.ended / (1 - solution.abandoned)
@@ -150,7 +158,7 @@ def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolutio
         throughput=flow,
         begun=begun,
         residence=quotient(solution.queue, begun[:, :, None]),
-        exact=bool((np.where(arrays.visits != 0, arrays.scv, 1) == 1).all()),
+        exact=bool((known | ~(arrays.visits != 0).any(axis=0)).all()),
     )
 
 

@@ -35,7 +35,7 @@ from slipstick.sim.plan.distributions import (
     ServiceTime,
     Times,
     TracedTimes,
-    service_time,
+    time_of_law,
 )
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -333,7 +333,8 @@ class FlatNetwork:
             self.model.stations[station],
             self.columns.get(f"stations.{station}.scv.{label}"),
         )
-        time = service_time(self.service[place], 1.0 if scv is None else float(scv[0].real))
+        size = 1.0 if scv is None else float(scv[0].real)
+        time = time_of_law(self.service[place], size, queue.distribution.get(label))
         resource = None if DISCIPLINES[queue.discipline].delay else station
         if chain in self.first:
             builder.admit(_served(place), resource, queue.capacity or 0, _lost(chain))

@@ -58,11 +58,13 @@ from slipstick.sim.plan.distributions import (
     RANGE,
     BatchTimes,
     BurstyTimes,
+    DistributedTime,
     ServiceTime,
     Times,
     TracedTimes,
     in_range,
     service_time,
+    time_of_law,
 )
 from slipstick.sim.plan.plan import COUNTER, Plan, Where
 from slipstick.structure.saturation import Saturation
@@ -457,7 +459,7 @@ class Writer:
                 f" {RANGE}"
             )
         self.once[step.name] = mean
-        time = service_time(mean, step.scv)
+        time = time_of_law(mean, step.scv, step.law)
         if step.resource is None:
             self.builder.delay(time, step.name)
         elif step.resource in self.model.resources:
@@ -465,7 +467,7 @@ class Writer:
         else:
             self._serve_at_processor(step, time)
 
-    def _serve_at_processor(self, step: Step, time: ServiceTime) -> None:
+    def _serve_at_processor(self, step: Step, time: ServiceTime | DistributedTime) -> None:
         """Visit a processor: the requesting one itself, another, or a numbered one."""
         assert step.resource is not None
         wait = f"wait:{step.resource}"

@@ -321,7 +321,9 @@ def _check_blocking_after_service(point: NetworkPoint) -> None:
 
 def _service_time(point: NetworkPoint, r: int, k: int) -> PhaseType:
     """Return the service time of class r at station k."""
-    return phase_type(point.network.service[0, r, k], point.network.scv[0, r, k])
+    network, mean = point.network, point.network.service[0, r, k]
+    given = network.phases.get((network.classes[r], network.stations[k]))
+    return phase_type(mean, network.scv[0, r, k]) if given is None else given.scaled(mean)
 
 
 def build_state_space(point: NetworkPoint, truncation: int | None) -> StateSpace:

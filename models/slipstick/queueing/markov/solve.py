@@ -253,7 +253,7 @@ def _answers(
         .T[None],
         probability=tuple(level[None] for level in levels),
         method="markov-chain",
-        exact=bool((network.scv == 1).all()),
+        exact=bool(network.phases_known.all()),
         loss=quotient(lost, came)[None],
         ended=ended[None],
         begun=begun[None],
@@ -334,7 +334,7 @@ def _together(
     for name in ("states", "truncation", "beyond"):
         joined[name] = tuple(value for solution in points for value in getattr(solution, name))
     solution = replace(
-        points[0], **joined, probability=tuple(levels), exact=bool((network.scv == 1).all())
+        points[0], **joined, probability=tuple(levels), exact=bool(network.phases_known.all())
     )
     return replace(solution, notes=_notes(network, solution, ordered))
 
@@ -354,6 +354,6 @@ def _notes(network: NetworkArrays, solution: MarkovSolution, ordered: bool) -> t
         notes.append(ABANDONMENT)
     if AFTER_SERVICE in network.blocking:
         notes.append("a server that is held up after a service does not count as busy")
-    if (network.scv != 1).any():
+    if not network.phases_known.all():
         notes.append("times of an scv other than 1 are phases of the same mean and scv")
     return tuple(notes)

@@ -39,6 +39,13 @@ from slipstick.model.steps import Activity, each_once
 from slipstick.model.system import buffer, check_counter, need_model, scaled
 from slipstick.model.tasks import MOST_NODES, Loop, Trees
 from slipstick.schema.kinds.constraints import SPELT, Name, Note, broken_rule, known_word, one_of
+from slipstick.schema.kinds.distribution import (
+    NamedTimeSpec,
+    TimeOrDistribution,
+    law_of,
+    refuse_scv,
+    written_time,
+)
 from slipstick.schema.kinds.quantity import (
     MOST_SERVERS,
     ONE,
@@ -189,19 +196,36 @@ class StepSpec(ItemSpec):
 
     node = activities.Step
 
+    @property
+    def said_time(self) -> object:
+        """The time as it is written."""
+        return getattr(self, "delay", None) or getattr(self, "time", None)
+
+    def check_rules(self) -> None:
+        if self.scv is not None and law_of(self.said_time) is not None:
+            refuse_scv("scv")
+
+    def mean_time(self, reader: ActivityReader, place: Loc) -> Expr:
+        """Return the mean of the time, which stands at a place [s]."""
+        said = self.said_time
+        if isinstance(said, NamedTimeSpec):
+            return said.expr(reader.values, place)
+        assert isinstance(said, Given | Formula)
+        return reader.values.expr(said, place, TIME)
+
     def step(
         self, reader: ActivityReader, name: str, time: Expr, resource: str | None, loc: Loc
     ) -> activities.Step:
         """Build the step, with a name of its own."""
-        scv = 0.0 if self.scv is None else self.scv.value
-        made = activities.Step(name, time, resource, self.component, self.technology, scv)
+        scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.said_time)
+        made = activities.Step(name, time, resource, self.component, self.technology, scv, law)
         reader.add_step(made, loc)
         return made
 
     @classmethod
     def write(cls, activity: activities.Step, writer: ActivityWriter) -> dict[str, Any]:
         data: dict[str, Any] = {"name": plain_name(activity.name)}
-        time = writer.values.written(activity.time)
+        time = written_time(activity.time, activity.law, writer.values)
         data |= (
             {"delay": time}
             if activity.resource is None
@@ -212,18 +236,18 @@ class StepSpec(ItemSpec):
             "technology": (activity.technology, "application"),
         }
         data |= {key: value for key, (value, default) in labels.items() if value != default}
-        return data | ({"scv": activity.scv} if activity.scv else {})
+        return data | ({"scv": activity.scv} if activity.scv and activity.law is None else {})
 
 
 class DelaySpec(StepSpec):
     """Time without waiting."""
 
-    delay: TimeOrFormula = Field(description="mean time")
+    delay: TimeOrDistribution = Field(description="mean time, or a distribution")
 
     key, use, example = "delay", "for time on its own", "{name: work, delay: 9 ms}"
 
     def build(self, reader: ActivityReader, loc: Loc) -> activities.Step:
-        time = reader.values.expr(self.delay, (*loc, "delay"), TIME)
+        time = self.mean_time(reader, (*loc, "delay"))
         return self.step(reader, self.name or reader.numbered("delay"), time, None, loc)
 
 
@@ -233,7 +257,7 @@ class ServiceSpec(StepSpec):
     service: Label = Field(
         description="the resource, or a processor: own, other, each-other, processor[i]"
     )
-    time: TimeOrFormula = Field(description="mean service time")
+    time: TimeOrDistribution = Field(description="mean service time, or a distribution")
 
     key, use, example = (
         "service",
@@ -246,7 +270,7 @@ class ServiceSpec(StepSpec):
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         name, time = (
             self.name or reader.numbered(self.service),
-            reader.values.expr(self.time, (*loc, "time"), TIME),
+            self.mean_time(reader, (*loc, "time")),
         )
         return reader.at_one(
             self.service, lambda one, mark: self.step(reader, name + mark, time, one, loc)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -63,7 +64,9 @@ if TYPE_CHECKING:
     from slipstick.model.machine import Machine, Network, SharedMemory
 
 _ENDS = ("low", "high")
-_KEYS = ("value", *_ENDS, "source", "assumed", "meaning")
+QUANTITY_KEYS = ("value", *_ENDS, "source", "assumed", "meaning")
+"""The keys of a quantity that is written as a table."""
+
 _OPERATORS = re.compile(r"[(*+]|\A\s*-|\s[-/]\s|\A[0-9.]+\s*/")
 
 
@@ -189,9 +192,9 @@ class Quantity:
 
     def _read_sourced(self, table: dict[str, Any]) -> Given:
         for key in table:
-            if key not in _KEYS:
+            if key not in QUANTITY_KEYS:
                 raise _refused(
-                    f"a quantity has no key {str(key)!r}{did_you_mean(str(key), _KEYS)}",
+                    f"a quantity has no key {str(key)!r}{did_you_mean(str(key), QUANTITY_KEYS)}",
                     key,
                     key=True,
                 )
@@ -403,6 +406,14 @@ class Spec(BaseModel):
         """Refuse keys that are at odds with one another, with `broken_rule`; a part says its own
         rules here.
         """
+
+
+class ReadInPlace(Spec):
+    """A part of a file that stands in the place of a quantity."""
+
+    @abstractmethod
+    def expr(self, values: QuantityReader, loc: Loc) -> Expr:
+        """Return the expression of that quantity."""
 
 
 class Described(Spec):
@@ -789,6 +800,8 @@ class QuantityReader:
         def read(value: Any, place: Loc, wanted: Quantity | None) -> Any:
             if isinstance(value, WholeFormula):
                 return self.whole(value, place)
+            if isinstance(value, ReadInPlace):
+                return value.expr(self, place)
             if isinstance(value, Given | Formula) and wanted is not None:
                 if wanted.formula and not wanted.shapes and wanted.dimension is not None:
                     return self.expr(value, place, wanted.dimension)

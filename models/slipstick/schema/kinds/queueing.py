@@ -15,6 +15,7 @@ from slipstick.model import network as networks
 from slipstick.model.network import no_class, no_station
 from slipstick.schema.kinds.activity import Probability, Word
 from slipstick.schema.kinds.constraints import Name, broken_rule, known_word, one_of
+from slipstick.schema.kinds.distribution import TimeOrDistribution, law_of, refuse_scv, written_time
 from slipstick.schema.kinds.quantity import (
     ONE,
     AnyQuantity,
@@ -33,6 +34,7 @@ from slipstick.schema.kinds.quantity import (
 )
 from slipstick.schema.kinds.streams import StreamSpec
 from slipstick.schema.text import Node
+from slipstick.time_laws import TimeLaw
 from slipstick.vocabulary import BLOCKING, DISCIPLINES, NETWORK_DISCIPLINES
 
 Population = Annotated[Given | Formula, Quantity(COUNT, whole=True, formula=True)]
@@ -89,9 +91,10 @@ class QueueSpec(Spec):
         "fcfs", description=NETWORK_DISCIPLINES.in_words
     )
     servers: Servers = Field(ONE, description="how many serve at the same time")
-    demand: dict[Name, TimeOrFormula] = Field({}, description="service in a whole cycle")
-    service: dict[Name, TimeOrFormula] = Field(
-        {}, description="mean service time of a visit; in the place of a demand"
+    demand: dict[Name, TimeOrDistribution] = Field({}, description="service in a whole cycle")
+    service: dict[Name, TimeOrDistribution] = Field(
+        {},
+        description="mean service time of a visit, or its distribution; in the place of a demand",
     )
     visits: dict[Name, CountFormula] = Field({}, description="visits in a cycle; 1 by default")
     rates: list[Speed] | None = Field(
@@ -131,6 +134,17 @@ class QueueSpec(Spec):
             "constant time after which a customer whose service has not begun abandons the queue"
         ),
     )
+
+    @property
+    def laws(self) -> dict[str, TimeLaw]:
+        """The distributions of the times that are given as such, by class."""
+        times = {**self.demand, **self.service}
+        return {name: law for name, each in times.items() if (law := law_of(each)) is not None}
+
+    def check_rules(self) -> None:
+        for name in self.laws:
+            if name in self.scv:
+                refuse_scv("scv", name)
 
 
 class ChainSpec(MembersSpec):
@@ -234,7 +248,9 @@ class QueueingNetworkSpec(ModelFileSpec):
             if label not in chained & silent
         }
         stations = {
-            label: networks.NetworkStation(**values.keys(station, ("stations", label)))
+            label: networks.NetworkStation(
+                **values.keys(station, ("stations", label)), distribution=station.laws
+            )
             for label, station in self.stations.items()
         }
         chains = {
@@ -334,6 +350,16 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
         trace = {"trace": {"gaps": " ".join(map(repr, data["trace"]))}} if "trace" in data else {}
         return {**data, **trace}
 
+    def written(station: networks.NetworkStation) -> dict[str, Any]:
+        data = values.keys(station, str)
+        laws = station.distribution
+        for key in ("demand", "service"):
+            for label, mean in getattr(station, key).items():
+                if label in laws:
+                    data[key][label] = written_time(mean, laws[label], values)
+                    data["scv"].pop(label)
+        return {key: value for key, value in data.items() if key != "distribution" and value != {}}
+
     body = {
         "classes": {name: members(class_name) for name, class_name in network.classes.items()},
         "chains": {
@@ -344,7 +370,7 @@ def network_data(network: networks.QueueingNetwork) -> dict[str, Any]:
             }
             for name, chain in network.chains.items()
         },
-        "stations": {name: values.keys(station) for name, station in network.stations.items()},
+        "stations": {name: written(station) for name, station in network.stations.items()},
         "routing": [
             {
                 "from": list(route.source),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from slipstick.errors import ModelError, did_you_mean, look_up
-from slipstick.sim.plan.distributions import ServiceTime, Times
+from slipstick.sim.plan.distributions import DistributedTime, ServiceTime, Times
 from slipstick.sim.plan.plan import (
     COUNTER,
     OPERANDS,
@@ -214,14 +214,16 @@ class Builder:
             raise ModelError(f"two different quantities are drawn from the stream {stream}")
         return number
 
-    def delay(self, time: ServiceTime, label: str = "delay", stream: str | None = None) -> None:
+    def delay(
+        self, time: ServiceTime | DistributedTime, label: str = "delay", stream: str | None = None
+    ) -> None:
         """Pass time."""
         self.emit(Op.DELAY, self.draw(stream or label, time), self.label(label))
 
     def serve(
         self,
         station: str,
-        time: ServiceTime,
+        time: ServiceTime | DistributedTime,
         label: str | None = None,
         *,
         stream: str | None = None,

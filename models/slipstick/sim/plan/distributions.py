@@ -13,14 +13,15 @@ blocks in which they are drawn.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import ClassVar
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.late import Array, NDArray, np
-from slipstick.random_times import LEAST_SCV, balanced_means, phases_below_one
+from slipstick.random_times import LEAST_SCV, PhaseType, balanced_means, phases_below_one
+from slipstick.time_laws import TimeLaw
 
 _SCALE = 2.0**-52
 
@@ -226,7 +227,91 @@ class TracedTimes:
             place = (place + size) % len(gaps)
 
 
-Times = ServiceTime | BurstyTimes | BatchTimes | TracedTimes
+@dataclass(frozen=True, slots=True)
+class DistributedTime:
+    """A time by the name of its distribution.
+
+    Parameters
+    ----------
+    law : of mean 1
+    mean : [s]
+
+    >>> DistributedTime(uniform(1.0, 3.0).law, 2.0).sample(Stream(1, "disk"), 2).round(3)
+    array([2.257, 1.464])
+    """
+
+    law: TimeLaw
+    mean: float
+
+    def __post_init__(self) -> None:
+        if not in_range(self.mean):
+            raise ModelError(
+                f"the mean of a {self.law.kind} time must be {RANGE}, got {self.mean!r}"
+            )
+
+    @property
+    def constant(self) -> bool:
+        """Return whether every value is the mean."""
+        return self.mean == 0 or self.law.scv == 0
+
+    def sample(self, stream: Stream, count: int) -> Array:
+        """Draw the next values [s]."""
+        phases = self.law.phases
+        if phases is not None:
+            return self.mean * _through_phases(phases, stream, count)
+        return self.mean * _DRAWN_BY_LAW[self.law.kind](self.law.numbers[0], stream, count)
+
+    def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
+        """Draw blocks of values [s]."""
+        return (self.sample(stream, size) for size in sizes)
+
+
+def _through_phases(phases: PhaseType, stream: Stream, count: int) -> Array:
+    """Follow the phases of each value until it ends: with two uniforms for each phase, its time
+    and what comes after it.
+    """
+    ways = np.cumsum(phases.onward, axis=1)
+    place = np.searchsorted(np.cumsum(phases.start), stream.uniforms(count) * phases.start.sum())
+    values, going = np.zeros(count), np.arange(count)
+    while len(going):
+        times, chances = stream.uniforms(2 * len(going)).reshape(2, len(going))
+        values[going] -= np.log(times) / phases.rates[place]
+        place = (chances[:, None] >= ways[place]).sum(axis=1)
+        lasts = place < phases.phases
+        going, place = going[lasts], place[lasts]
+    return values
+
+
+def _log_normal(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+    variance = math.log1p(numbers[0])
+    samples: Array = np.exp(math.sqrt(variance) * _normal(stream, count) - variance / 2)
+    return samples
+
+
+def _weibull(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+    power = 1 / numbers[0]
+    samples: Array = _exponential(1.0, stream, count) ** power / math.gamma(1 + power)
+    return samples
+
+
+def _pareto(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+    shape = numbers[0]
+    samples: Array = (1 - 1 / shape) * stream.uniforms(count) ** (-1 / shape)
+    return samples
+
+
+def _between(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+    low, high = numbers
+    return low + (high - low) * stream.uniforms(count)
+
+
+def _one_of_samples(numbers: Sequence[float], stream: Stream, count: int) -> Array:
+    place = (stream.uniforms(count) * len(numbers)).astype(np.intp)
+    samples: Array = np.array(numbers)[place]
+    return samples
+
+
+Times = ServiceTime | DistributedTime | BurstyTimes | BatchTimes | TracedTimes
 """Distributions of times that can be drawn."""
 
 _DRAWN = 512
@@ -249,6 +334,11 @@ def service_time(mean: float, scv: float) -> ServiceTime:
     if scv < LEAST_SCV:
         return ServiceTime("gamma", mean, scv)
     return ServiceTime("erlang" if _is_whole(1 / scv) else "coxian", mean, scv)
+
+
+def time_of_law(mean: float, scv: float, law: TimeLaw | None) -> ServiceTime | DistributedTime:
+    """Return the time of a mean [s] and a distribution; without one that of `service_time`."""
+    return service_time(mean, scv) if law is None else DistributedTime(law, mean)
 
 
 def _is_whole(number: float) -> bool:
@@ -354,3 +444,13 @@ _KINDS: dict[str, tuple[str, Callable[[float], bool], Callable[[float, Stream, i
 """What the scv of each kind must be, in words and as a condition; and how values of mean 1 are
 drawn.
 """
+
+_DRAWN_BY_LAW: dict[str, Callable[[Sequence[float], Stream, int], Array]] = {
+    "uniform": _between,
+    "lognormal": _log_normal,
+    "gamma": lambda numbers, stream, count: _gamma(numbers[0], stream, count),
+    "weibull": _weibull,
+    "pareto": _pareto,
+    "samples": _one_of_samples,
+}
+"""How values of mean 1 are drawn of the distributions that are not made of phases."""

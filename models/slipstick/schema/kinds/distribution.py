@@ -1,0 +1,314 @@
+"""Distributions in the place of a time, such as ``time: {lognormal: {mean: 10 ms, scv: 2}}``.
+
+Each kind is one class, listed in `DISTRIBUTIONS`, which has the keys of its table, the law of mean
+1 that they describe, and writes such a law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any, ClassVar, NoReturn
+
+from pydantic import Discriminator, Field, Tag
+
+from slipstick.errors import ModelError
+from slipstick.expression.nodes import RATE, TIME, Expr, Number
+from slipstick.schema.kinds.constraints import broken_rule
+from slipstick.schema.kinds.quantity import (
+    QUANTITY_KEYS,
+    Given,
+    Loc,
+    Quantity,
+    QuantityReader,
+    QuantityWriter,
+    ReadInPlace,
+    Spec,
+    Time,
+    TimeOrFormula,
+)
+from slipstick.time_laws import (
+    MeanAndLaw,
+    TimeLaw,
+    coxian,
+    erlang,
+    gamma,
+    general_phases,
+    hyperexponential,
+    lognormal,
+    pareto,
+    samples,
+    uniform,
+    weibull,
+)
+
+AnyRate = Annotated[Given, Quantity(RATE, least=None)]
+Rates = list[Annotated[Given, Quantity(RATE, least=None, above=0.0)]]
+
+
+class KindSpec(Spec):
+    """One kind of distribution. It has a mean of its own, or the times that it is described by
+    give one, which `mean` replaces.
+    """
+
+    mean: TimeOrFormula | None = Field(
+        None, description="mean time; where the others are times or rates, in the place of theirs"
+    )
+
+    def described(self) -> MeanAndLaw:
+        """Return the law, and the mean that its times give."""
+        raise NotImplementedError
+
+    @classmethod
+    def write(cls, law: TimeLaw) -> dict[str, Any]:
+        """Write the keys beside the mean."""
+        raise NotImplementedError
+
+
+class MeanKindSpec(KindSpec):
+    """A kind of distribution that needs its mean."""
+
+    mean: TimeOrFormula = Field(description="mean time")
+
+    of: ClassVar[Any]
+    key: ClassVar[str]
+
+    def described(self) -> MeanAndLaw:
+        return MeanAndLaw(0.0, type(self).of(getattr(self, self.key)))
+
+    @classmethod
+    def write(cls, law: TimeLaw) -> dict[str, Any]:
+        number = law.numbers[0][0]
+        return {cls.key: int(number) if cls.key == "phases" else number}
+
+
+class ErlangTimeSpec(MeanKindSpec):
+    """The sum of equal exponential phases."""
+
+    phases: int = Field(description="how many", ge=1, le=100)
+    of, key = staticmethod(erlang), "phases"
+
+
+class LognormalTimeSpec(MeanKindSpec):
+    """A time whose logarithm is normal."""
+
+    scv: float = Field(description="squared coefficient of variation", gt=0)
+    of, key = staticmethod(lognormal), "scv"
+
+
+class GammaTimeSpec(MeanKindSpec):
+    """A gamma time."""
+
+    scv: float = Field(description="squared coefficient of variation", gt=0)
+    of, key = staticmethod(gamma), "scv"
+
+
+class WeibullTimeSpec(MeanKindSpec):
+    """A Weibull time."""
+
+    shape: float = Field(description="1 is exponential; a smaller one varies more")
+    of, key = staticmethod(weibull), "shape"
+
+
+class ParetoTimeSpec(MeanKindSpec):
+    """A Pareto time."""
+
+    shape: float = Field(description="power of the tail, above 2")
+    of, key = staticmethod(pareto), "shape"
+
+
+class UniformTimeSpec(KindSpec):
+    """A time that is equally likely anywhere between two ends."""
+
+    low: Time = Field(description="shortest time")
+    high: Time = Field(description="longest time")
+
+    def described(self) -> MeanAndLaw:
+        return uniform(self.low.value, self.high.value)
+
+    @classmethod
+    def write(cls, law: TimeLaw) -> dict[str, Any]:
+        low, high = law.numbers[0]
+        return {"low": f"{low!r} s", "high": f"{high!r} s"}
+
+
+def _per_second(values: Sequence[float]) -> list[str]:
+    return [f"{value!r} /s" for value in values]
+
+
+class HyperexponentialTimeSpec(KindSpec):
+    """One of several exponential phases."""
+
+    probabilities: list[float] = Field(description="of each phase", min_length=1)
+    rates: Rates = Field(description="of each phase", min_length=1)
+
+    def described(self) -> MeanAndLaw:
+        return hyperexponential(self.probabilities, [1 / each.value for each in self.rates])
+
+    @classmethod
+    def write(cls, law: TimeLaw) -> dict[str, Any]:
+        chances, means = law.numbers
+        return {"probabilities": list(chances), "rates": _per_second([1 / each for each in means])}
+
+
+class CoxianTimeSpec(KindSpec):
+    """A row of exponential phases, of which each may be the last."""
+
+    rates: Rates = Field(description="of each phase", min_length=1)
+    onward: list[float] = Field(
+        description="probability to go on to the next phase, of each but the last"
+    )
+
+    def described(self) -> MeanAndLaw:
+        return coxian([1 / each.value for each in self.rates], self.onward)
+
+    @classmethod
+    def write(cls, law: TimeLaw) -> dict[str, Any]:
+        means, onward = law.numbers
+        return {"rates": _per_second([1 / each for each in means]), "onward": list(onward)}
+
+
+class PhaseTypeTimeSpec(KindSpec):
+    """The time until a small chain ends, as alpha and T."""
+
+    alpha: list[float] = Field(description="probability of each phase to be the first")
+    T: list[list[AnyRate]] = Field(
+        description="rates from phase to phase; on the diagonal minus the rate that ends a phase"
+    )
+
+    def described(self) -> MeanAndLaw:
+        return general_phases(self.alpha, [[each.value for each in row] for row in self.T])
+
+    @classmethod
+    def write(cls, law: TimeLaw) -> dict[str, Any]:
+        return {
+            "alpha": list(law.numbers[0]),
+            "T": [_per_second(row) for row in law.numbers[1:]],
+        }
+
+
+class SamplesTimeSpec(KindSpec):
+    """Measured times, each as likely as the others: a list, or a column of a file."""
+
+    values: list[Time] | None = Field(None, description="the times", min_length=1)
+    file: str | None = Field(
+        None, description="a table or a list of numbers, from the folder of this file"
+    )
+    column: str | None = Field(None, description="name of its column, where it has a line of names")
+    unit: str | None = Field(
+        None, description="unit of its times, such as ms, where the column does not say it"
+    )
+
+    def check_rules(self) -> None:
+        if self.values is None:
+            raise broken_rule(
+                "give measured times as values or in a file; a file is read where it is written,"
+                " not by --set"
+            )
+
+    def described(self) -> MeanAndLaw:
+        return samples([each.value for each in self.values or ()])
+
+    @classmethod
+    def write(cls, law: TimeLaw) -> dict[str, Any]:
+        return {"values": [f"{value!r} s" for value in law.numbers[0]]}
+
+
+DISTRIBUTIONS: dict[str, type[KindSpec]] = {
+    "erlang": ErlangTimeSpec,
+    "hyperexponential": HyperexponentialTimeSpec,
+    "coxian": CoxianTimeSpec,
+    "phase-type": PhaseTypeTimeSpec,
+    "uniform": UniformTimeSpec,
+    "lognormal": LognormalTimeSpec,
+    "gamma": GammaTimeSpec,
+    "weibull": WeibullTimeSpec,
+    "pareto": ParetoTimeSpec,
+    "samples": SamplesTimeSpec,
+}
+"""The kinds of distributions, by the key that tells each."""
+
+
+class NamedTimeSpec(ReadInPlace):
+    """A time by the name of its distribution: exactly one of the kinds."""
+
+    erlang: ErlangTimeSpec | None = Field(None, description="the sum of equal exponential phases")
+    hyperexponential: HyperexponentialTimeSpec | None = Field(
+        None, description="one of several exponential phases"
+    )
+    coxian: CoxianTimeSpec | None = Field(
+        None, description="a row of exponential phases, of which each may be the last"
+    )
+    phase_type: PhaseTypeTimeSpec | None = Field(
+        None, alias="phase-type", description="the time until a small chain ends, as alpha and T"
+    )
+    uniform: UniformTimeSpec | None = Field(None, description="equally likely between two ends")
+    lognormal: LognormalTimeSpec | None = Field(None, description="its logarithm is normal")
+    gamma: GammaTimeSpec | None = Field(None, description="a gamma time")
+    weibull: WeibullTimeSpec | None = Field(None, description="a Weibull time")
+    pareto: ParetoTimeSpec | None = Field(None, description="a tail that falls as a power")
+    samples: SamplesTimeSpec | None = Field(None, description="measured times")
+
+    @property
+    def kind(self) -> tuple[str, KindSpec]:
+        """The kind that is given, and its keys."""
+        for name in DISTRIBUTIONS:
+            if (part := getattr(self, name.replace("-", "_"))) is not None:
+                return name, part
+        raise AssertionError
+
+    def check_rules(self) -> None:
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise broken_rule(f"give one distribution, got {len(given)}: {', '.join(given)}")
+        try:
+            self.kind[1].described()
+        except ModelError as error:
+            raise broken_rule(str(error), self.kind[0]) from None
+
+    @property
+    def law(self) -> TimeLaw:
+        """The distribution of mean 1."""
+        return self.kind[1].described().law
+
+    def expr(self, values: QuantityReader, loc: Loc) -> Expr:
+        """Return the mean [s]."""
+        name, part = self.kind
+        if part.mean is not None:
+            return values.expr(part.mean, (*loc, name, "mean"), TIME)
+        return Number(part.described().mean, TIME)
+
+
+def _is_distribution(value: Any) -> str:
+    if isinstance(value, NamedTimeSpec):
+        return "distribution"
+    if not isinstance(value, dict):
+        return "quantity"
+    known = [*DISTRIBUTIONS, *QUANTITY_KEYS]
+    near = [name for key in value for name in get_close_matches(str(key), known, n=1)]
+    return "quantity" if set(near) & {*QUANTITY_KEYS} else "distribution"
+
+
+TimeOrDistribution = Annotated[
+    Annotated[TimeOrFormula, Tag("quantity")] | Annotated[NamedTimeSpec, Tag("distribution")],
+    Discriminator(_is_distribution),
+]
+"""A time, or its distribution."""
+
+
+def refuse_scv(*at: str) -> NoReturn:
+    """Refuse an scv beside a distribution."""
+    raise broken_rule("a distribution has its own scv; leave scv out", *at)
+
+
+def law_of(value: object) -> TimeLaw | None:
+    """Return the distribution that a field says, if it says one."""
+    return value.law if isinstance(value, NamedTimeSpec) else None
+
+
+def written_time(mean: Expr, law: TimeLaw | None, values: QuantityWriter) -> Any:
+    """Write a time, or its distribution, as plain data."""
+    if law is None:
+        return values.written(mean)
+    keys = DISTRIBUTIONS[law.kind].write(law)
+    return {law.kind: {"mean": values.written(mean), **keys}}

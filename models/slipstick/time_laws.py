@@ -1,0 +1,295 @@
+"""Distributions of times by name, each of mean 1, which a step multiplies by its own mean.
+
+Every method knows the mean and the squared coefficient of variation (scv) of a time. A Markov chain
+takes the phases of a time that is made of phases as they are, and of any other the phases of
+`slipstick.random_times.phase_type` with its mean and scv; the simulator draws the time itself
+(`slipstick.sim.plan.distributions.DistributedTime`).
+
+The scv of a time that is not exponential is never exactly 1, and that of one that is not constant
+never 0: methods that recognize exponential and constant times by these numbers take no other time
+for one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from slipstick.errors import ModelError
+from slipstick.late import Array, np
+from slipstick.random_times import MOST_PHASES, PhaseType
+
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLaw:
+    """A distribution of mean 1.
+
+    Parameters
+    ----------
+    kind : erlang, hyperexponential, coxian, phase-type, uniform, lognormal, gamma, weibull, pareto
+        or samples
+    numbers : what describes it, by kind: the number of phases; probabilities and means; means of
+        phases and probabilities to go on; the first phases and, row by row, rates; both ends; scv;
+        scv; shape; shape; values
+    scv : squared coefficient of variation, computed by the functions of this module
+
+    >>> print(erlang(4).scv, round(lognormal(2.0).scv, 12))
+    0.25 2.0
+    """
+
+    kind: str
+    numbers: tuple[Numbers, ...]
+    scv: float
+
+    @property
+    def phases(self) -> PhaseType | None:
+        """The phases of a time that is made of phases, of mean 1; None for any other."""
+        make = _PHASES.get(self.kind)
+        return make(*map(np.array, self.numbers)) if make else None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanAndLaw:
+    """A distribution as it is described by times: its mean [s], and its law of mean 1."""
+
+    mean: float
+    law: TimeLaw
+
+
+def _scv(size: float, exponential: bool = False) -> float:
+    """Keep the scv of a time that is not exponential apart from 1."""
+    return math.nextafter(1.0, 2.0) if size == 1 and not exponential else size
+
+
+def _of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeLaw:
+    law = TimeLaw(kind, tuple(tuple(map(float, each)) for each in numbers), 0.0)
+    phases = law.phases
+    assert phases is not None
+    size = float(phases.scv)
+    one_rate = phases.phases == 1 or bool(
+        np.allclose(phases.exits * phases.rates, (phases.exits * phases.rates)[0], rtol=1e-12)
+    )
+    # Phases that all end the time at one rate are an exponential time in parts.
+    return TimeLaw(kind, law.numbers, 1.0 if one_rate else _scv(size))
+
+
+def _erlang_phases(count: Array) -> PhaseType:
+    size = int(count[0])
+    start = np.zeros(size)
+    start[0] = 1.0
+    return PhaseType(start, np.full(size, float(size)), np.eye(size, k=1))
+
+
+def _parallel_phases(probabilities: Array, means: Array) -> PhaseType:
+    size = len(means)
+    return PhaseType(probabilities, 1.0 / means, np.zeros((size, size)))
+
+
+def _coxian_phases(means: Array, onward: Array) -> PhaseType:
+    size = len(means)
+    start = np.zeros(size)
+    start[0] = 1.0
+    return PhaseType(start, 1.0 / means, np.diag(onward, k=1) if size > 1 else np.zeros((1, 1)))
+
+
+def _general_phases(start: Array, *rows: Array) -> PhaseType:
+    generator = np.array(rows)
+    rates = -np.diag(generator)
+    onward = generator / rates[:, None]
+    np.fill_diagonal(onward, 0.0)
+    return PhaseType(start, rates, onward)
+
+
+_PHASES: dict[str, Callable[..., PhaseType]] = {
+    "erlang": _erlang_phases,
+    "hyperexponential": _parallel_phases,
+    "coxian": _coxian_phases,
+    "phase-type": _general_phases,
+}
+
+
+PHASE_KINDS = frozenset(_PHASES)
+"""The kinds of distributions that are made of phases."""
+
+
+def erlang(phases: int) -> TimeLaw:
+    """Return the sum of equal exponential phases, 1 to 100.
+
+    >>> erlang(2).phases.scv
+    0.5
+    """
+    if not 1 <= phases <= MOST_PHASES:
+        raise ModelError(f"an Erlang time has 1 to {MOST_PHASES} phases, got {phases}")
+    return TimeLaw("erlang", ((float(phases),),), 1.0 / phases)
+
+
+def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> MeanAndLaw:
+    """Return one of several exponential phases.
+
+    Parameters
+    ----------
+    probabilities : of each phase; they add up to 1
+    means : of each phase [s]
+
+    >>> time = hyperexponential([0.5, 0.5], [1.0, 3.0])
+    >>> time.mean, time.law.scv
+    (2.0, 1.5)
+    """
+    _check_chances("probabilities", probabilities, len(means))
+    _check_positive("means of phases", means)
+    mean = math.fsum(p * each for p, each in zip(probabilities, means, strict=True))
+    relative = [each / mean for each in means]
+    return MeanAndLaw(mean, _of_phases("hyperexponential", [probabilities, relative]))
+
+
+def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
+    """Return a row of exponential phases that may end after each.
+
+    Parameters
+    ----------
+    means : of each phase [s]
+    onward : probability to go on to the next, of each phase but the last
+
+    >>> round(coxian([1.0, 2.0], [0.5]).mean, 12)
+    2.0
+    """
+    if len(onward) != len(means) - 1 or not means:
+        raise ModelError(
+            f"{len(means)} phases have {max(len(means) - 1, 0)} probabilities to go on, got"
+            f" {len(onward)}"
+        )
+    _check_positive("means of phases", means)
+    for chance in onward:
+        if not 0 <= chance <= 1:
+            raise ModelError(f"a probability to go on lies between 0 and 1, got {chance:g}")
+    mean, reached = 0.0, 1.0
+    for index, each in enumerate(means):
+        mean += reached * each
+        reached *= onward[index] if index < len(onward) else 0.0
+    return MeanAndLaw(mean, _of_phases("coxian", [[each / mean for each in means], onward]))
+
+
+def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> MeanAndLaw:
+    """Return the time until a small chain ends.
+
+    Parameters
+    ----------
+    alpha : probability of each phase to be the first; they add up to 1
+    rates : the sub-generator T, row by row: rates from phase to phase, and on the diagonal minus
+        the rate at which a phase ends [1/s]
+
+    >>> general_phases([1.0, 0.0], [[-2.0, 2.0], [0.0, -2.0]]).law.scv
+    0.5
+    """
+    size = len(alpha)
+    if len(rates) != size or any(len(row) != size for row in rates):
+        raise ModelError(f"{size} phases need a T of {size} rows and {size} columns")
+    _check_chances("alpha", alpha, size)
+    if size > MOST_PHASES:
+        raise ModelError(f"a time has at most {MOST_PHASES} phases, got {size}")
+    for index, row in enumerate(rates):
+        off = [rate for at, rate in enumerate(row) if at != index]
+        if row[index] >= 0 or min(off, default=0.0) < 0 or math.fsum(row) > 1e-9 * -row[index]:
+            raise ModelError(
+                f"row {index + 1} of T needs a diagonal below 0, other rates from 0 on, and a sum of"
+                " at most 0"
+            )
+    try:
+        mean = float(_general_phases(np.array(alpha), *map(np.array, rates)).mean)
+    except np.linalg.LinAlgError:
+        raise ModelError("the phases of T do not end: no row has a sum below 0") from None
+    relative = [[rate * mean for rate in row] for row in rates]
+    return MeanAndLaw(mean, _of_phases("phase-type", [alpha, *relative]))
+
+
+def uniform(low: float, high: float) -> MeanAndLaw:
+    """Return a time that is equally likely anywhere between two ends [s].
+
+    >>> uniform(1.0, 3.0).mean
+    2.0
+    """
+    if not 0 <= low <= high or not high > 0:
+        raise ModelError(
+            f"a uniform time needs 0 <= low <= high, above 0, got {low:g} and {high:g}"
+        )
+    mean = (low + high) / 2
+    half = (high - low) / 2 / mean
+    return MeanAndLaw(mean, TimeLaw("uniform", ((low / mean, high / mean),), half * half / 3))
+
+
+def lognormal(scv: float) -> TimeLaw:
+    """Return a time whose logarithm is normal, of an scv above 0."""
+    return _by_scv("lognormal", scv)
+
+
+def gamma(scv: float) -> TimeLaw:
+    """Return a gamma time, of an scv above 0; of 1 it is exponential."""
+    return _by_scv("gamma", scv)
+
+
+def _by_scv(kind: str, scv: float) -> TimeLaw:
+    if not 0 < scv < math.inf:
+        raise ModelError(f"a {kind} time has an scv above 0, got {scv:g}")
+    return TimeLaw(kind, ((float(scv),),), _scv(float(scv), kind == "gamma"))
+
+
+def weibull(shape: float) -> TimeLaw:
+    """Return a Weibull time; of shape 1 it is exponential, of a smaller shape it varies more.
+
+    >>> weibull(1.0).scv
+    1.0
+    """
+    if not 0.1 <= shape <= 100:
+        raise ModelError(f"the shape of a Weibull time lies between 0.1 and 100, got {shape:g}")
+    first, second = (math.lgamma(1 + k / shape) for k in (1, 2))
+    scv = 1.0 if shape == 1 else _scv(math.expm1(second - 2 * first))
+    return TimeLaw("weibull", ((float(shape),),), scv)
+
+
+def pareto(shape: float) -> TimeLaw:
+    """Return a Pareto time above a least one; P(longer than x) falls as x^-shape.
+
+    The shape must be above 2: up to there the variance is infinite, so that no method knows the
+    mean wait, and the mean of a simulation does not settle.
+
+    >>> round(pareto(3.0).scv, 12)
+    0.333333333333
+    """
+    if not 2 < shape <= 1e6:
+        raise ModelError(
+            f"the shape of a Pareto time lies above 2, where its variance is finite; got {shape:g}"
+        )
+    return TimeLaw("pareto", ((float(shape),),), _scv(1 / (shape * (shape - 2))))
+
+
+def samples(values: Sequence[float]) -> MeanAndLaw:
+    """Return a time that is one of measured values, each as likely as the others [s].
+
+    >>> time = samples([1.0, 2.0, 3.0])
+    >>> time.mean, round(time.law.scv, 6)
+    (2.0, 0.166667)
+    """
+    if not values or min(values) < 0 or not 0 < math.fsum(values) < math.inf:
+        raise ModelError("measured times are one number or more, none below 0, not all 0")
+    mean = math.fsum(values) / len(values)
+    relative = tuple(value / mean for value in values)
+    varied = math.fsum((value - 1) ** 2 for value in relative) / len(values)
+    # Rounding is no variation.
+    scv = 0.0 if min(values) == max(values) else _scv(varied)
+    return MeanAndLaw(mean, TimeLaw("samples", (relative,), scv))
+
+
+def _check_chances(what: str, chances: Sequence[float], size: int) -> None:
+    if len(chances) != size or not size:
+        raise ModelError(f"{size} phases need as many {what}, got {len(chances)}")
+    if min(chances) < 0 or not math.isclose(math.fsum(chances), 1.0, rel_tol=1e-6):
+        raise ModelError(f"the {what} of phases add up to 1, got {math.fsum(chances):g}")
+
+
+def _check_positive(what: str, values: Sequence[float]) -> None:
+    for value in values:
+        if not 0 < value < math.inf:
+            raise ModelError(f"the {what} are above 0, got {value:g}")
