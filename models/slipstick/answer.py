@@ -60,13 +60,13 @@ def unit_of(name: str) -> str:
     return unit_of(inside[:-1]) if kind in (LOW, HIGH) else _UNITS.get(kind, "1")
 
 
-def beyond_rounding(part: float) -> float:
+def beyond_rounding(share: float) -> float:
     """Take a part of a whole that rounding alone may have made for nothing.
 
     >>> beyond_rounding(-2.3e-20), beyond_rounding(0.25)
     (0.0, 0.25)
     """
-    return 0.0 if abs(part) < 1e-14 else part
+    return 0.0 if abs(share) < 1e-14 else share
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +326,7 @@ class Answer(ShownAsTables):
     def __repr__(self) -> str:
         if self.failed is not None:
             return f"<Answer for {self.model} by {self.method}: no answer: {self.failed}>"
-        first = ", ".join(f"{name} = {each}" for name, each in list(self.values.items())[:2])
+        first = ", ".join(f"{name} = {value}" for name, value in list(self.values.items())[:2])
         more = len(self.names) - 2
         return (
             f"<Answer for {self.model} by {self.method}:"
@@ -362,8 +362,10 @@ class Answer(ShownAsTables):
         >>> Answer("m", "simulation", account={"lock": 2.0}, intervals={"account[lock]": (1.9, 2.1)}).ends("account[lock]")
         (1.9, 2.1)
         """
-        each = self.values.get(name)
-        ends = (each.low, each.high) if each is not None else self.intervals.get(name, (None, None))
+        value = self.values.get(name)
+        ends = (
+            (value.low, value.high) if value is not None else self.intervals.get(name, (None, None))
+        )
         unsure = self.converged is not None and not self.exact and self.find(name) is not None
         return (-inf, inf) if unsure and None in ends and not name.startswith("once[") else ends
 

@@ -21,9 +21,9 @@ it is first asked for.
 """
 
 
-def written(what: str, subject: object) -> Any:
+def written(output: str, subject: object) -> Any:
     """Write an object in a form that a package above its own knows."""
-    module, _, name = WRITERS[what].partition(":")
+    module, _, name = WRITERS[output].partition(":")
     return getattr(import_module(module), name)(subject)
 
 

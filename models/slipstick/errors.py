@@ -59,10 +59,10 @@ class Problem:
         )  # a place on the command line, as it was typed
         place = f"{self.file}:{self.line}:{self.column}" if self.line and not option else self.file
         name = self.file.removeprefix("--").removeprefix("set ").casefold()
-        told = option and self.path.casefold() in (name, f"simulation.{name}")
+        shown_before = option and self.path.casefold() in (name, f"simulation.{name}")
         return (
             f"{place}: {self.path}: {self.message}"
-            if self.path and not told
+            if self.path and not shown_before
             else f"{place}: {self.message}"
         )
 
@@ -146,9 +146,9 @@ class ModelFaultsError(ModelError):
 class UnknownNameError(InputError):
     """A name is not among the known ones."""
 
-    def __init__(self, kind: str, name: str, known: Sequence[str], hint: str = "") -> None:
-        self.kind, self.name, self.known = kind, name, tuple(known)
-        super().__init__(f"there is no {kind} {name!r}{hint or did_you_mean(name, known)}")
+    def __init__(self, kind: str, name: str, known_names: Sequence[str], hint: str = "") -> None:
+        self.kind, self.name, self.known = kind, name, tuple(known_names)
+        super().__init__(f"there is no {kind} {name!r}{hint or did_you_mean(name, known_names)}")
 
 
 def look_up(kind: str, name: str, known: Mapping[str, T]) -> T:

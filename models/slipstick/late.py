@@ -18,9 +18,11 @@ class Late:
         self._module = module
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(import_module(self._module), name)
-        setattr(self, name, found)  # the next time it costs what an attribute of the module costs
-        return found
+        attribute = getattr(import_module(self._module), name)
+        setattr(
+            self, name, attribute
+        )  # the next time it costs what an attribute of the module costs
+        return attribute
 
 
 if TYPE_CHECKING:

@@ -188,7 +188,7 @@ def at_most(values: Mapping[str, float]) -> Iterator[None]:
     300
     """
     lower = {name: min(value, limit(name)) for name, value in values.items()}
-    given, spent, announce = (
+    new_limits, spent, announce = (
         _GIVEN.set({**_GIVEN.get(), **lower}),
         _SPENT.set(None),
         ANNOUNCE.set(None),
@@ -196,7 +196,7 @@ def at_most(values: Mapping[str, float]) -> Iterator[None]:
     try:
         yield
     finally:
-        _GIVEN.reset(given)
+        _GIVEN.reset(new_limits)
         _SPENT.reset(spent)
         ANNOUNCE.reset(announce)
 
@@ -217,7 +217,7 @@ def added_up() -> Iterator[list[float]]:
 def check_cost(
     name: str,
     cost: float,
-    what: str,
+    work_in_words: str,
     otherwise: str,
     error: Callable[[str], Exception] = NoAnswerError,
     points: int = 1,
@@ -242,19 +242,21 @@ def check_cost(
 more with --limit states=2.1e+06 (limits: in a study, limits= in Python)
     """
     if cost > limit(name):
-        raise error(f"{what}; the limit is {limit(name):,.0f}: {otherwise}, {way_out(name, cost)}")
+        raise error(
+            f"{work_in_words}; the limit is {limit(name):,.0f}: {otherwise}, {way_out(name, cost)}"
+        )
     if (spent := _SPENT.get()) is not None:
         spent.append(points * cost / limit(name))
         if sum(spent) > 1:
             raise error(
-                f"{what}, for each of many points; together they are over the limit: {otherwise},"
+                f"{work_in_words}, for each of many points; together they are over the limit: {otherwise},"
                 f" {way_out(name)}"
             )
     elif (announce := ANNOUNCE.get()) is not None and (
         seconds := points * cost * LIMITS[name].seconds
     ) > ANNOUNCED:
         announce(
-            f"{what}{f' at each of {points:,} points' if points > 1 else ''}: about {seconds:,.0f}"
+            f"{work_in_words}{f' at each of {points:,} points' if points > 1 else ''}: about {seconds:,.0f}"
             " s of processor time"
         )
 
@@ -280,13 +282,13 @@ class WorkPace:
         )
         self._start, self._first, self._over = self._clock(), (0.0, 0.0), False
 
-    def check(self, done: float, most: float, what: str) -> None:
+    def check(self, done: float, most: float, work_in_words: str) -> None:
         """Announce once what the whole may take, by the pace so far.
 
         Parameters
         ----------
         done, most : how much is done, and how much there is at most
-        what : says how much there is, as a sentence begins
+        work_in_words : says how much there is, as a sentence begins
         """
         spent = self._clock() - self._start
         before, then = self._first = self._first if self._first[0] else (spent, done)
@@ -295,12 +297,12 @@ class WorkPace:
         self._over = True
         seconds = spent + (most - done) * (spent - before) / (done - then)
         if (announce := ANNOUNCE.get()) is not None and seconds > ANNOUNCED:
-            announce(f"{what}: about {seconds:,.0f} {self._unit}")
+            announce(f"{work_in_words}: about {seconds:,.0f} {self._unit}")
 
 
-def too_many(name: str, what: str, otherwise: str) -> str:
+def too_many(name: str, things: str, otherwise: str) -> str:
     """Write that a count exceeded its limit before it was complete, with the way to raise it."""
-    return f"more than {limit(name):,.0f} {what}; {otherwise}, {way_out(name)}"
+    return f"more than {limit(name):,.0f} {things}; {otherwise}, {way_out(name)}"
 
 
 def way_out(name: str, cost: float | None = None) -> str:

@@ -230,7 +230,9 @@ def _read(unit: str) -> tuple[Fraction, Dimension]:
     above = "1" if below and not above.strip() else above
     factor, dimension = Fraction(1), COUNT
     for power, side in [(1, above), *((-1, side) for side in below)]:
-        for word in [word for part in side.split("*") for word in part.split() or [""]]:
+        for word in [
+            word for factor_text in side.split("*") for word in factor_text.split() or [""]
+        ]:
             size, counted = _term(word)
             factor, dimension = factor * size**power, dimension * counted**power
     return factor, dimension

@@ -56,7 +56,7 @@ class ActivityForm(CompiledModel):
         self.model, self._exprs = model, model.expressions()
         self.tape = Tape(self._exprs)
         self.parameters = tuple(self.tape.parameters)
-        counts = {each.name for each in parameters(*model.population.counts)}
+        counts = {parameter.name for parameter in parameters(*model.population.counts)}
         self.smooth = [name for name in self.parameters if name not in counts]
         self.contention, self._deadlocks = Contention(model), Deadlocks(model)
         self._parallel = ParallelWork(model)
@@ -68,11 +68,11 @@ class ActivityForm(CompiledModel):
 
     def numbers(self, values: Values) -> dict[Expr, Array]:
         """Evaluate every number of the model [points]."""
-        found = self.tape.run(values)
-        points = max([1, *(np.size(each) for each in values.values()), *map(len, found)])
+        columns = self.tape.run(values)
+        points = max([1, *(np.size(value) for value in values.values()), *map(len, columns)])
         return {
-            expr: np.broadcast_to(each, (points,))
-            for expr, each in zip(self._exprs, found, strict=True)
+            expr: np.broadcast_to(column, (points,))
+            for expr, column in zip(self._exprs, columns, strict=True)
         }
 
     @abstractmethod
@@ -105,14 +105,14 @@ class ActivityForm(CompiledModel):
     def brief(self, values: Values) -> Solution:
         """Evaluate the time alone [s, points]."""
         numbers = self.numbers(values)
-        found = self.table(numbers, account=False)
+        table = self.table(numbers, account=False)
         return Solution(
             model=self.model.name,
             method=self.method,
-            count=len(found.time),
-            exact=(exact := self.exact(values, found)),
-            errors=self.errors(found, exact),
-            values={self.quantity: found.time},
+            count=len(table.time),
+            exact=(exact := self.exact(values, table)),
+            errors=self.errors(table, exact),
+            values={self.quantity: table.time},
         )
 
     def table(self, numbers: Numbers, account: bool) -> ActivityTable:
@@ -144,52 +144,52 @@ class ActivityForm(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Evaluate everything at aligned points."""
         numbers = self.numbers(values)
-        found = self.table(numbers, account=True)
-        exact = self.exact(values, found)
+        table = self.table(numbers, account=True)
+        exact = self.exact(values, table)
         groups = {
             group.name: group.processors for group in self.model.population.groups if group.name
         }
         missing = np.full(
-            len(found.time), np.nan
+            len(table.time), np.nan
         )  # of every group, where mean value refuses the model
-        steps = [step for step in self.model.steps if not groups or step.name in found.booked]
+        steps = [step for step in self.model.steps if not groups or step.name in table.booked]
         return activity_solution(
             self.model,
             self.method,
-            found.time,
-            found.size,
-            found.booked,
+            table.time,
+            table.size,
+            table.booked,
             exact=exact,
-            errors=self.errors(found, exact),
+            errors=self.errors(table, exact),
             groups={
-                name: (found.groups.get(name, missing), numbers[size])
+                name: (table.groups.get(name, missing), numbers[size])
                 for name, size in groups.items()
             },
-            single=self._single.values(values, found.time, found.size) if self._single else {},
+            single=self._single.values(values, table.time, table.size) if self._single else {},
             uses={
-                name: (busy, present, wait) for name, (busy, present, _, wait) in found.uses.items()
+                name: (busy, present, wait) for name, (busy, present, _, wait) in table.uses.items()
             },
             beside=lambda account: self._parallel.columns(
-                values, found.time, found.size, account, found.spans
+                values, table.time, table.size, account, table.spans
             ),
             once={
-                step.name: np.where(np.isnan(found.time), np.nan, numbers[step.time])
+                step.name: np.where(np.isnan(table.time), np.nan, numbers[step.time])
                 for step in steps
             },
             # What no processor ever waits for is left out of answers.
             kept=frozenset(
-                part
+                label
                 for step in self.model.steps
-                for part in (step.name, step.component, step.technology)
+                for label in (step.name, step.component, step.technology)
             ),
-            remarks=lambda index: self._remarks(found, bool(exact[index]), index),
+            remarks=lambda index: self._remarks(table, bool(exact[index]), index),
             gradient=lambda index: self._gradient(values, index),
         )
 
-    def _remarks(self, found: ActivityTable, exact: bool, index: int) -> Remarks:
-        model, time = self.model, float(found.time[index])
-        if index in found.wrong:
-            return Remarks(failed=found.wrong[index])
+    def _remarks(self, table: ActivityTable, exact: bool, index: int) -> Remarks:
+        model, time = self.model, float(table.time[index])
+        if index in table.wrong:
+            return Remarks(failed=table.wrong[index])
         if not np.isfinite(time):
             return Remarks(
                 failed=(
@@ -207,20 +207,23 @@ class ActivityForm(CompiledModel):
         Each is a point of its own, at which that parameter is moved by a small imaginary step:
         relative to its value, or in base units where that is 0.
         """
-        known = self.tape.parameters
-        here = {name: value_at(values, name, index, each.value) for name, each in known.items()}
+        parameters = self.tape.parameters
+        own_values = {
+            name: value_at(values, name, index, parameter.value)
+            for name, parameter in parameters.items()
+        }
         slopes: dict[str, float] = {}
         for start in range(0, len(self.smooth), _SLOPES_AT_ONCE):
             names = self.smooth[start : start + _SLOPES_AT_ONCE]
-            found = perturbed({expr: expr for expr in self._exprs}, here, names)
-            numbers = {expr: column[1:] for expr, column in found.items()}
+            columns = perturbed({expr: expr for expr in self._exprs}, own_values, names)
+            numbers = {expr: column[1:] for expr, column in columns.items()}
             try:
                 time = self.table(numbers, account=False).time.imag / [
-                    complex_step(here[name]) for name in names
+                    complex_step(own_values[name]) for name in names
                 ]
             except (
                 NoAnswerError
             ):  # the time of a large population settles, and its derivatives do not
-                return Gradient({}, here, known)
+                return Gradient({}, own_values, parameters)
             slopes |= {name: float(slope) for name, slope in zip(names, time, strict=True)}
-        return Gradient({"time": slopes}, here, known)
+        return Gradient({"time": slopes}, own_values, parameters)

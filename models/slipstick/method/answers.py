@@ -109,7 +109,9 @@ class Gradient:
         return self._shares(values)
 
     def _shares(self, values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        powers = {name: each.dimension.time_power for name, each in self.parameters.items()}
+        powers = {
+            name: parameter.dimension.time_power for name, parameter in self.parameters.items()
+        }
         return {
             key: {
                 name: beyond_rounding(
@@ -247,33 +249,33 @@ class CompiledModel:
         """Solve for the first quantity alone."""
         return self._held(self.brief(values), values)
 
-    def _held(self, found: Solution, values: Values) -> Answers:
+    def _held(self, solution: Solution, values: Values) -> Answers:
         """Compare a solution with the bounds, when its position to them is first read."""
         compiled = self.bounds
         if self.identities is not None:
-            found = self.identities(found, values)
-        found = _allowed(found, self.requires, values)
+            solution = self.identities(solution, values)
+        solution = _allowed(solution, self.requires, values)
         if self.left_out or self.estimates:
-            found = replace(
-                found,
+            solution = replace(
+                solution,
                 exact=np.zeros(1, dtype=bool),
                 left_out=self.left_out,
                 estimates=self.estimates,
             )
         if compiled is None:
-            return Answers(found)
+            return Answers(solution)
 
         def bounds(rows: NDArray[np.intp]) -> Solution:
             form = compiled()
-            known = only(values, form.parameters)
+            known_values = only(values, form.parameters)
             return form.solution(
                 {
-                    name: each if np.size(each) == 1 else np.asarray(each)[rows]
-                    for name, each in known.items()
+                    name: column if np.size(column) == 1 else np.asarray(column)[rows]
+                    for name, column in known_values.items()
                 }
             )
 
-        return Answers(found, bounds)
+        return Answers(solution, bounds)
 
     def blocks(self, values: Values, count: int) -> Iterator[NDArray[np.intp]]:
         """Divide aligned points into blocks that are solved together.
@@ -312,15 +314,18 @@ class CompiledModel:
         -------
         by column, its value [points] and by parameter its derivative [points]
         """
-        count = max((np.size(each) for each in values.values()), default=1)
-        base = {name: np.broadcast_to(each, (count,)) for name, each in values.items()}
+        count = max((np.size(value) for value in values.values()), default=1)
+        base = {name: np.broadcast_to(value, (count,)) for name, value in values.items()}
         step = SIMULATED_STEP if self.estimated else SMOOTH_STEP
         sides = [(name, side * step) for name in names for side in (1, -1)]
         moved = {
             name: np.concatenate(
-                [each, *(each * (1 + by if name == mover else 1) for mover, by in sides)]
+                [
+                    base_column,
+                    *(base_column * (1 + by if name == mover else 1) for mover, by in sides),
+                ]
             )
-            for name, each in base.items()
+            for name, base_column in base.items()
         }
         brief = list(wanted) == [self.quantity]
         columns = {self.quantity: self.times(moved)} if brief else self.points(moved).columns()
@@ -340,31 +345,31 @@ class CompiledModel:
         return unit_of(column)
 
 
-def _allowed(found: Solution, requires: Iterable[Requirement], values: Values) -> Solution:
+def _allowed(solution: Solution, requires: Iterable[Requirement], values: Values) -> Solution:
     """Leave the points without an answer at which a requirement of the model does not hold."""
-    for each in requires:
-        for sides, broken in each.broken(values):
+    for require in requires:
+        for sides, broken in require.broken(values):
             if np.any(broken):
-                words = f"{each.words}; {sides}" if np.size(broken) == 1 else each.words
-                found = _refused(found, words, np.broadcast_to(broken, found.count))
-    return found
+                words = f"{require.words}; {sides}" if np.size(broken) == 1 else require.words
+                solution = _refused(solution, words, np.broadcast_to(broken, solution.count))
+    return solution
 
 
-def _refused(found: Solution, words: str, broken: Flags) -> Solution:
+def _refused(solution: Solution, words: str, broken: Flags) -> Solution:
     """Leave points without an answer, for one reason."""
-    remarks, detail = found.remarks, found.detail
+    remarks, detail = solution.remarks, solution.detail
 
     def told(index: int) -> Remarks:
         return Remarks(failed=words) if broken[index] else remarks(index)
 
     def inner(index: int) -> tuple[Solution, int]:
         if broken[index]:
-            return replace(found, remarks=told, detail=None, values=values), index
+            return replace(solution, remarks=told, detail=None, values=values), index
         assert detail is not None
         return detail(index)
 
-    values = {name: np.where(broken, np.nan, each) for name, each in found.values.items()}
-    return replace(found, values=values, remarks=told, detail=None if detail is None else inner)
+    values = {name: np.where(broken, np.nan, value) for name, value in solution.values.items()}
+    return replace(solution, values=values, remarks=told, detail=None if detail is None else inner)
 
 
 class Answers:
@@ -392,25 +397,25 @@ class Answers:
 
     def columns(self) -> dict[str, Array]:
         """Return every number as a column, in base units; NaN where there is none."""
-        found = self.solution
+        solution = self.solution
         books = {
-            "account": found.account,
-            "technology": found.technology,
-            "step": found.steps,
-            "once": found.once,
+            "account": solution.account,
+            "technology": solution.technology,
+            "step": solution.steps,
+            "once": solution.once,
         }
-        ends = {"low": found.low, "high": found.high}
+        ends = {"low": solution.low, "high": solution.high}
         return {
-            **found.values,
+            **solution.values,
             **{
-                f"{kind}[{name}]": each
+                f"{kind}[{name}]": column
                 for kind, book in books.items()
-                for name, each in book.items()
+                for name, column in book.items()
             },
             **{
-                f"{end}[{name}]": each
+                f"{end}[{name}]": column
                 for end, columns in ends.items()
-                for name, each in columns.items()
+                for name, column in columns.items()
             },
         }
 
@@ -421,28 +426,32 @@ class Answers:
         ----------
         count : of points; more than were solved where nothing that was varied changes the model
         """
-        found, points = self.solution, count or len(self)
-        methods = [*(found.methods or [found.method])]
+        solution, points = self.solution, count or len(self)
+        methods = [*(solution.methods or [solution.method])]
         outside, errors = (
-            said if len(self) == points or not said else dict.fromkeys(range(points), said[0])
-            for said in (self.outside, found.errors)
+            words_by_point
+            if len(self) == points or not words_by_point
+            else dict.fromkeys(range(points), words_by_point[0])
+            for words_by_point in (self.outside, solution.errors)
         )
         methods = methods if len(methods) == points else methods * points
         from slipstick.results.sweep import Provenance
 
-        left_out = dict.fromkeys(range(points), found.left_out) if found.left_out else {}
-        exact = np.broadcast_to(found.exact, points)
-        return Provenance(methods, exact, outside, errors, left_out, found.checks)
+        left_out = dict.fromkeys(range(points), solution.left_out) if solution.left_out else {}
+        exact = np.broadcast_to(solution.exact, points)
+        return Provenance(methods, exact, outside, errors, left_out, solution.checks)
 
     @cached_property
     def outside(self) -> dict[int, str]:
         """Describe, by point, the values outside of their bounds; exact answers cannot be."""
-        found = self.solution
-        if self._bounds is None or found.exact.all() or not found.values:
+        solution = self.solution
+        if self._bounds is None or solution.exact.all() or not solution.values:
             return {}
-        first = np.broadcast_to(next(iter(found.values.values())), (found.count,))
+        first = np.broadcast_to(next(iter(solution.values.values())), (solution.count,))
         # What has no answer may have no bounds either.
-        rows = np.flatnonzero(np.isfinite(first) & ~np.broadcast_to(found.exact, (found.count,)))
+        rows = np.flatnonzero(
+            np.isfinite(first) & ~np.broadcast_to(solution.exact, (solution.count,))
+        )
         return self._outside_among(rows) if len(rows) else {}
 
     def _outside_among(self, rows: NDArray[np.intp]) -> dict[int, str]:
@@ -458,25 +467,26 @@ class Answers:
                 if len(rows) > 1
                 else []
             )
-            return {index: said for each in alone for index, said in each.items()}
+            return {index: reason for reasons in alone for index, reason in reasons.items()}
         words: dict[int, str] = {}
         for name in self.solution.values:
             if name in bounds.low or name in bounds.high:
-                for index, said in _outside(name, self.solution, bounds, rows).items():
-                    words.setdefault(index, said)
+                for index, reason in _outside(name, self.solution, bounds, rows).items():
+                    words.setdefault(index, reason)
         return words
 
     def limits(self) -> dict[str, list[str]]:
         """Name the limiting stage of each pipeline at each point; the first written wins a tie."""
-        found = {}
+        stages_by_pipeline = {}
         for pipeline, stages in self.solution.stages.items():
-            table = np.stack([np.broadcast_to(each, (len(self),)) for each in stages.values()])
-            names, known = list(stages), np.isfinite(table.sum(axis=0))
+            table = np.stack([np.broadcast_to(stage, (len(self),)) for stage in stages.values()])
+            names, solved = list(stages), np.isfinite(table.sum(axis=0))
             largest = np.argmax(table, axis=0)
-            found[pipeline] = [
-                names[at] if there else "" for at, there in zip(largest, known, strict=True)
+            stages_by_pipeline[pipeline] = [
+                names[at] if is_solved else ""
+                for at, is_solved in zip(largest, solved, strict=True)
             ]
-        return found
+        return stages_by_pipeline
 
     def answer(
         self,
@@ -494,71 +504,77 @@ class Answers:
         given : what was set beside the files
         shares : compute shares and gradient too; of some methods they cost one more solution
         """
-        found, bound = self.solution, self.outside.get(index, "")
-        left_out, estimates = found.left_out, found.estimates
-        check = found.checks.get(index)
-        while found.detail is not None:
-            found, index = found.detail(index)
-        said = found.remarks(index)
+        solution, bound = self.solution, self.outside.get(index, "")
+        left_out, estimates = solution.left_out, solution.estimates
+        check = solution.checks.get(index)
+        while solution.detail is not None:
+            solution, index = solution.detail(index)
+        remarks = solution.remarks(index)
         blank = Answer(
-            found.model,
-            (found.methods or [found.method])[index if found.methods else 0],
+            solution.model,
+            (solution.methods or [solution.method])[index if solution.methods else 0],
             point=point or {},
             given=given or {},
             left_out=left_out,
             check=check,
         )
-        if said.failed:
-            return replace(blank, failed=said.failed)
-        made = _with_numbers(blank, found, index)
-        known = {name: each.value for name, each in made.values.items() if each.value is not None}
-        gradient = found.gradient(index) if found.gradient is not None and shares else None
+        if remarks.failed:
+            return replace(blank, failed=remarks.failed)
+        numbered = _with_numbers(blank, solution, index)
+        numbers = {
+            name: value.value for name, value in numbered.values.items() if value.value is not None
+        }
+        gradient = solution.gradient(index) if solution.gradient is not None and shares else None
         return replace(
-            made,
-            share=gradient.shares(known) if gradient else {},
+            numbered,
+            share=gradient.shares(numbers) if gradient else {},
             gradient=gradient.slopes if gradient else {},
-            exact=made.exact and not (left_out or estimates),
+            exact=numbered.exact and not (left_out or estimates),
             bound=bound,
-            error=found.errors.get(index, ""),
-            notes=(*estimates, *said.notes, *_work_notes(found.useful, known)),
-            seed=said.seed,
-            converged=said.converged,
-            promise=said.promise,
-            interrupted=said.interrupted,
+            error=solution.errors.get(index, ""),
+            notes=(*estimates, *remarks.notes, *_work_notes(solution.useful, numbers)),
+            seed=remarks.seed,
+            converged=remarks.converged,
+            promise=remarks.promise,
+            interrupted=remarks.interrupted,
         )
 
 
-def _with_numbers(blank: Answer, found: Solution, index: int) -> Answer:
+def _with_numbers(blank: Answer, solution: Solution, index: int) -> Answer:
     """Fill in the numbers of a solution at one point."""
 
     def book(columns: Columns) -> dict[str, float]:
-        kept = found.kept
+        kept_names = solution.kept
         return {
-            name: each
-            for name, each in _at(columns, index).items()
-            if each or kept is None or name in kept
+            name: value
+            for name, value in _at(columns, index).items()
+            if value or kept_names is None or name in kept_names
         }
 
-    account = book(found.account)
-    lost = {f"processors_lost[{name}]" for name in found.account if name not in account}
-    value, low, high = (_at(columns, index) for columns in (found.values, found.low, found.high))
+    account = book(solution.account)
+    lost = {f"processors_lost[{name}]" for name in solution.account if name not in account}
+    value, low, high = (
+        _at(columns, index) for columns in (solution.values, solution.low, solution.high)
+    )
     values, intervals = dict[str, Value](), dict[str, tuple[float, float]]()
-    for name in dict.fromkeys([*found.values, *found.low, *found.high]):
+    for name in dict.fromkeys([*solution.values, *solution.low, *solution.high]):
         if name.partition("[")[0] in ("account", "technology", "step"):
             if name in low and name in high:
                 intervals[name] = (low[name], high[name])
         elif name not in lost and (name in value or name in low or name in high):
-            values[name] = Value(value.get(name), found.unit(name), low.get(name), high.get(name))
-    stages = {name: _at(each, index) for name, each in found.stages.items()}
+            values[name] = Value(
+                value.get(name), solution.unit(name), low.get(name), high.get(name)
+            )
+    stages = {name: _at(stage, index) for name, stage in solution.stages.items()}
     return replace(
         blank,
         values=values,
         account=account,
-        technology=book(found.technology),
-        steps=book(found.steps),
-        once=_at(found.once, index),
-        useful=found.useful,
-        exact=bool(at(found.exact, index)),
+        technology=book(solution.technology),
+        steps=book(solution.steps),
+        once=_at(solution.once, index),
+        useful=solution.useful,
+        exact=bool(at(solution.exact, index)),
         limits=tuple(
             Limit(name, max(times, key=times.__getitem__), times) for name, times in stages.items()
         ),
@@ -580,21 +596,21 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
     count, first = 1 + max(int(np.max(rows)) for rows, _ in pieces), pieces[0][1]
     # A solution of one point may hold for several.
     owner = {
-        int(row): (each, min(index, each.count - 1))
-        for rows, each in pieces
+        int(row): (solution, min(index, solution.count - 1))
+        for rows, solution in pieces
         for index, row in enumerate(rows)
     }
     methods, exact = np.full(count, "", dtype=object), np.zeros(count, dtype=bool)
-    for rows, each in pieces:
+    for rows, solution in pieces:
         methods[np.asarray(rows)], exact[np.asarray(rows)] = (
-            [*(each.methods or [each.method] * len(rows))],
-            each.exact,
+            [*(solution.methods or [solution.method] * len(rows))],
+            solution.exact,
         )
     tables: dict[str, Any] = {
-        key: _columns_of([(rows, getattr(each, key)) for rows, each in pieces], count)
+        key: _columns_of([(rows, getattr(solution, key)) for rows, solution in pieces], count)
         for key in _TABLES
     }
-    pipelines = dict.fromkeys(name for _, each in pieces for name in each.stages)
+    pipelines = dict.fromkeys(name for _, solution in pieces for name in solution.stages)
     return replace(
         first,
         count=count,
@@ -602,17 +618,23 @@ def joined(pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Solution]]) 
         exact=exact,
         **tables,
         stages={
-            name: _columns_of([(rows, each.stages.get(name, {})) for rows, each in pieces], count)
+            name: _columns_of(
+                [(rows, solution.stages.get(name, {})) for rows, solution in pieces], count
+            )
             for name in pipelines
         },
         checks={
-            row: each.checks[index] for row, (each, index) in owner.items() if index in each.checks
+            row: solution.checks[index]
+            for row, (solution, index) in owner.items()
+            if index in solution.checks
         },
         errors={
-            row: each.errors[index] for row, (each, index) in owner.items() if index in each.errors
+            row: solution.errors[index]
+            for row, (solution, index) in owner.items()
+            if index in solution.errors
         },
         detail=owner.__getitem__,
-        interrupted=any(each.interrupted for _, each in pieces),
+        interrupted=any(solution.interrupted for _, solution in pieces),
     )
 
 
@@ -621,13 +643,13 @@ ROUNDING = 1e-9
 
 
 def _outside(
-    name: str, found: Solution, bounds: Solution, rows: NDArray[np.intp]
+    name: str, solution: Solution, bounds: Solution, rows: NDArray[np.intp]
 ) -> dict[int, str]:
     """Find the points at which a value lies below its lower or above its upper bound, and
     describe by how much.
     """
     words: dict[int, str] = {}
-    value = np.broadcast_to(found.values[name], (found.count,))[rows]
+    value = np.broadcast_to(solution.values[name], (solution.count,))[rows]
     for side, ends, sign in (
         ("below its lower", bounds.low, 1.0),
         ("above its upper", bounds.high, -1.0),
@@ -640,11 +662,11 @@ def _outside(
         for place in np.flatnonzero(beyond):
             index = int(rows[place])
             words[index] = (
-                f"{name} is {side} bound {_in_words(float(limit[place]), found.unit(name))}"
+                f"{name} is {side} bound {_in_words(float(limit[place]), solution.unit(name))}"
             )
             low, high = (
-                at(each[name], index) if name in each else math.nan
-                for each in (found.low, found.high)
+                at(ends[name], index) if name in ends else math.nan
+                for ends in (solution.low, solution.high)
             )
             if low <= limit[place] <= high:
                 words[index] += HELD
@@ -668,11 +690,11 @@ def _columns_of(
     pieces: Sequence[tuple[Sequence[int] | NDArray[np.intp], Columns]], count: int
 ) -> dict[str, Array]:
     """Spread columns over the places of their points."""
-    found: dict[str, Array] = {}
+    table: dict[str, Array] = {}
     for rows, columns in pieces:
         for name, column in columns.items():
-            found.setdefault(name, np.full(count, math.nan))[np.asarray(rows)] = column
-    return found
+            table.setdefault(name, np.full(count, math.nan))[np.asarray(rows)] = column
+    return table
 
 
 def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[str]:
@@ -697,8 +719,8 @@ def _work_notes(useful: Sequence[str], values: Mapping[str, float]) -> Iterator[
 
 def _at(columns: Columns, index: int) -> dict[str, float]:
     """Read columns at one point, without those that are NaN."""
-    found = {name: at(each, index) for name, each in columns.items()}
-    return {name: each for name, each in found.items() if math.isfinite(each)}
+    numbers = {name: at(column, index) for name, column in columns.items()}
+    return {name: number for name, number in numbers.items() if math.isfinite(number)}
 
 
 def added_up(booked: Columns, key: Callable[[str], str]) -> dict[str, Array]:
@@ -723,7 +745,7 @@ def activity_solution(
     uses: Mapping[str, tuple[Array, Array, Array]],
     beside: Callable[[Columns], Columns],
     other_labels: str = "wait",
-    **others: Any,
+    **further_columns: Any,
 ) -> Solution:
     """Make a solution of the mean times of an activity.
 
@@ -740,7 +762,7 @@ def activity_solution(
     beside : gives values that stand beside the account of components, see
         `slipstick.method.closed_form`
     other_labels : technology class of labels that are no step and no barrier; see `Labels`
-    others : parts of the solution as they are
+    further_columns : parts of the solution as they are
     """
     labels = Labels.of(model, other_labels)
     account = added_up(booked, labels.component)
@@ -750,12 +772,12 @@ def activity_solution(
             values["throughput"] = np.where(np.isnan(time), np.nan, n)
         else:
             values |= {"throughput": CYCLE_RATE.equation(n, time), **_work(model, account, n, time)}
-        for name, (each, members) in groups.items():
-            values[f"time[{name}]"] = np.broadcast_to(each, np.shape(time))
-            rate = np.where(members > 0, CYCLE_RATE.equation(members, each), 0.0)
+        for name, (group_time, members) in groups.items():
+            values[f"time[{name}]"] = np.broadcast_to(group_time, np.shape(time))
+            rate = np.where(members > 0, CYCLE_RATE.equation(members, group_time), 0.0)
             values[f"throughput[{name}]"] = np.broadcast_to(rate, np.shape(time))
         values |= beside(account)
-    values |= {**single, **{name: np.array([each]) for name, each in model.counted.items()}}
+    values |= {**single, **{name: np.array([count]) for name, count in model.counted.items()}}
     for name, (busy, present, wait) in uses.items():
         if name in model.counters:  # what is in use of a counter are the units that are there
             values[f"units[{name}]"] = busy
@@ -771,7 +793,7 @@ def activity_solution(
         technology=added_up(booked, labels.technology),
         steps=booked,
         useful=model.useful,
-        **others,
+        **further_columns,
     )
 
 
@@ -779,15 +801,15 @@ def _work(model: Model, account: Columns, n: Array, time: Array) -> dict[str, Ar
     """Return efficiency and speed-up, where some work is useful, and the processors lost to each
     other component.
     """
-    found = {}
+    efficiencies = {}
     useful = [account[name] for name in model.useful if name in account]
     if useful:
-        found["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful), time)
-        found["speedup"] = SPEEDUP.equation(n, found["efficiency"])
+        efficiencies["efficiency"] = EFFICIENCY.equation(reduce(np.add, useful), time)
+        efficiencies["speedup"] = SPEEDUP.equation(n, efficiencies["efficiency"])
     for name, seconds in account.items():
         if name not in model.useful:
-            found[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(n, seconds, time)
-    return found
+            efficiencies[f"processors_lost[{name}]"] = PROCESSORS_LOST.equation(n, seconds, time)
+    return efficiencies
 
 
 class SingleProcessorValues:
@@ -823,11 +845,11 @@ class SingleProcessorValues:
             if self._words is not None:
                 (words,) = self._words.run(only(values, self._words.parameters))
                 found["warps"] = WORDS_ACCESSED_RANDOMLY.equation(size, words, among)
-        return {name: np.broadcast_to(each, np.shape(among)) for name, each in found.items()}
+        return {name: np.broadcast_to(column, np.shape(among)) for name, column in found.items()}
 
 
 def perturbed(
-    exprs: Mapping[Key, Expr], here: Mapping[str, float], names: Sequence[str]
+    exprs: Mapping[Key, Expr], values_here: Mapping[str, float], names: Sequence[str]
 ) -> dict[Key, NDArray[np.complex128]]:
     """Evaluate expressions at one point, and beside it once for each parameter, moved by a complex
     step.
@@ -835,29 +857,29 @@ def perturbed(
     Parameters
     ----------
     exprs : by any key
-    here : values of the parameters at the point
+    values_here : values of the parameters at the point
     names : of the parameters to move, each relative to its value, or in base units where that is 0
 
     Returns
     -------
     each expression at the point, and with each of the parameters moved [1 + names]
     """
-    place, found = {name: at for at, name in enumerate(names, 1)}, {}
+    place, matrix = {name: at for at, name in enumerate(names, 1)}, {}
     for key, expr in exprs.items():
         if isinstance(expr, Parameter):
-            value, slopes = here[expr.name], {expr.name: 1.0}
+            value, slopes = values_here[expr.name], {expr.name: 1.0}
         else:
             # One tape for each: a derivative of a common tape would run the instructions of all.
             tape = Tape([expr])
-            made = tape.differentiate({name: here[name] for name in tape.parameters})
+            derivative = tape.differentiate({name: values_here[name] for name in tape.parameters})
             value, slopes = (
-                float(made.value[0]),
-                {name: float(by[0]) for name, by in made.by_parameter.items()},
+                float(derivative.value[0]),
+                {name: float(by[0]) for name, by in derivative.by_parameter.items()},
             )
-        found[key] = np.full(1 + len(names), value, dtype=complex)
+        matrix[key] = np.full(1 + len(names), value, dtype=complex)
         for name in slopes.keys() & place.keys():
-            found[key][place[name]] += 1j * complex_step(here[name]) * slopes[name]
-    return found
+            matrix[key][place[name]] += 1j * complex_step(values_here[name]) * slopes[name]
+    return matrix
 
 
 def complex_step(value: float) -> float:

@@ -82,7 +82,7 @@ def _has(answer: Answer, name: str) -> bool:
         of, _, path = inside.removesuffix("]").partition(",")
         return path in answer.share.get(of, {})
     if kind == "limit":
-        return any(each.pipeline == inside.removesuffix("]") for each in answer.limits)
+        return any(limit.pipeline == inside.removesuffix("]") for limit in answer.limits)
     value = answer.values.get(name)
     bounded = value is not None and value.ends != (None, None)
     return bounded or answer.find(name) is not None
@@ -108,8 +108,10 @@ def _of_activity(model: Model, answer: Answer, name: str) -> AskedValue:
             return AskedValue(OTHER_METHOD, SIMULATION, f"{answer.method} has no {kind}")
         return AskedValue(NOT_DEFINED, why="nothing waited for it in the run")
     if name not in names_of(model, answer.method):
-        others = [each for each in METHODS[ACTIVITY] if each != answer.method]
-        method = next((each for each in others if name in names_of(model, each)), "")
+        methods = [method for method in METHODS[ACTIVITY] if method != answer.method]
+        method = next(
+            (other_method for other_method in methods if name in names_of(model, other_method)), ""
+        )
         if method:
             why = (
                 "the closed form leaves waiting out"
@@ -123,8 +125,8 @@ def _of_activity(model: Model, answer: Answer, name: str) -> AskedValue:
 def _locks(model: Model, name: str) -> bool:
     """Return whether a fairness is that of a lock, or of all where there is one."""
     inside = name.partition("[")[2].removesuffix("]")
-    found = [inside] if inside else list(model.resources)
-    return any(isinstance(model.resources.get(each), Lock) for each in found)
+    resource_names = [inside] if inside else list(model.resources)
+    return any(isinstance(model.resources.get(name), Lock) for name in resource_names)
 
 
 def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue:
@@ -134,7 +136,9 @@ def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue
     bounds = answer.method.startswith(BOUNDS)
     if kind == RESPONSE_QUANTILE:
         if label not in {*model.classes, *model.chains}:
-            chain = next(each for each, chain in model.chains.items() if label in chain.classes)
+            chain = next(
+                chain_name for chain_name, chain in model.chains.items() if label in chain.classes
+            )
             why = f"a cycle is that of the chain: ask for {kind}[{chain},{place}]"
             return AskedValue(NOT_DEFINED, why=why)
         if answer.method != SIMULATION:
@@ -166,12 +170,12 @@ def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue
 
 
 def method_needed(
-    model: Model | QueueingNetwork | Law, found: Mapping[str, AskedValue], answer: Answer
+    model: Model | QueueingNetwork | Law, asked_values: Mapping[str, AskedValue], answer: Answer
 ) -> str:
     """Name the method that has all that was asked for and is missing; empty if none is needed, or
     none has it all.
     """
-    needed = {each.method for each in found.values() if each.state == OTHER_METHOD}
+    needed = {value.method for value in asked_values.values() if value.state == OTHER_METHOD}
     return needed.pop() if len(needed) == 1 and not isinstance(model, Law) else ""
 
 
@@ -200,7 +204,7 @@ def needs_simulation(
 
 
 def names_in(
-    texts: Iterable[str], known: Collection[str] = (*_ESTIMATED, RESPONSE_QUANTILE)
+    texts: Iterable[str], kinds: Collection[str] = (*_ESTIMATED, RESPONSE_QUANTILE)
 ) -> set[str]:
     """Find the names of values in texts, such as conditions.
 
@@ -209,5 +213,5 @@ def names_in(
     """
     import re
 
-    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(known)})\[[^\]]+\]")
-    return {each for text in texts for each in pattern.findall(text)}
+    pattern = re.compile(rf"(?<![\w])(?:{'|'.join(kinds)})\[[^\]]+\]")
+    return {name for text in texts for name in pattern.findall(text)}

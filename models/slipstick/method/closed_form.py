@@ -128,22 +128,23 @@ class ClosedForm(CompiledModel):
         self._groups = _groups(model)
         self._parallel = ParallelWork(model)
         self._spans = {
-            name: time(each, model, booked=False) for name, each in self._parallel.pipelines.items()
+            name: time(pipeline, model, booked=False)
+            for name, pipeline in self._parallel.pipelines.items()
         }
-        stage_times = [t for each in self.stages.values() for t in each.values()]
+        stage_times = [t for stage in self.stages.values() for t in stage.values()]
         of_groups = [
-            each
+            work_time
             for times, size, work in self._groups.values()
-            for each in (times, size, *work.values())
+            for work_time in (times, size, *work.values())
         ]
-        others = [
+        further_times = [
             model.population.size,
             *stage_times,
             *self._work.values(),
             *of_groups,
             *self._spans.values(),
         ]
-        self.tape = Tape([self.time, self.account, *others])
+        self.tape = Tape([self.time, self.account, *further_times])
         self.parameters = tuple(self.tape.parameters)
         self._time_alone = Tape([self.time])
         self._saturation, self._deadlocks = Saturation(model), Deadlocks(model)
@@ -171,15 +172,15 @@ class ClosedForm(CompiledModel):
         )
 
     def slopes(
-        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+        self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with derivatives: those of the time from its tape, others by differences;
         as for `CompiledModel`.
         """
-        if list(wanted) != [self.quantity]:
-            return super().slopes(values, names, wanted)
-        known = only(values, self._time_alone.parameters)
-        time, by_name = self._time_alone.slopes(known, names)
+        if list(columns) != [self.quantity]:
+            return super().slopes(values, names, columns)
+        known_values = only(values, self._time_alone.parameters)
+        time, by_name = self._time_alone.slopes(known_values, names)
         time = without(_not_negative(time), self._saturation.reasons(values))
         return {self.quantity: (time, by_name)}
 
@@ -192,28 +193,29 @@ class ClosedForm(CompiledModel):
 
     def solution(self, values: Values) -> Solution:
         """Evaluate time, account and derivatives at aligned points."""
-        whole = self.tape.differentiate(values, 0)
-        split = whole if self.account is self.time else self.tape.differentiate(values, 1)
-        others = iter(self.tape.run(values)[2:])
-        size = next(others)
+        time_slopes = self.tape.differentiate(values, 0)
+        split = time_slopes if self.account is self.time else self.tape.differentiate(values, 1)
+        columns = iter(self.tape.run(values)[2:])
+        size = next(columns)
         stages = {
-            name: {stage: next(others) for stage in each} for name, each in self.stages.items()
+            name: {stage: next(columns) for stage in stage_names}
+            for name, stage_names in self.stages.items()
         }
-        work = {name: next(others) for name in self._work}
+        work = {name: next(columns) for name in self._work}
         groups = {
-            name: (next(others), next(others), {station: next(others) for station in asked})
-            for name, (_, _, asked) in self._groups.items()
+            name: (next(columns), next(columns), {station: next(columns) for station in stations})
+            for name, (_, _, stations) in self._groups.items()
         }
         left_out = self._contention.left_out(values)
-        spans = {name: next(others) for name in self._spans}
-        nothing, time = left_out.nothing(), _not_negative(whole.value)
+        spans = {name: next(columns) for name in self._spans}
+        nothing, time = left_out.nothing(), _not_negative(time_slopes.value)
         saturated, deadlocks = self._saturation.reasons(values), self._deadlocks.reasons(values)
         time = without(time, saturated)
-        single = self._single.values(values, whole.value, size) if self._single else {}
+        single = self._single.values(values, time_slopes.value, size) if self._single else {}
         with np.errstate(all="ignore"):
             busy = {
-                name: size / time * each + _asked_by_others(name, groups)
-                for name, each in work.items()
+                name: size / time * work_time + _asked_by_others(name, groups)
+                for name, work_time in work.items()
             }
         return activity_solution(
             self.model,
@@ -222,26 +224,28 @@ class ClosedForm(CompiledModel):
             size,
             split.booked,
             exact=nothing,
-            groups={name: (each, members) for name, (each, members, _) in groups.items()},
-            single={name: np.where(nothing, each, np.nan) for name, each in single.items()},
+            groups={
+                name: (group_time, members) for name, (group_time, members, _) in groups.items()
+            },
+            single={name: np.where(nothing, column, np.nan) for name, column in single.items()},
             uses={
-                name: _use(each, self.model.resources[name].capacity, nothing)
-                for name, each in busy.items()
+                name: _use(busy_time, self.model.resources[name].capacity, nothing)
+                for name, busy_time in busy.items()
             },
             beside=lambda account: self._parallel.columns(values, time, size, account, spans),
             other_labels="memory",
-            once=whole.once,
+            once=time_slopes.once,
             stages=stages,
             remarks=lambda index: (
                 Remarks(failed=saturated[index])
                 if index in saturated
                 else self._remarks(
-                    at(whole.value, index),
+                    at(time_slopes.value, index),
                     at(size, index),
                     (*left_out.notes(index), *deadlocks.get(index, ())),
                 )
             ),
-            gradient=lambda index: _gradient(self.quantity, whole, self.tape, index),
+            gradient=lambda index: _gradient(self.quantity, time_slopes, self.tape, index),
         )
 
     def _remarks(self, time: float, size: float, left_out: tuple[str, ...]) -> Remarks:
@@ -268,10 +272,10 @@ class ClosedForm(CompiledModel):
         return Remarks(notes=left_out)
 
 
-def _gradient(quantity: str, found: Derivatives, tape: Tape, index: int) -> Gradient:
+def _gradient(quantity: str, derivatives: Derivatives, tape: Tape, index: int) -> Gradient:
     slopes, inputs = (
-        {name: at(each, index) for name, each in group.items()}
-        for group in (found.by_parameter, found.inputs)
+        {name: at(column, index) for name, column in group.items()}
+        for group in (derivatives.by_parameter, derivatives.inputs)
     )
     return Gradient({quantity: slopes}, inputs, tape.parameters)
 
@@ -301,8 +305,8 @@ def _use(busy: Array, servers: int, nothing: Flags) -> tuple[Array, Array, Array
 
 def whole_time(model: Model) -> Expr:
     """Add up a cycle, or all phases or supersteps."""
-    known: dict[int, Expr] = {}
-    return model.population.time(lambda body: time(body, model, known=known))
+    times_by_node: dict[int, Expr] = {}
+    return model.population.time(lambda body: time(body, model, known=times_by_node))
 
 
 def _account_time(model: Model) -> Expr:
@@ -314,19 +318,19 @@ def _account_time(model: Model) -> Expr:
     if not isinstance(model.population, PhasedPopulation):
         return whole_time(model)
     n = model.population.size
-    parts: list[Expr] = []
+    terms: list[Expr] = []
     for phase in model.population.phases:
         busy = phase.processors / n
-        parts.append(phase.repeat * (busy * time(phase.cycle, model)))
+        terms.append(phase.repeat * (busy * time(phase.cycle, model)))
         if phase.processors != n:
             # The same time again, its steps unlabelled, so that idle processors book nothing else.
-            parts.append(
+            terms.append(
                 Booked(
                     IDLE_PROCESSORS,
                     phase.repeat * ((1 - busy) * time(phase.cycle, model, booked=False)),
                 )
             )
-    return total(parts, TIME)
+    return total(terms, TIME)
 
 
 def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
@@ -335,21 +339,21 @@ def _superstep_account(population: SuperstepPopulation, model: Model) -> Expr:
     """
     booked: dict[int, Expr] = {}
     plain: dict[int, Expr] = {}
-    parts: list[Expr] = []
-    for each in population.supersteps:
-        lines = [time(line, model, False, plain) for line in each.bodies]
+    terms: list[Expr] = []
+    for superstep in population.supersteps:
+        lines = [time(line, model, False, plain) for line in superstep.bodies]
         longest = maximum(*lines)
-        own = (time(line, model, True, booked) for line in each.bodies)
-        left = (Booked(IDLE_PROCESSORS, longest - line) for line in lines)
-        mean = total([*own, *left], TIME) / len(lines)
-        parts.append(each.repeat * (mean + time(each.barrier, model)))
-    return total(parts, TIME)
+        own = (time(line, model, True, booked) for line in superstep.bodies)
+        idle_times = (Booked(IDLE_PROCESSORS, longest - line) for line in lines)
+        mean = total([*own, *idle_times], TIME) / len(lines)
+        terms.append(superstep.repeat * (mean + time(superstep.barrier, model)))
+    return total(terms, TIME)
 
 
 def _demands(cycle: Activity, model: Model) -> dict[str, Expr]:
     used = dict.fromkeys(step.resource for step in model.steps if step.resource in model.resources)
-    asked = demands(cycle, model)
-    return {name: asked.get(name, zero(TIME)) for name in used if name is not None}
+    work_by_resource = demands(cycle, model)
+    return {name: work_by_resource.get(name, zero(TIME)) for name in used if name is not None}
 
 
 def _groups(model: Model) -> dict[str, tuple[Expr, Expr, dict[str, Expr]]]:
@@ -373,14 +377,14 @@ def _stage_times(model: Model) -> dict[str, dict[str, Expr]]:
     """
     if isinstance(model.population, SuperstepPopulation):
         return {}
-    found = {}
+    times = {}
     for pipeline in (node for node in each_once(model.bodies) if isinstance(node, Pipeline)):
         serial = [stage for stage in pipeline.stages if stage.kind == "serial"]
         if pipeline.identical and serial:
-            found[pipeline.name] = {
-                each.name: time(each.bodies[0], model, booked=False) for each in serial
+            times[pipeline.name] = {
+                stage.name: time(stage.bodies[0], model, booked=False) for stage in serial
             }
-    return found
+    return times
 
 
 SPAN = 1e4
@@ -412,34 +416,38 @@ def with_takeovers(
 def _takeovers(form: ClosedForm, limit: Limit, values: Mapping[str, float]) -> tuple[Takeover, ...]:
     stages = form.stages[limit.pipeline]
     tape = Tape(list(stages.values()))
-    here = {name: value for name, value in values.items() if name in tape.parameters}
-    found = []
+    own_values = {name: value for name, value in values.items() if name in tape.parameters}
+    takeovers = []
     for parameter in parameters(*stages.values()):
-        value = here.get(parameter.name, parameter.value)
+        value = own_values.get(parameter.name, parameter.value)
         if value:
-            found += _along(tape, list(stages), parameter, float(value), here)
+            takeovers += _along(tape, list(stages), parameter, float(value), own_values)
     # Equal changes stay in the order of the formula; they differ in the last digits only.
-    return tuple(sorted(found, key=lambda each: round(abs(math.log(each.value / each.now)), 6)))
+    return tuple(sorted(takeovers, key=lambda each: round(abs(math.log(each.value / each.now)), 6)))
 
 
 def _along(
-    tape: Tape, names: list[str], parameter: Parameter, value: float, here: Mapping[str, float]
+    tape: Tape,
+    names: list[str],
+    parameter: Parameter,
+    value: float,
+    own_values: Mapping[str, float],
 ) -> list[Takeover]:
     """Look up and down from a parameter's value."""
 
     def at(points: Array) -> Array:
-        columns = tape.run({**here, parameter.name: points})
+        columns = tape.run({**own_values, parameter.name: points})
         return np.stack([np.broadcast_to(column, points.shape) for column in columns])
 
-    found = []
+    takeovers = []
     for ratio in (1 / SPAN, SPAN):
         change = _change(at, value, value * ratio) if 0 < value * ratio < np.inf else None
         if change is not None:
             where, stage = change
-            found.append(
+            takeovers.append(
                 Takeover(parameter.name, value, where, str(parameter.dimension), names[stage])
             )
-    return found
+    return takeovers
 
 
 def _change(at: Callable[[Array], Array], near: float, far: float) -> tuple[float, int] | None:
@@ -483,9 +491,11 @@ class CompiledLaw(CompiledModel):
         self.parameters = tuple(self.tape.parameters)
         self.conditions = tuple(
             Comparison(
-                substitute(each.left, parameters), each.relation, substitute(each.right, parameters)
+                substitute(condition.left, parameters),
+                condition.relation,
+                substitute(condition.right, parameters),
             )
-            for each in law.conditions
+            for condition in law.conditions
         )
 
     def brief(self, values: Values) -> Solution:
@@ -494,7 +504,7 @@ class CompiledLaw(CompiledModel):
         return self._solved(result, self._holds(values, len(result)))
 
     def slopes(
-        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+        self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return the law with its derivatives, NaN where it does not hold; as for `CompiledModel`."""
         value, by_name = self.tape.slopes(values, names)
@@ -505,22 +515,22 @@ class CompiledLaw(CompiledModel):
 
     def solution(self, values: Values) -> Solution:
         """Evaluate the law with its derivatives."""
-        found = self.tape.differentiate(values)
-        holds = self._holds(values, len(found.value))
+        derivatives = self.tape.differentiate(values)
+        holds = self._holds(values, len(derivatives.value))
         return replace(
-            self._solved(found.value, holds),
-            gradient=lambda index: _gradient(self.quantity, found, self.tape, index),
+            self._solved(derivatives.value, holds),
+            gradient=lambda index: _gradient(self.quantity, derivatives, self.tape, index),
         )
 
-    def _solved(self, found: Array, holds: Flags) -> Solution:
+    def _solved(self, derivatives: Array, holds: Flags) -> Solution:
         """Make a solution of values, NaN where the law does not hold."""
         return Solution(
             model=f"law/{self.law.name}",
             method=CLOSED_FORM,
-            count=len(found),
+            count=len(derivatives),
             exact=np.array([self.law.exact]),
-            values={self.quantity: np.where(holds, found, np.nan)},
-            remarks=lambda index: self._remarks(at(found, index), bool(holds[index])),
+            values={self.quantity: np.where(holds, derivatives, np.nan)},
+            remarks=lambda index: self._remarks(at(derivatives, index), bool(holds[index])),
             unit=self.unit,
         )
 

@@ -66,8 +66,8 @@ def until(name: str) -> tuple[str, int] | None:
     >>> until("time_until[door,2]"), until("time")
     (('door', 2), None)
     """
-    found = _UNTIL.fullmatch(name)
-    return (found["station"], int(found["present"])) if found else None
+    match = _UNTIL.fullmatch(name)
+    return (match["station"], int(match["present"])) if match else None
 
 
 def moment(name: str) -> tuple[str, str] | None:
@@ -77,10 +77,10 @@ def moment(name: str) -> tuple[str, str] | None:
     >>> moment("queue_length_at[door,2 min]"), moment("probability_at[door,2,parameters.when]"), moment("time")
     (('queue_length[door]', '120.0'), ('probability[door,2]', 'parameters.when'), None)
     """
-    if not (found := _AT.fullmatch(name)):
+    if not (match := _AT.fullmatch(name)):
         return None
-    seconds = found["path"] or str(float(found["seconds"]) * _SECONDS[found["unit"] or "s"])
-    return f"{found['kind']}[{found['inside']}]", seconds
+    seconds = match["path"] or str(float(match["seconds"]) * _SECONDS[match["unit"] or "s"])
+    return f"{match['kind']}[{match['inside']}]", seconds
 
 
 def is_transient(name: str) -> bool:
@@ -114,7 +114,7 @@ class AnswerNames(Mapping[str, str]):
         )  # of any number; one is listed, to be suggested
         self._listed = (
             *units,
-            *(f"{kind}[{each},1]" for each in sorted(self._counted) for kind in numbered),
+            *(f"{kind}[{name},1]" for name in sorted(self._counted) for kind in numbered),
         )
 
     def __getitem__(self, name: str) -> str:
@@ -126,8 +126,8 @@ class AnswerNames(Mapping[str, str]):
     def _single(self, name: str) -> str:
         if self._counted and (at := moment(name)):
             return self._single(at[0])
-        found = _PROBABILITY.fullmatch(name) or _UNTIL.fullmatch(name)
-        return unit_of(name) if found and found["station"] in self._counted else self._units[name]
+        match = _PROBABILITY.fullmatch(name) or _UNTIL.fullmatch(name)
+        return unit_of(name) if match and match["station"] in self._counted else self._units[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._listed)
@@ -155,13 +155,13 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
         return AnswerNames({model.gives.name: str(model.gives.dimension)})
     counted: Iterable[str] = ()
     if isinstance(model, Model):
-        found = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
+        names = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
     else:
-        found, counted = (
+        names, counted = (
             _network(model, method == BOUNDS),
             () if method == BOUNDS else model.stations,
         )
-    return AnswerNames({name: unit_of(name) for name in found}, counted, intervals)
+    return AnswerNames({name: unit_of(name) for name in names}, counted, intervals)
 
 
 OF_FIRST_GROUP = ("time", "throughput")
@@ -172,7 +172,7 @@ def group_names(model: Model | QueueingNetwork | Law) -> list[str]:
     """List the names of the groups of an activity's population."""
     if not isinstance(model, Model) or model.population.open:
         return []
-    return [each.name for each in model.population.groups if each.name]
+    return [group.name for group in model.population.groups if group.name]
 
 
 def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = None) -> str:
@@ -197,8 +197,8 @@ def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
     members = {**model.classes, **{name: chain.members for name, chain in model.chains.items()}}
     yield from (
         f"saturation_population[{name}]"
-        for name, each in members.items()
-        if isinstance(each, ClosedClass)
+        for name, member in members.items()
+        if isinstance(member, ClosedClass)
     )
     if bounds:
         yield from (
@@ -207,7 +207,7 @@ def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:
         return
     for name in dict.fromkeys([*chains, *model.class_names]):
         yield from (f"throughput[{name}]", f"response_time[{name}]")
-        yield from (f"response_time_quantile[{name},{part:g}]" for part in QUANTILES)
+        yield from (f"response_time_quantile[{name},{level:g}]" for level in QUANTILES)
     for name, station in model.stations.items():
         for label in station.visitors():
             yield from (f"{kind}[{label},{name}]" for kind in _OF_PLACES)
@@ -225,8 +225,8 @@ _OF_PLACES = (
 def _activity(model: Model, method: str | None) -> Iterator[str]:
     """List the names of an activity's answers; those of bounds are fewer."""
     waiting = method != CLOSED_FORM
-    labels, known = list(_labels(model, waiting)), Labels.of(model)
-    components = list(dict.fromkeys(map(known.component, labels)))
+    labels, component_labels = list(_labels(model, waiting)), Labels.of(model)
+    components = list(dict.fromkeys(map(component_labels.component, labels)))
     yield from ("time", "throughput", OVERHEAD, REDUCTION)
     if not model.population.open:
         yield from (
@@ -243,9 +243,10 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
         yield from (f"{kind}[{name}]" for kind in ("utilization", "queue_length", "wait"))
     yield from (f"units[{name}]" for name in model.counters if waiting)
     yield from (f"account[{name}]" for name in components)
-    for others in ("wait", "memory"):
+    for word in ("wait", "memory"):
         yield from (
-            f"technology[{name}]" for name in map(Labels(known.steps, others).technology, labels)
+            f"technology[{name}]"
+            for name in map(Labels(component_labels.steps, word).technology, labels)
         )
     yield from (f"step[{name}]" for name in labels)
     yield from (f"once[{name}]" for name in labels)
@@ -258,11 +259,11 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
             f"limit[{node.name}]" for node in each_once(model.bodies) if isinstance(node, Pipeline)
         )
     if method in (None, SIMULATION):
-        yield from (f"time_quantile[{part:g}]" for part in TIME_QUANTILES)
+        yield from (f"time_quantile[{level:g}]" for level in TIME_QUANTILES)
         homes = [
             name
-            for name, each in model.resources.items()
-            if isinstance(each, Lock) and each.home is not None
+            for name, resource in model.resources.items()
+            if isinstance(resource, Lock) and resource.home is not None
         ]
         yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
         yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
@@ -298,7 +299,9 @@ def _resources(model: Model, waiting: bool) -> list[str]:
     used = dict.fromkeys(step.resource for step in model.steps if step.resource is not None)
     if not waiting:  # and of phases and supersteps no use is known
         return [name for name in used if name in model.resources and model.population.groups]
-    there = (
-        name for name, each in model.resources.items() if not isinstance(each, Barrier | Semaphores)
+    stations = (
+        name
+        for name, resource in model.resources.items()
+        if not isinstance(resource, Barrier | Semaphores)
     )
-    return list(dict.fromkeys([*there, *model.counters, *used]))
+    return list(dict.fromkeys([*stations, *model.counters, *used]))

@@ -118,12 +118,12 @@ def _section(model: LiveModel) -> tuple[str, str]:
     """Return the body of a page, and the script that moves it; nothing moves where it cannot, or
     where it would be too large.
     """
-    unknown = {each[0] for each in model.tape["code"]} - RUNS if model.tape else set()
+    unknown = {instruction[0] for instruction in model.tape["code"]} - RUNS if model.tape else set()
     why = model.fixed or (f"{', '.join(sorted(unknown))} does not run in a page" if unknown else "")
     if not why and (model.tape or model.grid):
-        made = _live(model), (Path(__file__).parent / "live.js").read_text("utf-8")
-        if len(_page(model.title, *made).encode()) <= LARGEST:
-            return made
+        document = _live(model), (Path(__file__).parent / "live.js").read_text("utf-8")
+        if len(_page(model.title, *document).encode()) <= LARGEST:
+            return document
         why = f"the page would have more than {LARGEST // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
     account = f"<h2>Account</h2>{_bars(model.answer.account)}" if model.answer.account else ""
@@ -148,10 +148,10 @@ def _live(model: LiveModel) -> str:
         "pipelines": [
             {"name": name, "stages": list(stages)} for name, stages in model.pipelines.items()
         ],
-        "sliders": [asdict(each) for each in model.sliders],
+        "sliders": [asdict(slider) for slider in model.sliders],
         "ladders": {
-            each: rungs(Dimension.of(each))
-            for each in {unit, "s", *(each.unit for each in model.sliders)}
+            unit_name: rungs(Dimension.of(unit_name))
+            for unit_name in {unit, "s", *(slider.unit for slider in model.sliders)}
         },
     }
     first = (
@@ -162,7 +162,7 @@ def _live(model: LiveModel) -> str:
         + (f"<p>{escape(_interpolated(model.grid))}</p>" if model.grid else "")
         + "</section>"
     )
-    controls = "".join(_slider(index, each) for index, each in enumerate(model.sliders))
+    controls = "".join(_slider(index, slider) for index, slider in enumerate(model.sliders))
     controls = (
         f'<form><h2>Inputs</h2>{controls}<button type="button" id="reset">As given</button></form>'
     )
@@ -189,12 +189,14 @@ def _interpolated(grid: Mapping[str, Any]) -> str:
 
 def _told(answer: Answer) -> str:
     how = "exact" if answer.exact else "not exact"
-    given = [
+    values_in_words = [
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
     ]
     losses = [losses_sentence(answer.left_out)] if answer.left_out else []
-    lines, more = _first([f"<li>{escape(each)}</li>" for each in (*given, *losses, *answer.notes)])
+    lines, more = _first(
+        [f"<li>{escape(line)}</li>" for line in (*values_in_words, *losses, *answer.notes)]
+    )
     return f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p><ul>{lines}</ul>{more}".replace(
         "<ul></ul>", ""
     )
@@ -208,10 +210,12 @@ def _first(lines: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _slider(index: int, each: Slider) -> str:
-    at = round(_STEPS * log(each.value / each.low) / log(each.high / each.low))
-    label = escape(each.name) + (f" <small>{escape(each.meaning)}</small>" if each.meaning else "")
-    now = escape(show(each.value, Dimension.of(each.unit)))
+def _slider(index: int, slider: Slider) -> str:
+    at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
+    label = escape(slider.name) + (
+        f" <small>{escape(slider.meaning)}</small>" if slider.meaning else ""
+    )
+    now = escape(show(slider.value, Dimension.of(slider.unit)))
     return (
         f'<p><label for="slider-{index}">{label}</label> <output id="now-{index}"'
         f' for="slider-{index}">{now}</output><input type="range" id="slider-{index}" min="0"'
@@ -220,13 +224,13 @@ def _slider(index: int, each: Slider) -> str:
 
 
 def _bars(account: Mapping[str, float]) -> str:
-    whole = sum(account.values())
+    total = sum(account.values())
     rows = [
         f'<tr><th scope="row">{escape(name)}</th><td><svg class="bar" id="bar-{index}"'
-        f' width="{100 * part / whole if whole else 0:.2f}%"></svg></td><td'
-        f' id="part-{index}">{escape(quantity(part, "s"))},'
-        f" {percent(part / whole if whole else None)}</td></tr>"
-        for index, (name, part) in enumerate(account.items())
+        f' width="{100 * seconds / total if total else 0:.2f}%"></svg></td><td'
+        f' id="part-{index}">{escape(quantity(seconds, "s"))},'
+        f" {percent(seconds / total if total else None)}</td></tr>"
+        for index, (name, seconds) in enumerate(account.items())
     ]
     shown, more = _first(rows)
     return f'<table class="bars">{shown}</table>{more}'
@@ -235,8 +239,8 @@ def _bars(account: Mapping[str, float]) -> str:
 def _values(answer: Answer) -> str:
     rows = [
         "<tr><th"
-        f' scope="row">{escape(name)}</th><td>{escape(quantity(each.value, each.unit, ends=(each.low, each.high)))}</td></tr>'
-        for name, each in answer.values.items()
+        f' scope="row">{escape(name)}</th><td>{escape(quantity(value.value, value.unit, ends=(value.low, value.high)))}</td></tr>'
+        for name, value in answer.values.items()
     ]
     shown, more = _first(rows)
     return f"<h2>Answer as given</h2><table>{shown}</table>{more}"
@@ -280,19 +284,19 @@ def _rendered(markdown: str, folder: Path) -> str:
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     reader.add_render_rule("image", _picture)
     tokens = reader.parse(markdown)
-    for each in _inner(tokens):
-        if each.attrs.pop("style", "") == "text-align:right":
-            each.attrs["class"] = "r"  # of thousands of cells
-        source = str(each.attrs.get("src", ""))
-        ours = each.type == "image" and source.endswith(".png") and Path(source).name == source
+    for token in _inner(tokens):
+        if token.attrs.pop("style", "") == "text-align:right":
+            token.attrs["class"] = "r"  # of thousands of cells
+        source = str(token.attrs.get("src", ""))
+        ours = token.type == "image" and source.endswith(".png") and Path(source).name == source
         if ours and (folder / source).is_file():
-            each.attrs["src"] = (
+            token.attrs["src"] = (
                 "data:image/png;base64," + b64encode((folder / source).read_bytes()).decode()
             )
     report = _END_TAG.sub("", reader.renderer.render(tokens, reader.options, {}))
     if printed_lines(markdown) <= PAGE_LINES:
         return report
-    return "".join(_folded(part) for part in re.split("(?=<h2>)", report))
+    return "".join(_folded(section) for section in re.split("(?=<h2>)", report))
 
 
 def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
@@ -312,25 +316,29 @@ def _picture(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env
 _END_TAG = re.compile(r"</t[rdh]>\n?|(?<=<tr>)\n")  # of rows and cells: HTML needs none
 
 
-def _folded(part: str) -> str:
+def _folded(section: str) -> str:
     """Fold a section of a long report, but for what it is about and what it was made from."""
-    heading, end, rest = part.partition("</h2>")
+    heading, end, rest = section.partition("</h2>")
     if not end or heading[4:] in (ABOUT, INPUTS):
-        return part
+        return section
     return f"<details><summary>{heading}{end}</summary>{rest}</details>"
 
 
 def _inner(tokens: Iterable[Any]) -> Iterable[Any]:
-    for each in tokens:
-        yield each
-        yield from _inner(each.children or ())
+    for token in tokens:
+        yield token
+        yield from _inner(token.children or ())
 
 
 def _page(title: str, body: str, script: str = "") -> str:
-    made = f"<script>{script}</script>" if script else ""
+    script_element = f"<script>{script}</script>" if script else ""
     heading = "" if "<h1" in body else f"<h1>{escape(title)}</h1>"
     return _PAGE.substitute(
-        title=escape(title), body=heading + body, script=made, style=_STYLE, policy=_policy(script)
+        title=escape(title),
+        body=heading + body,
+        script=script_element,
+        style=_STYLE,
+        policy=_policy(script),
     )
 
 

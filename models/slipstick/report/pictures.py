@@ -299,9 +299,16 @@ def _intervals(axes: Axes, reach: Array, tops: Array) -> Array:
 
 def _stack(axes: Axes, heights: Array, fills: Mapping[str, int]) -> None:
     below = np.zeros(heights.shape[1])
-    for (label, fill), each in zip(fills.items(), heights, strict=True):
-        axes.bar(np.arange(len(each)), each, _BAR, bottom=below, label=label, **filled(fill))
-        below = below + each
+    for (label, fill), heights_of_part in zip(fills.items(), heights, strict=True):
+        axes.bar(
+            np.arange(len(heights_of_part)),
+            heights_of_part,
+            _BAR,
+            bottom=below,
+            label=label,
+            **filled(fill),
+        )
+        below = below + heights_of_part
 
 
 def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
@@ -542,7 +549,7 @@ def _panel(
 ) -> None:
     """Draw the lines of one unit."""
     values = (
-        np.concatenate([each for line in lines for each in (line.y, line.low, line.high)])
+        np.concatenate([column for line in lines for column in (line.y, line.low, line.high)])
         if lines
         else np.zeros(0)
     )

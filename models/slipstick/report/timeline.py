@@ -226,9 +226,9 @@ def _lanes(spans: list[TimelineInterval]) -> Iterator[tuple[TimelineInterval, fl
         if span is None or span.start >= reached:
             height = _ROW / (1 + max((span.branch for span in together), default=0))
             alone = len(together) == 1
-            for each in together:
-                lane = (_ROW, 0.0) if alone else (height, each.branch * height)
-                yield each, each.member - _ROW / 2 + lane[1], lane[0]
+            for interval in together:
+                lane = (_ROW, 0.0) if alone else (height, interval.branch * height)
+                yield interval, interval.member - _ROW / 2 + lane[1], lane[0]
             together = []
         if span is not None:
             together.append(span)

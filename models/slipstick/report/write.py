@@ -103,8 +103,8 @@ def sure_names(study: StudySpec, as_page: bool) -> list[str]:
     study : what is asked
     as_page : report.html is one of them
     """
-    drawn = () if missing_pictures(study) else study.pictures
-    pictures = [f"{picture.name}{ending}" for picture in drawn for ending in _PICTURES]
+    pictures_drawn = () if missing_pictures(study) else study.pictures
+    pictures = [f"{picture.name}{ending}" for picture in pictures_drawn for ending in _PICTURES]
     return [PAGE, TABLE, INPUTS, *[HTML] * as_page, *pictures]
 
 
@@ -163,12 +163,14 @@ def write_picture(draw: Callable[[], Figure], path: Path) -> None:
 def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[str]:
     """Write all files but the manifest, which lists them, and return their names."""
     pictures = _draw(results, study, work)
-    drawn = [name for files in pictures.values() for name in files]
+    picture_files = [name for files in pictures.values() for name in files]
     write_csv(results, study.answer, work / TABLE)
-    further = {
-        name: rows for each in results.questions.values() for name, rows in each.files().items()
+    files_of_questions = {
+        name: rows
+        for question in results.questions.values()
+        for name, rows in question.files().items()
     }
-    for name, rows in further.items():
+    for name, rows in files_of_questions.items():
         _write(
             (
                 {column: tidy_cells([row[column] for row in rows]) for column in rows[0]}
@@ -177,12 +179,12 @@ def _fill(work: Path, results: Results, study: StudySpec, command: str) -> list[
             ),
             work / name,
         )
-    whole = page(results, study, pictures, command, missing_pictures(study))
-    first = first_page(whole)
-    details = {DETAILS: whole} if first != whole else {}
+    full_page = page(results, study, pictures, command, missing_pictures(study))
+    first = first_page(full_page)
+    details = {DETAILS: full_page} if first != full_page else {}
     for name, text in {PAGE: first, **details}.items():
         _write_text(work / name, text)
-    return [PAGE, *details, TABLE, *further, *drawn]
+    return [PAGE, *details, TABLE, *files_of_questions, *picture_files]
 
 
 def missing_pictures(study: StudySpec) -> str:
