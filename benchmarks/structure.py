@@ -252,12 +252,16 @@ lines = str.splitlines
 
 
 def tokens(text: str) -> int:
-    """Count tokens without comments, docstrings and layout, which cannot change the number."""
+    """Count tokens without comments, docstrings and layout, which cannot change the number. A
+    formatted string is one token, as before Python 3.12, which reads it in parts.
+    """
     documented = set(docstring_positions(ast.parse(text)))
-    counted = 0
+    starts, ends = (getattr(tokenize, f"FSTRING_{end}", None) for end in ("START", "END"))
+    counted = depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         is_docstring = token.type == tokenize.STRING and token.start in documented
-        counted += token.type not in LAYOUT and not is_docstring
+        counted += token.type not in LAYOUT and not is_docstring and depth == 0
+        depth += (token.type == starts) - (token.type == ends)
     return counted
 
 
