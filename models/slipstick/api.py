@@ -165,7 +165,10 @@ def load(
         kinds = [library.kind(name, _mark("load"))] if is_file_name(name) else kinds_called(name)
     if prefix in KINDS and not kinds:  # of that kind there is none; what is looked up below says so
         kinds = [prefix]
-    kind = next((each for each in (*FILES, *HARDWARE) if each in kinds), kinds[0] if kinds else "")
+    kind = next(
+        (kind_here for kind_here in (*FILES, *HARDWARE) if kind_here in kinds),
+        kinds[0] if kinds else "",
+    )
     if kind in HARDWARE:
         _refuse_others(kind, machine=machine, workload=workload, technology=technology)
         tree = (
@@ -337,7 +340,7 @@ def dump(model: Model | QueueingNetwork) -> str:
 
 def _solve_named(
     references: Mapping[str, Spec | None],
-    given: Mapping[str, Any],
+    values_given: Mapping[str, Any],
     method: str | None,
     simulation: Simulation | None,
 ) -> Answer | Sweep | StreamedSweep:
@@ -347,23 +350,25 @@ def _solve_named(
     from slipstick.study.cases import BASE
     from slipstick.study.sweep import planned
 
-    fixed = {path: value for path, value in given.items() if _is_single(value)}
+    fixed = {path: value for path, value in values_given.items() if _is_single(value)}
     settings = _settings(references, fixed, simulation)
-    varied = {path: _several(path, value) for path, value in given.items() if path not in fixed}
-    if not varied and not isinstance(given, Axes):
+    varied = {
+        path: _several(path, value) for path, value in values_given.items() if path not in fixed
+    }
+    if not varied and not isinstance(values_given, Axes):
         return _one(settings, method)
-    _check_lengths(varied, isinstance(given, Axes))
+    _check_lengths(varied, isinstance(values_given, Axes))
     if method is not None:
         settings["method"] = _reference(method, "method")
     # A program needs a machine before anything can be varied; the first will do.
     settings |= {path: _reference(varied[path][0], path) for path in REFERENCES if path in varied}
-    asked = _asked(varied, "grid" if isinstance(given, Axes) else "zip")
-    if isinstance(given, AxesToFile):
+    asked_study = _asked(varied, "grid" if isinstance(values_given, Axes) else "zip")
+    if isinstance(values_given, AxesToFile):
         from slipstick.study.stream import streamed
         from slipstick.study.sweep import arrays_of
 
-        return streamed(*arrays_of(asked, BASE, settings, Library()), given.out)
-    return _carried_out(planned(asked, {BASE: settings}, Library()))
+        return streamed(*arrays_of(asked_study, BASE, settings, Library()), values_given.out)
+    return _carried_out(planned(asked_study, {BASE: settings}, Library()))
 
 
 def _one(settings: Settings, method: str | None) -> Answer:
@@ -386,35 +391,42 @@ def _one(settings: Settings, method: str | None) -> Answer:
 
 
 def _solve_object(
-    model: Object, given: Mapping[str, Any], method: str | None, simulation: Simulation | None
+    model: Object,
+    values_given: Mapping[str, Any],
+    method: str | None,
+    simulation: Simulation | None,
 ) -> Answer | Sweep | StreamedSweep:
     """Answer for a model that is built already, at one point or at many."""
     from slipstick.method.methods import form_of
 
-    known = _parameters(model)
+    parameters = _parameters(model)
     fixed = {
-        path: _number(path, value, known) for path, value in given.items() if _is_single(value)
+        path: _number(path, value, parameters)
+        for path, value in values_given.items()
+        if _is_single(value)
     }
-    several = {path: _several(path, values) for path, values in given.items() if path not in fixed}
+    several = {
+        path: _several(path, values) for path, values in values_given.items() if path not in fixed
+    }
     varied = {
-        path: np.array([_number(path, value, known) for value in values])
+        path: np.array([_number(path, value, parameters) for value in values])
         for path, values in several.items()
     }
-    if not varied and not isinstance(given, Axes):
-        answer = form_of(model, known, method, simulation).points(fixed).answer(0)
+    if not varied and not isinstance(values_given, Axes):
+        answer = form_of(model, parameters, method, simulation).points(fixed).answer(0)
         if answer.failed:
             raise NoAnswerError(answer.failed)
         return answer
-    _check_lengths(varied, isinstance(given, Axes))
+    _check_lengths(varied, isinstance(values_given, Axes))
     from slipstick.sim.settings import Simulation
     from slipstick.study.points import SolvableModel
 
-    solvable = SolvableModel(model, known, method, simulation or Simulation())
-    if isinstance(given, AxesToFile):
+    solvable = SolvableModel(model, parameters, method, simulation or Simulation())
+    if isinstance(values_given, AxesToFile):
         from slipstick.study.stream import streamed
 
-        return streamed(solvable, varied, given.out, fixed)
-    return _carried_out(_plan(solvable, fixed, varied, isinstance(given, Axes)))
+        return streamed(solvable, varied, values_given.out, fixed)
+    return _carried_out(_plan(solvable, fixed, varied, isinstance(values_given, Axes)))
 
 
 def _plan(
@@ -484,11 +496,11 @@ def _parameters(model: Object) -> Mapping[str, Parameter]:
     return model.parameters
 
 
-def _number(path: str, value: Any, known: Mapping[str, Parameter]) -> float:
+def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float:
     """Read one value of a parameter: a number in base units, or text with its unit."""
-    if path not in known:
-        raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(known))}")
-    return to_base(value, known[path].dimension) if isinstance(value, str) else float(value)
+    if path not in parameters:
+        raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(parameters))}")
+    return to_base(value, parameters[path].dimension) if isinstance(value, str) else float(value)
 
 
 def _is_single(value: Any) -> bool:
@@ -514,18 +526,20 @@ def _settings(
 
     for path, spec in references.items():
         if not isinstance(spec, str | os.PathLike | Mapping | None):
-            what = type(spec).__name__
+            kind = type(spec).__name__
             raise ModelError(
-                f"{path}= takes a name, a file, or a dict of what the file would hold, not a {what}"
+                f"{path}= takes a name, a file, or a dict of what the file would hold, not a {kind}"
             )
     settings = {
-        path: _reference(each, path) for path, each in references.items() if each is not None
+        path: _reference(reference, path)
+        for path, reference in references.items()
+        if reference is not None
     }
     for path, value in values.items():
         settings[path] = _written(value) if isinstance(value, str) else _node(value, "set")
-    for each in fields(simulation) if simulation is not None else ():
-        if (value := getattr(simulation, each.name)) != each.default:
-            settings[f"{SECTION}{each.name}"] = _node(value, "simulation=")
+    for setting in fields(simulation) if simulation is not None else ():
+        if (value := getattr(simulation, setting.name)) != setting.default:
+            settings[f"{SECTION}{setting.name}"] = _node(value, "simulation=")
     return settings
 
 
@@ -553,9 +567,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | range):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return (
         in_base_units(value)
         if isinstance(value, int | float) and not isinstance(value, bool)
@@ -588,8 +602,8 @@ def _hardware(
     return hardware_of(validate(spec_model(kind, tree), tree), name, prefix)
 
 
-def _refuse_others(what: str, **given: object) -> None:
+def _refuse_others(subject: str, **references: object) -> None:
     """Refuse what is said of a program, where there is none."""
-    for name, value in given.items():
+    for name, value in references.items():
         if value is not None:
-            raise ModelError(f"{what} takes no {name}=; it goes with the name of a program")
+            raise ModelError(f"{subject} takes no {name}=; it goes with the name of a program")

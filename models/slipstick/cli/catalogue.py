@@ -49,7 +49,7 @@ def list_(kind: str | None, search: str | None, whole: bool, as_json: bool) -> i
     short = kind is None and search is None and not (whole or as_json)
     lines = listed(kind, search or "", titled=not short)
     if as_json:
-        print_json({"catalogue": [asdict(each) for each in lines]})
+        print_json({"catalogue": [asdict(line) for line in lines]})
         return DONE
     return write_text(
         (catalogue_summary(lines) if short else catalogue_text(lines, whole)) + "\n", None
@@ -73,14 +73,14 @@ def show(name: str, as_yaml: bool, as_json: bool) -> int:
 
     if as_yaml:
         return write_text(spec_file(name), None)
-    found = shown(name)
+    spec = shown(name)
     if as_json:
         from slipstick.report.answer import value_documents
 
-        head = {key: getattr(found, key) for key in ("kind", "name", "title", "source", "text")}
-        print_json({**head, "values": value_documents(found.entries)})
+        head = {key: getattr(spec, key) for key in ("kind", "name", "title", "source", "text")}
+        print_json({**head, "values": value_documents(spec.entries)})
         return DONE
-    return write_text(spec_text(found) + "\n", None)
+    return write_text(spec_text(spec) + "\n", None)
 
 
 @click.command()

@@ -104,19 +104,23 @@ def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
 
         group, slash, _ = begun.partition("/")
         if kind == "kind":
-            known = [*KINDS, "program", "law"]
+            catalogue_names = [*KINDS, "program", "law"]
         elif kind in KINDS:
-            known = names(kind)
+            catalogue_names = names(kind)
         elif kind == "spec" and slash and group in KINDS:
-            known = [f"{group}/{name}" for name in names(group)]
+            catalogue_names = [f"{group}/{name}" for name in names(group)]
         else:
             from slipstick.schema.inputs import model_names
 
-            known = [*model_names(), *(spec_names() if kind == "spec" else ())]
-        known += (
-            [] if kind == "kind" else [each.name for each in Path().glob("*.y*ml")]
+            catalogue_names = [*model_names(), *(spec_names() if kind == "spec" else ())]
+        catalogue_names += (
+            [] if kind == "kind" else [path.name for path in Path().glob("*.y*ml")]
         )  # a shell adds files where no name is
-        items = [CompletionItem(name) for name in dict.fromkeys(known) if name.startswith(begun)]
+        items = [
+            CompletionItem(name)
+            for name in dict.fromkeys(catalogue_names)
+            if name.startswith(begun)
+        ]
         return items or [CompletionItem(begun, type="file")]
 
     return found
@@ -127,8 +131,8 @@ def complete_methods(
 ) -> list[CompletionItem]:
     """Complete the last of several methods in a shell, which commas part."""
     done, comma, last = begun.rpartition(",")
-    known = dict.fromkeys(name for name in all_methods() if name not in done.split(","))
-    return [CompletionItem(f"{done}{comma}{name}") for name in known if name.startswith(last)]
+    methods = dict.fromkeys(name for name in all_methods() if name not in done.split(","))
+    return [CompletionItem(f"{done}{comma}{name}") for name in methods if name.startswith(last)]
 
 
 def write_text(text: str, out: Path | None) -> int:
@@ -151,7 +155,7 @@ def print_json(document: dict[str, Any]) -> None:
 def plain_problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     """Lay problems out for JSON."""
     keys = ("file", "line", "column", "path", "message")
-    return [{key: getattr(each, key) for key in keys} for each in problems]
+    return [{key: getattr(problem, key) for key in keys} for problem in problems]
 
 
 def text_node(text: str, place: str) -> Scalar:
@@ -190,13 +194,13 @@ def limits_of(context: click.Context, values: Sequence[str], of_points: bool = T
         read = {path: Entry(node.mark, node) for path, node in nodes_of(values, "--limit").items()}
     except SpecError:
         refuse("--limit", "write NAME=VALUE, such as states=1e6 or time=60s")
-    found: LimitsSpec = validate(LimitsSpec, Table(read, Mark("--limit", 0, 0)))
+    limits_spec: LimitsSpec = validate(LimitsSpec, Table(read, Mark("--limit", 0, 0)))
     for name in () if of_points else read.keys() - LIMITS.keys():
         refuse(
             "--limit", f"{name} is a limit of the points of a study; here are {', '.join(LIMITS)}"
         )
-    context.with_resource(limited(found.costs))
-    return found
+    context.with_resource(limited(limits_spec.costs))
+    return limits_spec
 
 
 model_limit_option = limit_option(

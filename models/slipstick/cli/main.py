@@ -116,7 +116,7 @@ def engine_of(
 
 def can_be_written(folder: Path) -> None:
     """Refuse a place that is read-only before anything is solved for it; raises OSError."""
-    place = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not os.access(place, os.W_OK):
         raise OSError(None, "nothing can be written there", str(place))
 
@@ -135,15 +135,18 @@ def limits(as_json: bool) -> int:
         print_json(
             {
                 "limits": {
-                    name: {"value": limit(name), "counts": each.counts}
-                    for name, each in LIMITS.items()
+                    name: {"value": limit(name), "counts": cost_limit.counts}
+                    for name, cost_limit in LIMITS.items()
                 }
             }
         )
         return DONE
     from slipstick.report.formatting import plain_table
 
-    rows = [[name, f"{each.value:,.0f}", each.counts, each.cost] for name, each in LIMITS.items()]
+    rows = [
+        [name, f"{cost_limit.value:,.0f}", cost_limit.counts, cost_limit.cost]
+        for name, cost_limit in LIMITS.items()
+    ]
     click.echo(plain_table(["limit", "at most", "of what", "rough estimate"], rows))
     click.echo(
         "\nA cost is estimated first, and refused above its limit. --limit NAME=VALUE allows more,"
@@ -170,21 +173,23 @@ def status(folder: Path, as_json: bool) -> int:
     from slipstick.report.folder import written
     from slipstick.study.journal import kept_in
 
-    (report, damaged), kept = written(folder), kept_in(folder)
-    command = str(report.get("command") or kept.about.get("command", ""))
+    (report, damaged), kept_points = written(folder), kept_in(folder)
+    command = str(report.get("command") or kept_points.about.get("command", ""))
     if not command:
         raise InputError(f"there is no report in {folder}, and no points of one")
     stale = [*damaged]
     points, unread = None, ""
     try:
         points, changes = _now(
-            kept.about.get("command") or command, kept.about.get("started in", ""), report
+            kept_points.about.get("command") or command,
+            kept_points.about.get("started in", ""),
+            report,
         )
         stale += changes
     except (SlipstickError, OSError) as error:
         unread = str(error).splitlines()[0]
     if as_json:
-        found = {
+        document = {
             "command": command,
             "report": bool(report),
             "stale": stale,
@@ -192,16 +197,16 @@ def status(folder: Path, as_json: bool) -> int:
         }
         print_json(
             {
-                **found,
+                **document,
                 "points": points,
-                "kept": kept.points,
-                "failed": kept.failed,
-                "running": kept.running,
+                "kept": kept_points.points,
+                "failed": kept_points.failed,
+                "running": kept_points.running,
             }
         )
         return DONE
     _tell(folder, command, report, stale, unread)
-    _tell_points(kept, points)
+    _tell_points(kept_points, points)
     return DONE
 
 
@@ -210,25 +215,29 @@ def _now(command: str, folder: str, report: Mapping[str, Any]) -> tuple[int, lis
     from slipstick.study.run import prepare, versions
 
     words = shlex.split(command)[2:]
-    given = list(zip(words[1::2], words[2::2], strict=True))
-    limits_of(click.get_current_context(), [word for option, word in given if option == "--limit"])
-    changes = [word for option, word in given if option == "--set"]
+    options = list(zip(words[1::2], words[2::2], strict=True))
+    limits_of(
+        click.get_current_context(), [word for option, word in options if option == "--limit"]
+    )
+    changes = [word for option, word in options if option == "--set"]
     study = (
         words[0]
         if not folder or ("/" not in words[0] and not words[0].endswith(".yaml"))
         else os.path.join(folder, words[0])
     )
     prepared = prepare(study, nodes_of(changes))
-    found: list[str] = []
+    changes_found: list[str] = []
     if report:
-        for what, now in (("file", prepared.hashes), ("version", versions())):
-            then = report.get("hashes" if what == "file" else "versions") or {}
+        for kind, now in (("file", prepared.hashes), ("version", versions())):
+            then = report.get("hashes" if kind == "file" else "versions") or {}
             for name in dict.fromkeys([*then, *now]):
                 if name not in now or name not in then:
-                    found.append(f"{what} {name} is {'new' if name in now else 'read no longer'}")
+                    changes_found.append(
+                        f"{kind} {name} is {'new' if name in now else 'read no longer'}"
+                    )
                 elif str(then[name]) != str(now[name]):
-                    found.append(f"{what} {name} has changed")
-    return prepared.points, found
+                    changes_found.append(f"{kind} {name} has changed")
+    return prepared.points, changes_found
 
 
 def _tell(
@@ -248,16 +257,16 @@ def _tell(
         echo(f"{folder} is up to date: {command}")
 
 
-def _tell_points(kept: Kept, points: int | None) -> None:
-    if not kept.points:
+def _tell_points(kept_points: Kept, points: int | None) -> None:
+    if not kept_points.points:
         return
-    whole = f" of {kept.about.get('points', points)}"
-    failed = f", {kept.failed} of them without an answer" if kept.failed else ""
+    of_all = f" of {kept_points.about.get('points', points)}"
+    failed = f", {kept_points.failed} of them without an answer" if kept_points.failed else ""
     echo(
-        f"{kept.points}{whole} points are kept{failed}; a run solves those that are missing or have"
+        f"{kept_points.points}{of_all} points are kept{failed}; a run solves those that are missing or have"
         " changed"
     )
-    if kept.running:
+    if kept_points.running:
         echo("a run is under way")
 
 
@@ -283,8 +292,11 @@ def counts(program: str, out: Path | None, changes: Sequence[str], as_json: bool
 
     from slipstick.program import counted_program
 
-    parameters, found = _parameters(changes), counted_program(program)
-    document = {**_head(program, found.title, parameters), **found.count(**parameters).to_dict()}
+    parameters, program_found = _parameters(changes), counted_program(program)
+    document = {
+        **_head(program, program_found.title, parameters),
+        **program_found.count(**parameters).to_dict(),
+    }
     if as_json:
         print_json({"counts": document})
         return DONE
@@ -297,7 +309,9 @@ def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str
     """Return how the counts were made."""
     from slipstick import __version__
 
-    told = ", ".join(f"{name} {value!r}" for name, value in parameters.items()) or "as by default"
+    changes_in_words = (
+        ", ".join(f"{name} {value!r}" for name, value in parameters.items()) or "as by default"
+    )
     command = [
         "slipstick counts",
         program,
@@ -305,7 +319,7 @@ def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str
     ]
     return {
         "counts": 1,
-        "title": f"{title} ({told})",
+        "title": f"{title} ({changes_in_words})",
         "command": " ".join(command),
         "version": __version__,
     }
@@ -313,7 +327,7 @@ def _head(program: str, title: str, parameters: Mapping[str, float]) -> dict[str
 
 def _parameters(changes: Sequence[str]) -> dict[str, float]:
     """Read parameters, which are plain numbers."""
-    found, problems = {}, []
+    values, problems = {}, []
     for name, node in nodes_of(changes).items():
         value = getattr(node, "value", None)
         if (
@@ -324,10 +338,10 @@ def _parameters(changes: Sequence[str]) -> dict[str, float]:
             mark = node.mark
             problems.append(mark.problem("write a plain number, such as 1000", name))
         else:
-            found[name] = value
+            values[name] = value
     if problems:
         raise SpecError(problems)
-    return found
+    return values
 
 
 WRONG_INPUT, INTERRUPTED = 2, 130
@@ -366,8 +380,8 @@ def cli(context: click.Context) -> None:
       slipstick measured timings.csv
       slipstick fit timings.csv --at 64,128
     """
-    for name, one in ONE_THREAD.items():
-        os.environ.setdefault(name, one)
+    for name, count in ONE_THREAD.items():
+        os.environ.setdefault(name, count)
     ANNOUNCE.set(
         cache(partial(echo, err=True))
     )  # the same once, also where derivatives are computed by solving again
@@ -444,8 +458,8 @@ def run(
         results = run_study(prepared, engine=engine, whole=as_json, progress=progress)
         journal.close(finished=True)
     if journal.found:
-        kept = counted(journal.found, "point is", "points are")
-        echo(f"note: {kept} from an earlier run; --fresh solves again", err=True)
+        from_before = counted(journal.found, "point is", "points are")
+        echo(f"note: {from_before} from an earlier run; --fresh solves again", err=True)
     write(
         results,
         prepared.spec,
@@ -468,12 +482,12 @@ def run(
     else:
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
-        for text in filter(None, (each.text() for each in results.questions.values())):
+        for text in filter(None, (question.text() for question in results.questions.values())):
             echo(f"\n{text}")
         if results.simulated:
             click.echo(f"\n{wrapped(INTERVALS)}")
-        told = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
-        click.echo(f"\nThe report is in {told}, the numbers in {folder / 'results.csv'}.")
+        paths = f"{folder / 'report.md'}{f' and {folder / HTML}' if as_page else ''}"
+        click.echo(f"\nThe report is in {paths}, the numbers in {folder / 'results.csv'}.")
     return NO_ANSWER if failed else DONE
 
 
@@ -643,15 +657,20 @@ def explain(
         click.echo(
             f"with the numbers of {specs['machine']}; choose another with --machine", err=True
         )
-    found = explained({**_references(model, specs), **nodes_of(changes)})
-    plain = explain_text(found) if as_json or not latex else ""
-    formulas = explain_latex(found) if as_json or latex else ""
+    explanation = explained({**_references(model, specs), **nodes_of(changes)})
+    plain = explain_text(explanation) if as_json or not latex else ""
+    formulas = explain_latex(explanation) if as_json or latex else ""
     if as_json:
         from slipstick.report.answer import value_documents
 
-        head = {"name": found.name, "title": found.title, "source": found.source}
+        head = {"name": explanation.name, "title": explanation.title, "source": explanation.source}
         print_json(
-            {**head, "text": plain, "latex": formulas, "values": value_documents(found.entries)}
+            {
+                **head,
+                "text": plain,
+                "latex": formulas,
+                "values": value_documents(explanation.entries),
+            }
         )
         return DONE
     return write_text(formulas or plain, None)
@@ -700,8 +719,8 @@ def page(
     from slipstick.report.live import live_page
     from slipstick.study.live import live_model
 
-    found = live_model({**_references(model, specs), **nodes_of(changes)}, method, over=over)
-    return write_text(live_page(found), out or Path(f"{Path(model).stem}.html"))
+    live = live_model({**_references(model, specs), **nodes_of(changes)}, method, over=over)
+    return write_text(live_page(live), out or Path(f"{Path(model).stem}.html"))
 
 
 _folders_argument = click.argument(
@@ -773,10 +792,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SlipstickError as error:
         return _refused([Problem(HERE, 1, 1, "", str(error))], arguments, error)
     except (MemoryError, RecursionError) as error:
-        what = "memory" if isinstance(error, MemoryError) else "levels of calls"
-        words = (
-            f"this takes more {what} than there is; make the model, the axes or the file smaller"
-        )
+        resource = "memory" if isinstance(error, MemoryError) else "levels of calls"
+        words = f"this takes more {resource} than there is; make the model, the axes or the file smaller"
         return _refused([Problem(HERE, 1, 1, "", words)], arguments, ModelError(words))
     except OSError as error:
         return _cannot_write(error)
@@ -866,8 +883,8 @@ def _command(study: str, changes: Sequence[str], limits: LimitsSpec) -> str:
     allowed = [f"{name}={value:g}" for name, value in limits.costs.items()]
     allowed += [f"time={limits.time.value:g} s"] if limits.time else []
     allowed += [f"memory={limits.memory.value:.0f} B"] if limits.memory else []
-    given = [("--set", each) for each in changes] + [("--limit", each) for each in allowed]
-    return shlex.join(["slipstick", "run", study, *(word for pair in given for word in pair)])
+    options = [("--set", change) for change in changes] + [("--limit", name) for name in allowed]
+    return shlex.join(["slipstick", "run", study, *(word for pair in options for word in pair)])
 
 
 def _portable(path: str) -> str:
@@ -908,7 +925,7 @@ def _print_documents(results: Results, folder: Path, whole: bool) -> None:
         *results.cases.values(),
         *(answer for sweep in results.sweeps for answer in sweep.answers),
     ]
-    answers += [answer for each in questions for answer in each.answers()]
+    answers += [answer for question in questions for answer in question.answers()]
     solved = (
         {"answers": list(map(answer_document, answers))}
         if whole
@@ -917,22 +934,28 @@ def _print_documents(results: Results, folder: Path, whole: bool) -> None:
     print_json(
         {
             **solved,
-            **{key: value for each in questions for key, value in question_document(each).items()},
+            **{
+                key: value
+                for question in questions
+                for key, value in question_document(question).items()
+            },
         }
     )
 
 
-def _print_cases(cases: Mapping[str, Answer], wanted: Sequence[str]) -> None:
+def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> None:
     from slipstick.answer import HELD
     from slipstick.report.formatting import plain_table, quantity
 
     rows = []
     for name, answer in cases.items():
-        first = next((each for each in (*wanted, *answer.values) if each in answer.names), "")
+        first = next((name for name in (*wanted_names, *answer.values) if name in answer.names), "")
         shown = quantity(answer.find(first), answer.unit(first), ends=answer.ends(first))
         shown = f"failed: {answer.failed}" if answer.failed else shown
         exact = "" if answer.failed else "yes" if answer.exact else "no"
-        doubts = [each for each in (answer.bound, answer.error) if each and not each.endswith(HELD)]
+        doubts = [
+            doubt for doubt in (answer.bound, answer.error) if doubt and not doubt.endswith(HELD)
+        ]
         if answer.check:
             doubts.append(f"check: {answer.check}")
         if answer.left_out:

@@ -318,7 +318,8 @@ PRIORITY_WAITING = Law(
 )
 
 _SERVERS_ABOVE, _SERVERS_UP_TO = (
-    replace(each, meaning=f"{each.meaning}, for each server") for each in (_ABOVE, _UP_TO)
+    replace(arrivals, meaning=f"{arrivals.meaning}, for each server")
+    for arrivals in (_ABOVE, _UP_TO)
 )
 
 MMC_PRIORITY_WAITING = Law(
@@ -381,29 +382,29 @@ _LOW = (
 )
 
 
-def _under_way(given: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _under_way(values: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Load of the upper class, load of both, work found in service."""
-    high = given["high_arrivals"] * given["high_service"]
-    low = given["low_arrivals"] * given["low_service"]
-    found = high * given["high_service"] * (1 + given["high_scv"]) + low * given["low_service"] * (
-        1 + given["low_scv"]
-    )
-    return high, high + low, found / 2
+    high = values["high_arrivals"] * values["high_service"]
+    low = values["low_arrivals"] * values["low_service"]
+    under_way = high * values["high_service"] * (1 + values["high_scv"]) + low * values[
+        "low_service"
+    ] * (1 + values["low_scv"])
+    return high, high + low, under_way / 2
 
 
-def _high_waits(**given: Any) -> Any:
-    high, _, found = _under_way(given)
-    return found / (1 - high)
+def _high_waits(**values: Any) -> Any:
+    high, _, under_way = _under_way(values)
+    return under_way / (1 - high)
 
 
-def _low_waits(**given: Any) -> Any:
-    high, both, found = _under_way(given)
-    return found / ((1 - high) * (1 - both))
+def _low_waits(**values: Any) -> Any:
+    high, both, under_way = _under_way(values)
+    return under_way / ((1 - high) * (1 - both))
 
 
-def _low_responds(**given: Any) -> Any:
-    high, both, found = _under_way(given)
-    return given["low_service"] / (1 - high) + found / ((1 - high) * (1 - both))
+def _low_responds(**values: Any) -> Any:
+    high, both, under_way = _under_way(values)
+    return values["low_service"] / (1 - high) + under_way / ((1 - high) * (1 - both))
 
 
 _TWO = (1.0, 0.5, 1.0, 1.0, 1.0, 0.25)

@@ -135,7 +135,9 @@ class Law:
         """The symbols that are whole numbers, by the conditions, such as ``servers``."""
         conditions = set(self.holds.split(" and "))
         return frozenset(
-            each.name for each in self.symbols if f"{each.name} == floor({each.name})" in conditions
+            symbol.name
+            for symbol in self.symbols
+            if f"{symbol.name} == floor({symbol.name})" in conditions
         )
 
     @property
@@ -181,7 +183,8 @@ class Law:
     def _repr_html_(self) -> str:
         """Show the equation, what its symbols mean and when it holds in a notebook."""
         symbols = [
-            [each.name, each.dimension, each.meaning] for each in (self.gives, *self.symbols)
+            [symbol.name, symbol.dimension, symbol.meaning]
+            for symbol in (self.gives, *self.symbols)
         ]
         holds = [["holds for", "", condition] for condition in self.conditions]
         return html_table(
@@ -199,7 +202,7 @@ class Law:
 
         return (
             f"{self.gives.latex} ="
-            f" {latex(self.right, {each.name: each.latex for each in self.symbols})}"
+            f" {latex(self.right, {symbol.name: symbol.latex for symbol in self.symbols})}"
         )
 
     def _check_names(self, values: Mapping[str, Any]) -> None:
@@ -211,14 +214,16 @@ class Law:
                 )
         missing = [symbol for symbol in self.symbols if symbol.name not in values]
         if missing:
-            wanted = "; ".join(
-                f"{each.name} [{each.dimension}]: {each.meaning}" for each in missing
+            missing_in_words = "; ".join(
+                f"{symbol.name} [{symbol.dimension}]: {symbol.meaning}" for symbol in missing
             )
-            raise ModelError(f"law {self.name} needs {wanted}")
+            raise ModelError(f"law {self.name} needs {missing_in_words}")
 
     def _check(self, sides: Sequence[Array], values: Mapping[str, Array | float]) -> None:
-        for condition, left, right in zip(self.conditions, sides[::2], sides[1::2], strict=True):
-            self._insist(condition, condition.everywhere(left, right), values)
+        for condition, left_side, right in zip(
+            self.conditions, sides[::2], sides[1::2], strict=True
+        ):
+            self._insist(condition, condition.everywhere(left_side, right), values)
 
     def _insist(
         self, condition: Comparison, held: bool, values: Mapping[str, Array | float]
@@ -257,7 +262,12 @@ def _tape(law: Law) -> Tape:
     """
     from slipstick.expression.tape import Tape
 
-    return Tape([law.right, *(side for each in law.conditions for side in (each.left, each.right))])
+    return Tape(
+        [
+            law.right,
+            *(side for condition in law.conditions for side in (condition.left, condition.right)),
+        ]
+    )
 
 
 def _named(name: str) -> Law:

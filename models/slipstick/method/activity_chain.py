@@ -104,13 +104,13 @@ class ActivityChain(ActivityForm):
         table = ActivityTable(np.array(numbers[self.model.population.size]), wrong)
         alike = defaultdict[Any, list[int]](list)
         for at in table.answerable.tolist():
-            key = ((each[at].real, expr.dimension == COUNT) for expr, each in numbers.items())
+            key = ((number[at].real, expr.dimension == COUNT) for expr, number in numbers.items())
             alike[tuple(value if counted else bool(value) for value, counted in key)].append(at)
         for points in alike.values():
             try:
                 _solve_alike(
                     self.model,
-                    {expr: each[points] for expr, each in numbers.items()},
+                    {expr: number[points] for expr, number in numbers.items()},
                     table,
                     points,
                     account,
@@ -128,8 +128,8 @@ class ActivityChain(ActivityForm):
     def takes(self, values: Values) -> Flags:
         """Return the points whose chain is so small that it answers where no method is named."""
         with at_most({"states": MOST_BY_DEFAULT}):
-            found: Flags = np.isfinite(self.times(only(values, self.parameters)))
-        return found
+            flags: Flags = np.isfinite(self.times(only(values, self.parameters)))
+        return flags
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
         known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
@@ -200,15 +200,17 @@ def _solve_alike(
     """Solve points that have the same transitions."""
     population, members = model.population, table.size[points]
     size = {expr: round(numbers[expr][0].real) for expr in population.counts}
-    parts: list[Any] = [
+    phases: list[Any] = [
         ([(group.cycle, size[group.processors]) for group in population.groups], None)
     ]
     if isinstance(population, PhasedPopulation):
-        parts = [([(each.cycle, size[each.processors])], each.repeat) for each in population.phases]
+        phases = [
+            ([(phase.cycle, size[phase.processors])], phase.repeat) for phase in population.phases
+        ]
     sums = defaultdict[tuple[str, Any], Array](
         lambda: np.zeros(len(points), dtype=table.size.dtype)
     )
-    for cycles, rounds in parts:
+    for cycles, rounds in phases:
         states = _States(model, numbers, cycles, rounds)
         for key, value in _sums(states, account):
             sums[key] += value
@@ -216,8 +218,8 @@ def _solve_alike(
                 sums["label", IDLE_PROCESSORS] += (members - len(states.kinds)) * value
     table.time[points] = time = sums["time", ""]
     for index, group in enumerate(population.groups if len(population.groups) > 1 else ()):
-        found = size[group.processors] * time / nonzero(sums["calls", index])
-        table.groups.setdefault(group.name, table.unknown())[points] = found
+        group_time = size[group.processors] * time / nonzero(sums["calls", index])
+        table.groups.setdefault(group.name, table.unknown())[points] = group_time
     for kind, name in [*sums] if account else ():
         if kind == "label":
             table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
@@ -258,18 +260,22 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
         np.asarray(chain.states)[:, :width],
         np.setdiff1d(np.arange(chain.size), chain.sources),
     )
-    if any(states.known[each] != ENDED for each in every[stuck].flat):
+    if any(states.known[position] != ENDED for position in every[stuck].flat):
         raise NoAnswerError(
             f"processors of {model.name} can wait for each other without end, which is a deadlock"
         )
     rates = np.array(states.rates)[chain.rates.astype(int)]
     happened = np.array(
-        [[names.count(each) for each in states.happens] for names in states.events]
+        [[names.count(happening) for happening in states.happens] for names in states.events]
     )[chain.events]
     times, flows = [], []
     for rate in rates.T:
-        here = replace(chain, rates=rate)
-        spent = mean_times(here, stuck) * (every[:, 0] > 0) if finite else stationary(here)
+        chain_there = replace(chain, rates=rate)
+        spent = (
+            mean_times(chain_there, stuck) * (every[:, 0] > 0)
+            if finite
+            else stationary(chain_there)
+        )
         flow = (spent[chain.sources] * rate) @ happened
         cycle = 1.0 if finite else states.kinds.count(0) / flow[0]
         times.append(spent * cycle)
@@ -374,17 +380,17 @@ class _States:
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions of a block of states; each rate is the number of one in `rates`."""
         found = defaultdict[int, list[tuple[int, list[int], int]]](list)
-        one = np.ones_like(next(iter(self._numbers.values())))
-        for here, row in enumerate(rows.tolist()):
+        ones = np.ones_like(next(iter(self._numbers.values())))
+        for state, row in enumerate(rows.tolist()):
             self._explored += 1
             self._pace.check(
                 self._explored, limit("states"), f"up to {limit('states'):,.0f} states are explored"
             )
             for rate, every, units, names in self._moves(row):
-                self.rates += [one * rate] * ((key := (one * rate).tobytes()) not in self._rate)
+                self.rates += [ones * rate] * ((key := (ones * rate).tobytes()) not in self._rate)
                 number = self._rate.setdefault(key, len(self.rates) - 1)
                 event = self.events.setdefault(names, len(self.events))
-                found[event].append((here, [*self._row(every), *units], number))
+                found[event].append((state, [*self._row(every), *units], number))
         for event, moves in found.items():
             sources, targets, rates = zip(*moves, strict=True)
             yield np.array(sources), np.array(targets, dtype=rows.dtype), np.array(rates), event
@@ -418,29 +424,34 @@ class _States:
         """Yield the transitions out of a state: rate, positions and units after it, and what
         happens.
         """
-        every, units = [self.known[each] for each in row[: len(self.kinds)]], row[len(self.kinds) :]
+        every, units = (
+            [self.known[state] for state in row[: len(self.kinds)]],
+            row[len(self.kinds) :],
+        )
         if not row[0]:
             begun = [self._begun(kind) for kind in self.kinds]
             # Each way is followed by itself, 0.05 ms: 1,048,576 ways took 56 s (November 2026); a
             # state takes up to 1 ms.
-            ways = math.prod(len(list(each)) for each in begun)
-            what = (
+            ways = math.prod(len(list(outcomes)) for outcomes in begun)
+            ways_in_words = (
                 f"{self.model.name} may begin in {ways:,} ways, which take the time of"
                 f" {ways / 16:,.0f} states"
             )
-            check_cost("states", ways / 16, what, "ask for mean-value or simulation")
+            check_cost("states", ways / 16, ways_in_words, "ask for mean-value or simulation")
             every = [(("start", kind, 0), ()) for kind in self.kinds]
             yield from self._settled(1.0, [(1.0, every)], [*self.model.counters.values()])
         elif all(
             position[0][0] == "cost" for position in every
         ):  # all spend it together, so its mean is all that counts
             cost = self._numbers[self._resources[self._nodes[every[0][0][1]].name].cost]
-            after = [(("later", at, "go"), left) for (_, at), left in every]
+            after = [(("later", at, "go"), remaining) for (_, at), remaining in every]
             yield from self._settled(1 / cost, [(1.0, after)], units)
         else:
-            serving = [self._nodes[what[1]].resource for what, _ in every if what[0] == "serve"]
+            serving = [
+                self._nodes[position[1]].resource for position, _ in every if position[0] == "serve"
+            ]
             for at, position in enumerate(every):
-                (word, number, *phase), left = position
+                (word, number, *phase), remaining = position
                 if word in ("delay", "serve") and position not in every[:at]:
                     times, name = self._times[number], self._nodes[number].resource
                     speed = (
@@ -455,13 +466,13 @@ class _States:
                         / self._numbers[self._nodes[number].time]
                     )
                     on = [
-                        (p, ((word, number, to), left))
+                        (p, ((word, number, to), remaining))
                         for to, p in enumerate(times.onward[phase[0]])
                         if p
                     ]
                     if (ends := times.exits[phase[0]]) > 1e-12:
                         ended = "leave" if word == "serve" else "go"
-                        on.append((ends, ((ended, number, 0), left)))
+                        on.append((ends, ((ended, number, 0), remaining)))
                     yield from self._settled(rate, _in_place(every, at, on), units)
 
     def _settled(
@@ -486,42 +497,42 @@ class _States:
         woke go on after it, in the order in which they were woken, and what ends at the same
         instant after them.
         """
-        running = [at for at, (what, _) in enumerate(every) if what[0] in self._instant]
-        later = [at for at, (what, _) in enumerate(every) if what[0] == "later"]
+        running = [at for at, (position, _) in enumerate(every) if position[0] in self._instant]
+        later = [at for at, (position, _) in enumerate(every) if position[0] == "later"]
         if not running and not later:
             return None
         at = (running or later)[0]
-        (word, number, *then), left = every[at]
+        (word, number, *then), remaining = every[at]
         if word == "later":
-            return (), units, _in_place(every, at, [(1.0, ((then[0], number, 0), left))])
+            return (), units, _in_place(every, at, [(1.0, ((then[0], number, 0), remaining))])
         if word in ("go", "start", "cycle"):
             names = (number,) if word == "cycle" else ()
             ended = word == "cycle" and self.rounds
-            onward = self._advanced(left) if word == "go" else self._begun(number)
+            onward = self._advanced(remaining) if word == "go" else self._begun(number)
             return names, units, _in_place(every, at, [(1.0, ENDED)] if ended else onward)
         return self._instant[word](every, at, units)
 
     def _asks(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """Make a processor enter a resource, or wait for it behind all that are there."""
-        (_, number, *_), left = every[at]
+        (_, number, *_), remaining = every[at]
         node = self._nodes[number]
         name, resource = node.resource, self._resources[node.resource]
         if isinstance(resource, Station):
             shared = DISCIPLINES[resource.discipline].order == SHARED
             if shared or self._serving(every, name) < resource.servers:
-                begun = self._timed("serve", number, left)
+                begun = self._timed("serve", number, remaining)
                 return (name,), units, _in_place(every, at, begun)
         elif self._fits(every, node) and not self._before(every, node):
-            body = (*left, ("held", number, 0), self._do(node.body))
+            body = (*remaining, ("held", number, 0), self._do(node.body))
             return (name,), units, _in_place(every, at, self._advanced(body))
-        return (), units, _moved(every, at, [(1.0, (("line", number), left))])
+        return (), units, _moved(every, at, [(1.0, (("line", number), remaining))])
 
     def _leaves(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """End a service: a processor that waits begins its own, and the one that leaves goes on."""
-        (_, number, *_), left = every[at]
+        (_, number, *_), remaining = every[at]
         name = self._nodes[number].resource
         order = DISCIPLINES[self._resources[name].discipline].order
-        after = [*every[:at], (("go", number, 0), left), *every[at + 1 :]]
+        after = [*every[:at], (("go", number, 0), remaining), *every[at + 1 :]]
         line = self._waiting(every, name)
         if not line:
             return (), units, [(1.0, after)]
@@ -530,13 +541,13 @@ class _States:
         for place in chosen:
             (_, step), behind = every[place]
             begun = self._timed("serve", step, behind)
-            ways += [(p / len(chosen), each) for p, each in _in_place(after, place, begun)]
+            ways += [(p / len(chosen), outcome) for p, outcome in _in_place(after, place, begun)]
         return (name,), units, ways
 
     def _releases(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """Release what is held to those that wait for it, then go on."""
-        (_, number, *_), left = every[at]
-        after = [*every[:at], (("go", number, 0), left), *every[at + 1 :]]
+        (_, number, *_), remaining = every[at]
+        after = [*every[:at], (("go", number, 0), remaining), *every[at + 1 :]]
         names, after = self._handed_over(after, self._nodes[number].resource)
         return names, units, [(1.0, after)]
 
@@ -549,23 +560,23 @@ class _States:
             resource = self._resources[name]
             if isinstance(resource, ReaderWriterLock):
                 line.sort(key=lambda place: resource.rank(self._nodes[every[place][0][1]].mode))
-            (_, number), left = every[line[0]]
+            (_, number), remaining = every[line[0]]
             node = self._nodes[number]
             if not self._fits(every, node):
                 break
-            woken = (("go", number, 0), (*left, ("held", number, 0), self._do(node.body)))
+            woken = (("go", number, 0), (*remaining, ("held", number, 0), self._do(node.body)))
             every = [*every[: line[0]], *every[line[0] + 1 :], woken]
             names = (*names, name)
         return names, every
 
     def _takes(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """Take a unit of a counter; where there is none, leave the monitor and wait."""
-        (_, number, *_), left = every[at]
+        (_, number, *_), remaining = every[at]
         name = self._nodes[number].counter
         if units[self._counters.index(name)]:
-            onward = _in_place(every, at, self._advanced(left))
+            onward = _in_place(every, at, self._advanced(remaining))
             return (name,), self._changed(units, name, -1), onward
-        ((_, after),) = _moved(every, at, [(1.0, (("wait", number), left))])
+        ((_, after),) = _moved(every, at, [(1.0, (("wait", number), remaining))])
         monitor = self.model.monitor_of(name)
         names, after = self._handed_over(after, monitor) if monitor else ((), after)
         return names, units, [(1.0, after)]
@@ -574,17 +585,19 @@ class _States:
         """Pass a unit to the processor that waited longest for it, and the monitor with it, before
         all that wait to enter that; without one, keep it in the counter.
         """
-        (_, number, *_), left = every[at]
+        (_, number, *_), remaining = every[at]
         name = self._nodes[number].counter
         line = self._waiting(every, name)
         if not line:
-            onward = _in_place(every, at, self._advanced(left))
+            onward = _in_place(every, at, self._advanced(remaining))
             return (), self._changed(units, name, 1), onward
         monitor = self.model.monitor_of(name)
         if monitor:  # the giver has left it, and what would follow inside is nothing
-            left = left[: max(place for place, each in enumerate(left) if each[0] == "held")]
+            remaining = remaining[
+                : max(place for place, step in enumerate(remaining) if step[0] == "held")
+            ]
         (_, waiter), behind = every[line[0]]
-        after = [*every[:at], (("go", number, 0), left), *every[at + 1 :]]
+        after = [*every[:at], (("go", number, 0), remaining), *every[at + 1 :]]
         woken = (("go", waiter, 0), behind)
         after = [*after[: line[0]], *after[line[0] + 1 :], woken]
         return (name, *([monitor] if monitor else [])), units, [(1.0, after)]
@@ -593,20 +606,20 @@ class _States:
         """Release the processors at a barrier when all are there, the last to arrive first; its
         cost passes for all of them together.
         """
-        (_, number, *_), left = every[at]
+        (_, number, *_), remaining = every[at]
         node = self._nodes[number]
-        there = self._waiting(every, node.name, "barrier")
+        waiting = self._waiting(every, node.name, "barrier")
         parties = node.parties or self._parties[node.name]
-        if len(there) + 1 < parties:
-            return (), units, _moved(every, at, [(1.0, (("barrier", number), left))])
-        woken = [every[place] for place in there]
+        if len(waiting) + 1 < parties:
+            return (), units, _moved(every, at, [(1.0, (("barrier", number), remaining))])
+        woken = [every[place] for place in waiting]
         if not self._numbers[self._resources[node.name].cost].any():
             after = [
-                (("go", number, 0), left) if place == at else position
+                (("go", number, 0), remaining) if place == at else position
                 for place, position in enumerate(every)
-                if place not in there
+                if place not in waiting
             ]
-            after += [(("go", what[1], 0), behind) for what, behind in woken]
+            after += [(("go", position[1], 0), behind) for position, behind in woken]
             return (), units, [(1.0, after)]
         if len(every) > parties:
             raise NoAnswerError(
@@ -615,11 +628,15 @@ class _States:
                 " for simulation"
             )
         together = [every[at], *woken]
-        return (), units, [(1.0, [(("cost", what[1]), behind) for what, behind in together])]
+        return (
+            (),
+            units,
+            [(1.0, [(("cost", position[1]), behind) for position, behind in together])],
+        )
 
     def _changed(self, units: Sequence[int], counter: str, by: int) -> list[int]:
         return [
-            each + by * (name == counter) for each, name in zip(units, self._counters, strict=True)
+            unit + by * (name == counter) for unit, name in zip(units, self._counters, strict=True)
         ]
 
     def _waiting(self, every: Sequence[Position], name: str, word: str = "") -> list[int]:
@@ -628,22 +645,27 @@ class _States:
         of = {"line": "resource", "wait": "counter", "barrier": "name"}
         return [
             place
-            for place, (what, _) in enumerate(every)
-            if what[0] in words and getattr(self._nodes[what[1]], of[what[0]]) == name
+            for place, (position, _) in enumerate(every)
+            if position[0] in words and getattr(self._nodes[position[1]], of[position[0]]) == name
         ]
 
     def _serving(self, every: Sequence[Position], name: str) -> int:
         """Count the processors in service at a station, those whose service takes no time too."""
         return sum(
-            self._nodes[what[1]].resource == name
-            for what, _ in every
-            if what[0] == "serve" or (what[0] == "later" and what[2] == "leave")
+            self._nodes[position[1]].resource == name
+            for position, _ in every
+            if position[0] == "serve" or (position[0] == "later" and position[2] == "leave")
         )
 
     def _fits(self, every: Sequence[Position], node: Any) -> bool:
         """Return whether a lock or a permit is free for the mode of a hold."""
         name = node.resource
-        held = [each.mode for one in every for each in self._held(one) if each.resource == name]
+        held = [
+            lock.mode
+            for customer in every
+            for lock in self._held(customer)
+            if lock.resource == name
+        ]
         if node.mode == act.WRITE:
             return not held
         return len(held) < self._resources[name].capacity and act.WRITE not in held
@@ -658,8 +680,10 @@ class _States:
 
     def _held(self, position: Position) -> list[Any]:
         """List what a processor holds; one that waits for a condition of a monitor has left it."""
-        (word, at, *_), left = position
-        held = [self._nodes[number] for each, number, _ in left if each == "held"]
+        (word, at, *_), remaining = position
+        held = [
+            self._nodes[number] for word_of_step, number, _ in remaining if word_of_step == "held"
+        ]
         return (
             held[:-1] if word == "wait" and self.model.monitor_of(self._nodes[at].counter) else held
         )
@@ -673,78 +697,80 @@ class _States:
             else self._advanced((end, ("do", number, 0)))
         )
 
-    def _repeated(self, count: Expr, left: Position, number: int) -> Outcomes:
+    def _repeated(self, count: Expr, remaining: Position, number: int) -> Outcomes:
         """Do something a number of times; the fraction of the number is the probability of one
         more.
         """
         value = float(self._numbers[count].real[0])
-        whole = math.floor(value + 1e-9)
+        whole_count = math.floor(value + 1e-9)
         ways = (
-            [(whole + 1 - value, whole), (value - whole, whole + 1)]
-            if value - whole > 1e-9
-            else [(1.0, whole)]
+            [(whole_count + 1 - value, whole_count), (value - whole_count, whole_count + 1)]
+            if value - whole_count > 1e-9
+            else [(1.0, whole_count)]
         )
         return [
-            (p * q, each)
+            (p * q, outcome)
             for p, times in ways
-            for q, each in self._advanced((*left, ("again", number, times)))
+            for q, outcome in self._advanced((*remaining, ("again", number, times)))
         ]
 
-    def _perhaps(self, at: int, left: Position) -> Outcomes:
+    def _perhaps(self, at: int, remaining: Position) -> Outcomes:
         """Begin another round of a geometric number of rounds, with the same probability each
         time, or go on behind them.
         """
         node = self._nodes[at]
         mean = float(self._numbers[node.count].real[0])
-        once_more = (*left, ("perhaps", at, 0), self._do(node.body))
+        once_more = (*remaining, ("perhaps", at, 0), self._do(node.body))
         rounds = self._advanced(once_more) if mean else []
         ways = [(mean / (1 + mean) * p, after) for p, after in rounds]
-        return ways + [(p / (1 + mean), after) for p, after in self._advanced(left)]
+        return ways + [(p / (1 + mean), after) for p, after in self._advanced(remaining)]
 
-    def _advanced(self, left: Position) -> Outcomes:
+    def _advanced(self, remaining: Position) -> Outcomes:
         """Continue up to what takes time or depends on other processors."""
-        (word, at, times), left = left[-1], left[:-1]
+        (word, at, times), remaining = remaining[-1], remaining[:-1]
         if word == "again" and times:
-            return self._advanced((*left, (word, at, times - 1), ("do", at, 0)))
+            return self._advanced((*remaining, (word, at, times - 1), ("do", at, 0)))
         if word == "again":
-            return self._advanced(left)
+            return self._advanced(remaining)
         if word == "perhaps":
-            return self._perhaps(at, left)
+            return self._perhaps(at, remaining)
         if word == "held":
-            return [(1.0, (("release", at), left))]
+            return [(1.0, (("release", at), remaining))]
         if word == "cycle":
-            return [(1.0, ((word, at), left))]
+            return [(1.0, ((word, at), remaining))]
         match self._nodes[at]:
             case act.Step(resource=None):
-                return self._timed("delay", at, left)
-            case act.Then(parts):
-                return self._advanced((*left, *map(self._do, reversed(parts))))
+                return self._timed("delay", at, remaining)
+            case act.Then(bodies):
+                return self._advanced((*remaining, *map(self._do, reversed(bodies))))
             case act.Repeat(spread=act.GEOMETRIC):
-                return self._perhaps(at, left)
+                return self._perhaps(at, remaining)
             case act.Repeat(count, body):
-                return self._repeated(count, left, self._do(body)[1])
+                return self._repeated(count, remaining, self._do(body)[1])
             case act.Choice(options):
                 odds = [
-                    (self._numbers[p], self._advanced((*left, self._do(body))))
+                    (self._numbers[p], self._advanced((*remaining, self._do(body))))
                     for p, body in options
                 ]
-                return [(p * q, each) for p, onward in odds if p.any() for q, each in onward]
+                return [(p * q, outcome) for p, onward in odds if p.any() for q, outcome in onward]
             case node if type(node) in _WAITING:
-                return [(1.0, ((_WAITING[type(node)], at), left))]
+                return [(1.0, ((_WAITING[type(node)], at), remaining))]
             case node:
                 raise no_rule("the Markov chain", node)
 
     def _do(self, activity: Activity) -> tuple[str, int, int]:
         return "do", self._number[id(activity)], 0
 
-    def _timed(self, word: str, at: int, left: Position) -> Outcomes:
+    def _timed(self, word: str, at: int, remaining: Position) -> Outcomes:
         """Begin a step in each phase that may be the first; a step without time ends at this
         instant.
         """
         if not self._numbers[self._nodes[at].time].any():
-            return [(1.0, (("later", at, "leave" if word == "serve" else "go"), left))]
+            return [(1.0, (("later", at, "leave" if word == "serve" else "go"), remaining))]
         return [
-            (p, ((word, at, phase), left)) for phase, p in enumerate(self._times[at].start) if p
+            (p, ((word, at, phase), remaining))
+            for phase, p in enumerate(self._times[at].start)
+            if p
         ]
 
     def counted_at(self, position: Position) -> Iterator[tuple[str, str, tuple[str, bool] | None]]:
@@ -754,7 +780,7 @@ class _States:
         Each comes with None, or with a shared station and whether it counts in proportion to the
         speed of a service there (True) or to the rest of 1 (False).
         """
-        (word, at, *_), left = position
+        (word, at, *_), remaining = position
         node, labels = self._nodes[at], list[tuple[str, tuple[str, bool] | None]]()
         if word == "ended":
             labels = [(IDLE_PROCESSORS, None)]
@@ -777,10 +803,12 @@ class _States:
                 yield "busy", name, labels[0][1]
         else:
             labels = [(node.name if word == "delay" else f"{BARRIER}:{node.name}", None)]
-        yield from (("label", *each) for each in labels if word == "ended" or left[0][1] == 0)
         yield from (
-            (kind, each.resource, None)
-            for each in self._held(position)
+            ("label", *label) for label in labels if word == "ended" or remaining[0][1] == 0
+        )
+        yield from (
+            (kind, lock.resource, None)
+            for lock in self._held(position)
             for kind in ("present", "busy")
         )
 

@@ -32,7 +32,11 @@ MOST_PROCESSORS = 1_000_000
 
 
 def uncountable(
-    sizes: Array, what: str, least: int = 1, most: int = MOST_PROCESSORS, method: str = MEAN_VALUE
+    sizes: Array,
+    number_in_words: str,
+    least: int = 1,
+    most: int = MOST_PROCESSORS,
+    method: str = MEAN_VALUE,
 ) -> dict[int, str]:
     """Find the points at which a number of processors is not a whole number in range; give the
     reason for each.
@@ -41,7 +45,7 @@ def uncountable(
     bad = ~((values >= least) & (values <= most) & (np.abs(values - np.rint(values)) <= 1e-9))
     return {
         int(point): (
-            f"{method} counts processors one by one: {what} must be a whole number from {least}"
+            f"{method} counts processors one by one: {number_in_words} must be a whole number from {least}"
             f" to {most:,}, got {values[point]:g}"
         )
         for point in np.flatnonzero(bad)
@@ -53,11 +57,12 @@ def out_of_range(model: Model, numbers: Numbers, method: str = MEAN_VALUE) -> di
     reason for each.
     """
     wrong: dict[int, str] = {}
-    for what, expr, most in _ranges(model, method):
+    for number_in_words, expr, most in _ranges(model, method):
         values = numbers[expr].real
         for point in np.flatnonzero(~((values >= 0) & (values <= most) & np.isfinite(values))):
             wrong.setdefault(
-                int(point), f"{what} comes out as {values[point]:g}, which {method} cannot take"
+                int(point),
+                f"{number_in_words} comes out as {values[point]:g}, which {method} cannot take",
             )
     for node in (node for body in model.bodies for node in steps(body)):
         if isinstance(node, Repeat) and any(inner.use == MET for inner in steps(node.body)):
@@ -167,7 +172,7 @@ class ActivityTable:
                 if name not in known_columns:
                     known_columns[name] = self.unknown(*np.shape(column)[:-1])
                 filled.append((known_columns[name], column))
-        for known, column in filled:
+        for table, column in filled:
             # A column of length 1 holds for all rows.
             chosen = rows if np.shape(column)[-1] > 1 else [0]
-            known[..., points] = np.atleast_1d(column)[..., chosen]
+            table[..., points] = np.atleast_1d(column)[..., chosen]

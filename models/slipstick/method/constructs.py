@@ -48,8 +48,8 @@ def refuse_unknown(model: Model, method: str, known: Collection[str]) -> None:
     slipstick.errors.NoAnswerError: quick has no rule for geometric counts (a repetition whose number of rounds is geometric); markov-chain, simulation have
     """
     for construct in sorted(model.constructs - set(known)):
-        others = [name for name in (MARKOV_CHAIN, SIMULATION) if construct in KNOWN[name]]
+        methods = [name for name in (MARKOV_CHAIN, SIMULATION) if construct in KNOWN[name]]
         raise NoAnswerError(
             f"{method} has no rule for {construct} ({CONSTRUCTS.get(construct, construct)});"
-            f" {', '.join(others)} {'have' if len(others) > 1 else 'has'}"
+            f" {', '.join(methods)} {'have' if len(methods) > 1 else 'has'}"
         )

@@ -42,5 +42,5 @@ class Variation:
     def there(self, values: Values) -> Flags:
         """Return at which points something is random."""
         (varied,) = self._tape.run(only(values, self._tape.parameters))
-        found: Flags = np.asarray(varied > 0)
-        return found
+        flags: Flags = np.asarray(varied > 0)
+        return flags

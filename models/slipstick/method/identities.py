@@ -102,9 +102,11 @@ class Identities:
         with np.errstate(all="ignore"):
             checks = [*_ends(solution), *_loads(solution)]
             checks += self._of_products(solution, values)
-        for contradicts, text, left, right in checks:
+        for contradicts, text, left_side, right in checks:
             for index in np.flatnonzero(np.broadcast_to(contradicts, (solution.count,))):
-                sides = (np.broadcast_to(side, (solution.count,))[index] for side in (left, right))
+                sides = (
+                    np.broadcast_to(side, (solution.count,))[index] for side in (left_side, right)
+                )
                 words.setdefault(int(index), text.format(*sides))
         return words
 
@@ -234,7 +236,7 @@ def _ends(solution: Solution) -> Iterator[IdentityCheck]:
             continue
         pairs = [(f"the lower end of {name}", low, "its upper end", solution.high.get(name))]
         pairs.append((f"the lower end of {name}", low, "its value", solution.values.get(name)))
-        yield from (pair for each in pairs for pair in _ordered(*each))
+        yield from (pair for bounds in pairs for pair in _ordered(*bounds))
     for name, high in solution.high.items():
         value = solution.values.get(name)
         if value is not None and name.partition("[")[0] not in _ENDS_APART:
@@ -289,4 +291,4 @@ def _half_width(solution: Solution, name: str) -> Array:
 def _slack(solution: Solution) -> Array:
     """Return the relative difference that is allowed at each point."""
     methods = solution.methods or [solution.method]
-    return np.array([OF_SIMULATIONS if each == SIMULATION else ROUNDING for each in methods])
+    return np.array([OF_SIMULATIONS if method == SIMULATION else ROUNDING for method in methods])

@@ -191,8 +191,8 @@ class LadderForm(CompiledModel):
 
     def simulated(self, values: Values, count: int) -> int:
         """Count the points that are simulated."""
-        parts = self._parts(values, count)
-        return sum(len(rows) for rows, method, _ in parts if method.estimates)
+        solved_parts = self._parts(values, count)
+        return sum(len(rows) for rows, method, _ in solved_parts if method.estimates)
 
     def brief(self, values: Values) -> Solution:
         """Solve for the first quantity alone, each point by its method."""
@@ -216,32 +216,32 @@ class LadderForm(CompiledModel):
         return form.solution(values)
 
     def slopes(
-        self, values: Values, names: Sequence[str], wanted: Sequence[str]
+        self, values: Values, names: Sequence[str], columns: Sequence[str]
     ) -> dict[str, tuple[Array, dict[str, Array]]]:
         """Return values with derivatives: of the method that answers, where it is one for all."""
-        parts = self._parts(values, count_of(values))
-        if len(parts) > 1:
-            return super().slopes(values, names, wanted)
-        ((_, _, form),) = parts
-        return form.slopes(only(values, form.parameters), names, wanted)
+        solved_parts = self._parts(values, count_of(values))
+        if len(solved_parts) > 1:
+            return super().slopes(values, names, columns)
+        ((_, _, form),) = solved_parts
+        return form.slopes(only(values, form.parameters), names, columns)
 
     def unit(self, column: str) -> str:
         return self._fallback[1].unit(column)
 
     def _parts(self, values: Values, count: int) -> list[tuple[Rows, Method, CompiledModel]]:
         """Divide the points among the methods that take them."""
-        parts: list[tuple[Rows, Method, CompiledModel]] = []
-        left = np.ones(count, dtype=bool)
+        solved_parts: list[tuple[Rows, Method, CompiledModel]] = []
+        unsolved = np.ones(count, dtype=bool)
         for method in self._methods:
-            if not left.any():
-                return parts
+            if not unsolved.any():
+                return solved_parts
             if (form := self.form(method)) is not None:
-                taken = left & np.broadcast_to(form.takes(values), (count,))
-                parts += [(np.flatnonzero(taken), method, form)] if taken.any() else []
-                left &= ~taken
-        if left.any():
+                taken = unsolved & np.broadcast_to(form.takes(values), (count,))
+                solved_parts += [(np.flatnonzero(taken), method, form)] if taken.any() else []
+                unsolved &= ~taken
+        if unsolved.any():
             assert self._fallback  # raises if there is none
-        return parts
+        return solved_parts
 
     def _solved(
         self, values: Values, solve: Callable[[CompiledModel, Values], Solution]
@@ -267,23 +267,23 @@ class LadderForm(CompiledModel):
         solve: Callable[[CompiledModel, Values], Solution],
     ) -> list[tuple[Rows, Solution]]:
         """Solve some points by a method, and those that it refuses by the next that accepts."""
-        whole = len(rows) == count
+        all_rows = len(rows) == count
         cut = {
-            name: value if whole or np.size(value) == 1 else np.asarray(value)[rows]
+            name: value if all_rows or np.size(value) == 1 else np.asarray(value)[rows]
             for name, value in values.items()
         }
-        known = only(cut, form.parameters) if isinstance(self.model, Model) else cut
-        solution = self._alike(solve(form, known))
+        known_values = only(cut, form.parameters) if isinstance(self.model, Model) else cut
+        solution = self._alike(solve(form, known_values))
         if self.identities is not None:
             solution = self.identities(solution, cut)
         refused = sorted(solution.refused)
         after = self._methods[self._methods.index(method) + 1 :] if refused else ()
         for higher in after:
-            if (other := self.form(higher)) is not None:
+            if (higher_form := self.form(higher)) is not None:
                 beyond = rows[refused]
                 reasons = [solution.remarks_at(index).failed for index in refused]
-                further = self._climbed(values, count, beyond, higher, other, solve)
-                noted = [(beyond, _noted(further[0][1], reasons)), *further[1:]]
+                higher_parts = self._climbed(values, count, beyond, higher, higher_form, solve)
+                noted = [(beyond, _noted(higher_parts[0][1], reasons)), *higher_parts[1:]]
                 return [(rows, solution), *noted] if len(refused) < len(rows) else noted
         return [(rows, solution)]
 

@@ -261,8 +261,8 @@ def form_of(
     settings, kind = simulation or _DEFAULT_SIMULATION, _KINDS[type(model)]
     name = _known_method(kind, method)
     if isinstance(model, Law) or name:
-        known = name or METHODS[LAW][0]
-        form = method_named(kind, known).compiled(model, parameters, settings)
+        method_name = name or METHODS[LAW][0]
+        form = method_named(kind, method_name).compiled(model, parameters, settings)
     else:
         form = LadderForm(model, parameters, settings, smooth, ladder(kind))
     form.left_out = left_out_of(model)
@@ -298,8 +298,8 @@ def default_answer(
     if isinstance(model, QueueingNetwork):
         by_kind = answer.method == SIMULATION and answer.check is None
         refused = form.refusals.get(BEST) if by_kind else None
-        told = (f"simulated by default: {refused}",) if refused else ()
-        return replace(answer, notes=(*told, *answer.notes))
+        simulated_note = (f"simulated by default: {refused}",) if refused else ()
+        return replace(answer, notes=(*simulated_note, *answer.notes))
     if answer.method == SIMULATION and answer.check is None:
         refused = form.refusals.get(CLOSED_FORM)
         note = f"simulated by default: {refused}" if refused else SIMULATED
@@ -338,9 +338,9 @@ def answered(
     UnknownNameError : there is no such method for such a model
     """
     answers = _steady(model, parameters, method, simulation, smooth)
-    if told := _of_first_group(model):
+    if group_note := _of_first_group(model):
         answers = tuple(
-            answer if answer.failed else replace(answer, notes=(*answer.notes, told))
+            answer if answer.failed else replace(answer, notes=(*answer.notes, group_note))
             for answer in answers
         )
     if not values:
@@ -354,8 +354,10 @@ def answered(
         by_needed = _steady(model, parameters, needed, simulation, smooth) if needed else ()
         if by_needed and not by_needed[0].failed:
             missing = [name for name, state in states(model, first, values).items() if state.way]
-            told = f"by {needed}, because {', '.join(missing)} was asked for"
-            answers = tuple(replace(answer, notes=(told, *answer.notes)) for answer in by_needed)
+            group_note = f"by {needed}, because {', '.join(missing)} was asked for"
+            answers = tuple(
+                replace(answer, notes=(group_note, *answer.notes)) for answer in by_needed
+            )
             answers = _with_transient(answers, model, parameters, values)
     return tuple(
         answer if answer.failed else replace(answer, asked=states(model, answer, values))
@@ -368,10 +370,10 @@ def _of_first_group(model: Subject) -> str:
     names = group_names(model)
     if len(names) < 2:
         return ""
-    others = " and ".join(f"time[{name}]" for name in names)
+    times = " and ".join(f"time[{name}]" for name in names)
     return (
         f"time, account and shares are those of the first group, {names[0]}, and throughput, speed-up"
-        f" and processors lost of its processors; {others} are of each"
+        f" and processors lost of its processors; {times} are of each"
     )
 
 
@@ -416,9 +418,15 @@ def _known_method(kind: str, name: str | None) -> str | None:
     """Return the method of that name; None for the ladder."""
     if name is None or (kind, name) == (NETWORK, BEST):
         return None
-    known = known_methods(kind)
-    if name not in known:
-        others = [_FOR[other] for other in METHODS if name in known_methods(other)]
-        hint = f" for it: it is for {others[0]}; known: {', '.join(known)}" if others else ""
-        raise UnknownNameError("method", str(name)[:100], known, hint)
+    methods = known_methods(kind)
+    if name not in methods:
+        other_kinds = [
+            _FOR[other_kind] for other_kind in METHODS if name in known_methods(other_kind)
+        ]
+        hint = (
+            f" for it: it is for {other_kinds[0]}; known: {', '.join(methods)}"
+            if other_kinds
+            else ""
+        )
+        raise UnknownNameError("method", str(name)[:100], methods, hint)
     return name

@@ -66,7 +66,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
     wrong = _refused(arrays)
     if wrong:
         return (Answer(model.name, f"{BOUNDS}/asymptotic", failed=wrong[0]),)
-    found, missing = _by_kind(arrays)
+    bounds_by_kind, missing = _by_kind(arrays)
     return tuple(
         Answers(
             Solution(
@@ -78,7 +78,7 @@ def network_bounds(model: QueueingNetwork) -> tuple[Answer, ...]:
                 **_columns(arrays, low, high),
             )
         ).answer(0)
-        for index, (kind, (low, high)) in enumerate(found.items())
+        for index, (kind, (low, high)) in enumerate(bounds_by_kind.items())
     )
 
 
@@ -102,7 +102,7 @@ def _refused(arrays: NetworkPoints) -> dict[int, str]:
 
 def _by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
     """Bound throughputs by each kind that applies (points, classes); say why others do not."""
-    found, missing = {}, []
+    bounds_by_kind, missing = {}, []
     for kind, (bounds, _) in KINDS.items():
         try:
             with np.errstate(all="ignore"):
@@ -110,8 +110,8 @@ def _by_kind(arrays: NetworkPoints) -> tuple[dict[str, Bounds], list[str]]:
         except ModelError as error:
             missing.append(f"no {kind} bounds: {error}")
         else:
-            found[kind] = (low.real, high.real)
-    return found, missing
+            bounds_by_kind[kind] = (low.real, high.real)
+    return bounds_by_kind, missing
 
 
 class CompiledNetworkBounds(CompiledModel):
@@ -140,16 +140,16 @@ class CompiledNetworkBounds(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
         arrays = self.arrays(values)
-        wrong, (found, _) = _refused(arrays), _by_kind(arrays)
-        low = np.max([low for low, _ in found.values()], axis=0)
-        high = np.min([high for _, high in found.values()], axis=0)
+        wrong, (bounds_by_kind, _) = _refused(arrays), _by_kind(arrays)
+        low = np.max([low for low, _ in bounds_by_kind.values()], axis=0)
+        high = np.min([high for _, high in bounds_by_kind.values()], axis=0)
         return Solution(
             model=self.model.name,
             method=BOUNDS,
             count=arrays.network.points,
             remarks=lambda index: Remarks(
                 failed=wrong.get(index),
-                notes=(f"the tightest of these bounds: {', '.join(found)}",),
+                notes=(f"the tightest of these bounds: {', '.join(bounds_by_kind)}",),
             ),
             **_columns(arrays, low, high, list(wrong)),
         )
@@ -163,24 +163,24 @@ def _columns(
     """
     network = arrays.network
     crossings, (shortest, _) = saturation_population(network).real, full_speed_demands(network)
-    found: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
+    tables: dict[str, dict[str, Array]] = {"values": {}, "low": {}, "high": {}}
     for c, name in enumerate(network.classes):
         rate, time = f"throughput[{name}]", f"response_time[{name}]"
         if not network.closed[c]:
-            found["low"][rate] = found["high"][rate] = network.arrivals[:, c].real
-            found["low"][time] = shortest[:, c].real
+            tables["low"][rate] = tables["high"][rate] = network.arrivals[:, c].real
+            tables["low"][time] = shortest[:, c].real
             continue
         size, think = network.population[:, c], network.think[:, c].real
         with np.errstate(all="ignore"):
             populated = (size > 0) & (high[:, c] > 0)
             least = np.where(populated, np.maximum(0.0, size / high[:, c] - think), np.nan)
             most = np.where(populated & (low[:, c] > 0), size / low[:, c] - think, np.nan)
-        found["low"] |= {rate: low[:, c], time: least}
-        found["high"] |= {rate: high[:, c], time: most}
-        found["values"][f"saturation_population[{name}]"] = crossings[:, c]
-    for columns in found.values():
-        for name, each in columns.items():
-            kept = np.where(np.isfinite(each), each, np.nan)
-            kept[list(wrong)] = np.nan
-            columns[name] = kept
-    return found
+        tables["low"] |= {rate: low[:, c], time: least}
+        tables["high"] |= {rate: high[:, c], time: most}
+        tables["values"][f"saturation_population[{name}]"] = crossings[:, c]
+    for columns in tables.values():
+        for name, column in columns.items():
+            finite = np.where(np.isfinite(column), column, np.nan)
+            finite[list(wrong)] = np.nan
+            columns[name] = finite
+    return tables

@@ -141,10 +141,10 @@ def flatten(model: Model, values: Mapping[str, float] | None = None) -> Flat:
     >>> flatten(closed_model(delay(2.0, name="work"), processors=3)).plan.population
     3
     """
-    found = model.expressions(unused=True)
+    expressions = model.expressions(unused=True)
     numbers = {
         expr: float(column[0])
-        for expr, column in zip(found, Tape(found).run(values or {}), strict=True)
+        for expr, column in zip(expressions, Tape(expressions).run(values or {}), strict=True)
     }
     writer = Writer(model, numbers)
     match model.population:
@@ -252,8 +252,8 @@ def _supersteps(population: SuperstepPopulation, writer: Writer) -> Flat:
     starts: list[int] = []
     for member in range(count):
         starts.append(writer.builder.next_instruction)
-        for index, each in enumerate(population.supersteps):
-            writer.superstep(index, each, member)
+        for index, superstep in enumerate(population.supersteps):
+            writer.superstep(index, superstep, member)
         writer.builder.finish()
     writer.builder.once(ALL, starts)
     return writer.flat(float(count))
@@ -324,38 +324,40 @@ class Writer:
         """Refuse a model of which more is under way at once than memory is for; of arrivals, one
         alone.
         """
-        known: dict[int, float] = {}
-        at_once = members * max(self._at_once(body, known) for body in self.model.bodies)
+        counts_by_node: dict[int, float] = {}
+        at_once = members * max(self._at_once(body, counts_by_node) for body in self.model.bodies)
         queues = sum(
-            each.queues for each in self.model.resources.values() if isinstance(each, TaskPool)
+            resource.queues
+            for resource in self.model.resources.values()
+            if isinstance(resource, TaskPool)
         )
-        what = (
+        numbers_in_words = (
             f"a simulation of {self.model.name} follows {at_once:.3g} branches and items at once,"
             f" each with the account of {len(self.model.steps)}"
             f" steps{f', and {queues:,} queues of tasks' if queues else ''}"
         )
-        kept = at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
+        numbers = at_once * (OWN_NUMBERS + 2 * len(self.model.steps)) + QUEUE_NUMBERS * queues
         fewer = f"give it fewer processors, {'queues, ' if queues else ''}items or branches"
-        check_cost("numbers", kept, what, f"{fewer}, ask for mean-value", ModelError)
+        check_cost("numbers", numbers, numbers_in_words, f"{fewer}, ask for mean-value", ModelError)
 
-    def _at_once(self, activity: Activity, known: dict[int, float]) -> float:
+    def _at_once(self, activity: Activity, counts_by_node: dict[int, float]) -> float:
         """Count the branches and items of an activity that may exist at once."""
-        if id(activity) not in known:
-            inside = [self._at_once(child, known) for child in activity.children] or [1.0]
+        if id(activity) not in counts_by_node:
+            inside = [self._at_once(child, counts_by_node) for child in activity.children] or [1.0]
             many = self.numbers[activity.items] if isinstance(activity, Pipeline) else 1.0
             side_by_side = activity.combination is Combination.LONGEST
-            known[id(activity)] = sum(inside) if side_by_side else many * max(inside)
-        return known[id(activity)]
+            counts_by_node[id(activity)] = sum(inside) if side_by_side else many * max(inside)
+        return counts_by_node[id(activity)]
 
     def _pool(self, name: str, pool: TaskPool) -> None:
         """Add the problems of a pool, one behind the other, with the times of their parts."""
         leaf, interior = self.numbers[pool.leaf], self.numbers[pool.interior]
         problems: list[list[int]] = []
         tasks: list[list[tuple[float, int]]] = []
-        for roots, found in pool.source.problems():
+        for roots, problem in pool.source.problems():
             first = len(tasks)
-            problems.append([first + each for each in roots])
-            for task in found:
+            problems.append([first + root for root in roots])
+            for task in problem:
                 parts = ((inner * interior + outer * leaf, added) for inner, outer, added in task)
                 tasks.append(
                     [(seconds, added if added < 0 else first + added) for seconds, added in parts]
@@ -426,7 +428,7 @@ class Writer:
                 lock = self.model.resources[name]
                 if len(chain := self.model.taken_together(activity)) > 1:
                     self.builder.hold_together(
-                        [each.resource for each in chain], deferred(chain[-1].body)
+                        [hold_step.resource for hold_step in chain], deferred(chain[-1].body)
                     )
                     return
                 rank = lock.rank(mode) if isinstance(lock, ReaderWriterLock) else 0
@@ -437,8 +439,10 @@ class Writer:
                 self.builder.give(counter, self.model.monitor_of(counter))
             case Ask(name):
                 self._ask(name, parties.get(name, self.members))
-            case BarrierWait(name, given):
-                self._barrier(name, parties.get(name, 0) if given is None else given)
+            case BarrierWait(name, parties_given):
+                self._barrier(
+                    name, parties.get(name, 0) if parties_given is None else parties_given
+                )
             case Pipeline(stages, items, name):
                 many = self._count(items, f"the items of {name}")
                 line = [
@@ -525,19 +529,21 @@ class Writer:
             )
         return probabilities
 
-    def _counted(self, count: Expr, what: str) -> float:
+    def _counted(self, count: Expr, number_in_words: str) -> float:
         value = self.numbers[count]
         if not 0 <= value <= 2**53:
-            raise NoAnswerError(f"{what} comes out as {value:g}, which cannot be counted")
+            raise NoAnswerError(
+                f"{number_in_words} comes out as {value:g}, which cannot be counted"
+            )
         return value
 
-    def _count(self, count: Expr, what: str) -> float:
-        value = self._counted(count, what)
+    def _count(self, count: Expr, number_in_words: str) -> float:
+        value = self._counted(count, number_in_words)
         # Rounding of arithmetic is no probability of one more.
         if abs(value - round(value)) <= 1e-9 * max(value, 1.0):
             return float(round(value))
         self._fraction_notes[
-            f"{what} is {value:g}: its fraction is taken as the chance of one more"
+            f"{number_in_words} is {value:g}: its fraction is taken as the chance of one more"
         ] = None
         return value
 
@@ -546,10 +552,10 @@ class Writer:
         return self._choices.setdefault(id(activity), str(len(self._choices) + 1))
 
 
-def _whole(value: float, what: str, least: int = 1) -> int:
+def _whole(value: float, number_in_words: str, least: int = 1) -> int:
     if not (least <= value <= 1e6 and value == round(value)):
         raise ModelError(
-            f"a simulation needs {what} to be a whole number from {least} to 1000000, got {value:g}"
+            f"a simulation needs {number_in_words} to be a whole number from {least} to 1000000, got {value:g}"
         )
     return int(value)
 
@@ -590,8 +596,8 @@ def timeline(
     [(0, 'work', 0.0, 2.0), (1, 'work', 0.0, 2.0), (0, 'bus', 2.0, 3.0), (1, 'wait:bus', 2.0, 3.0), (1, 'bus', 3.0, 4.0)]
     """
     components = {label: component for label, (component, _) in Labels.of(model).steps.items()}
-    found = record(flatten(model, values).plan, seed, cycles, events)
-    labels = {span.label for span in found.spans}
+    timeline_found = record(flatten(model, values).plan, seed, cycles, events)
+    labels = {span.label for span in timeline_found.spans}
     waits = {label: BARRIER for label in labels if label.startswith(f"{BARRIER}:")}
     places = {
         step.name: step.resource or ("network" if step.technology in _NETWORK_TECHNOLOGIES else OWN)
@@ -599,13 +605,13 @@ def timeline(
     }
     places |= {
         f"{MONITOR}:{name}": name
-        for name, each in model.resources.items()
-        if isinstance(each, TaskPool)
+        for name, resource in model.resources.items()
+        if isinstance(resource, TaskPool)
     }
-    together = (span.end for span in found.spans if span.label in (IDLE, *waits))
+    together = (span.end for span in timeline_found.spans if span.label in (IDLE, *waits))
     return replace(
-        found,
-        path=critical_path(found),
+        timeline_found,
+        path=critical_path(timeline_found),
         components={**waits, **components},
         places=places,
         phase=min(together, default=None),

@@ -67,13 +67,15 @@ def notes_of(result: Result) -> tuple[str, ...]:
     ----------
     result : of a simulation
     """
-    what = "replication" if result.plan.once else "cycle"
-    after, asked = (f"{n} {what}{'s' * (n != 1)}" for n in (result.cycles, result.settings.cycles))
+    unit = "replication" if result.plan.once else "cycle"
+    after, cycles_asked = (
+        f"{n} {unit}{'s' * (n != 1)}" for n in (result.cycles, result.settings.cycles)
+    )
     precision = f"{100 * result.settings.precision:g} %"
     why = {
         "precision": f"stopped at the wished precision of {precision}",
         "events": f"stopped at the budget of {result.settings.events} events",
-        "cycles": f"ran {asked}, as asked",
+        "cycles": f"ran {cycles_asked}, as asked",
         "complete": "ran the program once: nothing in it is random",
         "interrupted": "unfinished: it was interrupted",
     }[result.stopped]
@@ -84,9 +86,9 @@ def notes_of(result: Result) -> tuple[str, ...]:
         notes[0] += f"; in {result.settings.replications} replications"
     if not result.converged:
         times = map(result.mean_time, range(len(result.plan.groups)))
-        reached = max(each.half_width / each.mean if each.mean else math.inf for each in times)
-        known = f"not converged: the mean time is known within {100 * reached:.2g} %"
-        notes.append(known if math.isfinite(reached) else NOT_TRUSTED)
+        reached = max(time.half_width / time.mean if time.mean else math.inf for time in times)
+        precision_note = f"not converged: the mean time is known within {100 * reached:.2g} %"
+        notes.append(precision_note if math.isfinite(reached) else NOT_TRUSTED)
     for group, customers in enumerate(result.plan.groups):
         if unended := result.unended(group):
             notes.append(
@@ -120,7 +122,7 @@ class Differences:
         self,
         mean: float,
         names: Sequence[str],
-        here: Mapping[str, float],
+        own_values: Mapping[str, float],
         parameters: Mapping[str, Parameter],
     ) -> tuple[Gradient, dict[str, Value], str]:
         """Return gradient, shares with intervals, and a note; a parameter costs two runs, one that
@@ -130,19 +132,19 @@ class Differences:
         ----------
         mean : what is differentiated
         names : of the parameters
-        here : their values, in base units
+        own_values : their values, in base units
         parameters : with their units
         """
         gradient: dict[str, float] = {}
         found: dict[str, Value] = {}
         for name in names if mean else ():
-            if not here[name]:
+            if not own_values[name]:
                 continue
             elasticity, power = (
-                self._elasticity(name, here[name], mean),
+                self._elasticity(name, own_values[name], mean),
                 parameters[name].dimension.time_power,
             )
-            gradient[name] = elasticity.mean * mean / here[name]
+            gradient[name] = elasticity.mean * mean / own_values[name]
             ends = [
                 None if end is None else power * end for end in (elasticity.low, elasticity.high)
             ]
@@ -152,7 +154,7 @@ class Differences:
             f"shares of the largest {len(found)} by differences of {100 * STEP:g} % under common"
             " random numbers"
         )
-        return Gradient({self.value: gradient}, here, parameters), found, note
+        return Gradient({self.value: gradient}, own_values, parameters), found, note
 
     def _elasticity(self, name: str, theta: float, mean: float) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
@@ -179,7 +181,7 @@ def compared_with_one(
     values: dict[str, Value],
     single: SingleProcessor,
     processors: float,
-    given: Mapping[str, float],
+    given_values: Mapping[str, float],
     settings: Simulation,
 ) -> dict[str, Value]:
     """Add the values that compare the time of a processor among others with its time alone.
@@ -194,14 +196,16 @@ def compared_with_one(
     values : of the model, by simulation
     single : the processor alone
     processors : of the model; of one alone, T_0 and T_N are the same run
-    given : parameters that differ from the model's own, in base units
+    given_values : parameters that differ from the model's own, in base units
     settings : of the simulation
     """
     compiled = ClosedForm(single.model)
-    known = {name: each for name, each in given.items() if name in compiled.parameters}
-    plain = compiled.points(known).answer(0, shares=False)
+    own_values = {
+        name: value for name, value in given_values.items() if name in compiled.parameters
+    }
+    plain = compiled.points(own_values).answer(0, shares=False)
     simulated = (
-        plain if plain.exact else Answers(_solution(single.model, known, settings)).answer(0)
+        plain if plain.exact else Answers(_solution(single.model, own_values, settings)).answer(0)
     )
     alone = simulated.values["time"]
     if plain.exact:
@@ -230,9 +234,12 @@ def compared_with_one(
     }
     if single.words is not None:
         tape = Tape([single.words])
-        words, rate = float(tape.run(only(given, tape.parameters))[0][0]), values["throughput"]
+        words, rate = (
+            float(tape.run(only(given_values, tape.parameters))[0][0]),
+            values["throughput"],
+        )
         value, low, high = (
-            None if each is None else words * each for each in (rate.value, rate.low, rate.high)
+            None if bound is None else words * bound for bound in (rate.value, rate.low, rate.high)
         )
         found["warps"] = Value(value, "1/s", low, high)
     return {**values, **found}
@@ -250,24 +257,26 @@ def _within(value: float, half: float) -> Value:
     return Value(value, "1") if math.isnan(half) else Value(value, "1", value - half, value + half)
 
 
-def _solution(model: Model, given: Mapping[str, float], settings: Simulation) -> Solution:
-    flat = flatten(model, given)
+def _solution(model: Model, values_given: Mapping[str, float], settings: Simulation) -> Solution:
+    flat = flatten(model, values_given)
     result = simulate(flat.plan, settings)
     booked = _SimulatedAccount(model, result)
     estimates = {
         **_times(model, flat, result),
         **_efficiency(model, flat, booked),
-        **_beside(model, given, flat, booked),
+        **_beside(model, values_given, flat, booked),
         **_resources(result),
         **_accesses(result),
         **_fairness(result),
     }
-    values = {name: as_value(each, unit_of(name)) for name, each in estimates.items()}
+    values = {name: as_value(estimate, unit_of(name)) for name, estimate in estimates.items()}
     if model.single:
         tape = Tape([total(model.population.counts)])
-        (processors,) = tape.run(only(given, tape.parameters))
-        values = compared_with_one(values, model.single, float(processors[0]), given, settings)
-    values |= {name: Value(each, unit_of(name)) for name, each in model.counted.items()}
+        (processors,) = tape.run(only(values_given, tape.parameters))
+        values = compared_with_one(
+            values, model.single, float(processors[0]), values_given, settings
+        )
+    values |= {name: Value(count, unit_of(name)) for name, count in model.counted.items()}
     time = result.mean_time()
     remarks = Remarks(
         notes=(*notes_of(result), *flat.fraction_notes),
@@ -278,7 +287,7 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     gradient = None
     if settings.shares:
         gradient, shares, note = _shares(
-            model, given, values["time"].value or 0.0, result, settings
+            model, values_given, values["time"].value or 0.0, result, settings
         )
         values, remarks = {**values, **shares}, replace(remarks, notes=(*remarks.notes, note))
     account = {
@@ -289,7 +298,7 @@ def _solution(model: Model, given: Mapping[str, float], settings: Simulation) ->
     return replace(
         one_point(model.name, values, remarks, gradient, account),
         exact=np.array([not flat.plan.random and time.half_width <= ROUNDING * time.mean]),
-        once={name: np.array([each]) for name, each in flat.once.items()},
+        once={name: np.array([number]) for name, number in flat.once.items()},
         useful=model.useful,
     )
 
@@ -310,19 +319,24 @@ def one_point(
     remarks, gradient : of the run
     booked : seconds of a cycle, as ``account``, ``technology`` and ``step``
     """
-    parts = {
-        book: {key: as_value(each, "s") for key, each in found.items()}
-        for book, found in booked.items()
+    tables = {
+        book: {key: as_value(estimate, "s") for key, estimate in estimates.items()}
+        for book, estimates in booked.items()
     }
     every = {
         **values,
-        **{f"{book}[{key}]": each for book, found in parts.items() for key, each in found.items()},
+        **{
+            f"{book}[{key}]": value
+            for book, table in tables.items()
+            for key, value in table.items()
+        },
     }
 
-    def columns(found: Mapping[str, Value], end: str = "value") -> dict[str, Array]:
-        numbers = {key: getattr(each, end) for key, each in found.items()}
+    def columns(values: Mapping[str, Value], end: str = "value") -> dict[str, Array]:
+        numbers = {key: getattr(value, end) for key, value in values.items()}
         return {
-            key: np.array([math.nan if each is None else each]) for key, each in numbers.items()
+            key: np.array([math.nan if number is None else number])
+            for key, number in numbers.items()
         }
 
     return Solution(
@@ -331,9 +345,9 @@ def one_point(
         values=columns(values),
         low=columns(every, "low"),
         high=columns(every, "high"),
-        account=columns(parts.get("account", {})),
-        technology=columns(parts.get("technology", {})),
-        steps=columns(parts.get("step", {})),
+        account=columns(tables.get("account", {})),
+        technology=columns(tables.get("technology", {})),
+        steps=columns(tables.get("step", {})),
         remarks=lambda _: remarks,
         gradient=None if gradient is None else lambda _: gradient,
         interrupted=remarks.interrupted,
@@ -364,24 +378,28 @@ class _SimulatedAccount:
             for index, label in enumerate(result.plan.labels)
             if sums[first + index]
         }
-        for label, part in unbooked_waits(result).items() if unended else ():
-            known = self._weights.get(label, np.zeros(self.layout.width))
-            self._weights[label] = known + part * (self.time - booked)
+        for label, share in unbooked_waits(result).items() if unended else ():
+            earlier = self._weights.get(label, np.zeros(self.layout.width))
+            self._weights[label] = earlier + share * (self.time - booked)
 
     def estimates(self, key: Callable[[str], str]) -> dict[str, Estimate]:
         """Estimate the seconds of a cycle by a key of the labels."""
         cycles = self.layout.column(self.layout.cycles[0])
-        return {name: self.result.ratio(each, cycles) for name, each in self.weights(key).items()}
+        return {
+            name: self.result.ratio(weight, cycles) for name, weight in self.weights(key).items()
+        }
 
     def weights(self, key: Callable[[str], str]) -> dict[str, Array]:
         """Add up the weights of the labels that have the same key, in the order of their first
         appearance.
         """
-        found: dict[str, Array] = {}
+        weights_by_name: dict[str, Array] = {}
         for label, weights in self._weights.items():
             name = key(label)
-            found[name] = found[name] + weights if name in found else weights
-        return found
+            weights_by_name[name] = (
+                weights_by_name[name] + weights if name in weights_by_name else weights
+            )
+        return weights_by_name
 
 
 def unbooked_waits(result: Result) -> dict[str, float]:
@@ -400,8 +418,8 @@ def unbooked_waits(result: Result) -> dict[str, float]:
     labels += [lock.label for lock in plan.locks]
     waited: dict[str, float] = {}
     for index, label in enumerate(labels):
-        there = float(sums[layout.area[index]] - sums[layout.use[index]])
-        waited[label] = waited.get(label, 0.0) + there
+        waiting = float(sums[layout.area[index]] - sums[layout.use[index]])
+        waited[label] = waited.get(label, 0.0) + waiting
     for label in waited:
         if label in plan.labels:
             columns = np.array(layout.booked) + plan.labels.index(label)
@@ -413,24 +431,24 @@ def unbooked_waits(result: Result) -> dict[str, float]:
 
 def _times(model: Model, flat: Flat, result: Result) -> dict[str, Estimate]:
     layout, time = result.layout, result.mean_time()
-    found = {"time": time}
+    estimates = {"time": time}
     if model.population.open:
         elapsed = layout.column(layout.time)
-        found["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed)
+        estimates["throughput"] = result.ratio(layout.column(layout.cycles[0]), elapsed)
     elif time.mean > 0:
         # Members that are never away go round N / T times a second: Little's law on the whole
         # system.
         n = flat.population
         low, high = (None if end is None or end <= 0 else n / end for end in (time.high, time.low))
-        found["throughput"] = Estimate(n / time.mean, low, high)
+        estimates["throughput"] = Estimate(n / time.mean, low, high)
     if model.population.groups and model.population.groups[0].name:
         for index, members in enumerate(result.plan.groups):
-            found[f"time[{members.name}]"] = result.mean_time(index)
-            found[f"throughput[{members.name}]"] = result.ratio(
+            estimates[f"time[{members.name}]"] = result.mean_time(index)
+            estimates[f"throughput[{members.name}]"] = result.ratio(
                 layout.column(layout.cycles[index]), layout.column(layout.time)
             )
-    found.update({f"time_quantile[{p:g}]": result.time_quantile(p) for p in TIME_QUANTILES})
-    return found
+    estimates.update({f"time_quantile[{p:g}]": result.time_quantile(p) for p in TIME_QUANTILES})
+    return estimates
 
 
 def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str, Estimate]:
@@ -438,21 +456,22 @@ def _efficiency(model: Model, flat: Flat, booked: _SimulatedAccount) -> dict[str
     if model.population.open or not result.mean_time().mean > 0:
         return {}
     account = booked.weights(booked.labels.component)
-    found = {}
+    values = {}
     if any(name in account for name in model.useful):
         useful = sum(
-            (each for name, each in account.items() if name in model.useful), np.zeros(layout.width)
+            (weight for name, weight in account.items() if name in model.useful),
+            np.zeros(layout.width),
         )
-        found["efficiency"] = result.ratio(useful, time)
-        found["speedup"] = result.ratio(flat.population * useful, time)
-    for name, each in account.items():
+        values["efficiency"] = result.ratio(useful, time)
+        values["speedup"] = result.ratio(flat.population * useful, time)
+    for name, weight in account.items():
         if name not in model.useful:
-            found[f"processors_lost[{name}]"] = result.ratio(flat.population * each, time)
-    return found
+            values[f"processors_lost[{name}]"] = result.ratio(flat.population * weight, time)
+    return values
 
 
 def _beside(
-    model: Model, given: Mapping[str, float], flat: Flat, booked: _SimulatedAccount
+    model: Model, values_given: Mapping[str, float], flat: Flat, booked: _SimulatedAccount
 ) -> dict[str, Estimate]:
     """Estimate occupation, overlap and bubbles, and efficiency and speed-up where they differ from
     the account.
@@ -462,31 +481,31 @@ def _beside(
     """
     parallel, result, layout = ParallelWork(model), booked.result, booked.layout
     account = booked.weights(booked.labels.component)
-    columns = parallel.numbers(given)
-    numbers = {key: float(each[0]) for key, each in columns.items()}
+    columns = parallel.numbers(values_given)
+    numbers = {key: float(column[0]) for key, column in columns.items()}
     time, cycles = booked.time, layout.column(layout.cycles[0])
-    found = {}
+    values = {}
     if ("work", "") in numbers and result.mean_time().mean > 0:
         useful = flat.population * numbers["work", ""] * cycles
         workers = float(parallel.workers(columns, flat.population)[0])
-        found["efficiency"] = result.ratio(useful / workers, time)
-        found["speedup"] = result.ratio(useful, time)
+        values["efficiency"] = result.ratio(useful / workers, time)
+        values["speedup"] = result.ratio(useful, time)
     for name in parallel.components:
         work = numbers["work of", name] * cycles
-        found[f"occupation[{name}]"] = result.ratio(work, time)
+        values[f"occupation[{name}]"] = result.ratio(work, time)
         hidden = result.ratio(work - account.get(name, 0.0), time)
         # The difference of an expectation and what was seen may come out below nothing.
-        none = hidden.mean <= ROUNDING * found[f"occupation[{name}]"].mean
+        none = hidden.mean <= ROUNDING * values[f"occupation[{name}]"].mean
         high = 0.0 if hidden.high is None or abs(hidden.high) <= ROUNDING else hidden.high
-        found[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(high, 0.0)) if none else hidden
+        values[f"overlap[{name}]"] = Estimate(0.0, 0.0, max(high, 0.0)) if none else hidden
     for index, name in enumerate(result.plan.pipelines):
         if name in parallel.pipelines:
             places = numbers["places", name] * layout.column(layout.spans[index])
             idle = places - numbers["stages", name] * layout.column(layout.passes[index])
             # A pipeline that no run has executed has no bubble.
             if (result.batches @ places).any():
-                found[f"bubble[{name}]"] = result.ratio(idle, places)
-    return found
+                values[f"bubble[{name}]"] = result.ratio(idle, places)
+    return values
 
 
 def _resources(result: Result) -> dict[str, Estimate]:
@@ -495,45 +514,45 @@ def _resources(result: Result) -> dict[str, Estimate]:
     """
     plan, layout = result.plan, result.layout
     names = plan.resources
-    servers = {each.name: each.servers for each in plan.stations} | {
-        each.name: each.permits for each in plan.locks
+    servers = {station.name: station.servers for station in plan.stations} | {
+        lock.name: lock.permits for lock in plan.locks
     }
-    counters = {each.name for each in plan.locks if each.noun == COUNTER}
-    elapsed, found = layout.column(layout.time), {}
+    counters = {lock.name for lock in plan.locks if lock.noun == COUNTER}
+    elapsed, values = layout.column(layout.time), {}
     for name in dict.fromkeys(names):
         area, use, done = (np.zeros(layout.width) for _ in range(3))
-        for index in (index for index, each in enumerate(names) if each == name):
+        for index in (index for index, other_name in enumerate(names) if other_name == name):
             area[layout.area[index]] = use[layout.use[index]] = done[layout.done[index]] = 1.0
         copies = names.count(name)
         if name in counters:
             # What is in use of a counter are the units that are there.
-            found[f"units[{name}]"] = result.ratio(use, elapsed)
+            values[f"units[{name}]"] = result.ratio(use, elapsed)
             use = np.zeros(layout.width)
         elif servers[name] < MOST_HOLDERS:
-            found[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
-        found[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
+            values[f"utilization[{name}]"] = result.ratio(use, elapsed * servers[name] * copies)
+        values[f"queue_length[{name}]"] = result.ratio(area, elapsed * copies)
         if result.batches @ done @ np.ones(len(result.batches)) > 0:
-            found[f"wait[{name}]"] = result.ratio(area - use, done)
-    return found
+            values[f"wait[{name}]"] = result.ratio(area - use, done)
+    return values
 
 
 def _accesses(result: Result) -> dict[str, Estimate]:
     """Estimate the accesses to words and flags of each lock that has a home, from that node and
     from others, an acquisition.
     """
-    layout, found = result.layout, {}
-    names = [each.name for each in result.plan.locks]
-    for tally, (kind, _, name) in enumerate(each.partition(":") for each in result.plan.tallies):
+    layout, values = result.layout, {}
+    names = [lock.name for lock in result.plan.locks]
+    for tally, (kind, _, name) in enumerate(tally.partition(":") for tally in result.plan.tallies):
         if kind == ACCESSES:
             taken, local = (
                 layout.column(layout.taken[names.index(name)]),
                 layout.column(layout.refused[tally]),
             )
-            found[f"accesses[{name},local]"] = result.ratio(local, taken)
-            found[f"accesses[{name},remote]"] = result.ratio(
+            values[f"accesses[{name},local]"] = result.ratio(local, taken)
+            values[f"accesses[{name},remote]"] = result.ratio(
                 layout.column(layout.tried[tally]) - local, taken
             )
-    return found
+    return values
 
 
 def _fairness(result: Result) -> dict[str, Estimate]:
@@ -547,45 +566,48 @@ def _fairness(result: Result) -> dict[str, Estimate]:
     """
     layout = result.layout
     locks = {
-        each.name: at for at, each in enumerate(result.plan.locks) if each.label.startswith("lock:")
+        lock.name: at for at, lock in enumerate(result.plan.locks) if lock.label.startswith("lock:")
     }
-    asked = {
+    members_by_lock = {
         "fairness": tuple(locks.values()),
         **{f"fairness[{name}]": (at,) for name, at in locks.items()},
     }
-    sums, found = result.batches.sum(axis=0), {}
-    for name, members in asked.items():
+    sums, values = result.batches.sum(axis=0), {}
+    for name, members in members_by_lock.items():
         taken, waited, squares = (
             sum((layout.column(column[at]) for at in members), np.zeros(layout.width))
             for column in (layout.taken, layout.waited, layout.squares)
         )
-        n, w, q = (float(sums @ each) for each in (taken, waited, squares))
+        n, w, q = (float(sums @ column) for column in (taken, waited, squares))
         if q > 0:
             even = w * w / (n * q)
-            found[name] = result.ratio(2 * even / w * waited - even / n * taken, squares / q)
-    return found
+            values[name] = result.ratio(2 * even / w * waited - even / n * taken, squares / q)
+    return values
 
 
 def _shares(
-    model: Model, given: Mapping[str, float], mean: float, base: Result, settings: Simulation
+    model: Model, values_given: Mapping[str, float], mean: float, base: Result, settings: Simulation
 ) -> tuple[Gradient, dict[str, Value], str]:
     """Differentiate by the parameters that matter most in closed form."""
     compiled = ClosedForm(model)
-    without = compiled.points(given).answer(0)
+    without = compiled.points(values_given).answer(0)
     ranked = sorted(without.share.get("time", {}).items(), key=lambda item: -abs(item[1]))[
         : settings.shares
     ]
     parameters = compiled.tape.parameters
 
     def rerun(changed: Mapping[str, float], longer: Simulation) -> Array:
-        result = simulate(flatten(model, {**given, **changed}).plan, longer)
+        result = simulate(flatten(model, {**values_given, **changed}).plan, longer)
         spent = result.batches @ time_spent(result.plan, result.batches, 0)
         means: Array = spent / result.batches[:, result.layout.cycles[0]]
         return means
 
-    here = {name: given.get(name, each.value or 0.0) for name, each in parameters.items()}
+    own_values = {
+        name: values_given.get(name, parameter.value or 0.0)
+        for name, parameter in parameters.items()
+    }
     return Differences("time", rerun, base).shares(
-        mean, [name for name, _ in ranked], here, parameters
+        mean, [name for name, _ in ranked], own_values, parameters
     )
 
 
@@ -623,18 +645,19 @@ class CompiledSimulation(CompiledModel):
     def solution(self, values: Values) -> Solution:
         """Simulate every point; aligned arrays, or single numbers."""
         columns = {
-            name: np.atleast_1d(np.asarray(each, dtype=np.float64)) for name, each in values.items()
+            name: np.atleast_1d(np.asarray(value, dtype=np.float64))
+            for name, value in values.items()
         }
-        count = max((len(each) for each in columns.values()), default=1)
-        spread = {name: np.broadcast_to(each, (count,)) for name, each in columns.items()}
-        found = [
-            self._at({name: float(each[point]) for name, each in spread.items()})
+        count = max((len(column) for column in columns.values()), default=1)
+        spread = {name: np.broadcast_to(column, (count,)) for name, column in columns.items()}
+        solutions = [
+            self._at({name: float(column[point]) for name, column in spread.items()})
             for point in range(count)
         ]
         return (
-            found[0]
+            solutions[0]
             if count == 1
-            else joined([([index], each) for index, each in enumerate(found)])
+            else joined([([index], solution) for index, solution in enumerate(solutions)])
         )
 
     def _at(self, values: Mapping[str, float]) -> Solution:
