@@ -146,9 +146,11 @@ class NetworkStation:
         if self.blocking not in BLOCKING:
             hint = did_you_mean(self.blocking, BLOCKING)
             raise ModelError(f"a full queue cannot have the blocking {self.blocking!r}{hint}")
-        for what, number in (("servers", self.servers), ("capacity", self.capacity)):
+        for number_in_words, number in (("servers", self.servers), ("capacity", self.capacity)):
             if number is not None and number < 1:
-                raise ModelError(f"the {what} of a queue must be at least 1, got {number}")
+                raise ModelError(
+                    f"the {number_in_words} of a queue must be at least 1, got {number}"
+                )
 
     def visitors(self) -> tuple[str, ...]:
         """List the classes that have service here, in the order written."""
@@ -209,15 +211,18 @@ class QueueingNetwork:
 
     def __post_init__(self) -> None:
         check_model_name(self.name)
-        if found := faults(self):
-            raise ModelFaultsError(found)
+        if faults_found := faults(self):
+            raise ModelFaultsError(faults_found)
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """Every class, in the order written: those that keep their class, then those of chains."""
         return tuple(
             dict.fromkeys(
-                (*self.classes, *(each for chain in self.chains.values() for each in chain.classes))
+                (
+                    *self.classes,
+                    *(class_name for chain in self.chains.values() for class_name in chain.classes),
+                )
             )
         )
 
@@ -236,7 +241,9 @@ class QueueingNetwork:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """Everything that the network is computed from, by path."""
-        return {each.name: each for each in parameters(*dict(self.quantities()).values())}
+        return {
+            parameter.name: parameter for parameter in parameters(*dict(self.quantities()).values())
+        }
 
 
 _BY_CLASS = {
@@ -279,14 +286,14 @@ def network(
     >>> central.stations["cpu"].demand["jobs"]
     stations.cpu.demand.jobs
     """
-    given = {
+    arguments = {
         "classes": classes,
         "stations": stations,
         "chains": chains or {},
         "routing": tuple(routing),
     }
     return QueueingNetwork(
-        name, **{key: _changed(each, key, _named) for key, each in given.items()}
+        name, **{key: _changed(argument, key, _named) for key, argument in arguments.items()}
     )
 
 
@@ -358,7 +365,7 @@ def station(
     >>> station(service={"jobs": 0.01}, visits={"jobs": 3}).visitors()
     ('jobs',)
     """
-    given = {
+    arguments = {
         "demand": demand,
         "service": service,
         "visits": visits,
@@ -368,8 +375,8 @@ def station(
     }
     amounts = {
         key: {
-            name: _amount(each, dimension, f"the {key} of {name}")
-            for name, each in (given[key] or {}).items()
+            name: _amount(amount, dimension, f"the {key} of {name}")
+            for name, amount in (arguments[key] or {}).items()
         }
         for key, dimension in _BY_CLASS.items()
     }
@@ -377,7 +384,7 @@ def station(
         discipline,
         servers,
         **amounts,
-        rates=tuple(_amount(each, COUNT, "a rate of a station") for each in rates),
+        rates=tuple(_amount(rate, COUNT, "a rate of a station") for rate in rates),
         capacity=capacity,
         priority=dict(priority or {}),
         blocking=blocking,
@@ -397,21 +404,23 @@ def route(source: Place, target: Place | None, probability: Like) -> Route:
     return Route(source, target, _amount(probability, COUNT, "a probability of routing"))
 
 
-def _amount(value: Like, dimension: Dimension, what: str) -> Expr:
+def _amount(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
     """Take an expression of the right dimension, or a plain number in base units that is not
     negative.
     """
     if isinstance(value, Expr):
         if value.dimension != dimension:
-            raise ModelError(f"{what} is a [{dimension}], but {value} is a [{value.dimension}]")
+            raise ModelError(
+                f"{amount_in_words} is a [{dimension}], but {value} is a [{value.dimension}]"
+            )
         return value
     if isinstance(value, str):
         raise ModelError(
-            f"{what} is a number in base units here; in a file, write it with its unit; got"
+            f"{amount_in_words} is a number in base units here; in a file, write it with its unit; got"
             f" {value!r}"
         )
     if not value >= 0:
-        raise ModelError(f"{what} cannot be negative, got {value:g}")
+        raise ModelError(f"{amount_in_words} cannot be negative, got {value:g}")
     return Number(float(value), dimension)
 
 
@@ -420,14 +429,14 @@ def _changed(value: Any, path: str, change: Callable[[str, Expr], Expr]) -> Any:
     if isinstance(value, Expr):
         return change(path, value)
     if isinstance(value, Mapping):
-        return {key: _changed(each, f"{path}.{key}", change) for key, each in value.items()}
+        return {key: _changed(item, f"{path}.{key}", change) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(_changed(each, f"{path}.{index}", change) for index, each in enumerate(value))
+        return tuple(_changed(item, f"{path}.{index}", change) for index, item in enumerate(value))
     if not is_dataclass(value) or isinstance(value, type):
         return value
     # What is said of the members of a chain stands under the chain itself.
     absent = ("burst_arrivals",) if isinstance(value, OpenClass) and not value.bursty else ()
-    keys = (each.name for each in fields(value) if each.name not in absent)
+    keys = (field.name for field in fields(value) if field.name not in absent)
     places = {key: path if key == "members" else f"{path}.{key}" for key in keys}
     return replace(
         value,
@@ -465,14 +474,14 @@ def faults(network: QueueingNetwork) -> list[Fault]:
     return list(_Inspection(network).found())
 
 
-def no_class(label: str, known: Sequence[str]) -> str:
+def no_class(label: str, known_classes: Sequence[str]) -> str:
     """Return the refusal of a class that does not exist."""
-    return f"there is no class {label!r}{did_you_mean(label, known)}"
+    return f"there is no class {label!r}{did_you_mean(label, known_classes)}"
 
 
-def no_station(name: str, known: Sequence[str]) -> str:
+def no_station(name: str, known_stations: Sequence[str]) -> str:
     """Return the refusal of a station that does not exist."""
-    return f"there is no station {name!r}{did_you_mean(name, known)}"
+    return f"there is no station {name!r}{did_you_mean(name, known_stations)}"
 
 
 class _Inspection:
@@ -482,7 +491,9 @@ class _Inspection:
         self._network = network
         self._names = network.class_names
         self._chain_of = {
-            each: name for name, chain in network.chains.items() for each in chain.classes
+            class_name: name
+            for name, chain in network.chains.items()
+            for class_name in chain.classes
         }
 
     def found(self) -> Iterator[Fault]:
@@ -497,12 +508,12 @@ class _Inspection:
 
     def _classes(self) -> Iterator[Fault]:
         stations = self._network.stations.values()
-        if any(label not in self._names for each in stations for label in each.visitors()):
+        if any(label not in self._names for station in stations for label in station.visitors()):
             # A class that visits no station may be the one that a station names wrongly.
             return
         for name, members in self._network.classes.items():
             thinks = isinstance(members, ClosedClass) and members.think_time != zero(TIME)
-            if not thinks and not any(name in each.visitors() for each in stations):
+            if not thinks and not any(name in station.visitors() for station in stations):
                 yield Fault(
                     ("classes", name),
                     f"{name} visits no station; give it a demand at one",
@@ -510,54 +521,54 @@ class _Inspection:
                 )
 
     def _station(self, name: str) -> Iterator[Fault]:
-        station, here = self._network.stations[name], ("stations", name)
+        station, place = self._network.stations[name], ("stations", name)
         for key in BY_CLASS:
             for label in getattr(station, key):
                 if label not in self._names:
-                    yield Fault((*here, key, label), no_class(label, self._names), key=True)
+                    yield Fault((*place, key, label), no_class(label, self._names), key=True)
         yield from self._work(name, station)
         yield from self._discipline(name, station)
         if not station.visitors():
             yield Fault(
-                here, f"no class visits {name}; give it a demand, or leave it out", key=True
+                place, f"no class visits {name}; give it a demand, or leave it out", key=True
             )
 
     def _work(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        here = ("stations", name)
+        place = ("stations", name)
         for label in station.service:
             if label in station.demand:
                 yield Fault(
-                    (*here, "service", label),
+                    (*place, "service", label),
                     f"{label} has both a demand and a service time at {name}; give one",
                 )
         # A class without a service time may be the one that the station names wrongly.
         mistyped = any(label not in self._names for label in station.service)
         for label in station.visits:
             if label not in station.service and label in self._names and not mistyped:
-                other = (
+                way_out = (
                     "a demand holds all visits already"
                     if label in station.demand
                     else "give it one"
                 )
                 yield Fault(
-                    (*here, "visits", label),
-                    f"visits of {label} to {name} have no service time; {other}",
+                    (*place, "visits", label),
+                    f"visits of {label} to {name} have no service time; {way_out}",
                 )
         for label in station.scv:
             if label not in station.visitors() and label in self._names:
                 yield Fault(
-                    (*here, "scv", label), f"{label} has no service at {name}; leave its scv out"
+                    (*place, "scv", label), f"{label} has no service at {name}; leave its scv out"
                 )
         for key in ("demand", "visits"):
             for label in getattr(station, key):
                 if label in self._chain_of:
                     yield Fault(
-                        (*here, key, label),
+                        (*place, key, label),
                         f"the visits of {label} follow from routing; give service times only",
                     )
 
     def _discipline(self, name: str, station: NetworkStation) -> Iterator[Fault]:
-        here = ("stations", name)
+        place = ("stations", name)
         kind = station.discipline
         idle = {
             "servers": station.servers != 1,
@@ -565,30 +576,32 @@ class _Inspection:
             "rates": bool(station.rates),
         }
         if DISCIPLINES[kind].delay:
-            for key, given in idle.items():
-                if given:
+            for key, values in idle.items():
+                if values:
                     yield Fault(
-                        (*here, key),
+                        (*place, key),
                         f"an is station serves everyone at once; leave {key} out",
                         key=True,
                     )
         elif station.rates and station.servers != 1:
             yield Fault(
-                (*here, "servers"), "rates say how fast the station is; leave servers out", key=True
+                (*place, "servers"),
+                "rates say how fast the station is; leave servers out",
+                key=True,
             )
         yield from self._abandonment(name, station)
         if station.blocking != "loss" and station.capacity is None:
             why = f"{name} is never full; give it a capacity, or leave blocking out"
-            yield Fault((*here, "blocking"), why, key=True)
+            yield Fault((*place, "blocking"), why, key=True)
         if DISCIPLINES[kind].ranked:
             for label in station.visitors():
                 if label not in station.priority and label in self._names:
                     yield Fault(
-                        here, f"{label} needs a rank in priority at {name}: 0 goes first, then 1"
+                        place, f"{label} needs a rank in priority at {name}: 0 goes first, then 1"
                     )
         elif station.priority:
             why = f"ranks hold where the discipline is priority; {name} is {kind}"
-            yield Fault((*here, "priority"), why, key=True)
+            yield Fault((*place, "priority"), why, key=True)
 
     def _abandonment(self, name: str, station: NetworkStation) -> Iterator[Fault]:
         """Check that customers may abandon the queue: those that wait for a service that is not
@@ -597,29 +610,29 @@ class _Inspection:
         kind = DISCIPLINES[station.discipline]
         for key in ("patience", "timeout"):
             for label, time in getattr(station, key).items():
-                here = ("stations", name, key, label)
+                place = ("stations", name, key, label)
                 if label in self._names and label not in station.visitors():
                     yield Fault(
-                        here, f"{label} has no service at {name}; leave its {key} out", key=True
+                        place, f"{label} has no service at {name}; leave its {key} out", key=True
                     )
                 elif key == "timeout" and label in station.patience:
                     yield Fault(
-                        here, f"{label} has a patience at {name}, too; give one of them", key=True
+                        place, f"{label} has a patience at {name}, too; give one of them", key=True
                     )
                 elif not kind.queued or station.rates:
-                    what = (
+                    kind_in_words = (
                         "a station with rates"
                         if station.rates
                         else f"a station that is {station.discipline}"
                     )
                     why = (
-                        f"{what} has no queue that customers abandon before their service; leave"
+                        f"{kind_in_words} has no queue that customers abandon before their service; leave"
                         f" {key} out"
                     )
-                    yield Fault(here, why, key=True)
+                    yield Fault(place, why, key=True)
                 elif _value(time) == 0:
                     yield Fault(
-                        here,
+                        place,
                         f"the {key} of {label} at {name} must be above 0 s; with capacity none"
                         " waits",
                     )
@@ -628,7 +641,7 @@ class _Inspection:
                         f"customers that abandon {name} are not covered where it blocks; leave"
                         f" {key} or blocking out"
                     )
-                    yield Fault(here, why, key=True)
+                    yield Fault(place, why, key=True)
         waits = {
             label
             for label in station.visitors()
@@ -636,9 +649,13 @@ class _Inspection:
         }
         for label in (*station.patience, *station.timeout):
             chain = self._network.chains.get(self._chain_of.get(label, ""))
-            if left := [each for each in chain.classes if each in waits] if chain else ():
+            if (
+                impatient := [class_name for class_name in chain.classes if class_name in waits]
+                if chain
+                else ()
+            ):
                 why = (
-                    f"{label} abandons the queue and {left[0]} of its chain does not; give all of"
+                    f"{label} abandons the queue and {impatient[0]} of its chain does not; give all of"
                     " them a patience"
                 )
                 yield Fault(("stations", name), why, key=True)
@@ -646,10 +663,10 @@ class _Inspection:
     def _chains(self) -> Iterator[Fault]:
         taken: dict[str, str] = {}
         for name, chain in self._network.chains.items():
-            here = ("chains", name)
+            place = ("chains", name)
             if name in self._names and chain.classes != (name,):
                 yield Fault(
-                    here,
+                    place,
                     f"{name} is the name of a class, too; call the chain something else",
                     key=True,
                 )
@@ -659,31 +676,31 @@ class _Inspection:
                         f"{label} has customers of its own in classes; in a chain, the chain has"
                         " them"
                     )
-                    yield Fault((*here, "classes", index), why)
+                    yield Fault((*place, "classes", index), why)
                 elif taken.setdefault(label, name) != name or label in chain.classes[:index]:
                     yield Fault(
-                        (*here, "classes", index), f"{label} is in a chain already: {taken[label]}"
+                        (*place, "classes", index), f"{label} is in a chain already: {taken[label]}"
                     )
-            yield from self._reference(chain, (*here, "reference"))
+            yield from self._reference(chain, (*place, "reference"))
             if not self._network.routing:
-                yield Fault(here, f"chain {name} has no ways to go; write routing", key=True)
+                yield Fault(place, f"chain {name} has no ways to go; write routing", key=True)
 
-    def _reference(self, chain: Chain, here: Path) -> Iterator[Fault]:
+    def _reference(self, chain: Chain, place: Path) -> Iterator[Fault]:
         label, station = chain.reference
         if label not in chain.classes:
             hint = did_you_mean(label, chain.classes)
             yield Fault(
-                (*here, 0), f"the reference is a class of the chain; {label!r} is none{hint}"
+                (*place, 0), f"the reference is a class of the chain; {label!r} is none{hint}"
             )
         if station not in self._network.stations:
-            yield Fault((*here, 1), no_station(station, list(self._network.stations)))
+            yield Fault((*place, 1), no_station(station, list(self._network.stations)))
 
-    def _routes(self, known: bool) -> Iterator[Fault]:
+    def _routes(self, all_known: bool) -> Iterator[Fault]:
         """Look at each way, and at all of them together only if every name is known."""
         seen: set[tuple[Place, Place | None]] = set()
         for index, route in enumerate(self._network.routing):
             for fault in self._route(route, index):
-                known = False
+                all_known = False
                 yield fault
             if (route.source, route.target) in seen:
                 where = "out" if route.target is None else " at ".join(route.target)
@@ -692,7 +709,7 @@ class _Inspection:
                     f"a second way from {' at '.join(route.source)} to {where}; add them up",
                 )
             seen.add((route.source, route.target))
-        if known and self._network.routing:
+        if all_known and self._network.routing:
             yield from self._sums()
             yield from self._ways()
 
@@ -710,8 +727,8 @@ class _Inspection:
                 continue
             label, station = place
             if label not in self._chain_of:
-                known = list(self._chain_of)
-                why = f"no chain has the class {label!r}{did_you_mean(label, known)}"
+                known_classes = list(self._chain_of)
+                why = f"no chain has the class {label!r}{did_you_mean(label, known_classes)}"
                 yield Fault((*here, key, 0), why)
             if station not in self._network.stations:
                 yield Fault((*here, key, 1), no_station(station, list(self._network.stations)))
@@ -741,21 +758,23 @@ class _Inspection:
         a wrong name there.
         """
         service = self._network.stations[station].service
-        return label not in service and all(each in self._names for each in service)
+        return label not in service and all(class_name in self._names for class_name in service)
 
     def _sums(self) -> Iterator[Fault]:
         """Add up the ways out of each place, where their numbers are known."""
         ways: dict[Place, list[tuple[int, float | None]]] = {}
         for index, route in enumerate(self._network.routing):
             ways.setdefault(route.source, []).append((index, _value(route.probability)))
-        for (label, station), each in ways.items():
-            known = [value for _, value in each if value is not None]
-            if len(known) == len(each) and not math.isclose(math.fsum(known), 1.0, rel_tol=1e-9):
+        for (label, station), way in ways.items():
+            known_probabilities = [value for _, value in way if value is not None]
+            if len(known_probabilities) == len(way) and not math.isclose(
+                math.fsum(known_probabilities), 1.0, rel_tol=1e-9
+            ):
                 why = (
                     f"the probabilities of leaving {station} as {label} must add up to 1, got"
-                    f" {math.fsum(known):g}"
+                    f" {math.fsum(known_probabilities):g}"
                 )
-                yield Fault(("routing", each[-1][0], "probability"), why)
+                yield Fault(("routing", way[-1][0], "probability"), why)
 
     def _ways(self) -> Iterator[Fault]:
         """Check that every place is reached from the reference, and that every customer returns
@@ -763,16 +782,16 @@ class _Inspection:
         """
         forward: dict[Place | None, list[Place]] = {}
         back: dict[Place | None, list[Place]] = {}
-        for each in self._network.routing:
-            back.setdefault(each.target, []).append(each.source)
-            if each.target is not None:
-                forward.setdefault(each.source, []).append(each.target)
+        for route in self._network.routing:
+            back.setdefault(route.target, []).append(route.source)
+            if route.target is not None:
+                forward.setdefault(route.source, []).append(route.target)
         for name, chain in self._network.chains.items():
             home = None if isinstance(chain.members, OpenClass) else chain.reference
             reached = _reached(chain.reference, forward)
             yield from self._lost(name, home, reached, _reached(home, back))
-            for station, here in self._network.stations.items():
-                for label, time in here.service.items():
+            for station, station_here in self._network.stations.items():
+                for label, time in station_here.service.items():
                     lost = self._chain_of.get(label) == name and (label, station) not in reached
                     if (
                         lost and _value(time) != 0
@@ -786,7 +805,7 @@ class _Inspection:
         self, name: str, home: Place | None, reached: set[Place], returning: set[Place]
     ) -> Iterator[Fault]:
         for index, (source, target) in enumerate(
-            (each.source, each.target) for each in self._network.routing
+            (route.source, route.target) for route in self._network.routing
         ):
             if self._chain_of[source[0]] != name:
                 continue
@@ -802,20 +821,20 @@ class _Inspection:
 
 def _reached(start: Place | None, ways: Ways) -> set[Place]:
     """List where one gets to from a place, the place itself included."""
-    found = set() if start is None else {start}
+    places_reached = set() if start is None else {start}
     todo: list[Place | None] = [start]
     while todo:
-        new = [place for place in ways.get(todo.pop(), ()) if place not in found]
-        found.update(new)
+        new = [place for place in ways.get(todo.pop(), ()) if place not in places_reached]
+        places_reached.update(new)
         todo.extend(new)
-    return found
+    return places_reached
 
 
 def _value(expr: Expr) -> float | None:
     """Evaluate an expression; None unless all its parameters have values."""
-    values = {each.name: each.value for each in parameters(expr)}
-    known = {name: value for name, value in values.items() if value is not None}
-    if len(known) < len(values):
+    values = {parameter.name: parameter.value for parameter in parameters(expr)}
+    known_values = {name: value for name, value in values.items() if value is not None}
+    if len(known_values) < len(values):
         return None
     if isinstance(expr, Number | Parameter):
         return float(expr.value or 0.0)

@@ -89,34 +89,40 @@ def solve_phases(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     """
     assert isinstance(model.population, PhasedPopulation)
     phases, wrong = (
-        [_PhaseSolver(model, each) for each in model.population.phases],
+        [_PhaseSolver(model, phase) for phase in model.population.phases],
         out_of_range(model, numbers),
     )
-    for index, each in enumerate(phases):
+    for index, phase in enumerate(phases):
         wrong = {
-            **uncountable(numbers[each.phase.processors], f"the processors of phase {index + 1}"),
+            **uncountable(numbers[phase.phase.processors], f"the processors of phase {index + 1}"),
             **wrong,
         }
-    size = largest([numbers[each.phase.processors] for each in phases])
-    whole = ActivityTable(np.array(size), wrong)
-    parts = [each.solve(numbers, size, whole.answerable, account) for each in phases]
-    whole.time = added(part.time for part in parts)
-    time = np.where(whole.time > 0, whole.time, np.inf)
-    for part in parts:
-        whole.spans.update(part.spans)
-        for label, column in part.booked.items():
-            whole.booked[label] = whole.booked.get(label, np.zeros(1)) + column
-        for name, (busy, present, calls, wait) in part.uses.items():
+    size = largest([numbers[phase.phase.processors] for phase in phases])
+    program_table = ActivityTable(np.array(size), wrong)
+    phase_tables = [
+        phase.solve(numbers, size, program_table.answerable, account) for phase in phases
+    ]
+    program_table.time = added(phase_table.time for phase_table in phase_tables)
+    time = np.where(program_table.time > 0, program_table.time, np.inf)
+    for phase_table in phase_tables:
+        program_table.spans.update(phase_table.spans)
+        for label, column in phase_table.booked.items():
+            program_table.booked[label] = program_table.booked.get(label, np.zeros(1)) + column
+        for name, (busy, present, calls, wait) in phase_table.uses.items():
             # The wait of a visit is weighted by the visits, all else by the times of the phases.
-            rate = part.time * calls
-            used = np.stack([part.time * busy, part.time * present, rate, rate * wait])
-            whole.uses[name] = whole.uses.get(name, np.zeros(1)) + used
-    for use in whole.uses.values():
+            rate = phase_table.time * calls
+            used = np.stack(
+                [phase_table.time * busy, phase_table.time * present, rate, rate * wait]
+            )
+            program_table.uses[name] = program_table.uses.get(name, np.zeros(1)) + used
+    for use in program_table.uses.values():
         use /= time
         use[3] /= nonzero(use[2])
-    if IDLE_PROCESSORS in whole.booked:
-        whole.booked[IDLE_PROCESSORS] = whole.booked.pop(IDLE_PROCESSORS)  # as the last
-    return whole
+    if IDLE_PROCESSORS in program_table.booked:
+        program_table.booked[IDLE_PROCESSORS] = program_table.booked.pop(
+            IDLE_PROCESSORS
+        )  # as the last
+    return program_table
 
 
 class _PhaseSolver:
@@ -136,22 +142,29 @@ class _PhaseSolver:
         for solved in self.recursion.solve(numbers, sizes, points, [count], every=True):
             # The start of the phase changes what was found, so it is copied.
             cycle = replace(solved.state.first, found=solved.state.first.found.copy())
-            here, times = (
+            table_points, times = (
                 replace(solved, state=replace(solved.state, cycles=(cycle,))),
                 solved.numbers[self.phase.repeat],
             )
-            time = self._time(here, times)
-            spent, uses = self._account(here, time, times) if account else ({}, {})
+            time = self._time(table_points, times)
+            spent, uses = self._account(table_points, time, times) if account else ({}, {})
             table.put(
-                here.points, here.rows, time, booked=spent, uses=uses, spans=cycle.found.spans
+                table_points.points,
+                table_points.rows,
+                time,
+                booked=spent,
+                uses=uses,
+                spans=cycle.found.spans,
             )
             if account:
                 # The account of a processor that takes part becomes the mean over all; the others
                 # are idle.
-                part = cycle.members / size[here.points].real
+                member_share = cycle.members / size[table_points.points].real
                 for column in table.booked.values():
-                    column[here.points] *= part
-                table.booked[IDLE_PROCESSORS][here.points] += (1 - part) * table.time[here.points]
+                    column[table_points.points] *= member_share
+                table.booked[IDLE_PROCESSORS][table_points.points] += (
+                    1 - member_share
+                ) * table.time[table_points.points]
         return table
 
     def _time(self, solved: SolvedPopulation, times: Array) -> Array:
@@ -171,30 +184,36 @@ class _PhaseSolver:
         first = synchronized_start(traversal, [self.recursion.tree.root], n)
         if not is_contended([self.recursion.tree.root]):
             steady, single = (
-                maximum_of_identical(each, np.full(1, float(n))).mean for each in (own, cycle.time)
+                maximum_of_identical(time, np.full(1, float(n))).mean for time in (own, cycle.time)
             )
             return np.where(times.real == 1, single, steady)
-        once, several = (_StaggeredEnd(solved.curve, each) for each in (cycle.time, own))
+        once, several = (
+            _StaggeredEnd(solved.curve, cycle_time) for cycle_time in (cycle.time, own)
+        )
         start = (once.time if first is None else first.mean) - once.time
         more, held = several.time + start, several.waited(times)
-        found = np.where(times.real > 1, more, times * (once.time + start))
+        staggered_time = np.where(times.real > 1, more, times * (once.time + start))
         cycle.found.waits = {
-            key: _where(times.real > 1, each.scaled(held), cycle.found.waits[key])
-            for key, each in before.items()
+            key: _where(times.real > 1, wait.scaled(held), cycle.found.waits[key])
+            for key, wait in before.items()
         }
         work = self.recursion.work(self.recursion.tree.visit_ratios(solved.numbers), cycle.found, n)
-        return largest([found, *(n * times * each for each in work)])
+        return largest([staggered_time, *(n * times * work_time for work_time in work)])
 
     def _account(
         self, solved: SolvedPopulation, time: Array, times: Array
     ) -> tuple[dict[str, Array], dict[str, Array]]:
         """Return the account of one processor that takes part, and the use of the queues."""
         recursion, cycle = self.recursion, solved.state.first
-        parts = {label: times * each for label, each in recursion.account(solved).items()}
+        booked_times = {
+            label: times * seconds for label, seconds in recursion.account(solved).items()
+        }
         means = MeanNumbers()
         rate = cycle.members * times / np.where(time > 0, time, np.inf)
         means.add(recursion.tree.visit_ratios(solved.numbers), rate, cycle.found)
-        booked = not_negative({**parts, IDLE_PROCESSORS: time - added(parts.values())})
+        booked = not_negative(
+            {**booked_times, IDLE_PROCESSORS: time - added(booked_times.values())}
+        )
         return booked, means.uses(recursion.queues, cycle.members)
 
 
@@ -221,22 +240,24 @@ class _StaggeredEnd:
         ends = ordered_ends(own, len(curve))
         pace = np.stack(np.broadcast_arrays(*reversed(curve)), axis=-1)
         gaps = np.diff(ends, axis=-1, prepend=0) * pace / nonzero(curve[-1])[..., None]
-        left = np.arange(len(curve), 0, -1) / len(curve)
+        unended_share = np.arange(len(curve), 0, -1) / len(curve)
         self.time: Array = gaps.sum(axis=-1)
-        self.ended: Array = (gaps * left).sum(axis=-1)
+        self.ended: Array = (gaps * unended_share).sum(axis=-1)
 
     def waited(self, times: Array) -> Array:
         """Return the mean wait over the phase as a part of that of the steady state; it falls as
         processors end [1].
         """
         longest = self.curve[-1] - self.curve[0]
-        part = (self.ended / np.where(times.real > 0, times, 1) - self.curve[0]) / nonzero(longest)
-        return np.where(longest.real > 1e-12 * self.curve[0].real, clamped(part), 1.0)
+        staggered_wait = (
+            self.ended / np.where(times.real > 0, times, 1) - self.curve[0]
+        ) / nonzero(longest)
+        return np.where(longest.real > 1e-12 * self.curve[0].real, clamped(staggered_wait), 1.0)
 
 
-def _where(chosen: Array, one: RandomTime, other: RandomTime) -> RandomTime:
+def _where(chosen: Array, first: RandomTime, second: RandomTime) -> RandomTime:
     return RandomTime(
-        np.where(chosen, one.mean, other.mean), np.where(chosen, one.variance, other.variance)
+        np.where(chosen, first.mean, second.mean), np.where(chosen, first.variance, second.variance)
     )
 
 
@@ -257,13 +278,19 @@ def solve_supersteps(model: Model, numbers: Numbers, account: bool) -> ActivityT
     population = model.population
     assert isinstance(population, SuperstepPopulation)
     reader = _LineReader(model, numbers)
-    parts = [_SuperstepSolver(reader, each).solve(account) for each in population.supersteps]
-    time = added(part["time", ""] for part in parts)
+    superstep_totals = [
+        _SuperstepSolver(reader, superstep).solve(account) for superstep in population.supersteps
+    ]
+    time = added(totals["time", ""] for totals in superstep_totals)
     size = np.full(len(next(iter(numbers.values()))), float(population.processors))
     table = ActivityTable(size.astype(time.dtype), {})
     table.time[:] = time
-    for key in dict.fromkeys(key for part in parts for key in part if key[0] == "step"):
-        table.booked[key[1]] = 0 * size + added(part[key] for part in parts if key in part)
+    for key in dict.fromkeys(
+        key for totals in superstep_totals for key in totals if key[0] == "step"
+    ):
+        table.booked[key[1]] = 0 * size + added(
+            totals[key] for totals in superstep_totals if key in totals
+        )
     return table
 
 
@@ -277,12 +304,12 @@ _ON_PATH = ("time", "step", "waited")
 """Kinds that count along the path that ends last; the others count all executions."""
 
 
-def _add(totals: _LineTotals, part: _LineTotals, on_path: Array, in_all: Array) -> None:
+def _add(totals: _LineTotals, line_totals: _LineTotals, on_path: Array, in_all: Array) -> None:
     """Add a part that is executed `in_all` times, `on_path` times of which are on the path that
     ends last.
     """
-    for key, each in part.items():
-        more = (on_path if key[0] in _ON_PATH else in_all) * each
+    for key, seconds in line_totals.items():
+        more = (on_path if key[0] in _ON_PATH else in_all) * seconds
         totals[key] = totals[key] + more if key in totals else more
 
 
@@ -304,7 +331,7 @@ class _LineReader:
         return self._known[id(activity)]
 
     def _totals(self, activity: Activity) -> _LineTotals:
-        one, totals = np.ones(1), _LineTotals({("time", ""): np.zeros(1)})
+        ones, totals = np.ones(1), _LineTotals({("time", ""): np.zeros(1)})
         match activity:
             case Step(name, duration, queue):
                 time = self.numbers[duration]
@@ -312,8 +339,8 @@ class _LineReader:
                 if queue is not None:
                     queue = (OWN if queue == "own" else AWAY) if is_processor(queue) else queue
                     totals |= {
-                        ("waited", queue): one,
-                        ("visits", queue): one,
+                        ("waited", queue): ones,
+                        ("visits", queue): ones,
                         ("service", queue): time,
                     }
                     totals["square", queue] = time**2 * (1 + activity.scv)
@@ -321,9 +348,9 @@ class _LineReader:
             case Pipeline():
                 return self._pipeline(activity)
             case _ if activity.combination is Combination.IN_TURN and activity.use == NOTHING:
-                for number, part in activity.weighted:
+                for number, child in activity.weighted:
                     times = value_of(number, self.numbers)
-                    _add(totals, self.totals(part), times, times)
+                    _add(totals, self.totals(child), times, times)
                 return totals
             case _:
                 raise NoAnswerError(
@@ -340,21 +367,21 @@ class _LineReader:
                 f"mean-value takes no pipeline of unlike items; {pipeline.name} has them,"
                 " simulate it"
             )
-        items, one = self.numbers[pipeline.items], np.ones(1)
+        items, ones = self.numbers[pipeline.items], np.ones(1)
         stages = [
             (stage.kind == "serial", self.totals(stage.bodies[0])) for stage in pipeline.stages
         ]
-        times = [each["time", ""] for _, each in stages]
+        times = [stage_totals["time", ""] for _, stage_totals in stages]
         longest = largest(
             [time for (serial, _), time in zip(stages, times, strict=True) if serial]
             or [np.zeros(1)]
         )
-        totals, found = _LineTotals({("time", ""): np.zeros(1)}), False
-        for (serial, each), time in zip(stages, times, strict=True):
-            binds = serial and not found and bool(np.all(time.real == longest.real))
-            found = found or binds
-            _add(totals, each, items if binds else one, items)
-        if any(serial for serial, _ in stages) and not found:
+        totals, has_bound = _LineTotals({("time", ""): np.zeros(1)}), False
+        for (serial, stage_totals), time in zip(stages, times, strict=True):
+            binds = serial and not has_bound and bool(np.all(time.real == longest.real))
+            has_bound = has_bound or binds
+            _add(totals, stage_totals, items if binds else ones, items)
+        if any(serial for serial, _ in stages) and not has_bound:
             # Different stages are the longest at different points: the time is right, its split by
             # step is not.
             totals["time", ""] = added(times) + (items - 1) * longest
@@ -369,7 +396,7 @@ class _SuperstepSolver:
         self._barrier = reader.totals(superstep.barrier)
         self._repeat, self._name = reader.numbers[superstep.repeat], reader.model.name
         self._queues = list(
-            dict.fromkeys(name for each in self._lines for kind, name in each if kind == "visits")
+            dict.fromkeys(name for line in self._lines for kind, name in line if kind == "visits")
         )
         self._time = self._rows("time", "")
         self._waited, self._visits, self._service, self._square = (
@@ -379,7 +406,7 @@ class _SuperstepSolver:
 
     def _rows(self, kind: str, name: str) -> Array:
         return np.stack(
-            np.broadcast_arrays(*(each.get((kind, name), np.zeros(1)) for each in self._lines))
+            np.broadcast_arrays(*(line.get((kind, name), np.zeros(1)) for line in self._lines))
         )
 
     def solve(self, account: bool) -> _LineTotals:
@@ -391,8 +418,8 @@ class _SuperstepSolver:
         longest, totals = largest(list(times)), _LineTotals()
         if account:
             share = self._repeat / len(lines)
-            for each in lines:
-                _add(totals, each, share, share)
+            for line in lines:
+                _add(totals, line, share, share)
             _add(totals, self._barrier, self._repeat, self._repeat)
             for queue in self._queues:
                 name = {OWN: "wait:own", AWAY: "wait:other"}.get(queue, f"wait:{queue}")
@@ -417,11 +444,12 @@ class _SuperstepSolver:
         for _ in range(FIXED_POINT_STEPS):
             time = largest(list(self._times(waits)))
             time = np.where(time == 0, 1.0, time)
-            found = self._next_waits(waits, time)
+            next_waits = self._next_waits(waits, time)
             largest_change = max(
-                (float(np.max(np.abs(found[name] - waits[name]))) for name in found), default=0.0
+                (float(np.max(np.abs(next_waits[name] - waits[name]))) for name in next_waits),
+                default=0.0,
             )
-            waits, change = {**waits, **found}, largest_change / float(np.max(np.abs(time)))
+            waits, change = {**waits, **next_waits}, largest_change / float(np.max(np.abs(time)))
             if change <= FIXED_POINT_TOLERANCE:
                 return waits
         if change > SETTLED:
@@ -436,39 +464,44 @@ class _SuperstepSolver:
         """Make each processor wait for the work of all others: U R of a visit in service, X W S
         of those waiting [s].
         """
-        left = {
+        work_left = {
             name: (self._square[name] / 2 + waits[name] * self._service[name]) / time
             for name in self._queues
         }
-        found = {
-            name: self._waited_for(name, left[name], name)
+        new_waits = {
+            name: self._waited_for(name, work_left[name], name)
             for name in self._queues
             if name not in (OWN, AWAY)
         }
-        others = len(self._lines) - 1
-        if others and AWAY in left:
-            left[AWAY] = left[AWAY] / others
+        other_lines = len(self._lines) - 1
+        if other_lines and AWAY in work_left:
+            work_left[AWAY] = work_left[AWAY] / other_lines
             # At any one other processor j: its own operations, and the requests of all but the
             # visitor and j.
-            found[AWAY] = self._waited_for(AWAY, left[AWAY], AWAY) * (others - 1) / others
-            if OWN in left:
-                found[AWAY] = self._waited_for(OWN, left[OWN], AWAY, others) / others + found[AWAY]
-                found[OWN] = self._waited_for(AWAY, left[AWAY], OWN, 1 / others)
-        return found
+            new_waits[AWAY] = (
+                self._waited_for(AWAY, work_left[AWAY], AWAY) * (other_lines - 1) / other_lines
+            )
+            if OWN in work_left:
+                new_waits[AWAY] = (
+                    self._waited_for(OWN, work_left[OWN], AWAY, other_lines) / other_lines
+                    + new_waits[AWAY]
+                )
+                new_waits[OWN] = self._waited_for(AWAY, work_left[AWAY], OWN, 1 / other_lines)
+        return new_waits
 
-    def _waited_for(self, at: str, left: Array, queue: str, factor: float = 1.0) -> Array:
+    def _waited_for(self, at: str, work_left: Array, queue: str, factor: float = 1.0) -> Array:
         """Add up the waits of each processor for the others, n W for each of them, at most its
         whole service.
 
         Parameters
         ----------
-        at, left : queue of the others' visits, and what each of them leaves to wait for [s]
+        at, work_left : queue of the others' visits, and what each of them leaves to wait for [s]
         queue : of the visits of the processor that waits
         factor : its visits over those of them that meet one other processor [1]
         """
         visits = np.where(self._visits[queue].real > 0, self._visits[queue], 1.0)
         most = factor * self._service[at] / visits[:, None]
-        each = np.where(left.real <= most.real, left, most)
-        each[np.diag_indices(len(each))] = 0
-        waited: Array = each.sum(axis=1)
+        wait = np.where(work_left.real <= most.real, work_left, most)
+        wait[np.diag_indices(len(wait))] = 0
+        waited: Array = wait.sum(axis=1)
         return waited

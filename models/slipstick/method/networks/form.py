@@ -81,24 +81,27 @@ def _account(
     empty = arrays.network.closed.all() and not arrays.network.population.any()
     if len(compiled.chains) != 1 or empty:
         return {}
-    found = {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
+    times = {THINK: float(arrays.network.think[0, 0].real)} if arrays.network.think[0, 0] else {}
     for k, (name, station) in enumerate(compiled.model.stations.items()):
         for label in station.visitors():
-            r, here = compiled.classes.index(label), columns[f"residence_time[{label},{name}]"]
+            r, residence_time = (
+                compiled.classes.index(label),
+                columns[f"residence_time[{label},{name}]"],
+            )
             service = float((arrays.visits[0, r, k] * arrays.service[0, r, k]).real)
             if (
-                arrays.network.losses and here and not station.rates
+                arrays.network.losses and residence_time and not station.rates
             ):  # not every customer comes here, or is served
                 visit = columns[f"time_per_visit[{label},{name}]"]
-                service = here * (1 - columns[f"waiting_time[{label},{name}]"] / visit)
+                service = residence_time * (1 - columns[f"waiting_time[{label},{name}]"] / visit)
             wait = (
-                here - service
+                residence_time - service
                 if arrays.network.rates[k] is None and not DISCIPLINES[station.discipline].delay
                 else 0.0
             )
-            found[name] = found.get(name, 0.0) + here - wait
-            found[f"wait:{name}"] = found.get(f"wait:{name}", 0.0) + wait
-    return {name: each for name, each in found.items() if each or not name.startswith("wait:")}
+            times[name] = times.get(name, 0.0) + residence_time - wait
+            times[f"wait:{name}"] = times.get(f"wait:{name}", 0.0) + wait
+    return {name: time for name, time in times.items() if time or not name.startswith("wait:")}
 
 
 def _constants(network: NetworkArrays) -> dict[str, float]:
@@ -163,7 +166,7 @@ def quantiles(
     """
     if compiled.model.chains or network.not_poisson:
         return {}, {}
-    found: dict[str, float] = {}
+    quantiles_found: dict[str, float] = {}
     errors: dict[str, float] = {}
     for c, label in enumerate(compiled.chains):
         path, mean = _path(compiled, network, c), measures.get(f"response_time[{label}]", 0.0)
@@ -175,11 +178,15 @@ def quantiles(
             transform = _approximate_transform(compiled, network, c, path, measures)
             errors |= dict(zip(names, QUANTILE_ERRORS, strict=True))
         if transform is not None:
-            found |= {
+            quantiles_found |= {
                 name: quantile(transform, q, mean) for name, q in zip(names, QUANTILES, strict=True)
             }
-    found = {name: each for name, each in found.items() if not np.isnan(each)}
-    return found, {name: each for name, each in errors.items() if name in found}
+    quantiles_found = {
+        name: quantile for name, quantile in quantiles_found.items() if not np.isnan(quantile)
+    }
+    return quantiles_found, {
+        name: error for name, error in errors.items() if name in quantiles_found
+    }
 
 
 def _path(compiled: NetworkLayout, network: NetworkArrays, c: int) -> NDArray[np.intp]:
@@ -227,13 +234,17 @@ def _loads(network: NetworkArrays) -> Array:
 
 def _product_form_visits(network: NetworkArrays, c: int) -> bool:
     """Return whether errors of approximate quantiles were measured for networks of this kind."""
-    here, scv, visits = (
+    visited, scv, visits = (
         network.demand[0, c].real > 0,
         network.scv[0, c].real,
         network.visits[0].real,
     )
-    shared = np.array([each == "ps" for each in network.discipline]) & ((scv == 1) | ~here)
-    in_order = np.array([each == "fcfs" for each in network.discipline]) & _alike(network)
+    shared = np.array([discipline == "ps" for discipline in network.discipline]) & (
+        (scv == 1) | ~visited
+    )
+    in_order = np.array([discipline == "fcfs" for discipline in network.discipline]) & _alike(
+        network
+    )
     plain = (
         network.without_rates
         & ~network.limited
@@ -261,14 +272,14 @@ def _approximate_transform(
     for k in path:
         service, servers = float(network.service[0, c, k].real), int(network.servers[k])
         if network.delays[k]:
-            one = two_moments(service, float(network.scv[0, c, k].real))
+            two_moment_visit = two_moments(service, float(network.scv[0, c, k].real))
         elif network.discipline[k] == "fcfs":
-            one = open_path([(service, servers, float(loads[k]))])
+            two_moment_visit = open_path([(service, servers, float(loads[k]))])
         else:
-            one = visit_shared(
+            two_moment_visit = visit_shared(
                 service, max(0.0, measures[f"waiting_time[{label},{compiled.stations[k]}]"])
             )
-        visits.append((float(network.visits[0, c, k].real), one))
+        visits.append((float(network.visits[0, c, k].real), two_moment_visit))
     return approximate_path(visits)
 
 
@@ -286,7 +297,7 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
     )
     queues = (
         plain
-        & np.array([each == "fcfs" for each in network.discipline], dtype=bool)
+        & np.array([discipline == "fcfs" for discipline in network.discipline], dtype=bool)
         & _alike(network)
     )
     if not len(path) or (visits[c] != 1).any() or (network.closed.any() and not alone):
@@ -296,8 +307,8 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
     ends = queues | (plain & network.delays & (network.scv[0, c].real == 1))
     # Another class goes along a part of the path without a gap, once.
     rejoins = [
-        np.diff(np.flatnonzero(each)).max(initial=1) > 1 or not np.isin(each, (0, 1)).all()
-        for each in visits
+        np.diff(np.flatnonzero(visit)).max(initial=1) > 1 or not np.isin(visit, (0, 1)).all()
+        for visit in visits
     ]
     between = (queues & network.single)[path[1:-1]].all()
     return bool(ends[path].all() and between and (len(path) == 1 or not any(rejoins)))
@@ -305,9 +316,9 @@ def _without_overtaking(network: NetworkArrays, c: int, path: NDArray[np.intp]) 
 
 def _alike(network: NetworkArrays) -> NDArray[np.bool_]:
     """Return at which stations all customers have the same exponential service time (K,)."""
-    here = network.demand[0].real > 0
-    exponential = ((network.scv[0].real == 1) | ~here).all(axis=0)
-    alike: NDArray[np.bool_] = have_one_value(network.service[0], here) & exponential
+    visited = network.demand[0].real > 0
+    exponential = ((network.scv[0].real == 1) | ~visited).all(axis=0)
+    alike: NDArray[np.bool_] = have_one_value(network.service[0], visited) & exponential
     return alike
 
 
@@ -325,7 +336,7 @@ def _notes_of(compiled: NetworkLayout, solution: NetworkSolution) -> tuple[str, 
 def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
     """Write what was assumed where a network leaves it open."""
     model = compiled.model
-    places = {place for each in model.routing for place in (each.source, each.target)}
+    places = {place for route in model.routing for place in (route.source, route.target)}
     in_chains = {label for chain in model.chains.values() for label in chain.classes}
     alike = (
         f"{name} is {DISCIPLINES[station.discipline].title}: the demands of several classes there"
@@ -340,7 +351,7 @@ def assumed(compiled: NetworkLayout) -> tuple[str, ...]:
         for label in station.service
         if label in in_chains and (label, name) not in places
     )
-    arriving = {each.target for each in model.routing}
+    arriving = {route.target for route in model.routing}
     begun = (
         f"a cycle of {name} goes from one visit of any of its classes to {station} to the next;"
         f" which of them is in reference changes nothing"
@@ -418,8 +429,8 @@ class Measures:
                 self._queue = solution.throughput[:, chain_of, None] * self._residence
                 alone = np.bincount(chain_of)[chain_of] == 1
                 self._queue[:, alone] = solution.queue[:, chain_of][:, alone]
-                part = quotient(arrays.visits * arrays.service, network.demand[:, chain_of])
-                busy = solution.utilization[:, chain_of] * part
+                visit_share = quotient(arrays.visits * arrays.service, network.demand[:, chain_of])
+                busy = solution.utilization[:, chain_of] * visit_share
         self._utilization = busy
 
     def columns(self) -> dict[str, Array]:
@@ -522,10 +533,10 @@ class CompiledNetwork(CompiledModel):
         """Names of the parameters that answers are differentiated by: all except those that
         count customers.
         """
-        chains = (each.members for each in self.compiled.chains.values())
-        counts = (each.population for each in chains if isinstance(each, ClosedClass))
-        whole = {each.name for each in parameters(*counts)}
-        return [name for name in self.parameters if name not in whole]
+        chains = (chain.members for chain in self.compiled.chains.values())
+        counts = (chain.population for chain in chains if isinstance(chain, ClosedClass))
+        count_names = {parameter.name for parameter in parameters(*counts)}
+        return [name for name in self.parameters if name not in count_names]
 
     def brief(self, values: Values) -> Solution:
         """Solve for times and rates alone."""
@@ -547,8 +558,8 @@ class CompiledNetwork(CompiledModel):
                     ),
                     0,
                 )
-            piece = next(each for each in pieces if index in each.points)
-            columns = {name: float(each[index].real) for name, each in found.values.items()}
+            piece = next(piece for piece in pieces if index in piece.points)
+            columns = {name: float(value[index].real) for name, value in found.values.items()}
             return self._detail(values, arrays.select([index]), piece, columns, index), 0
 
         return replace(found, detail=detail)
@@ -572,7 +583,7 @@ class CompiledNetwork(CompiledModel):
             # A simulation holds still more of each class at each station: 8 GB of 800 stations and
             # 50 classes. The reason of the refusal names the method that takes them.
             refused = frozenset()
-        found = Solution(
+        solution = Solution(
             refused=refused,
             model=self.model.name,
             method=self.method,
@@ -581,7 +592,7 @@ class CompiledNetwork(CompiledModel):
             exact=exact,
             values=columns,
         )
-        return found, pieces, wrong
+        return solution, pieces, wrong
 
     def _detail(
         self,
@@ -595,13 +606,15 @@ class CompiledNetwork(CompiledModel):
         quantiles, derivatives.
         """
         compiled, network = self.compiled, arrays.network
-        columns = {name: each for name, each in measures.items() if not _too_many(name, network)}
+        columns = {
+            name: measure for name, measure in measures.items() if not _too_many(name, network)
+        }
         shown, errors = quantiles(compiled, network, columns)
         columns |= _constants(network) | shown
         more = (*((APPROXIMATE_QUANTILES,) if errors else ()), *self._without_shares(network))
-        here = {
-            name: value_at(values, name, index, each.value)
-            for name, each in compiled.tape.parameters.items()
+        own_values = {
+            name: value_at(values, name, index, parameter.value)
+            for name, parameter in compiled.tape.parameters.items()
         }
         return Solution(
             model=self.model.name,
@@ -612,7 +625,7 @@ class CompiledNetwork(CompiledModel):
             high=_one_point({name: shown[name] * (1 + error) for name, error in errors.items()}),
             account=_one_point(_account(compiled, arrays, columns)),
             remarks=lambda _: Remarks(notes=(*_notes_of(compiled, piece.solution), *more)),
-            gradient=lambda _: self._gradient(here, network, piece.solver),
+            gradient=lambda _: self._gradient(own_values, network, piece.solver),
         )
 
     def _derivative_numbers(self, network: NetworkArrays) -> int:
@@ -633,20 +646,24 @@ class CompiledNetwork(CompiledModel):
             populations = float((customers + 1.0).prod(axis=1).max(initial=1.0))
         return float(len(self.smooth) * populations * classes * stations * EXACT_STEP)
 
-    def _gradient(self, here: Mapping[str, float], network: NetworkArrays, solver: str) -> Gradient:
+    def _gradient(
+        self, own_values: Mapping[str, float], network: NetworkArrays, solver: str
+    ) -> Gradient:
         """Return the derivatives of throughputs and response times, which are computed when they
         are read; none where they take more numbers than the limit.
         """
-        known = self.compiled.tape.parameters
+        parameters = self.compiled.tape.parameters
         if self._derivative_numbers(network) > limit("derivatives"):
-            return Gradient({}, here, known)
+            return Gradient({}, own_values, parameters)
         seconds = self._derivative_seconds(network, solver)
-        slopes = DeferredShares(partial(self._slopes, here, solver, seconds), seconds)
+        slopes = DeferredShares(partial(self._slopes, own_values, solver, seconds), seconds)
         names = (*self.compiled.chains, *self.compiled.classes)
-        return Gradient(slopes, here, known, frozenset(f"throughput[{name}]" for name in names))
+        return Gradient(
+            slopes, own_values, parameters, frozenset(f"throughput[{name}]" for name in names)
+        )
 
     def _slopes(
-        self, here: Mapping[str, float], solver: str, seconds: float
+        self, own_values: Mapping[str, float], solver: str, seconds: float
     ) -> dict[str, dict[str, float]]:
         """Differentiate throughputs and response times by the complex step, many parameters in
         one call; nothing if unsolved.
@@ -656,18 +673,18 @@ class CompiledNetwork(CompiledModel):
             announce(
                 f"shares of {len(names):,} parameters: about {seconds:,.0f} s of processor time"
             )
-        network = self.compiled.arrays(self.compiled.columns(here)).network
+        network = self.compiled.arrays(self.compiled.columns(own_values)).network
         many = MOST_NUMBERS // _numbers_of_point(network) or 1
         slopes: dict[str, dict[str, float]] = {}
         for first in range(0, len(names), many) or (0,):
             some = names[first : first + many]
-            arrays = self.compiled.arrays(self.compiled.perturbed(here, some))
+            arrays = self.compiled.arrays(self.compiled.perturbed(own_values, some))
             moved, _, wrong = _measured(self.compiled, arrays, solver, Measures.chains, alike=True)
             if wrong:
                 return {}
             for key, column in moved.items():
                 derivatives = {
-                    name: float(column[place].imag / complex_step(here[name]))
+                    name: float(column[place].imag / complex_step(own_values[name]))
                     for place, name in enumerate(some, 1)
                 }
                 slopes.setdefault(key, {}).update(derivatives)
@@ -706,28 +723,41 @@ def _measured(
     count = arrays.network.points
     if len(pieces) == 1 and len(pieces[0].points) == count:
         return read(Measures(compiled, arrays, pieces[0].solution)), pieces, wrong
-    parts = [
-        (each.points, read(Measures(compiled, arrays.select(each.points), each.solution)))
-        for each in pieces
+    columns_of_pieces = [
+        (piece.points, read(Measures(compiled, arrays.select(piece.points), piece.solution)))
+        for piece in pieces
     ]
-    if not parts:
+    if not columns_of_pieces:
         shape = arrays.network.service.shape
         flow, cube = np.full(shape[:2], np.nan), np.full(shape, np.nan)
         nothing = NetworkSolution(flow, cube, cube, cube, (None,) * shape[2], solver, exact=False)
-        parts = [(np.arange(count), read(Measures(compiled, arrays, nothing)))]
+        columns_of_pieces = [(np.arange(count), read(Measures(compiled, arrays, nothing)))]
     columns: dict[str, Array] = {}
-    for name in dict.fromkeys(name for _, part in parts for name in part):
-        kind = np.result_type(float, *(part[name] for _, part in parts if name in part))
+    for name in dict.fromkeys(
+        name for _, columns_there in columns_of_pieces for name in columns_there
+    ):
+        kind = np.result_type(
+            float,
+            *(
+                columns_there[name]
+                for _, columns_there in columns_of_pieces
+                if name in columns_there
+            ),
+        )
         columns[name] = np.full(count, np.nan, kind)
-        for points, part in parts:
+        for points, columns_there in columns_of_pieces:
             # A number of customers that none of these points has is not there.
-            known = name.startswith("probability[") and f"{name.rpartition(',')[0]},0]" in part
-            columns[name][points] = part.get(name, 0.0 if known else np.nan)
+            is_probability_of_none = (
+                name.startswith("probability[") and f"{name.rpartition(',')[0]},0]" in columns_there
+            )
+            columns[name][points] = columns_there.get(
+                name, 0.0 if is_probability_of_none else np.nan
+            )
     return columns, pieces, wrong
 
 
 def _one_point(numbers: Mapping[str, float]) -> dict[str, Array]:
-    return {name: np.array([each]) for name, each in numbers.items()}
+    return {name: np.array([number]) for name, number in numbers.items()}
 
 
 def _too_many(name: str, network: NetworkArrays) -> bool:

@@ -144,7 +144,7 @@ def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolutio
     """Count throughput in cycles of the chain, which end at its reference station."""
     flow, begun = solution.throughput.copy(), solution.begun.copy()
     network = arrays.network
-    known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
+    phases_known = known_phases(arrays.scv, network.phases, arrays.classes, network.stations)
     for c, members in _routed(arrays).items():
         cells = (slice(None), list(members), arrays.references[c][1])
         admitted = solution.ended / (1 - solution.abandoned)
@@ -158,7 +158,7 @@ def _in_cycles(arrays: NetworkPoints, solution: MarkovSolution) -> MarkovSolutio
         throughput=flow,
         begun=begun,
         residence=quotient(solution.queue, begun[:, :, None]),
-        exact=bool((known | ~(arrays.visits != 0).any(axis=0)).all()),
+        exact=bool((phases_known | ~(arrays.visits != 0).any(axis=0)).all()),
     )
 
 

@@ -172,16 +172,19 @@ class FlatNetwork:
         if isinstance(chain.members, OpenClass):
             return bool(self.arrays.network.arrivals[0, c] > 0)
         size = int(self.arrays.network.population[0, c])
-        what = f"a simulation follows each customer, and {name} has {size:,}"
-        check_cost("customers", size, what, "ask for an approximate method", ModelError)
+        customers_in_words = f"a simulation follows each customer, and {name} has {size:,}"
+        check_cost(
+            "customers", size, customers_in_words, "ask for an approximate method", ModelError
+        )
         shared = any(
-            DISCIPLINES[each.discipline].order == SHARED for each in self.model.stations.values()
+            DISCIPLINES[station.discipline].order == SHARED
+            for station in self.model.stations.values()
         )
         if shared and not self.arrays.network.think[0, c]:
             check_cost(
                 "shares",
                 size**2,
-                f"{what}, so {size**2:.3g} pairs share servers",
+                f"{customers_in_words}, so {size**2:.3g} pairs share servers",
                 "ask for an approximate method",
                 ModelError,
             )
@@ -392,15 +395,19 @@ def _solution(
     flat = flat_network(compiled, values)
     result = simulate(flat.plan, simulation) if flat.groups else None
     seen = _NetworkEstimates(compiled, flat, result)
-    found, remarks = seen.values(), seen.remarks()
-    gradient, first = None, found.get(f"response_time[{next(iter(compiled.chains))}]")
+    values_seen, remarks = seen.values(), seen.remarks()
+    gradient, first = None, values_seen.get(f"response_time[{next(iter(compiled.chains))}]")
     if result and simulation.shares and first:
         gradient, shares, note = _shares(compiled, values, first.value or 0.0, result, simulation)
-        found, remarks = {**found, **shares}, replace(remarks, notes=(*remarks.notes, note))
+        values_seen, remarks = (
+            {**values_seen, **shares},
+            replace(remarks, notes=(*remarks.notes, note)),
+        )
     exact = seen.certain and not (result and result.plan.random)
     account = {"account": seen.account()}
     return replace(
-        one_point(compiled.model.name, found, remarks, gradient, account), exact=np.array([exact])
+        one_point(compiled.model.name, values_seen, remarks, gradient, account),
+        exact=np.array([exact]),
     )
 
 
@@ -433,7 +440,9 @@ class _NetworkEstimates:
     def values(self) -> dict[str, Value]:
         """Read every value off the run."""
         return {
-            name: as_value(each, unit_of(name)) for name, each in self._values() if each is not None
+            name: as_value(estimate, unit_of(name))
+            for name, estimate in self._values()
+            if estimate is not None
         }
 
     def remarks(self) -> Remarks:
@@ -442,7 +451,8 @@ class _NetworkEstimates:
         notes = (*(notes_of(result) if result else (NO_CUSTOMERS,)), *assumed(self.compiled))
         notes = (*notes, ABANDONMENT) if self.flat.arrays.patience else notes
         traces = {
-            name: getattr(each.members, "trace", ()) for name, each in self.compiled.chains.items()
+            name: getattr(chain.members, "trace", ())
+            for name, chain in self.compiled.chains.items()
         }
         notes += tuple(
             f"{name} arrive as the {len(gaps)} times between arrivals of their trace say, again and"
@@ -462,12 +472,12 @@ class _NetworkEstimates:
     @property
     def certain(self) -> bool:
         """Whether every mean is known to rounding."""
-        known = (each for name, each in self.values().items() if "quantile" not in name)
+        estimates = (estimate for name, estimate in self.values().items() if "quantile" not in name)
         return all(
-            each.low is not None
-            and each.value is not None
-            and each.value - each.low <= ROUNDING * each.value
-            for each in known
+            estimate.low is not None
+            and estimate.value is not None
+            and estimate.value - estimate.low <= ROUNDING * estimate.value
+            for estimate in estimates
         )
 
     def _values(self) -> Iterator[tuple[str, Estimate | None]]:
@@ -480,12 +490,12 @@ class _NetworkEstimates:
             yield from self._of_station(name)
         for name in self.flat.groups:
             for p in QUANTILES:
-                found = (
+                quantile = (
                     None
                     if self.result is None
                     else self.result.time_quantile(p, self.flat.groups[name])
                 )
-                yield f"response_time_quantile[{name},{p:g}]", found
+                yield f"response_time_quantile[{name},{p:g}]", quantile
 
     def _of_chain(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         chain, places = self.compiled.chains[name], self.places(name)
@@ -502,7 +512,7 @@ class _NetworkEstimates:
             yield f"throughput[{label}]", self._ratio(name, passing, self.elapsed, NOTHING)
             yield (
                 f"response_time[{label}]",
-                self._response(name, [each for each in places if each[0] == label]),
+                self._response(name, [place for place in places if place[0] == label]),
             )
 
     def _of_place(self, place: Place) -> Iterator[tuple[str, Estimate | None]]:
@@ -526,7 +536,8 @@ class _NetworkEstimates:
             )
         if station.capacity:
             refused, tried = (
-                self._at_tally(each, place) for each in (self.layout.refused, self.layout.tried)
+                self._at_tally(tally_kind, place)
+                for tally_kind in (self.layout.refused, self.layout.tried)
             )
             yield f"loss_probability{key}", self._ratio(chain, refused, tried, NOTHING)
         if place[0] in (*station.patience, *station.timeout):
@@ -535,7 +546,7 @@ class _NetworkEstimates:
 
     def _of_station(self, name: str) -> Iterator[tuple[str, Estimate | None]]:
         if DISCIPLINES[self.stations[name].discipline].delay:
-            times = self.sum(self.time(each) for each in self.flat.visits if each[1] == name)
+            times = self.sum(self.time(visit) for visit in self.flat.visits if visit[1] == name)
             yield f"queue_length[{name}]", self._ratio(None, times, self.elapsed)
             return
         index = self.flat.plan.resources.index(name)
@@ -579,11 +590,11 @@ class _NetworkEstimates:
     def served(self, chain: str) -> Array:
         """Pick the cycles of a chain that do not end in the queue of its first station."""
         first = self.flat.first.get(chain, {})
-        left = (
+        departures = (
             self._at_tally(self.layout.tried, place, _abandoned) / visits
             for place, visits in first.items()
         )
-        return self.cycles(chain) - self.sum(left)
+        return self.cycles(chain) - self.sum(departures)
 
     def passages(self, place: Place) -> Array:
         """Pick the visits of a class to a station: counted at a tally, or as many as there must
@@ -615,15 +626,15 @@ class _NetworkEstimates:
         among its places: by the time spent at each station beyond what is booked, and there by the
         visits.
         """
-        found: dict[Place, float] = {}
+        times: dict[Place, float] = {}
         result = self.result
         if result is None or not any(map(result.unended, self.flat.groups.values())):
-            return found
+            return times
         sums = result.batches.sum(axis=0)
         beyond: dict[str, float] = {}
         for index, name in enumerate(self.flat.plan.resources):
             places = [place for place in self.flat.visits if place[1] == name]
-            labels = [each(place) for place in places for each in (_served, _waited)]
+            labels = [label_of(place) for place in places for label_of in (_served, _waited)]
             booked = sum(float(sums @ self._booked(label)) for label in labels)
             beyond[name] = max(float(sums[self.layout.area[index]]) - booked, 0.0)
         for chain, group in self.flat.groups.items():
@@ -634,8 +645,8 @@ class _NetworkEstimates:
                 for place in self.places(chain)
             }
             total = sum(weights.values())
-            found |= {place: weight / total for place, weight in weights.items() if total}
-        return found
+            times |= {place: weight / total for place, weight in weights.items() if total}
+        return times
 
     def _at_tally(
         self, columns: Sequence[int], place: Place, name: Callable[[Place], str] = _served
@@ -643,9 +654,9 @@ class _NetworkEstimates:
         """Pick the counts at a tally of a place, if it has one."""
         tallies = self.flat.plan.tallies
         return self.sum(
-            self.layout.column(columns[tallies.index(each)])
-            for each in tallies
-            if each == name(place)
+            self.layout.column(columns[tallies.index(tally)])
+            for tally in tallies
+            if tally == name(place)
         )
 
     def _busy(self, place: Place) -> Array:
@@ -657,12 +668,14 @@ class _NetworkEstimates:
             return self._booked(_served(place))
         sums = self.result.batches.sum(axis=0)
         work = {
-            each: float(sums @ self.passages(each)) * s
-            for each, s in self.flat.service.items()
-            if each[1] == name
+            passage: float(sums @ self.passages(passage)) * s
+            for passage, s in self.flat.service.items()
+            if passage[1] == name
         }
-        part = work.get(place, 0.0) / (sum(work.values()) or 1.0)
-        return part * self.layout.column(self.layout.use[self.flat.plan.resources.index(name)])
+        work_share = work.get(place, 0.0) / (sum(work.values()) or 1.0)
+        return work_share * self.layout.column(
+            self.layout.use[self.flat.plan.resources.index(name)]
+        )
 
     def _booked(self, label: str) -> Array:
         """Pick the time booked to a label by all chains."""
@@ -687,18 +700,21 @@ class _NetworkEstimates:
         if len(self.compiled.chains) != 1 or self.result is None:
             return {}
         (chain,) = self.compiled.chains
-        found = {THINK: self._booked(_thinking(chain))}
+        times_by_component = {THINK: self._booked(_thinking(chain))}
         for name, station in self.stations.items():
-            places = [each for each in self.flat.visits if each[1] == name]
+            places = [visit for visit in self.flat.visits if visit[1] == name]
             if station.rates:
-                found[name] = self.sum(map(self.time, places))
+                times_by_component[name] = self.sum(map(self.time, places))
             else:
-                found[name] = self.sum(self._booked(_served(each)) for each in places)
-                found[f"wait:{name}"] = self.sum(map(self.waited, places))
+                times_by_component[name] = self.sum(
+                    self._booked(_served(place)) for place in places
+                )
+                times_by_component[f"wait:{name}"] = self.sum(map(self.waited, places))
         estimates = {
-            name: self.result.ratio(each, self.cycles(chain)) for name, each in found.items()
+            name: self.result.ratio(seconds, self.cycles(chain))
+            for name, seconds in times_by_component.items()
         }
-        return {name: each for name, each in estimates.items() if each.mean}
+        return {name: estimate for name, estimate in estimates.items() if estimate.mean}
 
 
 def _shares(
@@ -715,8 +731,8 @@ def _shares(
     value = f"response_time[{chain}]"
     approximate = CompiledNetwork(compiled.model, LINEARIZER)
     guess = approximate.points(values).answer(0).share.get(value, {})
-    known = compiled.tape.parameters
-    timed = (name for name in approximate.smooth if known[name].dimension.time_power)
+    parameters = compiled.tape.parameters
+    timed = (name for name in approximate.smooth if parameters[name].dimension.time_power)
     ranked = sorted(timed, key=lambda name: -abs(guess.get(name, 0.0)))
 
     def rerun(changed: Mapping[str, float], settings: Simulation) -> Array:
@@ -727,5 +743,9 @@ def _shares(
         means: Array = (run.batches @ times) / (run.batches @ seen.cycles(chain))
         return means
 
-    here = {name: values.get(name, each.value or 0.0) for name, each in known.items()}
-    return Differences(value, rerun, base).shares(mean, ranked[: simulation.shares], here, known)
+    own_values = {
+        name: values.get(name, parameter.value or 0.0) for name, parameter in parameters.items()
+    }
+    return Differences(value, rerun, base).shares(
+        mean, ranked[: simulation.shares], own_values, parameters
+    )

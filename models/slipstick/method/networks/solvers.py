@@ -82,7 +82,7 @@ def solved_points(
     """
     wrong = unsolvable(arrays)
     open_points = np.array(
-        [each for each in range(arrays.network.points) if each not in wrong], dtype=np.intp
+        [point for point in range(arrays.network.points) if point not in wrong], dtype=np.intp
     )
     return (
         list(_pieces(arrays, open_points, solver, wrong, alike)) if len(open_points) else []
@@ -102,10 +102,12 @@ def _pieces(
     """Solve points together; where that fails, in halves, until it is known which of them fail
     and why.
     """
-    here = arrays if len(points) == arrays.network.points else arrays.select(points)
+    chosen_arrays = arrays if len(points) == arrays.network.points else arrays.select(points)
     try:
         with np.errstate(all="ignore"):
-            chosen, solution = _best(here) if solver == BEST else (solver, _solved(here, solver))
+            chosen, solution = (
+                _best(chosen_arrays) if solver == BEST else (solver, _solved(chosen_arrays, solver))
+            )
     except (NoAnswerError, ModelError) as error:
         if len(points) == 1 or alike:
             wrong.update(dict.fromkeys(points.tolist(), str(error)))
