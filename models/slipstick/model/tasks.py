@@ -44,9 +44,11 @@ class Loop:
         if not isinstance(self.iterations, int):
             object.__setattr__(self, "iterations", tuple(self.iterations))
         count = self.iterations if isinstance(self.iterations, int) else len(self.iterations)
-        for what, each in (("iteration", count), ("iteration to a chunk", self.chunk)):
-            if not 1 <= each <= MOST_NODES:
-                raise ModelError(f"a pool needs from 1 to {MOST_NODES} {what}s, got {each}")
+        for number_in_words, number in (("iteration", count), ("iteration to a chunk", self.chunk)):
+            if not 1 <= number <= MOST_NODES:
+                raise ModelError(
+                    f"a pool needs from 1 to {MOST_NODES} {number_in_words}s, got {number}"
+                )
         if isinstance(self.iterations, tuple) and (
             odd := next((n for n in self.iterations if n < 0), None)
         ):
@@ -102,20 +104,20 @@ class Trees:
 def _sizes(shape: Sequence[int]) -> list[int]:
     """Count the nodes of the subtree of each node."""
     sizes = [0] * len(shape)
-    whole: list[
+    subtrees: list[
         int
     ] = []  # roots of subtrees behind this node that have no parent yet, the nearest last
     for node in range(len(shape) - 1, -1, -1):
-        if not 0 <= shape[node] <= len(whole):
+        if not 0 <= shape[node] <= len(subtrees):
             raise ModelError(
-                f"node {node} of a tree has {shape[node]} subtrees, but {len(whole)} follow it"
+                f"node {node} of a tree has {shape[node]} subtrees, but {len(subtrees)} follow it"
             )
-        below = [whole.pop() for _ in range(shape[node])]
-        sizes[node] = 1 + sum(sizes[each] for each in below)
-        whole.append(node)
-    if len(whole) != 1 or len(shape) > MOST_NODES:
+        below = [subtrees.pop() for _ in range(shape[node])]
+        sizes[node] = 1 + sum(sizes[child] for child in below)
+        subtrees.append(node)
+    if len(subtrees) != 1 or len(shape) > MOST_NODES:
         raise ModelError(
-            f"a tree has one root and at most {MOST_NODES} nodes; this has {len(whole)} and"
+            f"a tree has one root and at most {MOST_NODES} nodes; this has {len(subtrees)} and"
             f" {len(shape)}"
         )
     return sizes
@@ -125,30 +127,30 @@ def _parts(shape: Sequence[int], min_size: int) -> Iterator[tuple[Part, ...]]:
     sizes = _sizes(shape)
     roots = [0]
     for node in roots:  # which grows by the subtrees that are added
-        parts: list[Part] = []
-        kept: list[int] = []
+        tasks_found: list[Part] = []
+        roots_left: list[int] = []
         interior = count = 0
         while count <= min_size and count + sizes[node] > 3 * min_size:
             interior += 1
             *smaller, largest = _below(shape, sizes, node)
-            for each in smaller:
-                if count + sizes[each] <= 3 * min_size:
-                    kept.append(each)
-                    count += sizes[each]
+            for subtree in smaller:
+                if count + sizes[subtree] <= 3 * min_size:
+                    roots_left.append(subtree)
+                    count += sizes[subtree]
                 else:
-                    parts.append((interior, 0, len(roots)))
-                    roots.append(each)
+                    tasks_found.append((interior, 0, len(roots)))
+                    roots.append(subtree)
                     interior = 0
             node = largest
         if count + sizes[node] <= 3 * min_size:
-            kept.append(node)
+            roots_left.append(node)
         else:
-            parts.append((interior, 0, len(roots)))
+            tasks_found.append((interior, 0, len(roots)))
             roots.append(node)
             interior = 0
-        nodes = [k for each in kept for k in range(each, each + sizes[each])]
+        nodes = [k for root in roots_left for k in range(root, root + sizes[root])]
         leaves = sum(1 for k in nodes if not shape[k])
-        yield (*parts, (interior + len(nodes) - leaves, leaves, -1))
+        yield (*tasks_found, (interior + len(nodes) - leaves, leaves, -1))
 
 
 def _below(shape: Sequence[int], sizes: Sequence[int], node: int) -> list[int]:
@@ -189,9 +191,13 @@ def problem_times(problem: TaskSet, interior: Expr, leaf: Expr, inside: Expr) ->
     """
     roots, tasks = problem
     times = (interior, leaf, inside)
-    parts = [part for task in tasks for part in task]
-    counts = sum(part[0] for part in parts), sum(part[1] for part in parts), 0
-    changes = len(tasks) + sum(part[2] >= 0 for part in parts)
+    task_parts = [task_part for task in tasks for task_part in task]
+    counts = (
+        sum(task_part[0] for task_part in task_parts),
+        sum(task_part[1] for task_part in task_parts),
+        0,
+    )
+    changes = len(tasks) + sum(task_part[2] >= 0 for task_part in task_parts)
     paths = (_weighed(path, times) for path in longest_paths(roots, tasks))
     return ProblemTimes(_weighed(counts, times), changes * inside, maximum(*paths))
 

@@ -103,25 +103,27 @@ class Contention:
     def left_out(self, values: Values) -> LeftOut:
         """Find what is left out at aligned points."""
         counts = iter(self._tape.run(only(values, self._tape.parameters)))
-        crowded, others = (
-            {name: next(counts) > most for name, (_, most) in part.items()}
-            for part in (self._crowded, self._others)
+        crowded, further_queues = (
+            {name: next(counts) > most for name, (_, most) in limits.items()}
+            for limits in (self._crowded, self._others)
         )
-        return LeftOut(crowded, others)
+        return LeftOut(crowded, further_queues)
 
 
 def _queues(model: Model, nodes: Sequence[Activity]) -> dict[str, Excess]:
     """Compare, for the resources that steps use, then for the locks, the requests that there can
     be at one moment with those that need not wait.
     """
-    written = {name for node in nodes if node.mode == WRITE for name in node.held}
+    written_resources = {name for node in nodes if node.mode == WRITE for name in node.held}
     served = [step.resource for step in model.steps if step.resource is not None]
     names = dict.fromkeys([*served, *(name for node in nodes for name in node.held)])
     at_once = _asked_at_once(model, list(names))
     return {
         name: (
             count,
-            1 if is_processor(name) or name in written else model.resources[name].capacity,
+            1
+            if is_processor(name) or name in written_resources
+            else model.resources[name].capacity,
         )
         for name, count in at_once.items()
     }
@@ -146,14 +148,14 @@ def _met_by_others(model: Model, wait: BarrierWait, present: Expr) -> Excess:
     """
     if wait.parties is not None:
         return present, wait.parties
-    there = [
+    meeting = [
         minimum(group.processors, 1)
         for group in model.population.groups
         if any(
             isinstance(node, BarrierWait) and node.name == wait.name for node in steps(group.cycle)
         )
     ]
-    return total(there), 1
+    return total(meeting), 1
 
 
 def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
@@ -166,8 +168,10 @@ def _random_maxima(model: Model, present: Expr) -> dict[str, Excess]:
         for body in model.bodies
         if model.population.finite or any(node.use == MET for node in steps(body))
     ]
-    others = maximum(present - 1, NEVER)
-    varied = total([variation(compared), variation(meeting) * others, model.population.variation])
+    further_members = maximum(present - 1, NEVER)
+    varied = total(
+        [variation(compared), variation(meeting) * further_members, model.population.variation]
+    )
     return {} if varied == NEVER else {RANDOM: (varied, 0)}
 
 
@@ -217,8 +221,8 @@ def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
     present = model.population.present
     if isinstance(model.population, SuperstepPopulation):
         return dict.fromkeys(names, present)
-    known: dict[int, dict[str, Expr]] = {}
-    widths = [most_at_once(body, requested, known) for body in model.bodies]
+    counts_by_node: dict[int, dict[str, Expr]] = {}
+    widths = [most_at_once(body, requested, counts_by_node) for body in model.bodies]
     counts = [group.processors for group in model.population.groups]
 
     def at_once(name: str) -> Expr:
@@ -229,8 +233,8 @@ def _asked_at_once(model: Model, names: Sequence[str]) -> dict[str, Expr]:
         if counts and not is_processor(name):
             return total(width * count for width, count in zip(of_bodies, counts, strict=True))
         if name == "own":
-            others = present - 1 if {"other", "each-other"} & set(names) else 0.0
-            return largest(of_bodies) + others
+            further_processors = present - 1 if {"other", "each-other"} & set(names) else 0.0
+            return largest(of_bodies) + further_processors
         return largest(of_bodies) * present
 
     return {name: at_once(name) for name in names}

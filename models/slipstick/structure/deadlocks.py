@@ -87,10 +87,10 @@ def lock_cycle(model: Model) -> tuple[str, int]:
     if not locks:
         return "", 0
     branches = any(_requests_in_branches(body, locks) for body in model.bodies)
-    *others, last = locks
-    order = "in a cycle" if len(others) > 1 else "in both orders"
+    *earlier_locks, last = locks
+    order = "in a cycle" if len(earlier_locks) > 1 else "in both orders"
     words = (
-        f"locks {', '.join(others)} and {last} are taken {order}: their holders may wait for each"
+        f"locks {', '.join(earlier_locks)} and {last} are taken {order}: their holders may wait for each"
         " other without end"
     )
     return f"{words}; take them in one order", 1 if branches else len(locks)
@@ -169,8 +169,8 @@ def _nested_holds(model: Model, cycle: Activity, body: int) -> Iterator[_NestedH
                     _NestedHold(outer, name, held, (body, sections)) for outer in sorted(held)
                 )
                 held = held | {name}
-        for part in node.children:
-            visit(part, held)
+        for child in node.children:
+            visit(child, held)
 
     visit(cycle, frozenset())
     # What comes after the last barrier is done with what comes before the first.

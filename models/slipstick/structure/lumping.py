@@ -63,7 +63,9 @@ class LumpedActivities:
         given.
         """
         used = {
-            name: each for kept, each in found.items() for name in self.copies.get(kept, (kept,))
+            name: column
+            for lumped_name, column in found.items()
+            for name in self.copies.get(lumped_name, (lumped_name,))
         }
         return {name: used[name] for name in order}
 
@@ -93,7 +95,7 @@ def lumped(activities: Sequence[Activity], model: Model) -> LumpedActivities:
 
     def rebuilt(node: Activity) -> Activity:
         if not isinstance(node, Choice):
-            return node.rebuilt([rebuilt(part) for part in node.children])
+            return node.rebuilt([rebuilt(child) for child in node.children])
         lumped_options: list[tuple[Expr, Activity]] = []
         for shapes, options in _alike_options(node, model):
             rows = tuple(shape.names for shape in shapes)
@@ -159,11 +161,11 @@ def _alike_options(
     """Group the options of a choice that have the same probability and structure at different
     resources.
     """
-    found: dict[object, list[tuple[_Shape, _Option]]] = {}
+    alike: dict[object, list[tuple[_Shape, _Option]]] = {}
     for p, body in choice.options:
         shape = _Shape(body, model)
-        found.setdefault((p, shape.key), []).append((shape, (p, body)))
-    for group in found.values():
+        alike.setdefault((p, shape.key), []).append((shape, (p, body)))
+    for group in alike.values():
         shapes, options = [shape for shape, _ in group], [option for _, option in group]
         names = [name for shape in shapes for name in shape.names]
         if len(group) >= LUMPED_FROM and len(set(names)) == len(names) > 0:

@@ -108,11 +108,11 @@ class Visit:
     label: str = ""
     mode: str = ""
 
-    def can_meet(self, other: Visit) -> bool:
+    def can_meet(self, second: Visit) -> bool:
         """Return whether two processors can be at these visits at once: not if one must hold alone
         what the other holds.
         """
-        return not (self.exclusive & other.held or other.exclusive & self.held)
+        return not (self.exclusive & second.held or second.exclusive & self.held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +189,8 @@ class _TreeBuilder:
 
     def rebuilt(self, activity: Activity, held: frozenset[str]) -> Activity:
         match activity:
-            case Then(parts):
-                return Then(tuple(self.rebuilt(part, held) for part in parts))
+            case Then(bodies):
+                return Then(tuple(self.rebuilt(body, held) for body in bodies))
             case Hold():
                 chain = self.model.taken_together(activity)
                 return (
@@ -204,18 +204,20 @@ class _TreeBuilder:
             case _ if activity.use not in (SERVED, HELD):
                 if not isinstance(activity, Repeat):
                     _refuse_barriers(activity.children, activity.kind)
-                visited = activity.rebuilt([self._apart(part, held) for part in activity.children])
+                visited = activity.rebuilt(
+                    [self._apart(child, held) for child in activity.children]
+                )
             case _:
                 raise no_rule("the count of visits", activity)
         self.released = frozenset()
         return visited
 
-    def _apart(self, part: Activity, held: frozenset[str]) -> Activity:
+    def _apart(self, body: Activity, held: frozenset[str]) -> Activity:
         """Rebuild a part that does not begin where the one written before it ends, so that no lock
         was released just before.
         """
         self.released = frozenset()
-        return self.rebuilt(part, held)
+        return self.rebuilt(body, held)
 
     def _hold(self, node: Hold, held: frozenset[str]) -> Activity:
         """Rebuild a lock with the accesses of an uncontended acquire and release; those of a
@@ -234,15 +236,15 @@ class _TreeBuilder:
         visit = self._visit(lock, held, mode=node.mode)
         self.released, outer = frozenset(), self.written
         self.written = outer | {lock} if node.mode == WRITE else outer
-        parts = [self.rebuilt(node.body, held | {lock})]
+        bodies = [self.rebuilt(node.body, held | {lock})]
         self.written = outer
         if after:
-            parts.append(
+            bodies.append(
                 self._access(
                     replace(acquire, count=after, releases=True), resource.word, held | {lock}
                 )
             )
-        visited = VisitedHold(visit, Then(tuple(parts)) if after else parts[0])
+        visited = VisitedHold(visit, Then(tuple(bodies)) if after else bodies[0])
         self.released = self.released | {lock}
         return Then((*first, visited)) if first else visited
 
@@ -296,9 +298,9 @@ class _TreeBuilder:
         return self.visits[-1]
 
 
-def _refuse_barriers(parts: Sequence[Activity], inside: str) -> None:
+def _refuse_barriers(bodies: Sequence[Activity], inside: str) -> None:
     barriers = (
-        node.name for part in parts for node in steps(part) if isinstance(node, BarrierWait)
+        node.name for body in bodies for node in steps(body) if isinstance(node, BarrierWait)
     )
     for barrier in barriers:
         raise NoAnswerError(
@@ -310,7 +312,7 @@ def _refuse_barriers(parts: Sequence[Activity], inside: str) -> None:
 def without_holding(node: Activity, name: str) -> Activity:
     """Copy a part of a tree as if a lock, or permits, were not held around it."""
     if not isinstance(node, VisitedStep | VisitedHold):
-        return node.rebuilt([without_holding(part, name) for part in node.children])
+        return node.rebuilt([without_holding(child, name) for child in node.children])
     visit = node.visit and replace(
         node.visit, held=node.visit.held - {name}, exclusive=node.visit.exclusive - {name}
     )
@@ -334,8 +336,8 @@ def visits_in(node: Activity) -> Iterator[Visit]:
     """Yield the visits of a part of a tree, in the order written."""
     if (visit := visit_of(node)) is not None:
         yield visit
-    for part in node.children:
-        yield from visits_in(part)
+    for child in node.children:
+        yield from visits_in(child)
 
 
 def value_of(number: Expr, numbers: Numbers) -> Array:
@@ -454,8 +456,8 @@ class Places:
             return self._in_turn(turns, ratio)
         first, last = self._ends(body, ratio * count, numbers)
         # A geometric number N of mean m: the mean of N - 1, where N is not 0, is m^2 / (1 + m).
-        whole = np.where(count.real > 1, count - 1, 0.0)
-        again = count**2 / (1 + count) if geometric else whole
+        repetitions = np.where(count.real > 1, count - 1, 0.0)
+        again = count**2 / (1 + count) if geometric else repetitions
         self._follow(last, first, ratio * again)
         return first, last
 

@@ -212,13 +212,15 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     shared = any(node.mode for body in model.bodies for node in steps(body))
     most = MOST_SHARING if shared else MOST_PROCESSORS
     for index, group in enumerate(groups):
-        what = (
+        number_in_words = (
             f"the processors of group {group.name}"
             if group.name
             else f"the population of {model.name}"
         )
         wrong = {
-            **uncountable(numbers[group.processors], what, least=int(index == 0), most=most),
+            **uncountable(
+                numbers[group.processors], number_in_words, least=int(index == 0), most=most
+            ),
             **wrong,
         }
     plain = recursion = Recursion(model, model.bodies)
@@ -226,7 +228,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
     table = ActivityTable(np.array(numbers[groups[0].processors]), wrong)
     sizes = np.stack([np.rint(numbers[group.processors].real) for group in groups], axis=-1)
     if len(groups) == 1 and has_product_form(model, recursion):
-        found = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
+        populations = _exact_populations(recursion, numbers, sizes[:, 0], table.answerable)
     else:
         lumping = lumped(model.bodies, model)
         if lumping.copies:
@@ -235,11 +237,11 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
                 **numbers,
                 **{expr: count * numbers[p] for expr, (p, count) in lumping.chances.items()},
             }
-        found = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
-    for solved in found:
+        populations = recursion.solve(numbers, sizes, table.answerable, model.population.counts)
+    for solved in populations:
         cycles = {
-            group.name: each
-            for group, each in zip(groups, solved.state.cycles, strict=True)
+            group.name: cycle
+            for group, cycle in zip(groups, solved.state.cycles, strict=True)
             if group.name
         }
         table.put(
@@ -248,7 +250,7 @@ def solve_closed(model: Model, numbers: Numbers, account: bool) -> ActivityTable
             solved.state.first.time.mean,
             booked=lumping.account(recursion.account(solved), plain.labels) if account else {},
             uses=(
-                lumping.uses(recursion.uses(solved), [each.name for each in plain.queues])
+                lumping.uses(recursion.uses(solved), [queue.name for queue in plain.queues])
                 if account
                 else {}
             ),
@@ -345,13 +347,13 @@ class Recursion:
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
         together = {
             v.queue
-            for each in nodes
-            if each.together
-            for v in (each.visit, next(visits_in(each.body)))
+            for node in nodes
+            if node.together
+            for v in (node.visit, next(visits_in(node.body)))
         }
         for queue in self.queues if len(self.trees) == 1 else ():
-            holds = [each for each in nodes if each.visit in queue.visits]
-            inside = {visit.queue for each in holds for visit in visits_in(each.body)}
+            holds = [node for node in nodes if node.visit in queue.visits]
+            inside = {visit.queue for hold in holds for visit in visits_in(hold.body)}
             apart = all(
                 queue.name in v.held for q in self.queues if q.name in inside for v in q.visits
             )
@@ -367,12 +369,12 @@ class Recursion:
                 plain
                 and inside
                 and apart
-                and all(_memoryless(each.body, self.model) for each in holds)
+                and all(_memoryless(hold.body, self.model) for hold in holds)
             ):
                 root = Choice(
                     tuple(
-                        (_share(each.visit), without_holding(each.body, queue.name))
-                        for each in holds
+                        (_share(hold.visit), without_holding(hold.body, queue.name))
+                        for hold in holds
                     )
                 )
                 tree = VisitTree(root, tuple(visits_in(root)))
@@ -418,59 +420,63 @@ class Recursion:
         """
         if not len(points):
             return
-        here, asked = at_points(numbers, points), sizes[points].astype(int)
-        large = asked.max(axis=1) > MOST_ONE_BY_ONE
-        if len(asked[0]) == 1 and large.any() and not every:
-            yield from self._solve_large(here, asked[large], points[large], counts)
-            here, asked, points = (
-                at_points(here, np.flatnonzero(~large)),
-                asked[~large],
+        numbers_here, processor_counts = at_points(numbers, points), sizes[points].astype(int)
+        large = processor_counts.max(axis=1) > MOST_ONE_BY_ONE
+        if len(processor_counts[0]) == 1 and large.any() and not every:
+            yield from self._solve_large(
+                numbers_here, processor_counts[large], points[large], counts
+            )
+            numbers_here, processor_counts, points = (
+                at_points(numbers_here, np.flatnonzero(~large)),
+                processor_counts[~large],
                 points[~large],
             )
             if not len(points):
                 return
-        most: Population = tuple(map(int, asked.max(axis=0)))
-        each = " x ".join(str(n + 1) for n in most)
-        what = (
-            f"mean-value goes through every population of groups up to the one asked for, {each} of"
+        most: Population = tuple(map(int, processor_counts.max(axis=0)))
+        counts_in_words = " x ".join(str(n + 1) for n in most)
+        count_in_words = (
+            f"mean-value goes through every population of groups up to the one asked for, {counts_in_words} of"
             f" {self.model.name}"
         )
         count, pace = math.prod(n + 1 for n in most), WorkPace()
-        check_cost("populations", count, what, "simulate it")
-        alike, rows = self._alike(here, len(points), counts)
-        wanted = {tuple(map(int, each)) for each in asked}
+        check_cost("populations", count, count_in_words, "simulate it")
+        alike, rows = self._alike(numbers_here, len(points), counts)
+        wanted_sizes = {tuple(map(int, processors)) for processors in processor_counts}
         step, curve = _RecursionStep(self, alike), list[Array]()
         empty = PopulationState(0, (None,) * len(most), ArrivalState())
-        known = {(0,) * len(most): empty}
+        states = {(0,) * len(most): empty}
         omitted = MOST_FOLLOWED if not every and self._starts_together() else 0
-        for number, n in enumerate(product(*(range(each + 1) for each in most))):
-            pace.check(number**2, count**2, what)  # larger populations take longer
-            if n[0] < omitted and n not in wanted:
-                known[n] = empty
+        for number, n in enumerate(product(*(range(processors + 1) for processors in most))):
+            pace.check(number**2, count**2, count_in_words)  # larger populations take longer
+            if n[0] < omitted and n not in wanted_sizes:
+                states[n] = empty
             elif any(n):
-                known[n] = state = step.state(n, known)
+                states[n] = state = step.state(n, states)
                 if len(most) == 1:
                     curve.append(state.first.time.mean)
-                if n in wanted:
-                    chosen = np.flatnonzero(np.all(asked == n, axis=1))
+                if n in wanted_sizes:
+                    chosen = np.flatnonzero(np.all(processor_counts == n, axis=1))
                     yield SolvedPopulation(state, alike, points[chosen], rows[chosen], curve)
             if n[0] > 1:
-                known.pop((n[0] - 2, *n[1:]), None)
+                states.pop((n[0] - 2, *n[1:]), None)
 
-    def _alike(self, here: Numbers, points: int, counts: Sequence[Expr]) -> tuple[Numbers, Array]:
+    def _alike(
+        self, numbers_here: Numbers, points: int, counts: Sequence[Expr]
+    ) -> tuple[Numbers, Array]:
         """Return the numbers of the points that differ in more than the size of the population,
         and for each point its row.
         """
         used = {
             expr: column
-            for expr, column in here.items()
+            for expr, column in numbers_here.items()
             if expr not in counts or expr in self._read
         }
         first, rows = _distinct(used, points)
-        return at_points(here, first), rows
+        return at_points(numbers_here, first), rows
 
     def _solve_large(
-        self, here: Numbers, asked: Array, points: Array, counts: Sequence[Expr]
+        self, numbers_here: Numbers, processor_counts: Array, points: Array, counts: Sequence[Expr]
     ) -> Iterator[SolvedPopulation]:
         """Solve populations too large for the whole recursion by its last 8 sqrt(N) steps, at most
         `LAST_ONE_BY_ONE`.
@@ -485,9 +491,9 @@ class Recursion:
         allows fewer than 8 sqrt(N) steps: 1,000 steps to 100,000 processors gave the time of 7,906
         steps within 8e-7.
         """
-        for size in np.unique(asked[:, 0]).tolist():
-            chosen = np.flatnonzero(asked[:, 0] == size)
-            alike, rows = self._alike(at_points(here, chosen), len(chosen), counts)
+        for size in np.unique(processor_counts[:, 0]).tolist():
+            chosen = np.flatnonzero(processor_counts[:, 0] == size)
+            alike, rows = self._alike(at_points(numbers_here, chosen), len(chosen), counts)
             step, begin = (
                 _RecursionStep(self, alike),
                 size - min(math.ceil(8 * math.sqrt(size)), LAST_ONE_BY_ONE),
@@ -495,11 +501,11 @@ class Recursion:
             state, pace = step.settled(begin, size), WorkPace()
             for n in range(begin + 1, size + 1):
                 state = step.state((n,), {(n - 1,): state})
-                what = (
+                step_in_words = (
                     f"mean-value goes through the last {size - begin} of {size} processors of"
                     f" {self.model.name}"
                 )
-                pace.check(n - begin, size - begin, what)
+                pace.check(n - begin, size - begin, step_in_words)
             yield SolvedPopulation(state, alike, points[chosen], rows)
 
     def _starts_together(self) -> bool:
@@ -534,7 +540,7 @@ class Recursion:
         (Euler's theorem).
         """
         rows, labels = len(next(iter(solved.numbers.values()))), self.labels
-        found, fixed = dict[str, Array](), solved.state.first.found
+        booked, fixed = dict[str, Array](), solved.state.first.found
         at_once = max(1, MOST_AT_ONCE // rows)
         for start in range(0, len(labels), at_once):
             some = labels[start : start + at_once]
@@ -543,10 +549,12 @@ class Recursion:
             traversal = Traversal(
                 self.model, solved.numbers, solved.state.processors, {}, factors, fixed
             )
-            more = added(each * factors.get(name, 1.0) for name, each in fixed.shortfalls.items())
+            more = added(
+                shortfall * factors.get(name, 1.0) for name, shortfall in fixed.shortfalls.items()
+            )
             slopes = np.imag(cycle_time(traversal, self.tree.root).mean + more) / COMPLEX_STEP
-            found.update(zip(some, np.broadcast_to(slopes, (len(some), rows)), strict=True))
-        return not_negative(found)
+            booked.update(zip(some, np.broadcast_to(slopes, (len(some), rows)), strict=True))
+        return not_negative(booked)
 
     def uses(self, solved: SolvedPopulation) -> dict[str, Array]:
         """Return the use of each queue by all groups."""
@@ -556,10 +564,10 @@ class Recursion:
                 totals.add(tree.visit_ratios(solved.numbers), cycle.rate, cycle.found)
         loads: dict[str, Array] = {}
         # One processor finds every lock free, so it never spins.
-        for each in self.spin_locks if solved.state.processors > 1 else ():
-            if each.word is not None:
-                load = each.at(solved.state.arrivals, solved.numbers).load()
-                loads[each.word.name] = loads.get(each.word.name, np.zeros(1)) + load
+        for spin_lock in self.spin_locks if solved.state.processors > 1 else ():
+            if spin_lock.word is not None:
+                load = spin_lock.at(solved.state.arrivals, solved.numbers).load()
+                loads[spin_lock.word.name] = loads.get(spin_lock.word.name, np.zeros(1)) + load
         return totals.uses(self.queues, solved.state.processors, loads)
 
     def work(self, ratios: Mapping[int, Array], found: VisitTimes, processors: int) -> list[Array]:
@@ -612,11 +620,11 @@ class MeanNumbers:
         """Add up the visits of a queue, each of its copies: number in service, number present,
         and visits in a second.
         """
-        busy, there, calls = (
-            added(each[visit.index] for visit in queue.visits if visit.index in each)
-            for each in (self.served, self.present, self.flows)
+        busy, present, calls = (
+            added(by_visit[visit.index] for visit in queue.visits if visit.index in by_visit)
+            for by_visit in (self.served, self.present, self.flows)
         )
-        return busy / queue.copies, there / queue.copies, calls / queue.copies
+        return busy / queue.copies, present / queue.copies, calls / queue.copies
 
     def uses(
         self, queues: Sequence[Queue], processors: int, loads: Mapping[str, Array] | None = None
@@ -635,12 +643,14 @@ class MeanNumbers:
                 (loads or {}).get(queue.name, np.zeros(3)),
                 queue.all_servers(processors),
             )
-            busy, there, calls = (
-                each + more for each, more in zip(self.at(queue), load, strict=True)
+            busy, present, calls = (
+                value + more for value, more in zip(self.at(queue), load, strict=True)
             )
-            wait = (there - busy) / nonzero(calls)
+            wait = (present - busy) / nonzero(calls)
             found[queue.name] = np.stack(
-                np.broadcast_arrays(busy / servers, there / (servers / queue.servers), calls, wait)
+                np.broadcast_arrays(
+                    busy / servers, present / (servers / queue.servers), calls, wait
+                )
             )
         return found
 
@@ -672,7 +682,9 @@ class _RecursionStep:
         ]
         """The cycle of one processor of each group, without waits."""
         self._uncontended = {
-            index: each for traversal in alone for index, each in traversal.found.services.items()
+            index: service
+            for traversal in alone
+            for index, service in traversal.found.services.items()
         }
         self._in_step = len(recursion.trees) == 1 and _keeps_in_step(recursion)
         self._rows = self._visits_in_a_row()
@@ -680,7 +692,7 @@ class _RecursionStep:
             queue.name: FlowEquivalentServer(queue, held, numbers, self._ratios[0])
             for queue, held in (() if self._in_step else recursion.isolated)
         }
-        inside = {each.name for section in self._sections.values() for each in section.queues}
+        inside = {queue.name for section in self._sections.values() for queue in section.queues}
         self._outside = [queue for queue in self._queues if queue.name not in inside]
 
     def _visits_in_a_row(self) -> dict[str, InARow]:
@@ -714,23 +726,25 @@ class _RecursionStep:
             self._add_hand_overs(traversal.found, before.arrivals)
             traversed.append((time, traversal.found))
             by_pair.update(
-                {key: each for key, each in waits.by_pair.items() if self._group[key[0]] == r}
+                {key: wait for key, wait in waits.by_pair.items() if self._group[key[0]] == r}
             )
             by_place |= waits.by_place if len(self._trees) == 1 else {}
         times = self._limit_utilization(n, traversed)
         cycles = tuple(
             (
                 None
-                if each is None
-                else CycleState(size, RandomTime(time, each[0].variance, each[0].kind), each[1])
+                if traversal is None
+                else CycleState(
+                    size, RandomTime(time, traversal[0].variance, traversal[0].kind), traversal[1]
+                )
             )
-            for size, time, each in zip(n, times, traversed, strict=True)
+            for size, time, traversal in zip(n, times, traversed, strict=True)
         )
         return PopulationState(sum(n), cycles, self._arrivals(n, cycles, by_pair, by_place))
 
-    def settled(self, size: int, asked: int) -> PopulationState:
+    def settled(self, size: int, processors: int) -> PopulationState:
         """Return the fixed point of a large population of a single group; NoAnswerError names the
-        size `asked`.
+        size `processors`.
 
         Some iterations oscillate permanently within 1e-5 of the time. So the state has settled when
         the last `WINDOW` times, and their derivatives, lie within `SETTLED` of each other. When
@@ -760,7 +774,7 @@ class _RecursionStep:
                 if len(before) == 3 and np.ptp(before) <= CYCLING * spread:
                     break
         raise NoAnswerError(
-            f"the state of {asked:,} processors does not settle within {count:,} steps; ask for"
+            f"the state of {processors:,} processors does not settle within {count:,} steps; ask for"
             " simulation or bounds"
         )
 
@@ -773,42 +787,56 @@ class _RecursionStep:
         cycles = [cycle or alone for cycle, alone in zip(before.cycles, self._alone, strict=True)]
         rates = [cycle.rate / cycle.members for cycle in cycles]
         ratios = dict(self._ratios[r])
-        for other, each in enumerate(self._ratios):
-            if other != r:
-                relative_rate = rates[other] * n[other] / (rates[r] * n[r])
-                ratios.update({index: ratio * relative_rate for index, ratio in each.items()})
-        found = before.arrivals.waits(self._outside, ratios, self._means)
+        for group, group_ratios in enumerate(self._ratios):
+            if group != r:
+                relative_rate = rates[group] * n[group] / (rates[r] * n[r])
+                ratios.update(
+                    {index: ratio * relative_rate for index, ratio in group_ratios.items()}
+                )
+        arrival_waits = before.arrivals.waits(self._outside, ratios, self._means)
         for row in self._rows.values() if before.arrivals.others else ():
-            means = before.arrivals.waits_in_a_row(row, found.waits)
-            found.waits.update(row.replaced(found.waits, means))
-            found.by_place[row.visits] = row.present(means, row.by_place(self._means))
-        for queue in (each for each in self._outside if each.order and before.arrivals.others):
-            found.waits.update(reader_writer_waits(queue, before.arrivals, ratios, cycles[r].rate))
+            means = before.arrivals.waits_in_a_row(row, arrival_waits.waits)
+            arrival_waits.waits.update(row.replaced(arrival_waits.waits, means))
+            arrival_waits.by_place[row.visits] = row.present(means, row.by_place(self._means))
+        for queue in (
+            queue_outside
+            for queue_outside in self._outside
+            if queue_outside.order and before.arrivals.others
+        ):
+            arrival_waits.waits.update(
+                reader_writer_waits(queue, before.arrivals, ratios, cycles[r].rate)
+            )
         for name, section in self._sections.items():
-            found.waits.update(section.waits(before.arrivals.holders.get(name)))
-        return found
+            arrival_waits.waits.update(section.waits(before.arrivals.holders.get(name)))
+        return arrival_waits
 
     def _with_spinning(
         self, waits: Mapping[int, RandomTime], arrivals: ArrivalState
     ) -> dict[int, RandomTime]:
         """Add the delays by spinning to the waits, as exponential times."""
-        found = dict(waits)
-        for each in self._spin_locks if arrivals.others else ():
-            for index, more in each.at(arrivals, self.numbers).waits(self._uncontended).items():
-                wait = found.get(index, ZERO_TIME)
-                found[index] = RandomTime(wait.mean + more, wait.variance + more * more)
-        return found
+        waits_with_spinning = dict(waits)
+        for spin_lock in self._spin_locks if arrivals.others else ():
+            for index, more in (
+                spin_lock.at(arrivals, self.numbers).waits(self._uncontended).items()
+            ):
+                wait = waits_with_spinning.get(index, ZERO_TIME)
+                waits_with_spinning[index] = RandomTime(
+                    wait.mean + more, wait.variance + more * more
+                )
+        return waits_with_spinning
 
-    def _add_hand_overs(self, found: VisitTimes, arrivals: ArrivalState) -> None:
+    def _add_hand_overs(self, visit_times: VisitTimes, arrivals: ArrivalState) -> None:
         """Count the hand-over of a spin lock as part of the time for which it is held."""
-        for each in self._spin_locks if arrivals.others else ():
-            spinning = each.at(arrivals, self.numbers)
+        for spin_lock in self._spin_locks if arrivals.others else ():
+            spinning = spin_lock.at(arrivals, self.numbers)
             more = spinning.use.busy * spinning.hand_over(spinning.use.at_hand_over)
             for index in (
-                visit.index for visit in each.queue.visits if visit.index in found.services
+                visit.index
+                for visit in spin_lock.queue.visits
+                if visit.index in visit_times.services
             ):
-                held = found.services[index]
-                found.services[index] = RandomTime(held.mean + more, held.variance)
+                held = visit_times.services[index]
+                visit_times.services[index] = RandomTime(held.mean + more, held.variance)
 
     def _limit_utilization(self, n: Population, traversed: Traversed) -> list[Array]:
         """Lengthen the cycles until no queue has a utilization above 1, one queue after the other.
@@ -817,18 +845,20 @@ class _RecursionStep:
         sum_r n_r w_r / (T_r + v_r d) <= 1; the least wait d of each visit that satisfies it is
         added. With a single group T becomes N w.
         """
-        before = [np.zeros(1) if each is None else each[0].mean for each in traversed]
+        before = [
+            np.zeros(1) if traversal is None else traversal[0].mean for traversal in traversed
+        ]
         works = [
             (
                 [np.zeros(1)] * len(self._queues)
-                if each is None
-                else self.recursion.work(ratios, each[1], sum(n))
+                if traversal is None
+                else self.recursion.work(ratios, traversal[1], sum(n))
             )
-            for ratios, each in zip(self._ratios, traversed, strict=True)
+            for ratios, traversal in zip(self._ratios, traversed, strict=True)
         ]
         # By queue and group, the work of all members for each server, and the visits of one, in a
         # cycle [s, 1].
-        asked = [
+        works_by_group = [
             [size * work[k] for size, work in zip(n, works, strict=True)]
             for k in range(len(self._queues))
         ]
@@ -840,13 +870,14 @@ class _RecursionStep:
             for queue in self._queues
         ]
         times = before
-        for work, calls in zip(asked, visits, strict=True):
+        for work, calls in zip(works_by_group, visits, strict=True):
             wait = _missing_wait(times, work, calls)
             if np.any(wait.real > 0):
                 times = [t + v * wait for t, v in zip(times, calls, strict=True)]
         if times is not before:
             uses = [
-                added(a / nonzero(t) for a, t in zip(each, before, strict=True)) for each in asked
+                added(a / nonzero(t) for a, t in zip(group_work, before, strict=True))
+                for group_work in works_by_group
             ]
             self._book_shortfalls(
                 n, [t - b for t, b in zip(times, before, strict=True)], uses, visits, traversed
@@ -870,7 +901,7 @@ class _RecursionStep:
         is a wait for that lock or permit.
         """
         excess = np.stack(
-            np.broadcast_arrays(*(np.where(each.real > FULL, each - 1, 0.0) ** 2 for each in uses))
+            np.broadcast_arrays(*(np.where(use.real > FULL, use - 1, 0.0) ** 2 for use in uses))
         )
         places = {queue.name: k for k, queue in enumerate(self._queues)}
         for k, queue in enumerate(self._queues):
@@ -883,22 +914,24 @@ class _RecursionStep:
                 )
                 excess[outer] = excess[outer] + excess[k]
                 excess[k] = 0.0
-        for r, each in enumerate(traversed):
-            if each is None:
+        for r, traversal in enumerate(traversed):
+            if traversal is None:
                 continue
-            found = each[1]
+            visit_times = traversal[1]
             weights = [
                 np.where(by[r].real > 0, over, 0.0) for by, over in zip(visits, excess, strict=True)
             ]
             total = added(weights)
-            for queue, part, by in zip(self._queues, weights, visits, strict=True):
-                if np.any(part.real > 0):
-                    wait = more[r] * part / nonzero(total)
-                    found.shortfalls[queue.label] = found.shortfalls.get(queue.label, 0.0) + wait
+            for queue, weight, by in zip(self._queues, weights, visits, strict=True):
+                if np.any(weight.real > 0):
+                    wait = more[r] * weight / nonzero(total)
+                    visit_times.shortfalls[queue.label] = (
+                        visit_times.shortfalls.get(queue.label, 0.0) + wait
+                    )
                     for index in (
                         visit.index for visit in queue.visits if self._group[visit.index] == r
                     ):
-                        found.branch_waits[index] = found.branch_waits.get(
+                        visit_times.branch_waits[index] = visit_times.branch_waits.get(
                             index, 0.0
                         ) + wait / nonzero(by[r])
 
@@ -922,8 +955,8 @@ class _RecursionStep:
             else:
                 services.update(cycle.found.services)
                 means.add(ratios, cycle.rate, cycle.found, items=False)
-        holders = {name: each.holders(sum(n), means) for name, each in self._sections.items()}
-        for section in (each for each in self._sections.values() if each.full(sum(n))):
+        holders = {name: section.holders(sum(n), means) for name, section in self._sections.items()}
+        for section in (section for section in self._sections.values() if section.full(sum(n))):
             services.update(
                 dict.fromkeys(
                     (visit.index for visit in section.queue.visits), section.held_by_all()
@@ -932,8 +965,8 @@ class _RecursionStep:
         all_busy = {q.name: _all_busy(q, sum(n), means) for q in self._queues}
         all_busy.update(
             {
-                name: each[..., -1]
-                for name, each in holders.items()
+                name: holder[..., -1]
+                for name, holder in holders.items()
                 if self._sections[name].full(sum(n))
             }
         )
@@ -964,12 +997,14 @@ class _RecursionStep:
             },
             members=members,
             since_acquisition={
-                key: each
+                key: since
                 for cycle in cycles
                 if cycle
-                for key, each in cycle.found.since_acquisition.items()
+                for key, since in cycle.found.since_acquisition.items()
             },
-            waiting_for={(a, b): means.flows[a] * each for (a, b), each in by_pair.items()},
+            waiting_for={
+                (a, b): means.flows[a] * pair_flow for (a, b), pair_flow in by_pair.items()
+            },
             holders=holders,
             by_place=by_place,
         )
@@ -982,16 +1017,16 @@ class _RecursionStep:
         """
         served = means.served
         utilization = means.at(queue)[0] / queue.all_servers(processors)
-        parts = []
+        parts_of_service = []
         for r, cycle in enumerate(cycles):
             indices = [visit.index for visit in queue.visits if self._group[visit.index] == r]
             if cycle is not None and indices:
                 weight = whole_service_weight(
                     utilization, processors, self._rest_scv(r, cycle, indices, queue.copies)
                 )
-                parts.append((added(served[index] for index in indices), weight))
-        total = added(busy for busy, _ in parts)
-        return added(busy * weight for busy, weight in parts) / nonzero(total)
+                parts_of_service.append((added(served[index] for index in indices), weight))
+        total = added(busy for busy, _ in parts_of_service)
+        return added(busy * weight for busy, weight in parts_of_service) / nonzero(total)
 
     def _rest_scv(self, r: int, cycle: CycleState, visits: Sequence[int], copies: int) -> Array:
         """Return the squared coefficient of variation of the time between visits to a queue,
@@ -1063,7 +1098,7 @@ class FlowEquivalentServer:
         _, present, flow = means.at(self.queue)
         away = processors - present
         elsewhere = clamped(away, 1e-12 * processors) / nonzero(flow)
-        alone = _stacked([elsewhere, *(each.time.mean for each in self._cycles(most))])[..., 1:]
+        alone = _stacked([elsewhere, *(cycle.time.mean for cycle in self._cycles(most))])[..., 1:]
         ratios = alone / (np.arange(1, most + 1) * elsewhere[..., None])
         return finite_source_few(ratios, processors)
 
@@ -1075,11 +1110,11 @@ class FlowEquivalentServer:
         waits in the time (chosen here; its error is in that of the class).
         """
         first, *_, cycle = self._cycles(self.queue.servers)
-        found, ratios = cycle.found, self._ratios
-        waited = {index: ratios[index] * wait.mean for index, wait in found.waits.items()}
+        visit_times, ratios = cycle.found, self._ratios
+        waited = {index: ratios[index] * wait.mean for index, wait in visit_times.waits.items()}
         total, mean = added(waited.values()), cycle.time.mean
         varied = added(
-            each * found.services[index].scv for index, each in waited.items()
+            waited_time * visit_times.services[index].scv for index, waited_time in waited.items()
         ) / nonzero(total)
         scv = first.time.scv + total / nonzero(mean) * (varied - first.time.scv)
         return RandomTime(mean, scv * mean * mean)
@@ -1088,14 +1123,15 @@ class FlowEquivalentServer:
         """Return the waits of a processor that acquires a permit, at each visit in the body."""
         if holders is None:
             return {}
-        chances, found = holders[..., : self.queue.servers].copy(), {}
+        chances, waits_by_visit = holders[..., : self.queue.servers].copy(), {}
         chances[..., -1] += holders[..., self.queue.servers :].sum(axis=-1)
         for index, (means, squares) in self._waits_alone(count := chances.shape[-1]).items():
             mean, square = (
-                np.einsum("...k,...k->...", chances, each[..., :count]) for each in (means, squares)
+                np.einsum("...k,...k->...", chances, moment[..., :count])
+                for moment in (means, squares)
             )
-            found[index] = RandomTime(mean, square - mean * mean)
-        return found
+            waits_by_visit[index] = RandomTime(mean, square - mean * mean)
+        return waits_by_visit
 
     def _waits_alone(self, holders: int) -> dict[int, tuple[Array, Array]]:
         """Return means and mean squares of the waits at each visit with 1, 2, ... holders, up to
@@ -1105,8 +1141,8 @@ class FlowEquivalentServer:
             most = min(2 * holders, self.queue.servers)
             waits = [cycle.found.waits for cycle in self._cycles(most)]
             means, varied = (
-                {i: _stacked([getattr(w[i], what) for w in waits]) for i in waits[0]}
-                for what in ("mean", "variance")
+                {i: _stacked([getattr(w[i], moment) for w in waits]) for i in waits[0]}
+                for moment in ("mean", "variance")
             )
             self._known = most, {i: (mean, varied[i] + mean * mean) for i, mean in means.items()}
         return self._known[1]
@@ -1125,7 +1161,8 @@ def _memoryless(node: Activity, model: Model, nested: bool = False) -> bool:
         sharing = isinstance(station, Station) and DISCIPLINES[station.discipline].order == SHARED
         return node.step.scv == 1.0 or (not nested and (node.visit is None or sharing))
     return all(
-        _memoryless(part, model, nested or isinstance(node, VisitedHold)) for part in node.children
+        _memoryless(child, model, nested or isinstance(node, VisitedHold))
+        for child in node.children
     )
 
 
@@ -1152,16 +1189,18 @@ def _weight_by_machine_repair(
     """
     columns = [(means.flows[v.index] / queue.copies, services[v.index]) for v in queue.visits]
     flow = added(rate for rate, _ in columns)
-    mean = added(rate * each.mean for rate, each in columns) / nonzero(flow)
-    square = added(rate * (each.variance + each.mean**2) for rate, each in columns) / nonzero(flow)
+    mean = added(rate * service.mean for rate, service in columns) / nonzero(flow)
+    square = added(
+        rate * (service.variance + service.mean**2) for rate, service in columns
+    ) / nonzero(flow)
     scv = square / nonzero(mean * mean) - 1
     varied = (scv.real > LEAST_VARIED) & (mean.real > 0)
-    others = members * queue.requests - queue.servers + 1
-    if others < 1 or not np.any(varied):
+    other_requests = members * queue.requests - queue.servers + 1
+    if other_requests < 1 or not np.any(varied):
         return weight
     present = means.at(queue)[1]
     away = clamped(members * queue.requests - present)
-    mean, flow = (np.where(varied, each, 1.0) for each in (mean, flow))
+    mean, flow = (np.where(varied, column, 1.0) for column in (mean, flow))
     # At least a millionth of a service is spent elsewhere, so that nothing divides by 0.
     elsewhere = clamped(away / flow, 1e-6 * mean)
     kinds = [
@@ -1172,9 +1211,9 @@ def _weight_by_machine_repair(
         )
         for rate, service in columns
     ]
-    found = finite_source_residual(others + 1, elsewhere, kinds) * queue.servers
+    residual = finite_source_residual(other_requests + 1, elsewhere, kinds) * queue.servers
     full = residual_time(mean, scv)
-    return np.where(varied, (full - found) / (full - mean), weight)
+    return np.where(varied, (full - residual) / (full - mean), weight)
 
 
 def not_negative(found: dict[str, Array]) -> dict[str, Array]:
@@ -1184,23 +1223,25 @@ def not_negative(found: dict[str, Array]) -> dict[str, Array]:
     A part is negative where a longer time makes a mixture less variable, and so its maximum
     shorter.
     """
-    whole = added(found.values())
-    kept = {label: np.where(each > 0, each, 0.0) for label, each in found.items()}
-    more = added(kept.values())
-    factor = np.where(more > whole, whole / np.where(more > 0, more, 1.0), 1.0)
-    return {label: each * factor for label, each in kept.items()}
+    total = added(found.values())
+    not_below_zero = {
+        label: np.where(seconds > 0, seconds, 0.0) for label, seconds in found.items()
+    }
+    more = added(not_below_zero.values())
+    factor = np.where(more > total, total / np.where(more > 0, more, 1.0), 1.0)
+    return {label: seconds * factor for label, seconds in not_below_zero.items()}
 
 
-def _missing_wait(times: Sequence[Array], asked: Sequence[Array], visits: Sequence[Array]) -> Array:
+def _missing_wait(times: Sequence[Array], works: Sequence[Array], visits: Sequence[Array]) -> Array:
     """Solve sum a / (t + v d) = 1 for d by Newton's method, 0 where the sum is below 1; exact in
     one step for one group.
     """
     wait = np.zeros(1)
     for _ in range(NEWTON_STEPS):
         ends = [t + v * wait for t, v in zip(times, visits, strict=True)]
-        use = added(a / nonzero(end) for a, end in zip(asked, ends, strict=True))
+        use = added(a / nonzero(end) for a, end in zip(works, ends, strict=True))
         slope = added(
-            a * v / nonzero(end * end) for a, v, end in zip(asked, visits, ends, strict=True)
+            a * v / nonzero(end * end) for a, v, end in zip(works, visits, ends, strict=True)
         )
         # To the last digit, so that derivatives, which lag a step behind, converge too.
         if not np.any(use.real > 1):
@@ -1283,10 +1324,10 @@ def _exact_populations(
     """Solve all points of each population at once, in product form."""
     for size in np.unique(sizes[points]):
         chosen, processors = points[sizes[points] == size], int(size)
-        here = at_points(numbers, chosen)
+        numbers_here = at_points(numbers, chosen)
         ratios, alone = (
-            recursion.tree.visit_ratios(here),
-            Traversal(recursion.model, here, processors, {}),
+            recursion.tree.visit_ratios(numbers_here),
+            Traversal(recursion.model, numbers_here, processors, {}),
         )
         time = alone.time(recursion.tree.root)
         services = alone.found.services
@@ -1303,7 +1344,7 @@ def _exact_populations(
                 waits[visit.index] = RandomTime(service * relative_wait[queue.name], 0 * service)
         cycle = CycleState(processors, RandomTime(mean, time.variance), VisitTimes(waits, services))
         state = PopulationState(processors, (cycle,), ArrivalState(processors))
-        yield SolvedPopulation(state, here, chosen, np.arange(len(chosen)))
+        yield SolvedPopulation(state, numbers_here, chosen, np.arange(len(chosen)))
 
 
 def _relative_waits(
@@ -1322,13 +1363,13 @@ def _relative_waits(
         think = columns[-1][takes] - demand.sum(axis=-1)
         # Rounding may leave a little less or more than 0.
         think = np.where(think.real > 1e-14 * columns[-1][takes].real, think, 0 * think)
-        made = network_arrays(
+        network = network_arrays(
             demand[:, None, :],
             population=processors,
             think=think[:, None],
             servers=[q.servers for q in queues],
         )
-        residence = exact(made).residence[:, 0, :]
+        residence = exact(network).residence[:, 0, :]
         for index, queue in enumerate(queues):
             used = residence[:, index] / nonzero(demand[:, index])
             # A queue without demand has no wait.

@@ -69,20 +69,20 @@ class InARow:
         """Return the waits at each visit with the mean over its places, as variable as they were
         in proportion.
         """
-        found: dict[int, RandomTime] = {}
+        new_waits: dict[int, RandomTime] = {}
         for index in dict.fromkeys(self.visits):
-            here = np.array([index == each for each in self.visits])
-            mean = (self.parts * means * here).sum(axis=-1)
+            is_visit = np.array([index == visit for visit in self.visits])
+            mean = (self.parts * means * is_visit).sum(axis=-1)
             factor = mean / nonzero(waits[index].mean)
-            found[index] = RandomTime(mean, waits[index].variance * factor * factor)
-        return found
+            new_waits[index] = RandomTime(mean, waits[index].variance * factor * factor)
+        return new_waits
 
     def present(self, waits: Array, service: Array) -> Array:
         """Return the part of those present at a visit that is at each place [1] [..., places]."""
         stay = self.parts * (waits + service)
-        same = np.array([[one == other for other in self.visits] for one in self.visits])
-        found: Array = stay / nonzero(stay @ same)
-        return found
+        same = np.array([[row == column for column in self.visits] for row in self.visits])
+        numbers_present: Array = stay / nonzero(stay @ same)
+        return numbers_present
 
     def open_waits(self, flows: Array, service: Array, residual: Array) -> Array:
         """Solve for the waits in an open stream [s] [..., places].
@@ -119,7 +119,7 @@ class InARow:
         return self._solved(first_wait, found, service, arrivals)[0]
 
     def _solved(
-        self, first_wait: Array, found: Array, service: Array, arrivals: Array
+        self, first_wait: Array, present: Array, service: Array, arrivals: Array
     ) -> tuple[Array, Array]:
         """Return the waits, and the numbers found at each visit [..., places, by place]."""
         size = len(self.visits)
@@ -127,35 +127,44 @@ class InARow:
         moved = self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]
         big = np.einsum("...ij,...imn->...jnim", self.follows, moved)
         matrix = np.eye(size**2) - big.reshape(*big.shape[:-4], size**2, size**2)
-        own_work = np.einsum("...m,...m->...", found, service)
+        own_work = np.einsum("...m,...m->...", present, service)
         begins = self.first * (first_wait - own_work)[..., None]
         staying = np.einsum("...ij,...i,...in->...jn", self.follows, begins + service, arrivals)
-        right = self.first[..., None] * found[..., None, :] + staying
+        right = self.first[..., None] * present[..., None, :] + staying
         solved = np.linalg.solve(matrix, right.reshape(*right.shape[:-2], size**2, 1))
         numbers = solved.reshape(right.shape)
         return begins + np.einsum("...jn,...n->...j", numbers, service), numbers
 
     def closed_waits(
-        self, first_wait: Array, found: Array, service: Array, flows: Array, others: float
+        self,
+        first_wait: Array,
+        present: Array,
+        service: Array,
+        flows: Array,
+        other_processors: float,
     ) -> Array:
         """Solve for the waits in a closed population [s] [..., places].
 
         Parameters
         ----------
-        first_wait, found, service : as for `waits`
+        first_wait, present, service : as for `waits`
         flows : visits in a second of the other customers [1/s] [..., places]
         others : their number
         """
         rates = flows * self.first
-        away = np.where((others - found.sum(axis=-1)).real > 0, others - found.sum(axis=-1), 1e-9)
+        away = np.where(
+            (other_processors - present.sum(axis=-1)).real > 0,
+            other_processors - present.sum(axis=-1),
+            1e-9,
+        )
         absent = away / nonzero(rates.sum(axis=-1))
         arrivals = np.broadcast_to(rates[..., None, :], (*rates.shape, rates.shape[-1]))
         for _ in range(PASSES):
-            waits, numbers = self._solved(first_wait, found, service, arrivals)
+            waits, numbers = self._solved(first_wait, present, service, arrivals)
             staying = waits + service
-            left = others - numbers.sum(axis=-1)
-            left = np.where(left.real > 0, left, 0.0)
-            come = left * -np.expm1(-staying / absent[..., None])
+            elsewhere = other_processors - numbers.sum(axis=-1)
+            elsewhere = np.where(elsewhere.real > 0, elsewhere, 0.0)
+            come = elsewhere * -np.expm1(-staying / absent[..., None])
             factor = come / nonzero(staying * rates.sum(axis=-1, keepdims=True))
             arrivals = factor[..., None] * rates[..., None, :]
         return waits
@@ -172,19 +181,22 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     """
     visits = queue.visits
     indices = [visit.index for visit in visits]
-    here = [place for place, visit in enumerate(places.visits) if visit.index in indices]
+    places_there = [place for place, visit in enumerate(places.visits) if visit.index in indices]
     plain = not (queue.sharing or queue.lock or queue.order) and queue.copies == queue.servers == 1
     free = queue.requests == 1 and not any(visit.held or visit.released for visit in visits)
-    if not plain or not free or not 1 < len(here) <= MOST_PLACES:
+    if not plain or not free or not 1 < len(places_there) <= MOST_PLACES:
         return None
-    pairs = {key: times for key, times in places.follows.items() if key[0] in here}
+    pairs = {key: times for key, times in places.follows.items() if key[0] in places_there}
     kinds = {(visit.step.time, visit.step.scv) for visit in visits if visit.step is not None}
     if not pairs or (len(kinds) == 1 and next(iter(kinds))[1] == 1.0):
         return None  # in product form what is found at any visit is what there is on average
     zero = np.zeros(1)
-    rows = [stacked([pairs.get((one, after), zero) for after in here]) for one in here]
+    rows = [
+        stacked([pairs.get((before, after), zero) for after in places_there])
+        for before in places_there
+    ]
     table = np.stack(np.broadcast_arrays(*rows), axis=-2)
-    executed = stacked([places.executed[place] for place in here])
+    executed = stacked([places.executed[place] for place in places_there])
     follows = table / nonzero(executed)[..., None, :]
     first = 1.0 - follows.sum(axis=-2)
     first = np.where(first.real > 1e-9, first, 0.0)
@@ -192,10 +204,12 @@ def in_a_row(queue: Queue, places: Places) -> InARow | None:
     # Customers that never leave the queue come at no random moment.
     if np.linalg.matrix_power(onward.real, _LEFT_AFTER).sum(axis=-1).max() > 0.99:
         return None
-    made = tuple(places.visits[place].index for place in here)
-    same = np.array([[one == other for other in made] for one in made])
-    parts = executed / nonzero(executed @ same)
-    return InARow(made, parts, onward, follows, first)
+    visit_indices = tuple(places.visits[place].index for place in places_there)
+    same = np.array(
+        [[index == second_index for second_index in visit_indices] for index in visit_indices]
+    )
+    fractions = executed / nonzero(executed @ same)
+    return InARow(visit_indices, fractions, onward, follows, first)
 
 
 def stacked(columns: Sequence[Array]) -> Array:

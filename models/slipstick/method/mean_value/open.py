@@ -74,15 +74,15 @@ def solve_open(model: Model, numbers: Numbers, account: bool) -> ActivityTable:
     )
     points = table.answerable
     while len(points):
-        here, rates = at_points(numbers, points), rate[points]
-        cycle = _solved_in_order(recursion, order, here, rates)
+        numbers_here, rates = at_points(numbers, points), rate[points]
+        cycle = _solved_in_order(recursion, order, numbers_here, rates)
         if isinstance(cycle, CycleState):
             state = PopulationState(1, (cycle,), ArrivalState(math.inf))
             solved, means = (
-                SolvedPopulation(state, here, points, np.arange(len(points))),
+                SolvedPopulation(state, numbers_here, points, np.arange(len(points))),
                 MeanNumbers(),
             )
-            means.add(recursion.tree.visit_ratios(here), rates, cycle.found)
+            means.add(recursion.tree.visit_ratios(numbers_here), rates, cycle.found)
             booked, uses = (
                 (recursion.account(solved), means.uses(recursion.queues, 1))
                 if account
@@ -188,29 +188,32 @@ def _waits(
     residual = {
         v.index: residual_time(services[v.index].mean, services[v.index].scv) for v in visits
     }
-    left, matrix = [], []
+    right_side, matrix = [], []
     for visit in visits:
-        parts = {other.index: competing_fraction(visit, other, math.inf) for other in visits}
+        shares = {
+            earlier_visit.index: competing_fraction(visit, earlier_visit, math.inf)
+            for earlier_visit in visits
+        }
         back = places.returns(visit) / nonzero(ratios[visit.index])
         work = added(
-            part * use[index] * ((1 - back) * residual[index] + back * services[index].mean)
-            for index, part in parts.items()
+            share * use[index] * ((1 - back) * residual[index] + back * services[index].mean)
+            for index, share in shares.items()
         )
         behind = added(
-            part * use[index] * siblings[index]
-            for index, part in parts.items()
+            share * use[index] * siblings[index]
+            for index, share in shares.items()
             if index in siblings
         )
-        left.append((work * share + behind) / queue.servers)
-        matrix.append([part * use[index] / queue.servers for index, part in parts.items()])
+        right_side.append((work * share + behind) / queue.servers)
+        matrix.append([share * use[index] / queue.servers for index, share in shares.items()])
     table = np.stack(
         [np.stack(np.broadcast_arrays(*row, busy)[:-1], axis=-1) for row in matrix], axis=-2
     )
-    right = np.stack(np.broadcast_arrays(*left, busy)[:-1], axis=-1)
-    found = np.linalg.solve(np.eye(len(visits)) - table, right[..., None])[..., 0]
+    right = np.stack(np.broadcast_arrays(*right_side, busy)[:-1], axis=-1)
+    solution = np.linalg.solve(np.eye(len(visits)) - table, right[..., None])[..., 0]
     # Each wait is exponential with the probability of a wait and else 0, as at an M/M/c station.
     varied = 2 / np.where(all_busy.real > 0, all_busy, 1.0) - 1
-    means = {v.index: found[..., k] for k, v in enumerate(visits)}
+    means = {v.index: solution[..., k] for k, v in enumerate(visits)}
     waits = {index: RandomTime(mean, mean * mean * varied) for index, mean in means.items()}
     if row := in_a_row(queue, places):
         flows = row.by_place({index: rate * ratios[index] for index in row.visits}) * row.parts
@@ -232,8 +235,10 @@ def _limited(
     saturation, with it 106 % (benchmarks/mean_value.py).
     """
     for visit in (visit for visit in queue.visits if visit.exclusive):
-        met = [ratios[v.index] * services[v.index].mean for v in queue.visits if visit.can_meet(v)]
-        most = added(met) / queue.servers / nonzero(ratios[visit.index])
+        works_met = [
+            ratios[v.index] * services[v.index].mean for v in queue.visits if visit.can_meet(v)
+        ]
+        most = added(works_met) / queue.servers / nonzero(ratios[visit.index])
         wait = waits[visit.index]
         waits[visit.index] = wait.scaled(
             np.where(wait.mean.real > most.real, most / nonzero(wait.mean), 1.0)
@@ -278,7 +283,7 @@ def _check(model: Model, recursion: Recursion) -> None:
             " mean-value needs a station for that"
         )
     if recursion.spin_locks:
-        names = ", ".join(each.queue.name for each in recursion.spin_locks)
+        names = ", ".join(spin_lock.queue.name for spin_lock in recursion.spin_locks)
         raise NoAnswerError(
             f"an open population sets no limit to how many spin at {names}; mean-value has no"
             " answer, simulation may"

@@ -97,14 +97,14 @@ def reader_writer_waits(
     rate : cycles of all processors before in a second [1/s]
     """
     customers = round(before.others) + 1
-    parts = {mode: [v.index for v in queue.visits if v.mode == mode] for mode in MODES}
+    visits_by_mode = {mode: [v.index for v in queue.visits if v.mode == mode] for mode in MODES}
     visits_per_cycle = {
-        mode: added(ratios[index] for index in indices) for mode, indices in parts.items()
+        mode: added(ratios[index] for index in indices) for mode, indices in visits_by_mode.items()
     }
     total = nonzero(visits_per_cycle[READ] + visits_per_cycle[WRITE])
     held = {
         mode: _holding_time(indices, visits_per_cycle[mode], ratios, before)
-        for mode, indices in parts.items()
+        for mode, indices in visits_by_mode.items()
     }
     present = added(before.present[v.index] for v in queue.visits)
     elsewhere = (before.others - present) / nonzero(rate * total)
@@ -112,7 +112,7 @@ def reader_writer_waits(
     # No time is 0, so that every rate is finite: at least a millionth of a service.
     least = 1e-6 * np.where(longest.real > 0, longest, 1.0)
     elsewhere, reading, writing = (
-        clamped(each, least) for each in (elsewhere, held[READ].mean, held[WRITE].mean)
+        clamped(time, least) for time in (elsewhere, held[READ].mean, held[WRITE].mean)
     )
     chance = clamped(visits_per_cycle[WRITE] / total, 1e-9, 1 - 1e-9)
     waits = _waits_of_both(
@@ -120,13 +120,13 @@ def reader_writer_waits(
     )
     mean_wait = (1 - chance) * waits[0] + chance * waits[1]
     between = elsewhere / chance + (1 / chance - 1) * (reading + mean_wait)
-    busy = added(before.served[index] for index in parts[WRITE])
+    busy = added(before.served[index] for index in visits_by_mode[WRITE])
     more = busy * (_residual_write(held[WRITE], writing, customers, between, busy) - writing)
-    found: dict[int, RandomTime] = {}
+    waits_by_visit: dict[int, RandomTime] = {}
     for mode, wait in zip(MODES, waits, strict=True):
         mean = clamped(wait + more)
-        found.update(dict.fromkeys(parts[mode], RandomTime(mean, mean * mean)))
-    return found
+        waits_by_visit.update(dict.fromkeys(visits_by_mode[mode], RandomTime(mean, mean * mean)))
+    return waits_by_visit
 
 
 def _waits_of_both(
@@ -146,7 +146,7 @@ def _waits_of_both(
     limit = MOST_IN_CHAIN[queue.order]
     if customers <= limit:
         return waits(customers)
-    few, half, most = (waits(limit // part) for part in (4, 2, 1))
+    few, half, most = (waits(limit // divisor) for divisor in (4, 2, 1))
     found = _extrapolated(few, half, most, customers / limit)
     own = elsewhere + (1 - chance) * held.mean + chance * writing
     some, many = ((1 - chance) * readers + chance * writers for readers, writers in (most, found))
@@ -174,20 +174,20 @@ def _extrapolated(few: Array, half: Array, most: Array, times: float) -> Array:
     before, last = half - few, most - half
     factor = clamped(np.where(before.real > 0, last / nonzero(before), 0.0), high=2.0)
     factor = np.where(abs(factor - 1) < 1e-6, 1 + 1e-6, factor)
-    found: Array = most + last * factor * (factor ** np.log2(times) - 1) / (factor - 1)
-    return found
+    extrapolated: Array = most + last * factor * (factor ** np.log2(times) - 1) / (factor - 1)
+    return extrapolated
 
 
 def _waits_of_some(
-    queue: Queue, counted: int, part: float, times: tuple[Array, Array, RandomTime, Array]
+    queue: Queue, counted: int, share: float, times: tuple[Array, Array, RandomTime, Array]
 ) -> Array:
-    """Return the waits of a chain of `counted` customers whose cycle without waits is a `part` of
+    """Return the waits of a chain of `counted` customers whose cycle without waits is a `share` of
     the model's, for the same load [s].
     """
     elsewhere, chance, held, writing = times
     mean = (1 - chance) * held.mean + chance * writing
     least = 1e-6 * mean
-    apart = clamped((elsewhere + mean) * part - mean, least)
+    apart = clamped((elsewhere + mean) * share - mean, least)
     ends = [maximum_of_identical(held, np.full(1, float(k))).mean for k in range(1, counted + 1)]
     columns = np.broadcast_arrays(apart, chance, held.mean, writing, *ends)
     gaps = np.diff(np.stack(columns[4:], axis=-1), axis=-1, prepend=0.0)
@@ -195,7 +195,10 @@ def _waits_of_some(
     readers = min(queue.servers, counted)
     rows = zip(zip(*columns[:4], strict=True), gaps, strict=True)
     return np.array(
-        [_chain_waits(queue.order, counted, readers, times, each) for times, each in rows]
+        [
+            _chain_waits(queue.order, counted, readers, times, case_times)
+            for times, case_times in rows
+        ]
     ).T[:2]
 
 
@@ -222,13 +225,13 @@ def _residual_write(
     scv = np.broadcast_to(held.scv, busy.shape)
     varied = scv.real > LEAST_VARIED
     weight = whole_service_weight(busy, customers - 1, np.ones(1))
-    left: Array = (1 - weight) * residual_time(mean, scv) + weight * mean
+    residual: Array = (1 - weight) * residual_time(mean, scv) + weight * mean
     if not np.any(varied):
-        return left
+        return residual
     return np.where(
         varied,
         finite_source_residual(customers, between, [(1.0, mean, np.where(varied, scv, 2.0))]),
-        left,
+        residual,
     )
 
 
@@ -290,12 +293,14 @@ def reader_writer_chain(order: str, customers: int, readers: int) -> MarkovChain
         for chosen, after, count, kind, writes, reads in changes(
             rows.T, customers, readers, order == "reader-first"
         ):
-            here = np.flatnonzero(chosen)
-            if len(here):
+            chosen_rows = np.flatnonzero(chosen)
+            if len(chosen_rows):
                 columns = np.broadcast_arrays(*after, chosen)[:-1]
-                there = np.stack([each[here] for each in columns], axis=1).astype(rows.dtype)
-                many = np.broadcast_to(count, chosen.shape)[here].astype(float)
-                yield here, there, many, kind + 4 * writes + 8 * reads
+                targets = np.stack([column[chosen_rows] for column in columns], axis=1).astype(
+                    rows.dtype
+                )
+                many = np.broadcast_to(count, chosen.shape)[chosen_rows].astype(float)
+                yield chosen_rows, targets, many, kind + 4 * writes + 8 * reads
 
     return explore_rows(np.zeros((1, 4), dtype=np.int16), transitions)
 
@@ -334,9 +339,9 @@ def _fair_transitions(
                 )
     reads, full = inside > 0, (inside == limit) & (waiting > 0)
     yield reads & (waiting == 0), (inside - 1, 0, 0, 0), inside, _READER, 0, 0
-    known = reads & (waiting > 0) & ~full
-    yield known & (inside == 1), (0, 1, 0, waiting - 1), inside, _LAST_READERS, 0, 0
-    yield known & (inside > 1), (inside - 1, 0, 0, waiting), inside, _LAST_READERS, 0, 0
+    readers_admitted = reads & (waiting > 0) & ~full
+    yield readers_admitted & (inside == 1), (0, 1, 0, waiting - 1), inside, _LAST_READERS, 0, 0
+    yield readers_admitted & (inside > 1), (inside - 1, 0, 0, waiting), inside, _LAST_READERS, 0, 0
     yield full, (inside, 0, 0, waiting - 1), inside, _READER, 0, 1
     yield full & (inside == 1), (0, 1, 0, waiting - 1), inside, _READER, 1, 0
     yield full & (inside > 1), (inside - 1, 0, 0, waiting), inside, _READER, 1, 0
@@ -355,14 +360,14 @@ def _ranked_transitions(
     empty = (inside == 0) & (writer == 0)
     yield arrives & empty, (0, 1, readers, writers), thinking, _ARRIVAL, 1, 0
     yield arrives & ~empty, (inside, writer, readers, writers + 1), thinking, _ARRIVAL, 1, 0
-    left = np.maximum(inside - 1, 0)
+    remaining_readers = np.maximum(inside - 1, 0)
     enter = (
-        np.minimum(readers, limit - left)
+        np.minimum(readers, limit - remaining_readers)
         if readers_first
-        else np.where(writers == 0, np.minimum(readers, limit - left), 0)
+        else np.where(writers == 0, np.minimum(readers, limit - remaining_readers), 0)
     )
-    writes = (left + enter == 0) & (writers > 0)
-    after = (left + enter, 1 * writes, readers - enter, writers - writes)
+    writes = (remaining_readers + enter == 0) & (writers > 0)
+    after = (remaining_readers + enter, 1 * writes, readers - enter, writers - writes)
     yield writer == 1, after, 1, _WRITER, 0, 0
     last = (inside > 0) & (writers > 0) & (not readers_first)
     yield last, after, inside, _LAST_READERS, 0, 0

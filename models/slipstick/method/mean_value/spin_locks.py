@@ -82,7 +82,7 @@ class SpinLock:
         lock = model.resources[queue.name]
         assert isinstance(lock, Lock)
         self.lock, self.queue = lock, queue
-        self.word = next((each for each in queues if each.name == lock.word), None)
+        self.word = next((queue for queue in queues if queue.name == lock.word), None)
 
     def at(self, state: ArrivalState, numbers: Numbers) -> Spinning:
         """Return the spinning that an arriving processor finds."""
@@ -108,16 +108,16 @@ class Spinning:
         self.lock, self.queue, self.word = spin_lock.lock, spin_lock.queue, spin_lock.word
         self._state, self._numbers, self._access = state, numbers, numbers[spin_lock.lock.access]
         self.use = self._lock_use()
-        here = [
+        waiting_visits = [
             v.index
             for v in (self.word.visits if self.word is not None else ())
             if v.index in state.services
         ]
         self._other_work = added(
-            state.present[index] * state.services[index].mean for index in here
+            state.present[index] * state.services[index].mean for index in waiting_visits
         )
         """Work of the processors at the word's station that do not spin [s]."""
-        self._utilization = added(state.served[index] for index in here)
+        self._utilization = added(state.served[index] for index in waiting_visits)
 
     def _lock_use(self) -> _LockUse:
         """Add up the use of the lock at all its visits."""
@@ -129,7 +129,7 @@ class Spinning:
                 rate = rate + self._state.served[visit.index] / nonzero(
                     self._state.services[visit.index].mean
                 )
-        present, busy, rate = (each / self.queue.copies for each in (present, busy, rate))
+        present, busy, rate = (value / self.queue.copies for value in (present, busy, rate))
         busy = clamped(busy, high=1.0)
         return _LockUse(present, busy, busy / nonzero(rate))
 
@@ -145,8 +145,8 @@ class Spinning:
         access, use, waiting = self._access, self.use, self.use.waiting
         idle = clamped(1 - self._utilization)
         if self.lock.kind == "tas":
-            part, access_time = self._test_and_set(waiting)
-            present = part * waiting
+            access_share, access_time = self._test_and_set(waiting)
+            present = access_share * waiting
             busy = smallest([present * access / nonzero(access_time), idle])
             return np.stack(np.broadcast_arrays(busy, present, busy / nonzero(access)))
         releases = use.busy * use.busy / nonzero(use.held)
@@ -215,17 +215,17 @@ class Spinning:
         """Return the waits that spinning adds to the holder of the lock, at each visit to the
         word's station [s].
         """
-        found: dict[int, Array] = {}
+        waits_by_visit: dict[int, Array] = {}
         if self.word is None:
-            return found
+            return waits_by_visit
         access = self._access / self.word.servers
         for visit in (visit for visit in self.word.visits if self.queue.name in visit.held):
             if self.lock.kind == "tas":
-                part, _ = self._test_and_set(use.present)
-                found[visit.index] = part * use.present * access
+                access_share, _ = self._test_and_set(use.present)
+                waits_by_visit[visit.index] = access_share * use.present * access
             elif isinstance(visit.step, LockAccess) and visit.step.releases:
-                found[visit.index] = self._rest_of_burst(visit, use, access, uncontended)
-        return found
+                waits_by_visit[visit.index] = self._rest_of_burst(visit, use, access, uncontended)
+        return waits_by_visit
 
     def hand_over(self, waiting: Array) -> Array:
         """Return the time from a release until the next processor has the lock, of a number of
@@ -241,8 +241,8 @@ class Spinning:
                 taken = TICKET_HANDOFF.equation(waiting, access) - access
             case _:
                 taken = access
-        whole: Array = taken + self._other_work / (waiting + 1)
-        return whole
+        hand_over_time: Array = taken + self._other_work / (waiting + 1)
+        return hand_over_time
 
     def _rest_of_burst(
         self, visit: Visit, use: _LockUse, access: Array, uncontended: Mapping[int, RandomTime]
@@ -256,9 +256,9 @@ class Spinning:
         body = uncontended[lock.index]
         mean = clamped(body.mean - uncontended[visit.index].mean)
         burst = BURST_LEFT[self.lock.kind] * use.present * access
-        left = burst - mean * (1 - np.exp(-burst / nonzero(mean)))
+        residual = burst - mean * (1 - np.exp(-burst / nonzero(mean)))
         scv = clamped(body.scv, high=1.0)
-        rest: Array = use.busy * (scv * left + (1 - scv) * clamped(burst - mean))
+        rest: Array = use.busy * (scv * residual + (1 - scv) * clamped(burst - mean))
         return rest
 
     def _test_and_set(self, spinning: Array) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ class VisitTimes:
 
     def copy(self) -> VisitTimes:
         """Copy everything that may be changed."""
-        return VisitTimes(*(dict(getattr(self, each.name)) for each in fields(self)))
+        return VisitTimes(*(dict(getattr(self, field.name)) for field in fields(self)))
 
 
 class Traversal:
@@ -153,8 +153,8 @@ class Traversal:
                 return sum_of([waited, self.wait(visit)])
             case VisitedHold(visit, body):
                 return self._visited(visit, self._held(visit, body))
-            case Then(parts):
-                return self._sequence(parts)
+            case Then(bodies):
+                return self._sequence(bodies)
             case Repeat(count, body, spread):
                 several = repeated_geometrically if spread == GEOMETRIC else repeated
                 return several(self.numbers[count], self.time(body))
@@ -170,24 +170,26 @@ class Traversal:
     def _held(self, visit: Visit, body: Activity) -> RandomTime:
         outer, wait = self._since, self._waits.get(visit.index, ZERO_TIME)
         self._record_since_acquisition(visit)
-        self._since = {name: sum_of([each, wait]) for name, each in outer.items()} | {
+        self._since = {name: sum_of([time_since, wait]) for name, time_since in outer.items()} | {
             visit.queue: ZERO_TIME
         }
         held = self.time(body)
         self._since = outer
         return held
 
-    def _sequence(self, parts: Sequence[Activity]) -> RandomTime:
+    def _sequence(self, bodies: Sequence[Activity]) -> RandomTime:
         start, times = self._since, list[RandomTime]()
-        for part in parts:
-            times.append(self.time(part))
-            self._since = {name: sum_of([each, times[-1]]) for name, each in self._since.items()}
+        for body in bodies:
+            times.append(self.time(body))
+            self._since = {
+                name: sum_of([time_since, times[-1]]) for name, time_since in self._since.items()
+            }
         self._since = start
         return sum_of(times)
 
     def _record_since_acquisition(self, visit: Visit) -> None:
         self.found.since_acquisition.update(
-            {(name, visit.index): each for name, each in self._since.items()}
+            {(name, visit.index): time_since for name, time_since in self._since.items()}
         )
 
     def wait(self, visit: Visit) -> RandomTime:
@@ -254,17 +256,21 @@ def _fork_time(traversal: Traversal, branches: Sequence[Activity]) -> RandomTime
             # All requests arrive together and wait for the same customers: one wait, not the
             # maximum of several.
             return _served_together(traversal, branches, visits[0].queue, servers, last=False)
-    found = maximum_of(times)
+    longest = maximum_of(times)
     for name in _shared_queues(branches):
         users = [branch for branch in branches if _uses(branch, name)]
         servers = traversal.servers(name)
         if len(users) > servers:
-            found = _longer(found, _served_together(traversal, users, name, servers, last=False))
+            longest = _longer(
+                longest, _served_together(traversal, users, name, servers, last=False)
+            )
             if any(len(_places(branch, name)) > 1 for branch in users):
                 # Branches that return to a resource: everything before their last visits is taken
                 # as parallel.
-                found = _longer(found, _served_together(traversal, users, name, servers, last=True))
-    return found
+                longest = _longer(
+                    longest, _served_together(traversal, users, name, servers, last=True)
+                )
+    return longest
 
 
 def _shared_queues(branches: Sequence[Activity]) -> list[str]:
@@ -272,13 +278,13 @@ def _shared_queues(branches: Sequence[Activity]) -> list[str]:
     one for each branch.
     """
     used = [dict.fromkeys(visit.queue for visit in visits_in(branch)) for branch in branches]
-    names = dict.fromkeys(name for each in used for name in each)
+    names = dict.fromkeys(name for branch_names in used for name in branch_names)
     single = [
         name
         for name in names
         if not is_processor(name) or name == "own" or name.startswith("processor[")
     ]
-    return [name for name in single if sum(name in each for each in used) > 1]
+    return [name for name in single if sum(name in branch_names for branch_names in used) > 1]
 
 
 def _longer(a: RandomTime, b: RandomTime) -> RandomTime:
@@ -310,18 +316,29 @@ def _served_together(
         np.zeros(1),
     )
     for branch in branches:
-        parts, at, ratios = (
+        branch_parts, at, ratios = (
             _parts(branch),
             _places(branch, name),
             visit_ratios(branch, traversal.numbers),
         )
         first = at[-1] if last else at[0]
-        here = [v for part in parts[first : at[-1] + 1] for v in visits_in(part) if v.queue == name]
-        visits += here
-        works.append(sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in here]))
-        before.append(sum_of([traversal.time(part) for part in parts[:first]]).mean)
-        after.append(sum_of([traversal.time(part) for part in parts[at[-1] + 1 :]]).mean)
-        for visit in here:
+        visits_there = [
+            v
+            for branch_part in branch_parts[first : at[-1] + 1]
+            for v in visits_in(branch_part)
+            if v.queue == name
+        ]
+        visits += visits_there
+        works.append(
+            sum_of([repeated(ratios[v.index], traversal.services[v.index]) for v in visits_there])
+        )
+        before.append(
+            sum_of([traversal.time(branch_part) for branch_part in branch_parts[:first]]).mean
+        )
+        after.append(
+            sum_of([traversal.time(branch_part) for branch_part in branch_parts[at[-1] + 1 :]]).mean
+        )
+        for visit in visits_there:
             calls = calls + ratios[visit.index]
     count, kinds = len(works), {work.kind for work in works}
     mean, varied = (
@@ -341,10 +358,10 @@ def _served_together(
             {v.index: delayed / 2 * count / nonzero(calls) for v in visits}
         )
     waits = [traversal.wait(visit) for visit in visits]
-    constant = all(each.kind == "constant" for each in (*works, *waits))
+    constant = all(time.kind == "constant" for time in (*works, *waits))
     return RandomTime(
         smallest(before)
-        + largest([each.mean for each in waits])
+        + largest([wait.mean for wait in waits])
         + delayed
         + served.mean
         + smallest(after),
@@ -359,7 +376,7 @@ def _parts(branch: Activity) -> Sequence[Activity]:
 
 def _places(branch: Activity, name: str) -> list[int]:
     """Number the parts of a branch that use a resource."""
-    return [index for index, part in enumerate(_parts(branch)) if _uses(part, name)]
+    return [index for index, branch_part in enumerate(_parts(branch)) if _uses(branch_part, name)]
 
 
 def _uses(node: Activity, name: str) -> bool:
@@ -387,7 +404,7 @@ def _pipeline_time(traversal: Traversal, pipeline: Pipeline) -> RandomTime:
     follow = _ItemTimes(stages, items)
     ends = [follow.item(number) for number in range(most)]
     constant = all(body.kind == "constant" for stage in stages for body in stage.times)
-    mean, variance = (_interpolated([end[part] for end in ends], items) for part in (0, 1))
+    mean, variance = (_interpolated([end[moment] for end in ends], items) for moment in (0, 1))
     if traversal.fixed is None:
         waits = {
             stage.visit.index: stage.waited / most
@@ -476,7 +493,7 @@ class _ItemTimes:
         self._last = (
             end if self._last is None or stage.places == 1 else times.later(self._last, end)
         )
-        times.keep({self._last, *(each for stage in self._stages for each in stage.occupied)})
+        times.keep({self._last, *(key for stage in self._stages for key in stage.occupied)})
         return times.mean[self._last], times.covariance[self._last, self._last]
 
     def _begin(self, stage: _StageTimes, arrived: int | None, begin: int) -> int:
@@ -526,12 +543,14 @@ def cycle_time(traversal: Traversal, root: Activity) -> RandomTime:
     sections, rest = _cut(root, traversal.numbers)
     if not sections:
         return sum_of([traversal.time(node) for node in rest])
-    (first, barrier, _), *others = sections
-    found = []
-    for number, (nodes, wait, count) in enumerate([*others, ((*rest, *first), barrier, None)]):
+    (first, barrier, _), *other_sections = sections
+    times = []
+    for number, (nodes, wait, count) in enumerate(
+        [*other_sections, ((*rest, *first), barrier, None)]
+    ):
         time = _section(traversal, nodes, wait, number)
-        found.append(time if count is None else repeated(count, time))
-    return sum_of(found)
+        times.append(time if count is None else repeated(count, time))
+    return sum_of(times)
 
 
 _CutSection = tuple[tuple[Activity, ...], BarrierWait, "Array | None"]
@@ -546,23 +565,23 @@ def _cut(node: Activity, numbers: Numbers) -> tuple[list[_CutSection], tuple[Act
     match node:
         case BarrierWait():
             return [((), node, None)], ()
-        case Then(parts):
-            for part in parts:
+        case Then(bodies):
+            for part in bodies:
                 inner, after = _cut(part, numbers)
                 if inner:
-                    (nodes, wait, count), *others = inner
-                    sections += [((*rest, *nodes), wait, count), *others]
+                    (nodes, wait, count), *inner_sections = inner
+                    sections += [((*rest, *nodes), wait, count), *inner_sections]
                 rest = after if inner else (*rest, *after)
             return sections, rest
         case Repeat(count, body):
             sections, rest = _cut(body, numbers)
             if sections:
-                (nodes, wait, _), *others = sections
+                (nodes, wait, _), *inner_sections = sections
                 times = numbers[count]
                 more = clamped(times - 1)
                 inside = [
-                    (each, barrier, times if n is None else times * n)
-                    for each, barrier, n in others
+                    (inner_nodes, barrier, times if n is None else times * n)
+                    for inner_nodes, barrier, n in inner_sections
                 ]
                 return [(nodes, wait, None), ((*rest, *nodes), wait, more), *inside], rest
         case _:
@@ -594,8 +613,8 @@ def _last_arrival(
     if wait.parties is not None and wait.parties < traversal.processors:
         # Derived here: of p processors that meet in a steady stream of N / T arrivals a second, the
         # i-th waits for p - i more, (p - 1) / 2 on average: T = own + (p - 1) / 2 x T / N.
-        part = (wait.parties - 1) / (2 * traversal.processors)
-        return RandomTime(own.mean / (1 - part), own.variance)
+        half_share = (wait.parties - 1) / (2 * traversal.processors)
+        return RandomTime(own.mean / (1 - half_share), own.variance)
     last = synchronized_start(traversal, nodes, traversal.processors)
     return last or maximum_of_identical(own, np.full(1, float(traversal.processors)))
 
@@ -635,7 +654,7 @@ def ordered_ends(time: RandomTime, processors: int) -> Array:
     if processors <= MOST_FOLLOWED:
         return PassingTimes.together(processors).delayed(time).times
     places = (np.arange(1, processors + 1) - 0.375) / (processors + 0.25)
-    scores = np.array([NormalDist().inv_cdf(each) for each in places])
+    scores = np.array([NormalDist().inv_cdf(place) for place in places])
     column = RandomTime(time.mean[..., None], time.variance[..., None])
     return FittedDistribution(column, np.ones(1)).quantile(scores)
 
@@ -667,8 +686,8 @@ class _SynchronizedStart:
 
     def _pass(self, node: Activity) -> None:
         match node:
-            case Then(parts):
-                for part in parts:
+            case Then(bodies):
+                for part in bodies:
                     self._pass(part)
             case VisitedStep(_, visit) | VisitedHold(visit, _, False) if (
                 visit is not None and _queued(visit)
@@ -706,9 +725,13 @@ class _SynchronizedStart:
         service = self.traversal.found.services[visit.index]
         before = self._after_pending()
         # Where servers are shared, constant services all end together, without gaps.
-        kept = clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
-        left = self._left(visit.queue, before, service.mean)
-        self.passing, wait = before.served(service, self.traversal.servers(visit.queue), kept, left)
+        gap_variance = (
+            clamped(service.scv, high=1) if self.traversal.shares_servers(visit) else np.ones(1)
+        )
+        earlier_work = self._left(visit.queue, before, service.mean)
+        self.passing, wait = before.served(
+            service, self.traversal.servers(visit.queue), gap_variance, earlier_work
+        )
         self._set_waits([visit], wait, np.ones(1))
 
     def _left(self, queue: str, before: PassingTimes, work: Array) -> Array:
@@ -721,9 +744,11 @@ class _SynchronizedStart:
         visit a queue three times (tests/method/mean_value/test_barriers.py).
         """
         first, count = before.times[..., 0], before.times.shape[-1]
-        left = clamped(self.served_until.get(queue, first) - first)
-        self.served_until[queue] = first + left + count * work / self.traversal.servers(queue)
-        return left
+        earlier_work = clamped(self.served_until.get(queue, first) - first)
+        self.served_until[queue] = (
+            first + earlier_work + count * work / self.traversal.servers(queue)
+        )
+        return earlier_work
 
     def _composite(self, node: Activity) -> None:
         """Pass a fork, pipeline or other composite: wait for the work of others at each queue, then
@@ -739,10 +764,12 @@ class _SynchronizedStart:
         ratios = visit_ratios(node, self.traversal.numbers)
         before, passed = self._after_pending(), list[PassingTimes]()
         for name in dict.fromkeys(visit.queue for visit in visits):
-            here = [visit for visit in visits if visit.queue == name]
-            after = self._through_queue(before, node, here, alone)
+            visits_there = [visit for visit in visits if visit.queue == name]
+            after = self._through_queue(before, node, visits_there, alone)
             wait: Array = (after.times - before.times).mean(axis=-1)
-            self._set_waits(here, wait, added(ratios[visit.index] for visit in here))
+            self._set_waits(
+                visits_there, wait, added(ratios[visit.index] for visit in visits_there)
+            )
             passed.append(after)
             if not is_parallel(node):
                 before = after
@@ -750,7 +777,7 @@ class _SynchronizedStart:
         self.pending = alone
 
     def _through_queue(
-        self, before: PassingTimes, node: Activity, here: Sequence[Visit], alone: RandomTime
+        self, before: PassingTimes, node: Activity, visits_there: Sequence[Visit], alone: RandomTime
     ) -> PassingTimes:
         """Wait at one queue inside a composite.
 
@@ -759,11 +786,16 @@ class _SynchronizedStart:
         group, which serves it that much faster. Servers beyond the last whole group are shared out
         among all: constant times were up to 22 % too short (2 requests, 3 servers).
         """
-        servers, at_once = self.traversal.servers(here[0].queue), _requests_at_once(node, here)
-        work, lead, turns = self._work(node, here)
+        servers, at_once = (
+            self.traversal.servers(visits_there[0].queue),
+            _requests_at_once(node, visits_there),
+        )
+        work, lead, turns = self._work(node, visits_there)
         groups = max(1, servers // at_once)
         group_work = work.scaled(np.full(1, groups / servers))
-        done = before.queued(group_work, groups, self._left(here[0].queue, before, work.mean))
+        done = before.queued(
+            group_work, groups, self._left(visits_there[0].queue, before, work.mean)
+        )
         done = done.closed_up(before, work.mean / servers, 1 / turns)
         late = done.times + (lead + group_work.mean - alone.mean)[..., None]
         return PassingTimes(np.where(late.real > before.times.real, late, before.times), done.gaps)
@@ -801,20 +833,20 @@ class _SynchronizedStart:
             case _:
                 raise no_rule("mean value", node)
 
-    def _in_turns(self, pipeline: Pipeline, here: Sequence[Visit]) -> bool:
+    def _in_turns(self, pipeline: Pipeline, visits_there: Sequence[Visit]) -> bool:
         """Return whether the items of different processors alternate at a queue.
 
         They do where one item waits for another, there or at an earlier queue. Items of a parallel
         stage join the queue together, so all items of the first processor are served before those
         of the second.
         """
-        if self.traversal.shares_servers(here[0]):
+        if self.traversal.shares_servers(visits_there[0]):
             return True
         for stage in pipeline.stages:
             visits = [visit for body in stage.bodies for visit in visits_in(body) if _queued(visit)]
             if visits and stage.kind == "serial":
                 return True
-            if any(visit in here for visit in visits):
+            if any(visit in visits_there for visit in visits):
                 return False
         return True
 
@@ -856,8 +888,8 @@ class _RepeatedPassing:
         place = np.where(
             self._count.real > self.most - 1, self.most - 1, np.floor(self._count.real)
         )
-        part = self._count - place
-        return np.where(place == number, 1 - part, np.where(place == number - 1, part, 0 * part))
+        share = self._count - place
+        return np.where(place == number, 1 - share, np.where(place == number - 1, share, 0 * share))
 
     def ended(
         self,
@@ -878,11 +910,11 @@ class _RepeatedPassing:
             self.waited[index] = self.waited.get(index, 0.0) + weight * time
 
 
-def _requests_at_once(node: Activity, here: Sequence[Visit]) -> int:
+def _requests_at_once(node: Activity, visits_there: Sequence[Visit]) -> int:
     """Count the visits that an activity may make side by side; items of a pipeline count once."""
-    if not any(map(here.count, visits_in(node))):
+    if not any(map(visits_there.count, visits_in(node))):
         return 0
-    inside = [_requests_at_once(child, here) for child in node.children]
+    inside = [_requests_at_once(child, visits_there) for child in node.children]
     side_by_side = node.combination is Combination.LONGEST
     return max(1, sum(inside) if side_by_side else max(inside, default=1))
 
@@ -919,13 +951,15 @@ class PassingTimes:
             return shifted
         times = _in_order(self, time)
         before, gap = _gaps(self.times), _gaps(times)
-        kept = before * before / nonzero(before * before + varied)
+        remaining_share = before * before / nonzero(before * before + varied)
         random = varied.real > 0
-        gaps = np.where(random, (1 - kept) * gap * gap + kept * self.gaps, self.gaps)
+        gaps = np.where(
+            random, (1 - remaining_share) * gap * gap + remaining_share * self.gaps, self.gaps
+        )
         return PassingTimes(np.where(random, times, shifted.times), gaps)
 
-    def queued(self, service: RandomTime, servers: int, left: Array) -> PassingTimes:
-        """Make each wait for one of the servers, in order; the first finds some work `left` there
+    def queued(self, service: RandomTime, servers: int, earlier_work: Array) -> PassingTimes:
+        """Make each wait for one of the servers, in order; the first finds some work `earlier_work` there
         [s].
 
         Exponential services of c servers end one by one, like those of one server that is c times
@@ -934,10 +968,10 @@ class PassingTimes:
         wait is interpolated by the scv (chosen here; exact in both limits).
         """
         wait = self._waits(
-            service, 1, service.mean / servers, service.mean * (servers - 1) / servers, left
+            service, 1, service.mean / servers, service.mean * (servers - 1) / servers, earlier_work
         )
         if servers > 1:
-            constant = self._waits(service, servers, service.mean, 0 * service.mean, left)
+            constant = self._waits(service, servers, service.mean, 0 * service.mean, earlier_work)
             scv = clamped(service.scv, high=1)[..., None]
             wait = scv * wait + (1 - scv) * constant
         busy = _waiting_probability(wait, service.mean / servers)
@@ -945,31 +979,33 @@ class PassingTimes:
         return PassingTimes(self.times + wait, gaps)
 
     def served(
-        self, service: RandomTime, servers: int, kept: Array, left: Array
+        self, service: RandomTime, servers: int, gap_variance: Array, earlier_work: Array
     ) -> tuple[PassingTimes, Array]:
-        """Make each wait and be served, and return the mean wait; `kept` is the part of the gaps
+        """Make each wait and be served, and return the mean wait; `gap_variance` is the part of the gaps
         that remains where services alternate.
         """
-        waited = self.queued(service, servers, left).closed_up(self, service.mean / servers, kept)
+        waited = self.queued(service, servers, earlier_work).closed_up(
+            self, service.mean / servers, gap_variance
+        )
         wait: Array = (waited.times - self.times).mean(axis=-1)
         if servers > 1:
             return waited.delayed(service), wait
         return PassingTimes(waited.times + service.mean[..., None], waited.gaps), wait
 
-    def closed_up(self, before: PassingTimes, step: Array, kept: Array) -> PassingTimes:
+    def closed_up(self, before: PassingTimes, step: Array, gap_variance: Array) -> PassingTimes:
         """Close up processors that waited and took turns, the last of them at
         the same time.
         """
         busy = _waiting_probability(self.times - before.times, step)
-        gap = _gaps(self.times) * (1 - busy * (1 - kept[..., None]))
+        gap = _gaps(self.times) * (1 - busy * (1 - gap_variance[..., None]))
         behind = np.flip(np.cumsum(np.flip(gap, -1), axis=-1), -1) - gap
-        return PassingTimes(self.times[..., -1:] - behind, self.gaps * kept[..., None])
+        return PassingTimes(self.times[..., -1:] - behind, self.gaps * gap_variance[..., None])
 
-    def latest_with(self, other: PassingTimes) -> PassingTimes:
+    def latest_with(self, second: PassingTimes) -> PassingTimes:
         """Take the later of two times of each processor."""
-        later = other.times.real > self.times.real
+        later = second.times.real > self.times.real
         return PassingTimes(
-            np.where(later, other.times, self.times), np.where(later, other.gaps, self.gaps)
+            np.where(later, second.times, self.times), np.where(later, second.gaps, self.gaps)
         )
 
     def end(self, tail: RandomTime) -> RandomTime:
@@ -982,7 +1018,7 @@ class PassingTimes:
         )
 
     def _waits(
-        self, service: RandomTime, apart: int, step: Array, floor: Array, left: Array
+        self, service: RandomTime, apart: int, step: Array, floor: Array, earlier_work: Array
     ) -> Array:
         """Follow the work left by those before, in mean and variance: V(k) = (V(k - apart) + step -
         gap)+.
@@ -994,19 +1030,20 @@ class PassingTimes:
         apart : 1, or the number of servers whose customers are followed server by server
         step : work that each brings [s]
         floor : work that may be left without a wait [s]
-        left : from earlier visits [s]
+        earlier_work : from earlier visits [s]
         """
         count = self.times.shape[-1]
         varied = service.variance * (step / nonzero(service.mean)) ** 2
         nothing = 0 * (step + self.times[..., 0])
-        backlog = [(nothing + left, nothing)] * min(apart, count)
+        backlog = [(nothing + earlier_work, nothing)] * min(apart, count)
         for k in range(apart, count):
             mean, variance = backlog[k - apart]
             gap = clamped(self.times[..., k] - self.times[..., k - apart])
             spread = self.gaps[..., k - apart + 1 : k + 1].sum(axis=-1)
             backlog.append(left_over(mean + step, variance + varied, gap, spread))
         means, variances = (
-            np.stack(np.broadcast_arrays(*each), axis=-1) for each in zip(*backlog, strict=True)
+            np.stack(np.broadcast_arrays(*moments), axis=-1)
+            for moments in zip(*backlog, strict=True)
         )
         return left_over(means, variances, floor[..., None], 0 * floor[..., None])[0]
 
@@ -1055,10 +1092,10 @@ def _count_distribution(chances: Array) -> Array:
     """Return the distribution of a sum of independent indicators [..., 0..count]."""
     count = chances.shape[-1]
     # The numbers come first: whole arrays at a time are ten times as fast as short rows.
-    found = np.zeros((count + 1, *chances.shape[:-1]), dtype=chances.dtype)
-    found[0] = 1
+    distribution = np.zeros((count + 1, *chances.shape[:-1]), dtype=chances.dtype)
+    distribution[0] = 1
     for k in range(count):
         p = chances[..., k]
-        found[1 : k + 2] = found[1 : k + 2] * (1 - p) + found[: k + 1] * p
-        found[0] *= 1 - p
-    return np.ascontiguousarray(np.moveaxis(found, 0, -1))
+        distribution[1 : k + 2] = distribution[1 : k + 2] * (1 - p) + distribution[: k + 1] * p
+        distribution[0] *= 1 - p
+    return np.ascontiguousarray(np.moveaxis(distribution, 0, -1))

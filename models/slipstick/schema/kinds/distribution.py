@@ -143,12 +143,12 @@ class HyperexponentialTimeSpec(KindSpec):
     rates: Rates = Field(description="of each phase", min_length=1)
 
     def described(self) -> MeanAndLaw:
-        return hyperexponential(self.probabilities, [1 / each.value for each in self.rates])
+        return hyperexponential(self.probabilities, [1 / rate.value for rate in self.rates])
 
     @classmethod
     def write(cls, law: TimeLaw) -> dict[str, Any]:
         chances, means = law.numbers
-        return {"probabilities": list(chances), "rates": _per_second([1 / each for each in means])}
+        return {"probabilities": list(chances), "rates": _per_second([1 / mean for mean in means])}
 
 
 class CoxianTimeSpec(KindSpec):
@@ -160,12 +160,12 @@ class CoxianTimeSpec(KindSpec):
     )
 
     def described(self) -> MeanAndLaw:
-        return coxian([1 / each.value for each in self.rates], self.onward)
+        return coxian([1 / rate.value for rate in self.rates], self.onward)
 
     @classmethod
     def write(cls, law: TimeLaw) -> dict[str, Any]:
         means, onward = law.numbers
-        return {"rates": _per_second([1 / each for each in means]), "onward": list(onward)}
+        return {"rates": _per_second([1 / mean for mean in means]), "onward": list(onward)}
 
 
 class PhaseTypeTimeSpec(KindSpec):
@@ -177,7 +177,7 @@ class PhaseTypeTimeSpec(KindSpec):
     )
 
     def described(self) -> MeanAndLaw:
-        return general_phases(self.alpha, [[each.value for each in row] for row in self.T])
+        return general_phases(self.alpha, [[rate.value for rate in row] for row in self.T])
 
     @classmethod
     def write(cls, law: TimeLaw) -> dict[str, Any]:
@@ -207,7 +207,7 @@ class SamplesTimeSpec(KindSpec):
             )
 
     def described(self) -> MeanAndLaw:
-        return samples([each.value for each in self.values or ()])
+        return samples([value.value for value in self.values or ()])
 
     @classmethod
     def write(cls, law: TimeLaw) -> dict[str, Any]:
@@ -253,14 +253,14 @@ class NamedTimeSpec(ReadInPlace):
     def kind(self) -> tuple[str, KindSpec]:
         """The kind that is given, and its keys."""
         for name in DISTRIBUTIONS:
-            if (part := getattr(self, name.replace("-", "_"))) is not None:
-                return name, part
+            if (spec := getattr(self, name.replace("-", "_"))) is not None:
+                return name, spec
         raise AssertionError
 
     def check_rules(self) -> None:
-        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise broken_rule(f"give one distribution, got {len(given)}: {', '.join(given)}")
+        keys = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if len(keys) != 1:
+            raise broken_rule(f"give one distribution, got {len(keys)}: {', '.join(keys)}")
         try:
             self.kind[1].described()
         except ModelError as error:
@@ -273,10 +273,10 @@ class NamedTimeSpec(ReadInPlace):
 
     def expr(self, values: QuantityReader, loc: Loc) -> Expr:
         """Return the mean [s]."""
-        name, part = self.kind
-        if part.mean is not None:
-            return values.expr(part.mean, (*loc, name, "mean"), TIME)
-        return Number(part.described().mean, TIME)
+        name, spec = self.kind
+        if spec.mean is not None:
+            return values.expr(spec.mean, (*loc, name, "mean"), TIME)
+        return Number(spec.described().mean, TIME)
 
 
 def _is_distribution(value: Any) -> str:
@@ -284,8 +284,8 @@ def _is_distribution(value: Any) -> str:
         return "distribution"
     if not isinstance(value, dict):
         return "quantity"
-    known = [*DISTRIBUTIONS, *QUANTITY_KEYS]
-    near = [name for key in value for name in get_close_matches(str(key), known, n=1)]
+    known_keys = [*DISTRIBUTIONS, *QUANTITY_KEYS]
+    near = [name for key in value for name in get_close_matches(str(key), known_keys, n=1)]
     return "quantity" if set(near) & {*QUANTITY_KEYS} else "distribution"
 
 
