@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slipstick.answer import HELD
 from slipstick.expression.nodes import Dimension
+from slipstick.results.words import SHARES, Words
 from slipstick.units import choose, show
 
 if TYPE_CHECKING:
@@ -92,6 +93,63 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
     chosen, factor = choose([high if value is None else value], Dimension.of(unit))
     text = bracketed(*(_number(each, factor, digits) for each in (value, low, high)))
     return f"{text} {chosen.removeprefix('1')}".rstrip()
+
+
+def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS) -> str:
+    """Write a value of an answer for a reader: an efficiency or a utilization in percent.
+
+    >>> value_amount("efficiency", 0.8, "1"), value_amount("time", 0.002, "s")
+    ('80 %', '2 ms')
+    """
+    if name.partition("[")[0] in SHARES and unit == "1":
+        return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
+    return quantity(value, unit, ends=ends)
+
+
+def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
+    """Write a value of a quantity alone; of a share in percent."""
+    if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(("share", "part")):
+        return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
+    return quantity(value, unit, 6 if value == int(value) else 4, ends)
+
+
+def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
+    """Write a value of a quantity with what it is, in a reader's words.
+
+    >>> words = Words({}, {"parameters.edge": "cells along an edge", "parameters.far": "latency of a read"})
+    >>> setting("parameters.edge", 386, "1", words), setting("parameters.far", 2e-7, "s", words)
+    ('386 cells along an edge', '200 ns (latency of a read)')
+    >>> setting("stations.app.servers", 5, "1", words), setting("stations.app.servers", 1, "1", words)
+    ('5 app servers', '1 app server')
+    """
+    amount, meaning = setting_amount(path, value, unit, words, ends), words.quantity(path)
+    first, _, others = meaning.partition(" ")
+    whole = unit == "1" and value == int(value)
+    if whole and _is_plural(first):
+        return f"{amount} {(first[:-1] if value == 1 else first)} {others}".rstrip()
+    if whole and _is_plural(meaning) and " of " not in meaning:
+        return f"{amount} {meaning[:-1] if value == 1 else meaning}"
+    return f"{amount} ({meaning})"
+
+
+def _is_plural(noun: str) -> bool:
+    return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
+
+
+def joined(parts: Sequence[str], last: str = "and") -> str:
+    """Join parts of a sentence.
+
+    >>> joined(["a", "b", "c"]), joined(["a"])
+    ('a, b and c', 'a')
+    """
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def capital(text: str) -> str:
+    """Begin a sentence with a capital."""
+    return text[:1].upper() + text[1:]
 
 
 def finite(value: float | None) -> float | None:

@@ -1,22 +1,21 @@
 """The report of a study, in Markdown: what was found in a few sentences, questions, sweeps,
 pictures, cases, inputs.
 
-The head gives in one to seven sentences the answer, its comparison with the base, the limits and
-the doubts. A small sweep is written point by point, a large one by its ends and extremes. A gallery
+The head is in `slipstick.report.head`. A small sweep is written point by point, a large one by its ends and extremes. A gallery
 lists reports.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import isfinite, prod
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slipstick.answer import HELD, Answer, Takeover
+from slipstick.answer import Takeover
 from slipstick.late import np
 from slipstick.report.formatting import (
     INTERVALS,
@@ -27,22 +26,19 @@ from slipstick.report.formatting import (
     code,
     counted,
     escape,
-    losses_sentence,
+    markdown_blocks,
     markdown_table,
-    overlap,
-    percent,
-    plain,
     prose,
     quantity,
     question_section,
     result_table,
     section,
 )
+from slipstick.report.head import computed_by, decision, head_lines
 from slipstick.report.shorten import ABOUT
 from slipstick.results.question import ResultColumn, sweep_table
 from slipstick.results.study import Results, case_table
 from slipstick.results.sweep import Axis, Sweep
-from slipstick.vocabulary import ABSENT, VERDICTS
 
 if TYPE_CHECKING:
     from slipstick.schema.kinds.study import Drawn, StudySpec
@@ -219,8 +215,7 @@ def _failures(sweep: Sweep) -> str:
     )
 
 
-_MOST_NAMES, _MOST_FOUND = 4, 3
-_LEAST_SAID = 0.05  # part of the time that is named beside the largest
+_MOST_NAMES = 4
 _MOST_SETTINGS = 4
 _ELSEWHERE = (
     "Every point is in [results.csv](results.csv), every input with its hash in"
@@ -256,11 +251,13 @@ def page(
     """
     first, *others = [*study.pictures, None]
     said = _how(results)
-    sentences = _sentences(results, study.answer)
+    sentences = head_lines(results, study.answer)
+    choices = decision(results, study.answer)
     source = f"Source: {escape(results.source)}" if results.source else ""
     parts = [
         f"# {escape(results.title or results.name)}",
         "\n".join(f"- {escape(each)}" for each in sentences),
+        "\n\n".join(markdown_blocks([choices])) if choices else "",
         prose(INTERVALS) if results.simulated else "",
         prose(missing) or _picture(first, pictures),
         section(ABOUT, [prose(results.text), source]) if results.text or source else "",
@@ -314,20 +311,10 @@ def _how(results: Results) -> Mapping[str, str]:
     """Return how all cases and points were computed, where that is the same for all: the head has
     it then.
     """
-    solved = (each for each in results.cases.values() if not each.failed)
-    if len(how := {*_computed(solved, results.sweeps)}) != 1:
+    if len(how := computed_by(results)) != 1:
         return NOTHING_SAID
     ((method, exact),) = how
     return {"method": method, "exact": "yes" if exact else "no"}
-
-
-def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, bool]]:
-    """List the method of each case and of each point of sweeps, and whether it is exact; what
-    has no answer is not.
-    """
-    yield from ((each.method, each.exact and not each.failed) for each in cases)
-    for sweep in sweeps:
-        yield from zip(sweep.provenance.methods, map(bool, sweep.provenance.exact), strict=True)
 
 
 def _cases(results: Results, answer: Sequence[str], said: Mapping[str, str]) -> str:
@@ -431,26 +418,6 @@ def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
     )
 
 
-def _sentences(results: Results, answer: Sequence[str]) -> list[str]:
-    """Return what the first questions found, what the base is and spends its time on, how the
-    others compare, what sweeps show.
-    """
-    found = list(filter(None, (each.headline() for each in results.questions.values())))[
-        :_MOST_FOUND
-    ]
-    swept = [words for sweep in results.sweeps for words in _swept(sweep, answer)][
-        : _MOST_FOUND - len(found)
-    ]
-    lines = [
-        *found,
-        *_base(results, answer),
-        *_compared(results, answer),
-        *swept,
-        _doubt(results, answer),
-    ]
-    return [f"{line[:1].upper()}{line[1:].rstrip('.')}." for line in lines]
-
-
 def _asked(results: Results, answer: Sequence[str]) -> str:
     parts = []
     if results.cases:
@@ -464,207 +431,6 @@ def _asked(results: Results, answer: Sequence[str]) -> str:
         parts.append(f"{counted(len(results.sweeps), 'sweep')} of {points}")
     parts += [each.title[:1].lower() + each.title[1:] for each in results.questions.values()]
     return escape(f"Asked: {'; '.join(parts)}")
-
-
-def _first(each: Answer, answer: Sequence[str]) -> str:
-    return next((name for name in (*answer, *each.values) if each.find(name) is not None), "")
-
-
-def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Yield what the first case answers, and where its time goes."""
-    if not results.cases:
-        return
-    case, each = next(iter(results.cases.items()))
-    name = _first(each, answer)
-    if each.failed or not name:
-        yield f"{case} has no answer: {each.failed}"
-        return
-    words = (
-        f"{case}: {name} {quantity(each.find(name), each.unit(name), ends=each.ends(name))} by"
-        f" {each.method}"
-    )
-    whole = sum(each.account.values())
-    if len(each.account) > 1 and whole > 0:
-        most, *others = sorted(each.account.items(), key=lambda part: -part[1])
-        whose = (
-            "customer"
-            if any(value.startswith("response_time[") for value in each.values)
-            else "processor"
-        )
-        words += (
-            f"; {most[0]} takes the largest part of a {whose}'s time, {percent(most[1] / whole)}"
-        )
-        parts = [
-            f"{name} {percent(part / whole)}"
-            for name, part in others[:2]
-            if part >= _LEAST_SAID * whole
-        ]
-        words += f", then {', '.join(parts)}" if parts else ""
-    if each.limits:
-        words += f"; {each.limits[0].pipeline} is limited by {each.limits[0].stage}"
-    yield words
-
-
-def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Hold the fastest and the slowest case of the same work against the first."""
-    if not results.cases:
-        return
-    (base, first), *others = results.cases.items()
-    name = _first(first, ["time", *answer])
-    known = [
-        (case, each)
-        for case, each in others
-        if _same_work(results, base, case) and name and each.find(name)
-    ]
-    if not known or not first.find(name):
-        return
-    ranked = sorted(known, key=lambda pair: pair[1].find(name) or 0.0)
-    (least, low), (most, high) = ranked[0], ranked[-1]
-    if name == "time":  # what responds sooner may have less to do
-        words = [
-            _speed(case, base, first, each, name) for case, each in {least: low, most: high}.items()
-        ]
-        yield (
-            f"of {counted(len(known), 'other case')}, {' and '.join(words)}"
-            if len(known) > 1
-            else words[0]
-        )
-    else:
-        (one, ratio), *more = (
-            (case, _times(each, first, name)) for case, each in {least: low, most: high}.items()
-        )
-        also = "".join(f", and in {case}, {times}" for case, times in more)
-        yield f"in {one}, {name} is {ratio} that of {base}{also}"
-
-
-def _same_work(results: Results, base: str, case: str) -> bool:
-    """Return whether two cases do the same: by their model and by the workload that they name."""
-    workloads = [results.settings.get(each, {}).get("workload") for each in (base, case)]
-    return results.cases[base].model == results.cases[case].model and workloads[0] == workloads[1]
-
-
-def _speed(case: str, base: str, first: Answer, each: Answer, name: str) -> str:
-    """Return how many times as fast as the first case another is, or how many times as long it
-    takes.
-    """
-    ratio = (each.find(name) or 0.0) / (first.find(name) or 1.0)
-    if "1" in (plain(ratio, 3), plain(1 / ratio, 3) if ratio else ""):
-        return f"{case} takes as long as {base} to three digits"
-    if (first.find(name) or 0.0) >= (each.find(name) or 0.0):
-        return f"{case} is {_times(first, each, name)} as fast as {base}"
-    return f"{case} takes {_times(each, first, name)} as long as {base}"
-
-
-def _times(over: Answer, under: Answer, name: str) -> str:
-    """Return the ratio of two values; where their intervals overlap, the order is undecided."""
-    ratio = (over.find(name) or 0.0) / (under.find(name) or 1.0)
-    doubt = " (undecided)" if overlap(over.ends(name), under.ends(name)) else ""
-    return f"{plain(ratio, 3)} times{doubt}"
-
-
-def _swept(sweep: Sweep, answer: Sequence[str]) -> Iterator[str]:
-    """Describe the range of the first value over a sweep, and where its ends are."""
-    name = next((each for each in answer if each in sweep.columns), "")
-    known = (
-        [row for row, value in enumerate(sweep.columns[name]) if isfinite(value)] if name else []
-    )
-    if len(known) < 2:
-        return
-    column = sweep.columns[name]
-    ends = (
-        min(known, key=lambda row: float(column[row])),
-        max(known, key=lambda row: float(column[row])),
-    )
-    words = (
-        f"{quantity(float(column[row]), sweep.units[name])} ({_sweep_place(sweep, row)})"
-        for row in ends
-    )
-    yield f"over sweep {sweep.name}, {name} lies between {' and '.join(words)}"
-
-
-def _sweep_place(sweep: Sweep, row: int) -> str:
-    words = [sweep.cases[row]] if len(set(sweep.cases)) > 1 else []
-    words += [
-        f"{axis.path} = {axis_value(sweep.points[axis.path][row], axis.unit)}"
-        for axis in sweep.axes
-    ]
-    return ", ".join(words)
-
-
-def _doubt(results: Results, answer: Sequence[str]) -> str:
-    """Return how much is exact, what has no answer, and what else is left out."""
-    answers = list(results.cases.values())
-    how = [*_computed(answers, results.sweeps)]
-    inexact = Counter(method for method, exact in how if not exact)
-    words = []
-    if inexact:
-        several = len(inexact) > 1
-        by = ", ".join(
-            f"{count} by {method}" if several else f"by {method}"
-            for method, count in inexact.items()
-        )
-        few = sum(inexact.values())
-        words.append(
-            f"{few} of {counted(len(how), 'answer')} {'is' if few == 1 else 'are'} not exact ({by})"
-        )
-        notes = Counter(
-            note
-            for each in answers
-            if not each.exact
-            for note in each.notes
-            if not note.startswith(_NO_DOUBTS)
-        )
-        words += [f"note: {note}" for note, _ in notes.most_common(1)]
-    elif how:
-        rough = any(
-            each.exact and None not in each.ends(name) for each in answers for name in answer
-        )
-        words.append(
-            f"all answers are solved exactly{', but for values with an interval' if rough else ''}"
-        )
-    words += _verdicts(answers, results.sweeps)
-    words += _losses(answers, results.sweeps)
-    failed = sum(1 for each in answers if each.failed) + sum(
-        len(sweep.failed) for sweep in results.sweeps
-    )
-    bounds = [each.bound for each in answers]
-    bounds += [text for each in results.sweeps for text in each.provenance.outside.values()]
-    outside = sum(bool(text) and not text.endswith(HELD) for text in bounds)
-    words += [f"{counted(failed, 'point has', 'points have')} no answer"] if failed else []
-    words += (
-        [f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"]
-        if outside
-        else []
-    )
-    words += filter(None, (each.doubt() for each in results.questions.values()))
-    words += [note for note in results.notes if note.startswith(ABSENT)]
-    return "; ".join(words) or "measured values are as certain as their source"
-
-
-def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
-    """Return how many answers a second road looked at, and what it said."""
-    checks = [each.check for each in cases if each.check]
-    checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
-    counts = Counter(check.word for check in checks)
-    if not counts:
-        return []
-    said = ", ".join(f"{counts[each]} {each}" for each in VERDICTS if counts[each])
-    return [f"by a second road, a short simulation: {said}"]
-
-
-def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
-    """Return the losses of the imports that models come from, each once."""
-    every = [each.left_out for each in cases]
-    every += [losses for sweep in sweeps for losses in sweep.provenance.left_out.values()]
-    distinct = {losses_sentence(losses): None for losses in every if losses}
-    return list(distinct)
-
-
-_NO_DOUBTS = (
-    "speed-up counts",
-    "stopped at",
-    "ran ",
-)  # notes on definitions and on the length of a run
 
 
 def gallery(folders: Sequence[Path]) -> str:

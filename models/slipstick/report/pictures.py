@@ -38,6 +38,7 @@ from slipstick.report.look import (
 from slipstick.report.timeline import draw_phase, draw_steps, draw_timeline
 from slipstick.results.study import Results
 from slipstick.results.sweep import Axis, Sweep, split_name
+from slipstick.results.words import Words
 from slipstick.units import choose
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from slipstick.schema.kinds.study import BarsSpec, LinesSpec, MapSpec, PictureSpec, TimelineSpec
 
     Indices = NDArray[np.int64]
+
+
+NO_TITLES: Mapping[str, str] = {}
 
 
 def fill_order(results: Results, pictures: Sequence[PictureSpec]) -> dict[str, int]:
@@ -134,7 +138,8 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
     place = max(
         0.72, min(1.5, 7.0 / beside)
     )  # wider pictures have letters too small at the width of a page
-    longest = max(map(len, spec.cases)) * _UPRIGHT_LABEL
+    titles = [results.words.titles.get(case, case) for case in spec.cases]
+    longest = max(map(len, titles)) * _UPRIGHT_LABEL
     tilted = longest > place
     height = 4.2 if rows == 1 else 3.2
     figure = sheet(
@@ -172,7 +177,7 @@ def _bars(results: Results, spec: BarsSpec, order: Mapping[str, int]) -> Figure:
         axes.set_ylabel(
             axis_title(f"share of the {value_name}" if spec.share else value_name, shown)
         )
-        axes.set_xticks(range(len(spec.cases[cut])), spec.cases[cut])
+        axes.set_xticks(range(len(titles[cut])), titles[cut])
         axes.set_xlim(-0.6, beside - 0.4)
         axes.set_ylim(
             0,
@@ -327,6 +332,7 @@ def _totals(axes: Axes, tops: Array, words: list[str]) -> None:
 
 _KINDS = {"account": "time of a processor", "technology": "time", "step": "time", "once": "time"}
 _METHOD = "method"
+_LIMIT = "#a00000"  # colour of a limit
 _PANELS = 6.0  # of the panels [inch]; the legend is beside them
 _MOST_IN_COLUMN = 16
 
@@ -350,7 +356,7 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     different units in panels.
     """
     sweep = results.sweep(spec.sweep)
-    lines = lines_of(sweep, spec)
+    lines = lines_of(sweep, spec, results.words.titles)
     labels = list(dict.fromkeys(line.label for line in lines))
     methods = [method for method in dict.fromkeys(line.method for line in lines) if method]
     if len(methods) == 1:  # nothing to tell apart
@@ -366,7 +372,9 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _Across.of(sweep.axis(spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
-        _panel(axes, x_axis, [line for line in lines if line.unit == unit], labels, methods, spec)
+        drawn = [line for line in lines if line.unit == unit]
+        limits = {} if spec.relative or spec.against else results.words.limits
+        _panel(axes, x_axis, drawn, labels, methods, spec, limits)
     x_axis.write_on(panels[-1])
     handles = _handles(labels, methods)
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
@@ -405,10 +413,10 @@ class _Across:
         axes.set_xlabel(axis_title(self.axis.path, self.unit))
 
 
-def lines_of(sweep: Sweep, spec: LinesSpec) -> list[Line]:
-    """Sort the points of a sweep into lines."""
+def lines_of(sweep: Sweep, spec: LinesSpec, titles: Mapping[str, str] = NO_TITLES) -> list[Line]:
+    """Sort the points of a sweep into lines; cases are called by their titles."""
     x, lines = _places(sweep, spec.x), []
-    groups, short = _groups(sweep, spec), _short(spec.y)
+    groups, short = _groups(sweep, spec, titles), _short(spec.y)
     for name in spec.y:
         columns = np.array([sweep.column(name), *sweep.ends(name)])
         columns = _against(sweep, columns, spec.against) if spec.against else columns
@@ -436,7 +444,9 @@ def _short(names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
+def _groups(
+    sweep: Sweep, spec: LinesSpec, titles: Mapping[str, str]
+) -> dict[tuple[str, str], Array]:
     """Return the indices of each line's points by its label and method: whatever varies besides x
     tells lines apart.
     """
@@ -451,7 +461,8 @@ def _groups(sweep: Sweep, spec: LinesSpec) -> dict[tuple[str, str], Array]:
             tags.append(_tags(sweep, axis, named=axis.path != spec.series))
     shown_cases = set(spec.cases or sweep.cases)
     if not spec.series or len(shown_cases) > 1:
-        tags.insert(0 if not spec.series else 1, list(sweep.cases))
+        named = [titles.get(case, case) for case in sweep.cases]
+        tags.insert(0 if not spec.series else 1, named)
     groups: dict[tuple[str, str], list[int]] = {}
     for index, tag in enumerate(zip(*tags, strict=True) if tags else [()] * len(sweep.cases)):
         if sweep.cases[index] not in shown_cases:
@@ -546,8 +557,9 @@ def _panel(
     labels: Sequence[str],
     methods: Sequence[str],
     spec: LinesSpec,
+    limits: Mapping[str, float],
 ) -> None:
-    """Draw the lines of one unit."""
+    """Draw the lines of one unit, and the limits that questions of the study set to their values."""
     values = (
         np.concatenate([column for line in lines for column in (line.y, line.low, line.high)])
         if lines
@@ -577,6 +589,11 @@ def _panel(
             look["color"],
         )
     names = list(dict.fromkeys(line.value for line in lines))
+    for name in names if len(finite_values) else ():
+        if name in limits:
+            written = quantity(limits[name], lines[0].unit)
+            _draw_limit(axes, limits[name] / factor, written)
+    names = [Words().value(name) if "_quantile[" in name else name for name in names]
     subject = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{subject} / first of its line" if spec.relative else subject
     words = (
@@ -593,6 +610,21 @@ def _panel(
         # From nothing upwards, unless all values lie far above it and their differences would be
         # lost.
         axes.set_ylim(bottom=0)
+
+
+def _draw_limit(axes: Axes, place: float, words: str) -> None:
+    """Draw a limit across, in the unit of the panel, and write it there."""
+    axes.axhline(place, color=_LIMIT, linewidth=1.0, linestyle=(0, (6, 3)))
+    axes.annotate(
+        f"limit {words}",
+        (1.0, place),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        color=_LIMIT,
+    )
 
 
 _MOST_WRITTEN = 14  # a map with more cells along a side has no text in them

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from slipstick.answer import ANSWERED, Answer, Value
 from slipstick.late import Array
 from slipstick.results.sweep import Provenance, Sweep
+from slipstick.results.words import Words
 
 Cell = float | str | None
 """A number in its base unit, or words; NaN and None say that there is none."""
@@ -178,6 +179,9 @@ def tidy_cells(values: Iterable[Any]) -> TidyColumn:
     ]
 
 
+Decision = tuple[Sequence[str], Sequence[Sequence[str]]]
+"""Titles of the columns of a table of texts, and its rows."""
+
 MOST_SAID = 3
 """Further cases in the sentence of a question at the head of a report."""
 
@@ -201,6 +205,9 @@ class QuestionResult:
     leading_columns: ClassVar[bool] = False
     """Its own columns of results.csv stand before those of the sweeps."""
 
+    estimates: ClassVar[bool] = False
+    """Its numbers are estimated from data, so that no answer that follows from them is exact."""
+
     def sentences(self) -> Sequence[str]:
         """Return what was found, the most important first; at least one sentence."""
         raise NotImplementedError
@@ -213,9 +220,21 @@ class QuestionResult:
         """Return what stands below the sentences on the page: tables, and text in Markdown."""
         return ()
 
-    def headline(self) -> str:
-        """Return the sentence for the head of the report."""
-        return next(iter(self.sentences()), "")
+    def headline(self, words: Words) -> Sequence[str]:
+        """Return the sentences for the head of the report, in a reader's words: the answer, then
+        at most one more; none where nothing is to be said.
+        """
+        return [*self.sentences()][:1]
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return the choices side by side: titles of columns, and rows of texts; none by default."""
+        return None
+
+    def best(self, words: Words) -> tuple[str, str] | None:
+        """Return the case that is surely best by this question, and why in words; none where there
+        is none, or the question compares no cases.
+        """
+        return None
 
     def doubt(self) -> str:
         """Return what is uncertain or left out, for the head of the report; nothing by default."""

@@ -18,6 +18,7 @@ from slipstick.results.question import (
     tidy_cells,
 )
 from slipstick.results.sweep import Labelled, Provenance, Sweep, split_name
+from slipstick.results.words import Words
 from slipstick.vocabulary import LEFT_OUT, SIMULATION
 
 _SECONDS = ("account", "technology", "step", "once", "overhead")
@@ -167,6 +168,7 @@ class Results(Labelled, ShownAsTables):
     versions : of slipstick and the libraries that computed
     notes : what the reader should know
     answer : the values that were asked for
+    words : what a reader calls cases, quantities and values
     """
 
     name: str
@@ -183,6 +185,7 @@ class Results(Labelled, ShownAsTables):
     questions: Mapping[str, QuestionResult] = field(default_factory=dict)
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
     answer: Sequence[str] = ()
+    words: Words = field(default_factory=Words)
 
     def __repr__(self) -> str:
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"

@@ -534,9 +534,7 @@ def _put(tree: Table, path: str, node: Node, library: Library) -> Table:
         )
     try:
         _check_parameter(tree, keys)
-        changed = replaced(
-            tree, path, _with_unit(node, at(tree, keys)) if keys[:1] == ("parameters",) else node
-        )
+        changed = replaced(tree, path, _as_parameter(node, at(tree, keys), keys))
     except UnknownNameError as error:
         raise input_problem(node, path, str(error)) from None
     assert isinstance(changed, Table)
@@ -557,6 +555,20 @@ def _check_parameter(tree: Table, keys: Sequence[str]) -> None:
         parameters = at(tree, ["parameters"])
         if isinstance(parameters, Table) and keys[1] not in parameters.entries:
             raise UnknownNameError("parameter", keys[1], list(parameters.entries))
+
+
+def _as_parameter(node: Node, before: Node | None, parts: Sequence[str]) -> Node:
+    """Return the new value of a parameter with the unit and the meaning that it had; another
+    value as it is.
+    """
+    if parts[:1] != ("parameters",):
+        return node
+    node = _with_unit(node, before)
+    meaning = before.entries.get("meaning") if isinstance(before, Table) else None
+    if meaning is None or not isinstance(node, Scalar | Table):
+        return node
+    entries = {"value": Entry(node.mark, node)} if isinstance(node, Scalar) else node.entries
+    return Table({"meaning": meaning, **entries}, node.mark)
 
 
 def _with_unit(node: Node, before: Node | None) -> Node:

@@ -225,6 +225,9 @@ BASE = "base"
 
 USE = "use"
 
+TITLE = "title"
+"""The key of the base and of a difference that says what it is called in a report."""
+
 PLAIN_SWEEP = "vary"
 
 MOST_USED = 32
@@ -287,7 +290,29 @@ _SAY_WHAT = ("model", "workload")
 
 def base_settings(study: Table) -> dict[str, Node]:
     """Return the settings of the base."""
-    return _settings(at(study, [BASE]))
+    settings = _settings(at(study, [BASE]))
+    settings.pop(TITLE, None)
+    return settings
+
+
+def case_titles(study: Table) -> dict[str, str]:
+    """Return the titles that the base and its differences have.
+
+    Raises
+    ------
+    SpecError : a title is no text
+    """
+    changes = at(study, ["cases"])
+    places: dict[str, list[str | int]] = {BASE: [BASE]}
+    places |= {name: ["cases", name] for name in _settings(changes)}
+    titles = {}
+    for name, place in places.items():
+        if (node := _settings(at(study, place)).get(TITLE)) is None:
+            continue
+        if not isinstance(node, Scalar) or not node.text.strip():
+            raise _refused(study, [*place, TITLE], "write a title, a few words for the report")
+        titles[name] = node.text.strip()
+    return titles
 
 
 def case_settings(study: Table, differing_settings: Settings | None = None) -> dict[str, Settings]:
@@ -394,6 +419,7 @@ def _difference(
     assert isinstance(changes, Table)
     own = _settings(changes.entries[name].node)
     used = own.pop(USE, None)
+    own.pop(TITLE, None)
     for key, node in own.items():
         if isinstance(plain(node), list) and "did you mean" in did_you_mean(key, [USE]):
             raise _refused(study, ["cases", name, key], f"unknown key; did you mean {USE!r}?")
@@ -489,6 +515,7 @@ class StudyContext:
         fitted: Settings | None = None,
     ) -> StudyContext:
         """Take the cases from a study, with what was fitted laid over its base."""
+        case_titles(tree)  # refuses what is none
         base = {**base_settings(tree), **(fitted or {}), **overrides}
         cases = {
             name: {**settings, **overrides}

@@ -66,6 +66,7 @@ from slipstick.study.points import Progress, silent
 from slipstick.study.questions import BaseAnswers, Question, ValueNames, read_question
 from slipstick.study.sweep import SweepPlan, carried_out, checked_sweep, planned
 from slipstick.study.uncertain import with_intervals
+from slipstick.study.wording import words_of
 from slipstick.vocabulary import ABSENT
 
 if TYPE_CHECKING:
@@ -481,12 +482,15 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         ),
         timelines=_timelines(study),
         answer=tuple(spec.answer),
+        words=words_of(study.context, answers),
     )
     for name, question in study.questions.items():
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
         results = replace(results, questions={**results.questions, name: result})
         progress(question.points)
-    return results
+    # What the author asks first is answered first.
+    written = [key for key in study.context.tree.entries if key in results.questions]
+    return replace(results, questions={key: results.questions[key] for key in written})
 
 
 def _named_columns(spec: StudySpec) -> Iterator[str]:

@@ -263,10 +263,10 @@ class FitComparison:
         least, largest = (100 * pick(test.missed for test in far) for pick in (min, max))
         between = f"{least:.1f} %" if largest - least < 0.05 else f"{least:.1f} to {largest:.1f} %"
         return (
-            f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: the models"
-            f" left, fitted to the runs on up to {self.most / far[0].step:g}, miss those on"
-            f" {self.most:g} by {between}, which the interval holds; it does not hold effects that"
-            " begin beyond the data"
+            f"{p:g} processors are {step:.3g} times the largest measured, {self.most:g}: an"
+            f" extrapolation; fitted to the runs on up to {self.most / far[0].step:g} alone, the"
+            f" models miss those on {self.most:g} by {between}, for which the interval allows; it does"
+            f" not allow for effects that first appear above {self.most:g}"
         )
 
     def predict(self, p: float, level: float) -> tuple[float, float]:

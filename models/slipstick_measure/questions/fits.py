@@ -18,6 +18,7 @@ from slipstick.errors import (
 from slipstick.late import np
 from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
 from slipstick.results.question import QuestionResult
+from slipstick.results.words import Words
 from slipstick.schema.inputs import Settings
 from slipstick.schema.text import Node, Scalar, from_plain
 from slipstick.study.cases import Place, StudyContext
@@ -28,7 +29,7 @@ from slipstick_measure.fit.formula import Family, Timings, observations_of, timi
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import runs_of
-from slipstick_measure.report.fits import draw_fits, fit_blocks, needed
+from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, needed
 from slipstick_measure.report.measured import amount
 from slipstick_measure.results import Fitting
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
@@ -52,7 +53,14 @@ class FitsResult(QuestionResult):
         " under 4 the data do not tell models apart. Misses the largest: relative error at the"
         " largest runs when fitted without them. Every number is by a fit, and none is exact."
     )
+    estimates: ClassVar[bool] = True
     fits: Mapping[str, Fitting]
+
+    def headline(self, words: Words) -> list[str]:
+        """Return for the first fits how far the data and the preferred model are efficient, and
+        which size the largest number of processors needs.
+        """
+        return [line for fit in [*self.fits.values()][:1] for line in fit_head(fit, words)][:3]
 
     def sentences(self) -> list[str]:
         """Return what each fit limits, which size the largest number of processors needs, and what

@@ -10,6 +10,7 @@ from slipstick.answer import Answer
 from slipstick.errors import UnknownNameError
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
+from slipstick.results.words import Words
 from slipstick.schema.library import find, names
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
@@ -17,7 +18,7 @@ from slipstick_measure.account import measured
 from slipstick_measure.formats import read as read_runs
 from slipstick_measure.formats import table_called
 from slipstick_measure.measurements import Hints, Measurements
-from slipstick_measure.report.measured import measured_table, most_lost
+from slipstick_measure.report.measured import loss_head, measured_table, most_lost
 from slipstick_measure.specs import MeasuredSpec
 
 
@@ -42,6 +43,11 @@ class MeasuredResult(QuestionResult):
             f"{name}: {most_lost(answers) or nothing}".rstrip(".")
             for name, answers in self.measured.items()
         ]
+
+    def headline(self, words: Words) -> list[str]:
+        """Return where most is lost on the largest number of processors."""
+        heads = [loss_head(answers, words) for answers in self.measured.values()]
+        return [head for head in heads if head][:1]
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield a row for each number of processors, question by question."""

@@ -13,13 +13,20 @@ from slipstick.errors import ModelError, SpecError, UnknownNameError, did_you_me
 from slipstick.model.system import need_model
 from slipstick.report.formatting import escape
 from slipstick.results.question import QuestionResult, ResultTable
+from slipstick.results.words import Words, spelt
 from slipstick.schema.inputs import BuiltModel
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.evaluator import evaluator
 from slipstick.study.questions import Question
 from slipstick_measure.formats import table_called
 from slipstick_measure.report.measured import LOST, measured_table
-from slipstick_measure.report.traces import LITTLE, draw_traces, trace_parts, trace_sentence
+from slipstick_measure.report.traces import (
+    LITTLE,
+    draw_traces,
+    trace_head,
+    trace_parts,
+    trace_sentence,
+)
 from slipstick_measure.results import TraceViews
 from slipstick_measure.specs import TracePictureSpec, TraceSpec
 from slipstick_measure.traces.readers import checked_trace
@@ -46,6 +53,14 @@ class TracesResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Return where the processors of each trace go."""
         return [f"{name}: {trace_sentence(trace)}" for name, trace in self.traces.items()]
+
+    def headline(self, words: Words) -> list[str]:
+        """Return where the processors of the first traces go."""
+        several = len(self.traces) > 1
+        return [
+            f"{f'{spelt(name)}: ' if several else ''}{trace_head(trace, words)}"
+            for name, trace in [*self.traces.items()][:2]
+        ]
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the account and the views of each trace."""

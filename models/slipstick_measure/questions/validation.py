@@ -8,8 +8,16 @@ from functools import cache
 from statistics import median
 from typing import Any, ClassVar
 
-from slipstick.report.formatting import NOTHING, escape, markdown_blocks, markdown_table, percent
-from slipstick.results.question import QuestionResult
+from slipstick.report.formatting import (
+    NOTHING,
+    counted,
+    escape,
+    markdown_blocks,
+    markdown_table,
+    percent,
+)
+from slipstick.results.question import Decision, QuestionResult
+from slipstick.results.words import Words, spelt
 from slipstick.schema.text import Scalar
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import Question
@@ -55,6 +63,11 @@ class ValidationSet:
         return sum(group.coverage * group.rows for group in self.found.groups) / count
 
 
+def rows_of(found: ValidationSet) -> int:
+    """Count the rows of a set that were predicted."""
+    return sum(group.rows for group in found.found.groups)
+
+
 @dataclass(frozen=True, slots=True)
 class ValidationResult(QuestionResult):
     """Sets of published measurements, each with the errors on groups left out."""
@@ -67,7 +80,31 @@ class ValidationResult(QuestionResult):
         " intervals, in the median. Another model's error is as published, on the rows that are"
         " named."
     )
+    estimates: ClassVar[bool] = True
     sets: Mapping[str, ValidationSet] = field(default_factory=dict)
+
+    def headline(self, words: Words) -> list[str]:
+        """Return the errors of the first sets."""
+        return [
+            f"{spelt(name)}: {counted(rows_of(found), 'published value')} predicted with a median"
+            f" error of {percent(median(found.errors), 2)} (worst of {len(found.errors)} groups:"
+            f" {percent(max(found.errors), 2)})"
+            for name, found in [*self.sets.items()][:2]
+        ]
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return the errors of each set beside the best published one."""
+        rows = [
+            [
+                spelt(name),
+                percent(median(found.errors), 2),
+                percent(found.mean, 2),
+                "; ".join(f"{peer} {percent(error)}" for peer, error, _, _ in found.peers)
+                or NOTHING,
+            ]
+            for name, found in self.sets.items()
+        ]
+        return ["set", "median error", "mean error", "other models"], rows
 
     def sentences(self) -> list[str]:
         """Return the error of each set, beside the published ones."""
@@ -101,7 +138,7 @@ class ValidationResult(QuestionResult):
     def _row(self, name: str, validation_set: ValidationSet) -> list[str]:
         return [
             escape(name),
-            str(sum(group.rows for group in validation_set.found.groups)),
+            str(rows_of(validation_set)),
             str(len(validation_set.found.groups)),
             percent(median(validation_set.errors), 2),
             percent(validation_set.mean, 2),

@@ -4,6 +4,7 @@ the terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from slipstick.answer import Answer, Value
 from slipstick.late import np
 from slipstick.report.formatting import TextBlock, TextTable, percent, plain, terminal_blocks
 from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick.results.words import Words
 from slipstick_measure.report.measured import INDENT, LOST, amount
 from slipstick_measure.results import Fitting
 
@@ -106,15 +108,50 @@ def needed(fitting: Fitting) -> list[str]:
     return [*lines, verdict]
 
 
+def fit_head(fitting: Fitting, words: Words) -> list[str]:
+    """Return what the rows say, what the preferred model says of efficiency and speed-up, and
+    which size is needed, in a reader's words.
+
+    Parameters
+    ----------
+    fitting : as for `fits_text`
+    words : of the study
+    """
+    best = fitting.answers[0]
+    lines = [row.removeprefix("The rows: ").rstrip(".") for row in fitting.rows[:1]]
+    lines = [f"measured {line}" for line in lines]
+    if fitting.described and (limits := _limits(best, fitting.efficiency)):
+        lines.append(f"by the fitted model: {limits}")
+    sizes = [name for name in best.values if name.startswith(_SIZE) and fitting.described]
+    for name in sizes[-1:]:
+        goal = f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}"
+        lines.append(_size(best.values[name], goal).replace("n = ", "a size of "))
+    if not fitting.described:
+        lines.append(fitting.verdict)
+    return [
+        _PLACE.sub(lambda found: words.member_count(float(found[1])), line.rstrip("."))
+        for line in lines
+    ]
+
+
+_PLACE = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")
+
+
 def _size(needed: Value, goal: str) -> str:
     if not needed.value:
         return f"No size has an {goal}."
-    words = f"An {goal} needs n = {plain(needed.value)}"
+    words = f"An {goal} needs n = {_grouped(needed.value)}"
     if needed.low is None:
         return f"{words}."
     if needed.high is None:
-        return f"{words}, at least {plain(needed.low)}; no largest can be told."
-    return f"{words}, between {plain(needed.low)} and {plain(needed.high)}."
+        return f"{words}, at least {_grouped(needed.low)}; no largest can be told."
+    return f"{words}, between {_grouped(needed.low)} and {_grouped(needed.high)}."
+
+
+def _grouped(number: float) -> str:
+    """Write a size with its thousands apart."""
+    text = plain(number)
+    return f"{int(text):,}" if text.isdigit() else text
 
 
 def _families(answers: Sequence[Answer], truth: Mapping[float, float]) -> TextTable:

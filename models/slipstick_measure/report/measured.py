@@ -4,6 +4,7 @@ terminal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,6 +29,7 @@ from slipstick.report.formatting import (
 )
 from slipstick.results.question import ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words
 
 LOST = "processors_lost["
 INDENT = "  "
@@ -271,6 +273,40 @@ def most_lost(answers: Sequence[Answer]) -> str:
         f"With p = {_place(answer)}, {fraction(lost)} processors go to {_cut(cause)}, more than to"
         " anything else."
     )
+
+
+def loss_head(answers: Sequence[Answer], words: Words) -> str:
+    """Say where most is lost on the largest number of processors, in a reader's words; nothing
+    where little is.
+
+    Parameters
+    ----------
+    answers : one for each size and number of processors
+    words : of the study
+    """
+    accounted = [answer for answer in answers if _causes(answer)]
+    if not accounted:
+        return ""
+    answer = max(accounted, key=lambda candidate: float(candidate.point["p"]))
+    cause, lost = max(_causes(answer).items(), key=lambda item: item[1])
+    if lost <= _LITTLE:
+        return ""
+    count = words.member_count(float(answer.point["p"]))
+    if cause == "lost":
+        return f"of {count}, {fraction(lost)} are lost; the data do not say to what"
+    return (
+        f"of {count}, {fraction(lost)} are lost to {named_part(cause)}, more than to anything else"
+    )
+
+
+def named_part(name: str) -> str:
+    """Write the name that data have for a part of a program: as it is, in quotes where it is no
+    plain words.
+
+    >>> named_part("locks"), named_part("SemLock.__exit__")
+    ('locks', '"SemLock.__exit__"')
+    """
+    return name if re.fullmatch(r"[\w -]+", name) and "_" not in name else f'"{_cut(name)}"'
 
 
 def _checked(answers: Sequence[Answer]) -> str:

@@ -15,6 +15,7 @@ from slipstick.report.formatting import (
     TextBlock,
     TextTable,
     escape,
+    joined,
     markdown_blocks,
     percent,
     plain,
@@ -22,8 +23,9 @@ from slipstick.report.formatting import (
     terminal_blocks,
 )
 from slipstick.report.look import STROKES, axis_title, filled, names_along, sheet, titled
+from slipstick.results.words import Words
 from slipstick.units import choose
-from slipstick_measure.report.measured import LOST, amount, measured_text
+from slipstick_measure.report.measured import LOST, amount, measured_text, named_part
 from slipstick_measure.results import TraceViews
 
 if TYPE_CHECKING:
@@ -35,9 +37,8 @@ _MOST, _MOST_COLUMNS = 12, 7
 everything.
 """
 
-_MOST_LOST = 4  # causes that the sentence on a trace names
 LITTLE = 0.005
-_MOST_LOST = 4  # causes that the sentence on a trace names
+_MOST_LOST, _MOST_NAMED = 4, 2  # causes that the sentence on a trace names, and its head
 """Processors; what loses less is in results.csv only."""
 
 NO_ORDER: Mapping[str, int] = {}
@@ -81,6 +82,35 @@ def trace_sentence(views: TraceViews) -> str:
         f"{words}, on average {plain(answer['concurrency'] or 0.0)} of them at useful work, "
         f"at most {answer['largest_concurrency']:g}; processors lost: {losses or 'none'}"
     )
+
+
+def trace_head(views: TraceViews, words: Words) -> str:
+    """Return how many processors do useful work and where the others go, in a reader's words.
+
+    Parameters
+    ----------
+    views : of the trace
+    words : of the study
+    """
+    answer = views.answer
+    count, time = words.member_count(float(answer.point["p"])), amount(answer.values["time"])
+    if not answer.account:
+        return f"{count} for {time}"
+    lost = {
+        name[len(LOST) : -1]: answer[name] or 0.0 for name in answer.values if name.startswith(LOST)
+    }
+    most = sorted(((loss, name) for name, loss in lost.items() if loss > LITTLE), reverse=True)
+    useful = plain(answer["concurrency"] or 0.0, 3)
+    losses = joined(
+        [f"{plain(loss, 3)} to {_cause(name, words)}" for loss, name in most[:_MOST_NAMED]]
+    )
+    lost_words = f", and lose {losses}" if losses else ""
+    return f"of {count}, {useful} do useful work on average over {time}{lost_words}"
+
+
+def _cause(name: str, words: Words) -> str:
+    """Return what time is lost to: in words for a wait of a model, in quotes for a function."""
+    return words.part(name) if ":" in name and "." not in name else named_part(name)
 
 
 def trace_parts(views: TraceViews) -> Iterator[str]:

@@ -16,6 +16,7 @@ from slipstick.report.look import look
 from slipstick.results.question import question_document
 from slipstick.results.study import tidy_columns
 from slipstick.results.sweep import Axis, Provenance, Sweep
+from slipstick.results.words import Words
 from slipstick.schema.kinds.study import BandsSpec
 from slipstick.study.questions.scale import (
     BestProcessors,
@@ -285,13 +286,14 @@ def test_where_nothing_stands_out_that_is_said() -> None:
 
 def test_the_head_says_once_what_holds_of_several_cases() -> None:
     other = replace(MADE, case="other", growth=replace(GROWTH, order="N**3*log(N)"))
-    assert (
-        ScaleResult((MADE,)).headline()
-        == "base: at a fixed size it is fastest on 7 processors: 400 ms, to keep 50 % the work must"
-        " grow as N^2"
-    )
-    assert (
-        ScaleResult((MADE, other)).headline()
-        == "At a fixed size it is fastest on 7 processors: 400 ms (base, other). "
-        "To keep 50 % the work must grow as N^2 (base); N^3 log(N) (other)"
-    )
+    assert ScaleResult((MADE,)).headline(Words()) == [
+        "to keep 50 % efficiency on N processors the work must grow as N^2",
+        "at a fixed size it is fastest on 7 processors: 400 ms",
+    ]
+    assert ScaleResult((MADE, other)).headline(Words({"base": "as it is"})) == [
+        (
+            "to keep 50 % efficiency on N processors the work must grow as N^2 (as it is);"
+            " N^3 log(N) (other)"
+        ),
+        "at a fixed size it is fastest on 7 processors: 400 ms",
+    ]

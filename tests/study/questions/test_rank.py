@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from slipstick.errors import SpecError
+from slipstick.results.words import Words
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.questions.rank import Ranking, RankResult
@@ -181,7 +182,7 @@ def test_near_saturation_the_change_that_helps_is_named_not_the_one_without_an_a
     assert first["opposite"] is None
     assert first.point["without an answer"] == "10 % less"
     assert (parameter(second), second.point["change"]) == ("classes.jobs.arrivals", "10 % less")
-    assert "10 % more of parameters.speed helps most" in found.headline()
+    assert "10 % more speed saves most" in found.headline(Words())[0]
 
 
 @pytest.mark.parametrize("seed", range(6))

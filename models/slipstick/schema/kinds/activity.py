@@ -1111,6 +1111,10 @@ class PopulationSpec(ArrivingSpec):
     phases: list[PhaseSpec] | None = Field(
         None, description="a finite program; in place of the cycle", min_length=1
     )
+    called: Label | None = Field(
+        None,
+        description="what reports call one of them, such as thread or user; processor by default",
+    )
 
 
 class RequirementSpec(Spec):

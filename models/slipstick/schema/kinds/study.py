@@ -235,6 +235,12 @@ class SeekSpec(QuestionSpec):
     trend.
     """
 
+    title: Note = Field(
+        "",
+        description=(
+            "the condition in words, for the head of the report, such as: 80 % of the time is useful"
+        ),
+    )
     of: Path = Field(description="path of the parameter, or year")
     first: Any = Field(alias="from", description="where to begin, with its unit")
     to: Any = Field(description="where to end, with its unit")

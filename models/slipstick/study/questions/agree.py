@@ -11,9 +11,10 @@ from typing import ClassVar
 from slipstick.answer import Answer
 from slipstick.errors import SpecError, UnknownNameError, did_you_mean
 from slipstick.report.answer import agreement_blocks
-from slipstick.report.formatting import counted, escape, markdown_blocks
-from slipstick.results.question import QuestionResult
+from slipstick.report.formatting import counted, escape, joined, markdown_blocks
+from slipstick.results.question import MOST_SAID, QuestionResult
 from slipstick.results.study import Agreement
+from slipstick.results.words import Words
 from slipstick.schema.kinds.study import AgreeSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
@@ -41,6 +42,21 @@ class AgreeResult(QuestionResult):
         return [
             f"{counted(len(found), 'finding')} in {count}, where methods contradict each other",
             *found,
+        ]
+
+    def headline(self, words: Words) -> list[str]:
+        """Count the cases in which methods contradict each other, and name the first of them."""
+        apart = [words.case(each.case) for each in self.agreements if each.findings]
+        count = len(self.agreements)
+        if not apart:
+            cases = {1: "the case", 2: "both cases"}.get(count, f"all {count} cases")
+            return [f"all methods agree within what they promise, in {cases}"]
+        named = f"{joined(apart[:MOST_SAID])}{' and others' if len(apart) > MOST_SAID else ''}"
+        return [
+            (
+                f"in {len(apart)} of {counted(count, 'case')} methods differ by more than they"
+                f" promise: {named}"
+            )
         ]
 
     def parts(self) -> Iterator[str]:

@@ -18,9 +18,10 @@ from slipstick.method.networks.arrays import NetworkLayout
 from slipstick.model.network import ClosedClass, QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.queueing.bounds import full_speed_demands
-from slipstick.report.formatting import as_number, as_percent, percent, quantity
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.report.formatting import as_number, as_percent, percent, quantity, setting
+from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words
 from slipstick.schema.kinds.study import BottleneckSpec
 from slipstick.study.cases import Place, StudyContext, SweepDefinition
 from slipstick.study.evaluator import evaluator
@@ -121,6 +122,14 @@ class BottleneckResult(QuestionResult):
             for case_bottlenecks in self.bottleneck
             for line in _sentences(case_bottlenecks)
         ]
+
+    def headline(self, words: Words) -> list[str]:
+        """Return what limits the first cases, and from where on."""
+        several = len(self.bottleneck) > 1
+        return [
+            _head(each, words.case(each.case) if several else "", words)
+            for each in self.bottleneck[: 1 + MOST_SAID]
+        ][:2]
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield the points along the axis, and the resources at both of its ends, case by case."""
@@ -288,6 +297,35 @@ def _sentences(bottlenecks: CaseBottlenecks) -> list[str]:
             f" {percent(excess)}{advice}"
         )
     return lines
+
+
+def _head(found: CaseBottlenecks, case: str, words: Words) -> str:
+    """Return the resource that limits the throughput at the end of the axis, the most that it
+    lets through, and from where on the bound lies below what the others would need.
+    """
+    names = found.bottlenecks
+    last = len(names) - 1
+    since = last
+    while since and names[since - 1] == names[last]:
+        since -= 1
+    lead = f"{case}: " if case else ""
+    most = quantity(1.0 / float(found.largest[last]), "1/s")
+    place = setting(found.path, float(found.values[last]), found.unit, words)
+    limit = f"{lead}{words.resource(names[last])} limits the throughput to {most}"
+    saturated = found.population > found.saturation
+    if not saturated[last]:
+        return f"{lead}nothing is saturated up to {place}; the most used is {words.resource(names[last])}, with room for {most}"
+    if since == 0 and not saturated.all():
+        whole = float(found.saturation[last])
+        same = bool(np.allclose(found.saturation, whole, rtol=1e-9))
+        knee = f"; from about {whole:.3g} {words.members} on more bring little" if same else ""
+        return f"{limit}{knee}"
+    changed = (
+        f" from {setting(found.path, float(found.values[since]), found.unit, words)} on"
+        if since
+        else ""
+    )
+    return f"{limit}{changed}"
 
 
 def _value(bottlenecks: CaseBottlenecks, index: int) -> str:

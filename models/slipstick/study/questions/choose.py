@@ -24,9 +24,27 @@ from slipstick.expression.nodes import parameters
 from slipstick.late import Array, NDArray, np
 from slipstick.limits import check_cost
 from slipstick.method.sign_changes import decided
-from slipstick.report.formatting import counted, escape, overlap, percent, quantity
-from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
+from slipstick.report.formatting import (
+    capital,
+    counted,
+    escape,
+    joined,
+    overlap,
+    percent,
+    quantity,
+    setting,
+    setting_amount,
+    value_amount,
+)
+from slipstick.results.question import (
+    MOST_SAID,
+    Decision,
+    QuestionResult,
+    ResultColumn,
+    ResultTable,
+)
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words, spelt
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.study import ChooseQuestionSpec
 from slipstick.schema.text import Node, leaves
@@ -108,19 +126,24 @@ class ChooseResult(QuestionResult):
         """Return what was chosen, what each condition has to spare there, and how that is known."""
         return [f"{each.case}: {line}" for each in self.choices for line in _sentences(each)]
 
-    def headline(self) -> str:
+    def headline(self, words: Words) -> list[str]:
         """Return what was chosen for the first cases."""
-        first, *others = ((each.case, next(_sentences(each))) for each in self.choices)
-        return "; ".join(
-            [
-                ": ".join(first),
-                *(f"{case}: {words.partition(';')[0]}" for case, words in others[:MOST_SAID]),
-            ]
-        )
+        several = len(self.choices) > 1
+        heads = [
+            _head(each, words, words.case(each.case) if several else "", named=index == 0)
+            for index, each in enumerate(self.choices[: 1 + MOST_SAID])
+        ]
+        return [". ".join(map(capital, heads))]
 
-    def doubt(self) -> str:
-        """Return which better points are undecided."""
-        return next((_undecided(each) for each in self.choices if each.undecided), "")
+    def decision(self, words: Words) -> Decision | None:
+        """Return the best point of each case, and the limits that it keeps to."""
+        first = self.choices[0]
+        alike = [each for each in self.choices if [*each.units] == [*first.units] and each.found]
+        if not alike:
+            return None
+        head = ["", *map(words.quantity, first.units), spelt(first.objective)]
+        head += [words.condition(text) for text in first.conditions]
+        return head, [_decided_row(each, words) for each in alike]
 
     def beside_tables(self) -> list[str]:
         """Return what was chosen and how that is known; tables have the rest."""
@@ -506,6 +529,99 @@ def _rivals(found: Sequence[tuple[float, Answer]], best: Answer) -> tuple[Answer
     ends = best.values[OBJECTIVE].ends
     others = (each for _, each in sorted(found, key=lambda point: point[0]) if each is not best)
     return tuple(each for each in others if overlap(ends, each.values[OBJECTIVE].ends))
+
+
+def _head(each: ChosenPoints, words: Words, case: str, *, named: bool) -> str:
+    """Return what was chosen for a case, in a reader's words.
+
+    Parameters
+    ----------
+    each : the choice
+    words : of the study
+    case : its title; empty where there is one case only
+    named : say what the numbers are of, not only how many
+    """
+    if not each.found:
+        return f"{case}: {_no_choice(each, words)}" if case else _no_choice(each, words)
+    best = each.found[0]
+    point = _point_words(each, best, words, named)
+    least = f"{spelt(each.objective)} {_number(best, OBJECTIVE)}"
+    if not re.fullmatch(r"[a-z_]+", each.objective):  # a formula is called by its meaning
+        least = f"the least value, {_number(best, OBJECTIVE)}"
+    values = _limited(each, best, words)
+    kept = f"; there {joined(values)}" if values and named else ""
+    rival = _rival_head(each, words)
+    if not named:
+        return f"{case}: {point}, {least}{rival}"
+    which = "the cheapest" if each.objective == COST else "the best"
+    verb = "are" if len(each.units) > 1 else "is"
+    return f"{f'{case}, ' if case else ''}{which} {verb} {point}, {least}{kept}{rival}"
+
+
+def _point_words(each: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:
+    write = setting if named else setting_amount
+    return joined(
+        [write(path, float(answer.point[path]), unit, words) for path, unit in each.units.items()]
+    )
+
+
+def _limited(each: ChosenPoints, answer: Answer, words: Words) -> list[str]:
+    """Return the values that conditions limit, of conditions on one value."""
+    values = []
+    for number, text in enumerate(each.conditions, start=1):
+        if found := _ONE_VALUE.match(text):
+            value = answer.values[f"value[{number}]"]
+            amount = value_amount(found[1], value.value, value.unit, value.ends)
+            values.append(words.measured(found[1], amount))
+    return values
+
+
+def _no_choice(each: ChosenPoints, words: Words) -> str:
+    """Return why nothing was chosen."""
+    if not each.points[1]:
+        return "no combination keeps the limits on what may be chosen"
+    if each.nearest is None:
+        return (
+            "no combination surely keeps all limits"
+            if each.undecided
+            else "no combination has all the values that are limited"
+        )
+    found = _ONE_VALUE.match(each.conditions[each.worst])
+    value = each.nearest.values[f"value[{each.worst + 1}]"]
+    amount = value_amount(found[1] if found else "", value.value, value.unit, value.ends)
+    reached = f"there {words.measured(found[1], amount)}" if found else "there a limit is missed"
+    surely = "surely " if each.undecided else ""
+    return (
+        f"no combination {surely}keeps all limits; {_point_words(each, each.nearest, words, True)}"
+        f" comes nearest: {reached}"
+    )
+
+
+def _rival_head(each: ChosenPoints, words: Words) -> str:
+    """Return which points may be better, as far as estimates tell."""
+    open_ = [*each.undecided, *each.rivals][:1]
+    if not open_:
+        return ""
+    point = _point_words(each, open_[0], words, True)
+    return f"; undecided is whether {point} is better"
+
+
+def _decided_row(each: ChosenPoints, words: Words) -> list[str]:
+    best = each.found[0]
+    point = [
+        setting_amount(path, float(best.point[path]), unit, words)
+        for path, unit in each.units.items()
+    ]
+    values = [
+        value_amount(text.partition(" ")[0], value.value, value.unit, value.ends)
+        for number, text in enumerate(each.conditions, start=1)
+        for value in [best.values[f"value[{number}]"]]
+    ]
+    return [words.case(each.case), *point, _number(best, OBJECTIVE), *values]
+
+
+_ONE_VALUE = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*[\d.]")
+"""A condition that limits one value of an answer by a number."""
 
 
 def _sentences(each: ChosenPoints) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -20,6 +21,7 @@ from slipstick.report.formatting import (
     bracketed,
     counted,
     escape,
+    joined,
     markdown_table,
     overlap,
     percent,
@@ -28,6 +30,7 @@ from slipstick.report.formatting import (
 from slipstick.report.look import axis_title, logarithmic, sheet, stroke, titled
 from slipstick.results.question import QuestionResult
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words
 from slipstick.schema.kinds.study import ComparisonPictureSpec, RowSpec, TableSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
@@ -133,6 +136,33 @@ class CompareResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Count the cells that agree."""
         return [sentence for sentence in (summary(self.compared),) if sentence]
+
+    def headline(self, words: Words) -> list[str]:
+        """Return how far computed values are from the published ones."""
+        if few := list(_few_values(self.compared, words)):
+            return few
+        counts, errors = _counts(self.compared)
+        lines = []
+        if total := sum(counts[kind] for kind in ("agrees", "slip", "miss")):
+            agree = f"{counts['agrees']} of {total} printed values are met to rounding"
+            if counts["agrees"] == total:
+                agree = (
+                    f"all {total} printed values are met to rounding"
+                    if total > 1
+                    else ("the printed value is met to rounding")
+                )
+            rest = [
+                f"{counts[kind]} {are}"
+                for kind, are in (("slip", "are slips of the source"), ("miss", "are missed"))
+                if counts[kind]
+            ]
+            lines.append(joined([agree, *rest], "and"))
+        lines += [
+            f"{counted(len(found), f'{kind} value')} {'is' if len(found) == 1 else 'are'} predicted"
+            f" with a mean error of {percent(fmean(map(abs, found)))}"
+            for kind, found in errors.items()
+        ]
+        return ["; ".join(lines)] if lines else []
 
     def parts(self) -> Iterator[str]:
         """Write table by table."""
@@ -359,41 +389,68 @@ def comparison(table: PublishedTable) -> str:
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
-def summary(comparisons: Sequence[PublishedTable]) -> str:
-    """Count how the computed cells of tables stand to the printed and the measured ones; inputs
-    do not count.
-    """
-    rows = [
-        row
-        for comparison in comparisons
-        for row in comparison.rows
-        if row.reference == "printed" and not (row.input or row.against)
-    ]
-    verdicts = [verdict(cell) for row in rows for cell in row.cells]
-    compared = [verdict for verdict in verdicts if verdict in ("agrees", "slip", "miss")]
-    text = (
-        f"{counted(len(compared), 'printed cell is', 'printed cells are')} compared:"
-        f" {counted(compared.count('agrees'), 'agrees', 'agree')} within rounding,"
-        f" {counted(compared.count('slip'), 'is a slip', 'are slips')} of the source,"
-        f" {counted(compared.count('miss'), 'is a miss', 'are misses')}."
-    )
-    if not verdicts:
-        text = ""
-    if lost := verdicts.count("nothing computed"):
-        text += f" {counted(lost, 'printed cell')} without a computed value."
-    for kind in ("measured", "exact"):
-        rows = [
-            row
-            for comparison in comparisons
-            for row in comparison.rows
-            if row.reference == kind and row.counted
+_FEW_VALUES = 8
+
+
+def _few_values(compared: Sequence[PublishedTable], words: Words) -> Iterator[str]:
+    """Yield the values of one small table beside the published ones; nothing of more."""
+    cells = [cell for table in compared for row in table.rows for cell in row.cells]
+    if len(compared) != 1 or len(cells) > _FEW_VALUES or len(compared[0].columns) < 2:
+        return
+    (table,) = compared
+    for row in table.rows:
+        told = [
+            f"{words.case(cell.case)} {_in_unit(cell.computed, table.unit)}"
+            f" ({row.reference} {_in_unit(cell.printed, table.unit)})"
+            for cell in row.cells
+            if cell.computed is not None and cell.printed is not None
         ]
-        if errors := _errors([cell for row in rows for cell in row.cells]):
-            mean = percent(fmean(map(abs, errors)))
-            text += (
-                f" Against {counted(len(errors), f'{kind} value')} the mean absolute error is"
-                f" {mean}."
-            )
+        if len(told) > 1:
+            yield f"{row.label}: {joined(told)}"
+
+
+def _in_unit(value: float | None, unit: str) -> str:
+    """Write a number of a table in its unit."""
+    number = f"{value or 0.0:.4g}"
+    return number if unit == "1" else f"{number} {unit}"
+
+
+def _counts(
+    comparisons: Sequence[PublishedTable],
+) -> tuple[Counter[str], dict[str, list[float]]]:
+    """Count how the computed cells of tables stand to the printed ones, and return the errors
+    against measured and exact values; inputs do not count.
+    """
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    printed = [row for row in rows if row.reference == "printed" and not (row.input or row.against)]
+    verdicts = Counter(verdict(cell) for row in printed for cell in row.cells)
+    errors = {}
+    for kind in ("measured", "exact"):
+        counting = [row for row in rows if row.reference == kind and row.counted]
+        if found := _errors([cell for row in counting for cell in row.cells]):
+            errors[kind] = found
+    return verdicts, errors
+
+
+def summary(comparisons: Sequence[PublishedTable]) -> str:
+    """Write how the computed cells of tables stand to the printed and the measured ones."""
+    counts, errors = _counts(comparisons)
+    compared = sum(counts[kind] for kind in ("agrees", "slip", "miss"))
+    text = (
+        f"{counted(compared, 'printed cell is', 'printed cells are')} compared:"
+        f" {counted(counts['agrees'], 'agrees', 'agree')} within rounding,"
+        f" {counted(counts['slip'], 'is a slip', 'are slips')} of the source,"
+        f" {counted(counts['miss'], 'is a miss', 'are misses')}."
+    )
+    if not counts:
+        text = ""
+    if lost := counts["nothing computed"]:
+        text += f" {counted(lost, 'printed cell')} without a computed value."
+    for kind, found in errors.items():
+        mean = percent(fmean(map(abs, found)))
+        text += (
+            f" Against {counted(len(found), f'{kind} value')} the mean absolute error is {mean}."
+        )
     return text.strip()
 
 

@@ -24,14 +24,17 @@ from slipstick.report.formatting import (
     NOTHING,
     counted,
     escape,
+    joined,
     markdown_table,
     percent,
     prose,
     quantity,
+    value_amount,
 )
 from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import Decision, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Axis, Sweep, split_name
+from slipstick.results.words import Words, spelt
 from slipstick.schema.kinds.study import YEAR, ProjectionPictureSpec, ProjectSpec
 from slipstick.schema.text import at
 from slipstick.study.cases import StudyContext, axis_nodes, numbers_of
@@ -172,6 +175,35 @@ class ProjectResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Return where each case goes along each trend, and which rates are doubtful."""
         return [*_outcomes(self.projection), *_warnings(self.projection)]
+
+    def headline(self, words: Words) -> list[str]:
+        """Return from where to where the first cases go, and when the first condition holds."""
+        tracks = self.projection.tracks
+        several = len(tracks) > 1
+        heads = [_track_head(each, self.projection, words, several) for each in tracks[:2]]
+        watched = [
+            _watched_head(track, each, self.projection, words, several)
+            for track in tracks[:1]
+            for each in track.conditions[:1]
+        ]
+        return [*heads, *watched][:3]
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return the values at the first and the last year, case by case."""
+        found, rows = self.projection, []
+        names = found.tracks[0].values[:2]
+        for each in found.tracks[:_MOST_TRACKS]:
+            cells = [
+                value_amount(name, *_at(each.sweep, name, place))
+                for name in names
+                if name in each.sweep.columns
+                for place in (0, -1)
+            ]
+            rows.append([_track_name(each, found, words), *cells])
+        head = [
+            f"{words.value(name)} in {year(found.years[at])}" for name in names for at in (0, -1)
+        ]
+        return (["", *head], rows) if len(rows) > 1 else None
 
     def doubt(self) -> str:
         """Return which steps the first trend has no rate of, which of its rates are guesses, or used
@@ -517,6 +549,68 @@ def _outcomes(found: Projection) -> Iterator[str]:
     yield from _still(found)
 
 
+_MOST_TRACKS = 6
+
+
+def _at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[float, float]]:
+    """Return a value with its unit and its band at a point of a sweep."""
+    low, high = sweep.ends(name)
+    ends = float(low[place]), float(high[place])
+    return float(sweep.columns[name][place]), sweep.units[name], ends
+
+
+def _track_name(track: ProjectedCase, found: Projection, words: Words) -> str:
+    """Return what tells a case along a trend from the others."""
+    cases = {each.case for each in found.tracks}
+    trends = {each.trend for each in found.tracks}
+    names = [words.case(track.case)] if len(cases) > 1 or len(trends) == 1 else []
+    names += [f"trend {spelt(track.trend)}"] if len(trends) > 1 else []
+    return ", ".join(names)
+
+
+def _track_head(track: ProjectedCase, found: Projection, words: Words, several: bool) -> str:
+    """Return how the values of a case change over the years, in a reader's words."""
+    goes = []
+    for name in track.values[:2]:
+        first, unit, _ = _at(track.sweep, name, 0)
+        last, _, (low, high) = _at(track.sweep, name, -1)
+        if not (isfinite(first) and isfinite(last)):
+            continue
+        sure = not low <= first <= high
+        verb = "goes" if not sure else "falls" if last < first else "rises"
+        if first == last:
+            goes.append(f"{words.value(name)} stays {value_amount(name, first, unit)}")
+            continue
+        amounts = [value_amount(name, *_at(track.sweep, name, place)) for place in (0, -1)]
+        goes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
+    lead = f"{_track_name(track, found, words)}: " if several else ""
+    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
+    if not goes:
+        return f"{lead}{span} there is no answer"
+    return f"{lead}{span} {joined(goes)}"
+
+
+def _watched_head(
+    track: ProjectedCase, each: ConditionHistory, found: Projection, words: Words, several: bool
+) -> str:
+    """Return when a condition holds, in a reader's words."""
+    lead = f"{_track_name(track, found, words)}: " if several else ""
+    clause = words.condition(each.condition)
+    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
+    changes = [
+        f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
+        for change in each.crossings[:2]
+    ]
+    changes += [
+        f"undecided from {year(first)} to {year(last)}" for first, last in each.undecided[:1]
+    ]
+    if changes:
+        return f"{lead}{clause} {joined(changes)}"
+    if each.holds_first is None:
+        return f"{lead}whether {clause} has no answer"
+    return f"{lead}{clause} {'throughout' if each.holds_first else 'in no year'} {span}"
+
+
 def _still(found: Projection) -> Iterator[str]:
     """Yield which classes of steps no rate of a trend moves, once for all cases of a trend."""
     classes: dict[str, dict[str, None]] = {}
@@ -616,7 +710,7 @@ def _warnings(found: Projection) -> Iterator[str]:
     """Yield which rates are guesses, and which are used outside their periods, trend by trend."""
     for trend in found.titles:
         rates = [each for each in found.rates if each.trend == trend]
-        guesses = [f"{each.name} {_span(each)}" for each in rates if each.assumed]
+        guesses = [f"{spelt(each.name)} {_span(each)}" for each in rates if each.assumed]
         some = (
             f"these rates are guesses: {', '.join(guesses)}"
             if guesses
@@ -626,7 +720,7 @@ def _warnings(found: Projection) -> Iterator[str]:
         spans: dict[tuple[float, float], list[str]] = {}
         for each in rates:
             for span in each.beyond:
-                spans.setdefault(span, []).append(each.name)
+                spans.setdefault(span, []).append(spelt(each.name))
         outside = "; ".join(
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()

@@ -22,12 +22,20 @@ from slipstick.report.formatting import (
     escape,
     finite,
     fraction,
+    joined,
     overlap,
     percent,
     quantity,
 )
-from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import (
+    MOST_SAID,
+    Decision,
+    QuestionResult,
+    ResultColumn,
+    ResultTable,
+)
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words, spelt
 from slipstick.schema.inputs import BuiltModel, Settings, build, resolved_with
 from slipstick.schema.kinds.quantity import DescribedValue, Given
 from slipstick.schema.kinds.study import ChangesSpec, RankSpec
@@ -96,6 +104,7 @@ class ChangeRanking:
 
 
 _MOST_PAIRS = 10
+_MOST_CHOICES = 6
 
 
 _SHARES = (
@@ -131,15 +140,43 @@ class RankResult(QuestionResult):
         words += [f"{_where(each)}: {_best_quantity(each)}" for each in self.rankings]
         return words
 
-    def headline(self) -> str:
+    def headline(self, words: Words) -> list[str]:
         """Name what helps most in the first case; of many cases in how many of them each change
         does.
         """
+        if not self.changes:
+            several = len({each.case for each in self.rankings}) > 1
+            return [_quantity_head(self.rankings[0], words, several)]
         groups: dict[str, list[str]] = {}
         for each in self.changes:
             groups.setdefault(each.under, []).append(str(_best(each).point["change"]))
-        told = [_most_often(under, best) for under, best in groups.items() if len(best) > MOST_SAID]
-        return "; ".join(told) or self.sentences()[0]
+        counted_heads = [
+            _most_often_head(under, best) for under, best in groups.items() if len(best) > MOST_SAID
+        ]
+        return counted_heads[:2] or [_change_head(self.changes[0], words)]
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return what each change of the first case takes away, the most first."""
+        if not self.changes:
+            rows = [
+                [
+                    f"{each.point['change']} {words.quantity(str(each.point['parameter']))}",
+                    percent(each["time_saved"], ends=each.values["time_saved"].ends),
+                ]
+                for each in self.rankings[0].rows[:_MOST_CHOICES]
+                if each["time_saved"] is not None
+            ]
+            return (["change", "time saved"], rows) if len(rows) > 1 else None
+        effects = sorted(self.changes[0].effects, key=lambda each: -(_reduced(each).value or 0.0))
+        rows = [
+            [
+                spelt(str(each.point["change"])),
+                percent(_reduced(each).value, ends=_reduced(each).ends),
+            ]
+            for each in effects[:_MOST_CHOICES]
+        ]
+        first = words.case(self.changes[0].case)
+        return [f"change of {first}", "overhead removed"], rows
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the quantities of each case, then the changes and their pairs."""
@@ -635,6 +672,67 @@ def _best_quantity(ranking: Ranking) -> str:
     )
 
 
+def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
+    """Return which change of a single quantity saves most, in a reader's words."""
+    size = percent(ranking.change)
+    lead = f"{words.case(ranking.case)}: " if several else ""
+    known = [row for row in ranking.rows if row["time_saved"] is not None]
+    if not known:
+        return f"{lead}no quantity shortens the time when it is changed by {size}"
+    best, *others = known
+    saved = best.values["time_saved"]
+    if (saved.value or 0.0) <= 0.0 or (saved.low is not None and saved.low <= 0.0):
+        surely = "surely " if (saved.value or 0.0) > 0.0 else ""
+        return f"{lead}no change of a single quantity by {size} {surely}shortens the time"
+    change = f"{best.point['change']} {words.quantity(str(best.point['parameter']))}"
+    rivals = [row for row in others if overlap(saved.ends, row.values["time_saved"].ends)]
+    next_best = rivals[:1] or others[:1]
+    further = ""
+    for row in next_best:
+        other = f"{row.point['change']} {words.quantity(str(row.point['parameter']))}"
+        amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
+        order = "undecided is whether more than" if rivals else "next comes"
+        further = f"; {order} {other} ({amount})"
+    return (
+        f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the time{further}"
+    )
+
+
+def _change_head(found: ChangeRanking, words: Words) -> str:
+    """Return which change removes most overhead, in a reader's words."""
+    best, before = _best(found), found.before.values["overhead"]
+    overhead = quantity(before.value, "s", ends=before.ends)
+    gain = _reduced(best)
+    if not gain.value or gain.value <= 0:
+        return f"no change removes any of the overhead of {overhead}"
+    part = percent(gain.value, ends=gain.ends)
+    rivals = [
+        spelt(str(each.point["change"]))
+        for each in found.effects
+        if each is not best and overlap(gain.ends, _reduced(each).ends)
+    ]
+    undecided = f" (undecided against {joined(rivals[:MOST_SAID])})" if rivals else ""
+    words_of_best = spelt(str(best.point["change"]))
+    head = (
+        f"of single changes, {words_of_best} removes most overhead{undecided}: {part} of {overhead}"
+    )
+    pair = next(filter(found.affordable, found.pairs), None)
+    if pair is None:
+        return head
+    both = joined([spelt(name) for name in str(pair.point["change"]).split(" + ")])
+    gain = _reduced(pair)
+    budget = "" if found.budget is None else f" within a budget of {found.budget:g}"
+    return f"{head}; the best pair{budget} is {both}: {percent(gain.value, ends=gain.ends)}"
+
+
+def _most_often_head(under: str, best: Sequence[str]) -> str:
+    """Count in how many cases each change removes the most overhead, in a reader's words."""
+    (first, count), *others = Counter(best).most_common(MOST_SAID)
+    more = "".join(f", {spelt(name)} in {cases}" for name, cases in others)
+    where = f"with {spelt(under)}, " if under else ""
+    return f"{where}{spelt(first)} removes most overhead in {count} of {len(best)} cases{more}"
+
+
 def _not_changed(ranking: Ranking) -> str:
     """Return which changes have no answer, such as a server that the change saturates."""
     changes = [
@@ -770,17 +868,6 @@ def _verdict(found: ChangeRanking) -> str:
 
 def _best(found: ChangeRanking) -> Answer:
     return max(found.effects, key=lambda each: _reduced(each).value or 0.0)
-
-
-def _most_often(under: str, best: Sequence[str]) -> str:
-    """Count in how many cases each change removes the most overhead."""
-    (first, count), *others = Counter(best).most_common(MOST_SAID)
-    more = "".join(f", {name} in {cases}" for name, cases in others)
-    where = f"under {under}, " if under else ""
-    return (
-        f"{where}among single changes, {first} removes the most overhead in {count} of {len(best)}"
-        f" cases{more}"
-    )
 
 
 def _together(gain: float, apart: float) -> str:

@@ -11,10 +11,19 @@ from slipstick.errors import Problem, SpecError, UnknownNameError, did_you_mean
 from slipstick.expression.nodes import Dimension
 from slipstick.late import Array, NDArray, np
 from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
-from slipstick.report.formatting import Ends, as_percent, code, escape, percent, quantity
+from slipstick.report.formatting import (
+    Ends,
+    as_percent,
+    code,
+    escape,
+    percent,
+    quantity,
+    value_amount,
+)
 from slipstick.report.look import STROKES, axis_title, filled, sheet, titled
-from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import Decision, QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words
 from slipstick.schema.inputs import Settings
 from slipstick.schema.kinds.study import HistogramSpec, SampleSpec
 from slipstick.schema.kinds.technology import Uncertain, distribution_of, quantities
@@ -120,6 +129,25 @@ class SampleResult(QuestionResult):
         return [
             f"{found.case}: {_sentence(each)}" for found in self.samples for each in found.outcomes
         ]
+
+    def headline(self, words: Words) -> list[str]:
+        """Say between what the first answers lie, and what causes it."""
+        several = len(self.samples) > 1
+        heads = [
+            _head(each, words.case(found.case) if several else "", words)
+            for found in self.samples
+            for each in found.outcomes[:2]
+        ]
+        return heads[:2]
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return the outer quantiles and the middle of each answer, case by case."""
+        rows = [
+            [words.case(found.case), words.value(each.name), *_outer(each)]
+            for found in self.samples
+            for each in found.outcomes
+        ]
+        return (["", "", "low", "middle", "high"], rows[:_MOST_ROWS]) if len(rows) > 1 else None
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the distributions, the quantiles and the causes of the variance, case by case."""
@@ -382,6 +410,33 @@ def _influences(
         )
         for row, name in enumerate(kept)
     }, ""
+
+
+_MOST_ROWS = 6
+
+
+def _outer(each: SampledValue) -> list[str]:
+    """Return the lowest, the middle and the highest quantile that was asked for."""
+    parts = list(each.quantiles)
+    chosen = (parts[0], parts[len(parts) // 2], parts[-1])
+    return [value_amount(each.name, each.quantiles[part][0], each.unit) for part in chosen]
+
+
+def _head(each: SampledValue, case: str, words: Words) -> str:
+    """Say between what an answer lies, and what causes most of it, in a reader's words."""
+    low, middle, high = _outer(each)
+    parts = list(each.quantiles)
+    inside = 100 * (parts[-1] - parts[0])
+    cause = ""
+    if each.influences:
+        first = each.influences[0]
+        cause = f", mostly because of {words.quantity(first.path)} ({percent(first.total)} of the variance)"
+    lead = f"{case}: " if case else ""
+    name = words.value(each.name)
+    return (
+        f"{lead}{name} {middle} in the middle, and between {low} and {high} in {inside:.4g} of 100"
+        f" draws{cause}"
+    )
 
 
 def _sentence(each: SampledValue) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slipstick.answer import Value, Verdict
@@ -39,6 +40,7 @@ from slipstick.report.formatting import (
     escape,
     finite,
     fraction,
+    joined,
     markdown_table,
     percent,
     quantity,
@@ -54,8 +56,15 @@ from slipstick.report.look import (
     titled,
 )
 from slipstick.report.statements import StatementRow, summary
-from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
+from slipstick.results.question import (
+    MOST_SAID,
+    Decision,
+    QuestionResult,
+    ResultColumn,
+    ResultTable,
+)
 from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
+from slipstick.results.words import Words
 from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula, read_formula
 from slipstick.schema.kinds.study import BandsSpec, GrowthPictureSpec, ScaleSpec
@@ -247,20 +256,41 @@ class ScaleResult(QuestionResult):
         first = next((each for each in self.scalings if each.printed), None)
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
-    def headline(self) -> str:
-        """Describe for the first cases on how many processors each is fastest, and how its work
-        must grow.
+    def headline(self, words: Words) -> list[str]:
+        """Describe for the first cases on how many processors each is fastest, and how its work must
+        grow.
         """
         first = self.scalings[: 1 + MOST_SAID]
-        parts = [
-            _of_cases(first, say) for say in (lambda each: _fastest_words(each.fastest), _goes_on)
-        ]
-        if len(self.scalings) > 1:
-            return ". ".join(parts)
-        return (
-            f"{self.scalings[0].case}:"
-            f" {', '.join(f'{each[0].lower()}{each[1:]}' for each in parts)}"
-        )
+        grows = [each for each in first if each.growth is not None and not each.growth.limit]
+        rest = [each for each in first if each not in grows]
+        heads = []
+        if grows:
+            keep = percent(grows[0].growth.efficiency if grows[0].growth else None)
+            orders = _of_cases(grows, map(_order_words, grows), words, bool(rest))
+            heads.append(
+                f"to keep {keep} efficiency on N {words.members} the work must grow as {orders}"
+            )
+        if rest:
+            goes_on = [_goes_on_head(each, words) for each in rest]
+            heads.append(_of_cases(rest, goes_on, words, bool(grows)))
+        fastest = _of_cases(first, [_fastest_head(each, words) for each in first], words)
+        return [*heads, f"at a fixed size it is fastest on {fastest}"]
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return for each case the fastest and the largest efficient number of processors."""
+        rows = []
+        for each in self.scalings[:_MOST_CHOICES]:
+            fastest, largest = each.fastest, each.largest
+            rows.append(
+                [
+                    words.case(each.case),
+                    "none" if fastest.processors is None else f"{fastest.processors:g}",
+                    quantity(fastest.value.value, "s", ends=fastest.value.ends),
+                    "none" if largest.processors is None else f"{largest.processors:g}",
+                ]
+            )
+        head = ["", "fastest on", "time there", f"most with {percent(self.scalings[0].threshold)}"]
+        return (head, rows) if len(rows) > 1 else None
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Return published cells as statements, once, beside the first case that has them."""
@@ -714,26 +744,49 @@ _SYMBOLS = (
 )
 
 
-def _of_cases(scalings: Sequence[Scaling], say: Callable[[Scaling], str]) -> str:
-    """Describe several cases, and once what is the same of some; words that all begin
-    with stand first.
-    """
+_MOST_CHOICES = 6
+
+
+def _of_cases(
+    scalings: Sequence[Scaling], told: Iterable[str], words: Words, some: bool = False
+) -> str:
+    """Say something of each case, and once what is the same of several."""
     groups: dict[str, list[str]] = {}
-    for each in scalings:
-        groups.setdefault(say(each), []).append(each.case)
-    if len(scalings) == 1:
-        return next(iter(groups))
-    same = takewhile(lambda each: len(set(each)) == 1, zip(*map(str.split, groups), strict=False))
-    start = "".join(f"{each[0]} " for each in same) if len(groups) > 1 else ""
-    told = (f"{words.removeprefix(start)} ({', '.join(cases)})" for words, cases in groups.items())
-    return f"{start}{'; '.join(told)}"
+    for each, text in zip(scalings, told, strict=True):
+        if text:
+            groups.setdefault(text, []).append(words.case(each.case))
+    if len(groups) < 2 and not some:
+        return next(iter(groups), "")
+    return "; ".join(f"{text} ({joined(cases)})" for text, cases in groups.items())
 
 
-def _goes_on(found: Scaling) -> str:
-    """Return how the work must grow, or how far a case is efficient where that is not known."""
-    if found.growth is None:
-        return _largest_words(found.largest, found.threshold)
-    return _verdict(found.growth, short=True)
+def _order_words(found: Scaling) -> str:
+    """Return how the work must grow with N processors."""
+    order = found.growth.order if found.growth else ""
+    return re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^").replace("*", " ")
+
+
+def _fastest_head(found: Scaling, words: Words) -> str:
+    """Return on how many processors a case is fastest at a fixed size."""
+    best = found.fastest
+    if best.processors is None:
+        return "no number of processors that has an answer"
+    least = quantity(best.value.value, "s", ends=best.value.ends)
+    end = ", the most examined" if best.at_the_end else ""
+    return f"{words.member_count(best.processors)}{end}: {least}{best.doubt}"
+
+
+def _goes_on_head(found: Scaling, words: Words) -> str:
+    """Return that no size is enough, or how far a case is efficient where that is not known."""
+    if found.growth is not None:
+        return f"no size keeps {percent(found.growth.efficiency)} efficiency"
+    best, goal = found.largest, percent(found.threshold)
+    if best.processors is None:
+        return f"no number of processors is {goal} efficient{best.doubt}"
+    end = ", the most examined" if best.at_the_end else ""
+    return (
+        f"at least {goal} efficient on up to {words.member_count(best.processors)}{end}{best.doubt}"
+    )
 
 
 def _fastest_words(best: BestProcessors) -> str:
@@ -910,12 +963,10 @@ def _formula(found: Scaling) -> Iterator[str]:
     )
 
 
-def _verdict(growth: IsoefficiencyFormula, order: str = "", short: bool = False) -> str:
+def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
     if growth.limit:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     words = f"To keep {percent(growth.efficiency)} the work must grow as "
-    if short:
-        return words + growth.order.replace("**", "^").replace("*", " ")
     words += order or growth.order
     dominant = [each for each in growth.terms if each.since is not None]
     if not dominant:

@@ -14,9 +14,28 @@ from slipstick.answer import Answer, Value
 from slipstick.errors import Problem, SpecError, did_you_mean
 from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import ROUNDING, Change, decided
-from slipstick.report.formatting import bracketed, percent, quantity
-from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
+from slipstick.report.formatting import (
+    NO_ENDS,
+    Ends,
+    bracketed,
+    capital,
+    counted,
+    joined,
+    overlap,
+    percent,
+    quantity,
+    setting,
+    setting_amount,
+)
+from slipstick.results.question import (
+    MOST_SAID,
+    Decision,
+    QuestionResult,
+    ResultColumn,
+    ResultTable,
+)
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words, spelt
 from slipstick.schema.inputs import REFERENCES, Inputs, is_solver_option, resolved_with
 from slipstick.schema.kinds.study import YEAR, AxisSpec, SeekSpec
 from slipstick.schema.text import Scalar, canonical
@@ -78,6 +97,7 @@ class ConditionSearch:
     undecided : first and last place of each further stretch where an estimate does not tell whether
         it holds
     longer : the longest run that was to decide, as a multiple of the first
+    means : the condition in its author's words
     looked : the places that were looked at first, and how each was computed
     """
 
@@ -100,6 +120,7 @@ class ConditionSearch:
     undecided: tuple[tuple[float, float], ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
     longer: float = 1.0
+    means: str = ""
     looked: tuple[Sequence[float], Provenance] = field(default=((), Provenance([], [])), repr=False)
 
     @property
@@ -110,6 +131,11 @@ class ConditionSearch:
                 yield each.before, False
             if each.after is not None and each.holds_after:
                 yield each.after, True
+
+    @property
+    def simple(self) -> bool:
+        """Return whether there is an answer everywhere, and it is decided."""
+        return not self.undecided and not self.unanswered
 
     @property
     def changes(self) -> bool:
@@ -155,13 +181,28 @@ class SeekResult(QuestionResult):
                 found.append(f"{name}, {each.case}: {said}{_gaps(each)}{_effort(each)}")
         return found
 
-    def headline(self) -> str:
-        """Return what the first search found for its first cases."""
-        first, *others = self.searches
-        said = _said(first) if first.changes else _none(first, _ends(first))
-        same = [each for each in others if each.name == first.name and each.changes][:MOST_SAID]
-        more = "".join(f"; {each.case} {_said(each)}" for each in same)
-        return f"{first.name}, {first.case}{_along(first)}: {first.condition} {said}{more}"
+    def headline(self, words: Words) -> list[str]:
+        """Return for what values the first condition holds, case by case, the best first."""
+        return [
+            _head([each for each in self.searches if each.name == name], words)
+            for name in list(dict.fromkeys(each.name for each in self.searches))[:2]
+        ]
+
+    def best(self, words: Words) -> tuple[str, str] | None:
+        """Return the case for which the first condition holds for the widest range of values."""
+        ranked = _ranked([each for each in self.searches if each.name == self.searches[0].name])
+        if len(ranked) < 2 or not _apart(ranked):
+            return None
+        first = ranked[0]
+        return first.case, f"{_clause(first, words)} {_where_head(first, words, True)}"
+
+    def decision(self, words: Words) -> Decision | None:
+        """Return where each condition holds, a row for each case."""
+        rows = [
+            [words.case(each.case), capital(_clause(each, words)), _where_head(each, words, True)]
+            for each in self.searches
+        ]
+        return (["", "condition", "holds"], rows) if len(rows) > 1 else None
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield each place where a condition changes, or is undecided; one row where it does
@@ -473,6 +514,7 @@ def _searched(asked: _CaseSearch) -> ConditionSearch:
         undecided=tuple(undecided),
         unanswered=tuple(_unanswered(places, known, holds)),
         longer=longest,
+        means=asked.spec.title,
         looked=looked,
     )
 
@@ -649,6 +691,108 @@ def _sides(
             for side in (sides[worst].left, sides[worst].right)
         )
         yield left, right
+
+
+def _clause(found: ConditionSearch, words: Words) -> str:
+    """Return the condition as a clause."""
+    return found.means or words.condition(found.condition)
+
+
+def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
+    """Return one sentence for a condition: for what values it holds, case by case."""
+    first, *others = _ranked(cases)
+    along = f" along the trend {spelt(first.trend)}" if first.trend else ""
+    clause = _clause(first, words)
+    if not others:
+        where = _where_head(first, words, True)
+        return (
+            f"{capital(clause)}{along}{'' if where.startswith(('from', 'up to')) else ':'} {where}"
+        )
+    parts = [
+        f"{words.case(each.case)} {_where_head(each, words, index == 0)}"
+        for index, each in enumerate([first, *others][: 1 + MOST_SAID])
+    ]
+    left_out = len(others) - MOST_SAID
+    more = f"; and {counted(left_out, 'further case')}" if left_out > 0 else ""
+    return f"{capital(clause)}{along}: {'; '.join(parts)}{more}"
+
+
+def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
+    """Order cases by how wide the range is in which the condition holds, where each has one
+    change in the same direction; else as they are.
+    """
+    if not all(len(each.crossings) == 1 and each.simple for each in cases):
+        return list(cases)
+    starts = {each.crossings[0].starts for each in cases}
+    if len(starts) > 1:
+        return list(cases)
+    sign = 1 if starts == {True} else -1
+    return sorted(cases, key=lambda each: sign * each.crossings[0].value)
+
+
+def _apart(ranked: Sequence[ConditionSearch]) -> bool:
+    """Return whether the first of ranked cases surely has the widest range."""
+    if not all(len(each.crossings) == 1 and each.simple for each in ranked):
+        return False
+    first, second = (each.crossings[0] for each in ranked[:2])
+    if first.starts != second.starts or first.value == second.value:
+        return False
+    ends = [(change.low, change.high) for change in (first, second)]
+    return not overlap(*ends)
+
+
+def _where_head(found: ConditionSearch, words: Words, named: bool) -> str:
+    """Return for what values a condition holds, in a reader's words.
+
+    Parameters
+    ----------
+    found : by a search
+    words : of the study
+    named : say what the values are of, not only their amounts
+    """
+
+    def at(value: float | None, ends: Ends = NO_ENDS) -> str:
+        if found.of == YEAR:
+            return bracketed(year(value), *(year(end) for end in ends))
+        write = setting if named else setting_amount
+        return write(found.of, value or 0.0, found.unit, words, ends)
+
+    ends = f"from {at(found.first)} to {_value(found, found.last)}"
+    if found.nearest is None:
+        return f"has no answer anywhere {ends}"
+    phrases = [(each.value, _change_head(each, at)) for each in found.crossings]
+    phrases += [
+        (
+            place,
+            f"from {at(place)} on, where answers begin"
+            if begins
+            else f"up to {at(place)}, the last value with an answer",
+        )
+        for place, begins in found.ends_of_answers
+    ]
+    open_ = [
+        f"undecided {'at' if first == last else 'from'} {at(first)}"
+        + ("" if first == last else f" to {_value(found, last)}")
+        for first, last in found.undecided
+    ]
+    if not phrases:
+        holds = f"everywhere {ends}" if found.holds_first else f"nowhere {ends}"
+        return joined(open_, "and") if open_ else holds
+    shown = [words for _, words in sorted(phrases)][:MOST_SAID]
+    return joined([*shown, *open_[:1]])
+
+
+def _change_head(change: Change, at: Callable[..., str]) -> str:
+    """Return from or up to where a condition holds."""
+    if change.before is None:
+        where = at(change.value, (change.low, change.high))
+        return f"from {where} on" if change.starts else f"up to {where}"
+    if change.low == change.high:
+        return f"from {at(change.value)} on" if change.starts else f"up to {at(change.before)}"
+    sure = (
+        f"surely from {at(change.high)} on" if change.starts else f"surely below {at(change.low)}"
+    )
+    return f"{sure}, undecided between {at(change.low)} and {at(change.high)}"
 
 
 def search_text(found: ConditionSearch) -> str:

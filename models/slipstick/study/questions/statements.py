@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nextafter
@@ -10,10 +12,11 @@ from typing import ClassVar, NamedTuple
 from slipstick.answer import Answer
 from slipstick.errors import Problem, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
-from slipstick.report.formatting import NO_ENDS, escape, percent, quantity
-from slipstick.report.statements import STATEMENTS, StatementRow, summary
-from slipstick.results.question import MOST_SAID, QuestionResult, ResultColumn, ResultTable
+from slipstick.report.formatting import NO_ENDS, counted, escape, percent, quantity
+from slipstick.report.statements import STATEMENTS, StatementRow, summary, verdicts_of
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words
 from slipstick.schema.kinds.quantity import Given
 from slipstick.schema.kinds.study import StatementSpec, columns_in
 from slipstick.study.cases import Place, StudyContext
@@ -53,9 +56,9 @@ class StatementsResult(QuestionResult):
         """Count the statements that hold."""
         return [summary(self.statements)]
 
-    def headline(self) -> str:
-        """Count the statements that hold, and name some of the others."""
-        return summary(self.statements, MOST_SAID)
+    def headline(self, words: Words) -> list[str]:
+        """Count the statements that hold, and quote the first of the others."""
+        return [_head(self.statements)]
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the verdicts, then what each statement says and what was computed."""
@@ -75,6 +78,34 @@ class StatementsResult(QuestionResult):
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Return every statement."""
         return {STATEMENTS: [row._asdict() for row in self.statements]}
+
+
+_LONGEST_QUOTE = 140
+
+
+def _head(rows: Sequence[StatementRow]) -> str:
+    """Count the statements that the computed values confirm, and quote the first that they do
+    not.
+    """
+    verdicts = verdicts_of(rows)
+    counts = Counter(verdicts.values())
+    total = len(verdicts) - counts["input"]
+    confirmed = f"{counts['hit']} of {counted(total, 'statement')} of the source"
+    if counts["hit"] == total:
+        return f"the computed values confirm {f'all {total}' if total > 1 else 'the one'} " + (
+            f"{'statements' if total > 1 else 'statement'} of the source"
+        )
+    open_ = f", {counts['undecided']} undecided" if counts["undecided"] else ""
+    missed = [
+        row
+        for row in rows
+        if row.verdict == "miss" and verdicts.get(row.part_of or row.name) == "miss"
+    ]
+    quote = ""
+    if missed:
+        says = textwrap.shorten(missed[0].says, _LONGEST_QUOTE, placeholder=" ...")
+        quote = f"; one that they do not: {says}"
+    return f"the computed values confirm {confirmed}{open_}{quote}"
 
 
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:

@@ -1,0 +1,351 @@
+"""The head of a report: the answer first, in a reader's words, then the choices side by side.
+
+A sentence is made of titles, meanings and units; it has no path, no option and no name of a file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isclose, isfinite
+
+from slipstick.answer import HELD, Answer
+from slipstick.report.formatting import (
+    TextTable,
+    capital,
+    counted,
+    joined,
+    losses_sentence,
+    overlap,
+    percent,
+    plain,
+    setting,
+    value_amount,
+)
+from slipstick.results.study import Results
+from slipstick.results.sweep import Sweep, split_name
+from slipstick.results.words import Words
+from slipstick.vocabulary import ABSENT, VERDICTS
+
+_MOST_FOUND = 4
+_FEW_CASES = 8
+"""Cases up to which a head compares them; more are a campaign, whose tables say it."""
+
+_LEAST_SAID = 0.05  # part of the time that is named beside the largest
+_ALIKE = 0.02  # relative difference of work that a simulation may leave
+_HARDWARE = ("machine", "technology", "resources", "stations", "method", "simulation")
+_LOAD = ("classes", "population.arrivals", "workload")
+_NO_DOUBTS = (
+    "speed-up counts",
+    "stopped at",
+    "ran ",
+)  # notes on definitions and on the length of a run
+
+
+def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
+    """Return the sentences at the head of a report: the answers of the questions in the order in
+    which they are asked, the base and what it is compared with, and what all rests on.
+
+    Parameters
+    ----------
+    results : of a study
+    answer : the values that were asked for
+    """
+    found = [line for each in results.questions.values() for line in each.headline(results.words)][
+        :_MOST_FOUND
+    ]
+    lines = [*_recommended(results, answer), *found]
+    compared = list(_compared(results, answer)) if len(results.cases) <= 1 + _FEW_CASES else []
+    lines += compared
+    if compared or len(results.cases) == 1 or not found:
+        lines += _base(results, answer)
+    if not found:
+        lines += [line for sweep in results.sweeps[:1] for line in _swept(sweep, answer, results)]
+    return [f"{capital(line).rstrip('.')}." for line in [*lines, _rests_on(results, answer)]]
+
+
+def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
+    """Return the choices side by side: those of the first question that has any, else the cases."""
+    words = results.words
+    for each in results.questions.values():
+        if found := each.decision(words):
+            head, rows = found
+            return TextTable(head, rows, range(1, len(head)))
+    ranked = _ranked(results, answer)
+    if len(results.cases) > 1 + _FEW_CASES or ranked is None or len(ranked[1]) < 2:
+        return None
+    names = [name for name in answer if any(each.find(name) for each in results.cases.values())]
+    rows = [
+        [words.case(case), *(_shown(each, name) for name in names[:3])]
+        for case, each in results.cases.items()
+        if not each.failed and any(each.find(name) is not None for name in names[:3])
+    ]
+    head = ["", *map(words.value, names[:3])]
+    return TextTable(head, rows, range(1, len(head))) if len(rows) > 1 else None
+
+
+def _shown(answer: Answer, name: str) -> str:
+    """Write a value of an answer with its interval."""
+    return value_amount(name, answer.find(name), answer.unit(name), answer.ends(name))
+
+
+def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
+    """Yield the case that is best by all that was asked, where there is one."""
+    found = [each.best(results.words) for each in results.questions.values()]
+    best = [case for case in found if case is not None]
+    ranked = _ranked(results, answer)
+    if len({case for case, _ in best}) != 1 or not ranked or len(ranked[1]) < 2:
+        return
+    name, cases = ranked
+    (first, one), (_, other) = cases[0], cases[1]
+    (best_case, why), *_ = best
+    if first != best_case or overlap(one.ends(name), other.ends(name)):
+        return
+    words = results.words
+    quality = "it is the fastest" if name == "time" else f"it has the best {words.value(name)}"
+    yield f"{words.case(first)} is the best of {len(cases)}: {quality} ({_shown(one, name)}), and {why}"
+
+
+def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[str, Answer]]] | None:
+    """Return the value that cases are compared by, and the cases of the same work, best first."""
+    if len(results.cases) < 2:
+        return None
+    (base, first), *others = results.cases.items()
+    name = _first(first, answer)
+    if not first.find(name) or first.failed:
+        return None
+    alike = [
+        (case, each)
+        for case, each in others
+        if each.find(name) and not each.failed and _alike(results, base, case, name)
+    ]
+    falling = split_name(name)[0] in ("throughput", "speedup", "efficiency")
+    cases = sorted(
+        [(base, first), *alike],
+        key=lambda pair: (pair[1].find(name) or 0.0) * (-1 if falling else 1),
+    )
+    return name, cases
+
+
+def _alike(results: Results, base: str, case: str, name: str) -> bool:
+    """Return whether two cases do the same work, so that their values can be compared.
+
+    Either they have the same useful work, speed-up times time, or they differ in the hardware
+    alone. What is done in a second is compared where the model and the load are the same.
+    """
+    one, other = results.cases[base], results.cases[case]
+    before, after = (results.settings.get(each, {}) for each in (base, case))
+    differing = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    if one.model != other.model or any(path.startswith(_LOAD) for path in differing):
+        return False
+    if split_name(name)[0] == "throughput":
+        return True
+    work = [(each.find("speedup") or 0.0) * (each.find("time") or 0.0) for each in (one, other)]
+    if all(work):
+        return isclose(*work, rel_tol=_ALIKE)
+    return all(path.startswith((*_HARDWARE, "population")) for path in differing)
+
+
+def _first(each: Answer, answer: Sequence[str]) -> str:
+    return next((name for name in (*answer, *each.values) if each.find(name) is not None), "")
+
+
+def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
+    """Yield what the first case answers, and where its time goes."""
+    if not results.cases:
+        return
+    words = results.words
+    case, each = next(iter(results.cases.items()))
+    name = _first(each, answer)
+    lead = f"{words.case(case)}: " if len(results.cases) > 1 else ""
+    if each.failed or not name:
+        yield f"{lead}no answer: {each.failed}"
+        return
+    line = f"{lead}{words.measured(name, _shown(each, name))}"
+    whole = sum(each.account.values())
+    if len(each.account) > 1 and whole > 0:
+        ranked = sorted(each.account.items(), key=lambda part: -part[1])
+        told = [
+            f"{percent(part / whole)} {words.part(label)}"
+            for label, part in ranked[:3]
+            if part >= _LEAST_SAID * whole
+        ]
+        line += f"; of the time of a {words.member} {joined(told)}"
+    if each.limits:
+        line += f"; {each.limits[0].pipeline} is limited by {each.limits[0].stage}"
+    yield line
+
+
+def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
+    """Hold the cases of the same work against the first, the best first."""
+    ranked = _ranked(results, answer)
+    if ranked is None or len(ranked[1]) < 2:
+        return
+    name, cases = ranked
+    words = results.words
+    base, first = next(iter(results.cases.items()))
+    told = [
+        _ratio(words.case(case), first, each, name, words) for case, each in cases if case != base
+    ]
+    yield f"compared with {words.case(base)}: {joined(told)}"
+
+
+def _ratio(case: str, first: Answer, each: Answer, name: str, words: Words) -> str:
+    """Return how many times as fast, or as much, as the first case another is."""
+    ratio = (each.find(name) or 0.0) / (first.find(name) or 1.0)
+    doubt = " (undecided)" if overlap(first.ends(name), each.ends(name)) else ""
+    if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
+        return f"{case} the same in three digits"
+    if name == "time":
+        how = (
+            f"{plain(1 / ratio, 3)} times as fast"
+            if ratio < 1
+            else f"{plain(ratio, 3)} times as long"
+        )
+        return f"{case} {how}{doubt}"
+    return f"{case} {plain(ratio, 3)} times the {words.value(name)}{doubt}"
+
+
+def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[str]:
+    """Yield where the first value of a sweep over numbers is best, and how it goes there from the
+    ends; of a sweep in one case along one axis.
+    """
+    words = results.words
+    name = next((each for each in answer if each in sweep.columns), "")
+    if not name or len(sweep.axes) != 1 or sweep.axes[0].named or len(set(sweep.cases)) > 1:
+        return
+    axis = sweep.axes[0]
+    column = sweep.columns[name]
+    known = [row for row in range(len(sweep)) if isfinite(column[row])]
+    if len(known) < 2:
+        return
+    low, high = sweep.ends(name)
+
+    def at(row: int) -> str:
+        ends = float(low[row]), float(high[row])
+        return value_amount(name, float(column[row]), sweep.units[name], ends)
+
+    def where(row: int) -> str:
+        return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
+
+    falling = split_name(name)[0] in ("throughput", "speedup", "efficiency")
+    best = (max if falling else min)(known, key=lambda row: float(column[row]))
+    line = f"{words.value(name)} goes from {at(known[0])} with {where(known[0])} to {at(known[-1])}"
+    line += f" with {where(known[-1])}"
+    if best not in (known[0], known[-1]):
+        line += f"; best of the points examined is {at(best)} with {where(best)}"
+    yield line
+
+
+def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, bool]]:
+    """List the method of each case and of each point of sweeps, and whether it is exact; what
+    has no answer is not.
+    """
+    yield from ((each.method, each.exact and not each.failed) for each in cases)
+    for sweep in sweeps:
+        yield from zip(sweep.provenance.methods, map(bool, sweep.provenance.exact), strict=True)
+
+
+def computed_by(results: Results) -> set[tuple[str, bool]]:
+    """Return the methods of all solved cases and points, each with whether it is exact."""
+    solved = (each for each in results.cases.values() if not each.failed)
+    return {*_computed(solved, results.sweeps)}
+
+
+def _rests_on(results: Results, answer: Sequence[str]) -> str:
+    """Return by what methods answers are computed, whether they were checked, what has no answer,
+    and what else is uncertain.
+    """
+    answers = list(results.cases.values())
+    how = [*_computed(answers, results.sweeps)]
+    words = [*_methods(how, answers), *_verdicts(answers, results.sweeps)]
+    estimated = [each for each in results.questions.values() if each.estimates]
+    ranges = any(each.exact and None not in each.ends(name) for each in answers for name in answer)
+    if how and all(exact for _, exact in how):
+        (first, *others) = (method for method, _ in dict.fromkeys(how))
+        methods = joined([_method_words(method) for method in (first, *others)])
+        how_sure = f"by {methods}, without approximation"
+        if estimated:
+            how_sure = f"the model is solved {how_sure}; what was fitted in it is an estimate"
+        elif ranges:
+            how_sure += ", but for values with an interval"
+        words.insert(0, how_sure)
+    words += _losses(answers, results.sweeps)
+    words += _without_answer(answers, results.sweeps)
+    words += filter(None, (each.doubt() for each in results.questions.values()))
+    words += [note for note in results.notes if note.startswith(ABSENT)]
+    return "; ".join(words) or "measured values are as certain as their source"
+
+
+def _method_words(method: str) -> str:
+    return _METHODS.get(method, method.replace("-", " "))
+
+
+_METHODS = {
+    "closed-form": "closed form",
+    "mean-value": "mean value analysis",
+    "exact": "exact mean value analysis",
+    "markov-chain": "Markov chain",
+    "schweitzer": "Schweitzer's approximation",
+    "linearizer": "the linearizer",
+}
+
+
+def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield how many answers are approximate, by which methods, and the commonest note on them."""
+    inexact = Counter(method for method, exact in how if not exact)
+    if not inexact:
+        return
+    few, every = sum(inexact.values()), len(how)
+    if set(inexact) == {"simulation"}:
+        share = "" if few == every else f"{few} of {counted(every, 'answer')} "
+        verb = "" if not share else "is " if few == 1 else "are "
+        yield f"{share}{verb}simulated, each with its interval"
+    else:
+        by = joined(
+            [
+                f"{count} by {_method_words(method)}" if len(inexact) > 1 else _method_words(method)
+                for method, count in inexact.items()
+            ]
+        )
+        share = "the answer is" if every == few == 1 else f"{few} of {counted(every, 'answer')} are"
+        yield f"{share} approximate ({by})"
+    notes = Counter(
+        note
+        for each in answers
+        if not each.exact
+        for note in each.notes
+        if not note.startswith(_NO_DOUBTS)
+    )
+    yield from (f"note: {note}" for note, _ in notes.most_common(1))
+
+
+def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+    """Return how many answers a second road looked at, and what it said."""
+    checks = [each.check for each in cases if each.check]
+    checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
+    counts = Counter(check.word for check in checks)
+    if not counts:
+        return []
+    said = ", ".join(f"{counts[each]} {each}" for each in VERDICTS if counts[each])
+    return [f"checked by a short simulation: {said}"]
+
+
+def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
+    """Return the losses of the imports that models come from, each once."""
+    every: list[Mapping[str, str]] = [each.left_out for each in cases]
+    every += [losses for sweep in sweeps for losses in sweep.provenance.left_out.values()]
+    distinct = {losses_sentence(losses): None for losses in every if losses}
+    return list(distinct)
+
+
+def _without_answer(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
+    """Yield how many points have no answer, and how many lie outside of their bounds."""
+    failed = sum(1 for each in cases if each.failed) + sum(len(sweep.failed) for sweep in sweeps)
+    bounds = [each.bound for each in cases]
+    bounds += [text for each in sweeps for text in each.provenance.outside.values()]
+    outside = sum(bool(text) and not text.endswith(HELD) for text in bounds)
+    if failed:
+        yield f"{counted(failed, 'point has', 'points have')} no answer"
+    if outside:
+        yield f"{counted(outside, 'answer lies', 'answers lie')} outside of the bounds"

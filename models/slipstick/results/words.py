@@ -1,0 +1,219 @@
+"""The words of a study for a reader: titles of cases, meanings of quantities, and values and
+conditions as phrases, none of which has a path.
+
+What an author wrote comes first: `title` of a case, `meaning` of a quantity, `called` of a
+population. Without them the words are made from names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_VALUES = {
+    "time": "time",
+    "speedup": "speed-up",
+    "time_until": "time until {}",
+    "utilization": "utilization of {}",
+    "queue_length": "number at {}",
+    "residence_time": "residence time at {}",
+    "waiting_time": "waiting time at {}",
+    "account": "time of {}",
+    "step": "time of {}",
+    "technology": "time of {}",
+}
+"""Kinds of values as phrases; another kind is its own words, followed by ``of`` and its label."""
+
+_WAITS = {
+    "wait": "waiting for {}",
+    "lock": "waiting for the lock {}",
+    "barrier": "waiting at the barrier {}",
+    "entry": "waiting to enter the monitor {}",
+    "monitor": "work inside the monitor {}",
+}
+_PARTS = {"busy": "useful work", "idle": "idle time"}
+
+_KEYS = {
+    "servers": "{} servers",
+    "permits": "{} permits",
+    "arrivals": "arrivals of {}",
+    "population": "number of {}",
+    "count": "number of {}",
+    "per_byte": "time of a byte on the {}",
+    "fixed": "cost of a message by the {}",
+    "speed": "speed of the {}",
+    "adapter": "latency of the {} adapter",
+    "switch": "latency of a {} switch",
+}
+"""Last keys of paths as phrases about the part that they belong to."""
+
+_CONTAINERS = ("parameters", "resources", "stations", "classes", "machine", "population", "cycle")
+"""First keys of paths that say nothing to a reader."""
+
+_INSIDE = ("total", "body", "do")
+"""Keys inside a path that say nothing to a reader."""
+
+SHARES = ("efficiency", "utilization", "loss_probability", "abandonment", "grain_efficiency")
+"""Kinds of values that a reader expects in percent."""
+
+KNOWN_KEYS = tuple(_KEYS)
+"""Last keys of paths that have a phrase here."""
+
+_RELATIONS = {
+    "<=": "is at most",
+    ">=": "is at least",
+    "<": "is less than",
+    ">": "is more than",
+}
+_BRACKETED = r"[a-z_]+(?:\[[^\]]*\])?"
+_TERM = re.compile(
+    rf"(?P<case>[A-Za-z][\w-]*)\.(?P<of>{_BRACKETED})|(?P<path>[a-z_]+(?:\.[\w*-]+)+)"
+    rf"|(?P<value>{_BRACKETED})|(?P<operator>[-+*/])(?= )"
+)
+_SIMPLE = re.compile(rf"({_BRACKETED})\s*(<=|>=|<|>)\s*([\d.eE+-]+)\s*([A-Za-z%/][\w/%]*)?")
+_OPERATORS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
+
+
+def spelt(name: str) -> str:
+    """Write a name as words.
+
+    >>> spelt("half-as-long"), spelt("items_per_page")
+    ('half as long', 'items per page')
+    """
+    return re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z])|_", " ", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words that a study and its models have for a reader.
+
+    Parameters
+    ----------
+    titles : of cases, by name
+    meanings : of quantities, by path
+    member : what one of the population is, such as a thread
+    limits : of values that a question sets a limit to, by name, in base units
+    nouns : what resources are, such as a lock, by name
+
+    >>> words = Words({"ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
+    >>> words.case("ndr"), words.case("half-as-long"), words.quantity("parameters.edge")
+    ('NDR', 'half as long', 'cells along an edge')
+    >>> words.quantity("stations.app.servers"), words.quantity("machine.network.adapter")
+    ('app servers', 'latency of the network adapter')
+    >>> words.value("utilization[db]"), words.part("lock:table")
+    ('utilization of db', 'waiting for the lock table')
+    >>> words.condition("response_time_quantile[requests,0.99] <= 300 ms and efficiency >= 0.8")
+    '99 of 100 requests are answered within 300 ms and efficiency is at least 80 %'
+    """
+
+    titles: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    member: str = "processor"
+    limits: Mapping[str, float] = field(default_factory=dict)
+    nouns: Mapping[str, str] = field(default_factory=dict)
+
+    def case(self, name: str) -> str:
+        """Return the title of a case, or its name in words."""
+        return self.titles.get(name) or spelt(name)
+
+    def quantity(self, path: str) -> str:
+        """Return what a quantity means, or words made from its path."""
+        if meaning := self.meanings.get(path):
+            return meaning
+        keys = re.sub(r"\.ranges\.[^.]+", "", path).split(".")
+        keys = [key for key in keys if key not in _INSIDE and not key.isdigit()]
+        keys = keys[1:] if len(keys) > 1 and keys[0] in _CONTAINERS else keys
+        last, about = keys[-1], keys[-2] if len(keys) > 1 else ""
+        if about == "technology":
+            return f"gain of {spelt(last)}"
+        if about and last in _KEYS:
+            return _KEYS[last].format(spelt(about))
+        return spelt(last) if not about else f"{spelt(last)} of {spelt(about)}"
+
+    def resource(self, name: str) -> str:
+        """Return a resource with what it is."""
+        noun = self.nouns.get(name, "").removeprefix("a ").removeprefix("an ")
+        return f"the {noun} {spelt(name)}" if noun else spelt(name)
+
+    def member_count(self, number: float) -> str:
+        """Return a number of members of the population, with their noun."""
+        return f"{number:g} {self.member if number == 1 else self.members}"
+
+    @property
+    def members(self) -> str:
+        """The noun of several members of the population."""
+        return f"{self.member}es" if self.member.endswith(("s", "x")) else f"{self.member}s"
+
+    def value(self, name: str) -> str:
+        """Return what a value of an answer is."""
+        kind, _, inside = name.partition("[")
+        label = inside.removesuffix("]")
+        if kind.endswith("_quantile"):
+            _, _, part = label.rpartition(",")
+            return f"time within which {self._answered(label, part)}"
+        if kind in ("account", "step", "technology"):
+            return _VALUES[kind].format(self.part(label))
+        if kind in _VALUES:
+            return _VALUES[kind].format(spelt(label)).removesuffix(" of ").strip()
+        return f"{spelt(kind)} of {spelt(label)}" if label else spelt(kind)
+
+    def measured(self, name: str, amount: str) -> str:
+        """Return a value with what it is."""
+        kind, _, inside = name.partition("[")
+        if kind.endswith("_quantile"):
+            label = inside.removesuffix("]")
+            return f"{self._answered(label, label.rpartition(',')[2])} within {amount}"
+        return f"{self.value(name)} {amount}"
+
+    def _answered(self, label: str, part: str) -> str:
+        who = spelt(label.rpartition(",")[0]) or "runs"
+        count = 100 * float(part)
+        verb = "end" if who == "runs" else "are answered"
+        return f"{count:g} of 100 {who} {verb}"
+
+    def part(self, label: str) -> str:
+        """Return what a part of an account of time is."""
+        kind, colon, name = label.partition(":")
+        if colon and kind in _WAITS:
+            return _WAITS[kind].format(spelt(name))
+        return _PARTS.get(label, spelt(label))
+
+    def condition(self, text: str) -> str:
+        """Return a condition on answers as a clause."""
+        clauses = [self._clause(part.strip()) for part in re.split(r"\s+and\s+", text.strip())]
+        return " and ".join(clauses)
+
+    def _clause(self, text: str) -> str:
+        if simple := _SIMPLE.fullmatch(text):
+            name, relation, number, unit = simple.groups()
+            kind, _, inside = name.partition("[")
+            if kind.endswith("_quantile") and relation.startswith("<"):
+                label = inside.removesuffix("]")
+                answered = self._answered(label, label.rpartition(",")[2])
+                return f"{answered} within {number} {unit or ''}".strip()
+            if kind in SHARES and not unit:
+                number, unit = f"{100 * float(number):g}", "%"
+            amount = " ".join(filter(None, (number, unit)))
+            return f"{self.value(name)} {_RELATIONS[relation]} {amount}"
+        words = _TERM.sub(self._term, text)
+        for relation in ("<=", ">=", "<", ">"):
+            words = words.replace(f" {relation} ", f" {_RELATIONS[relation]} ")
+        return words
+
+    def _term(self, found: re.Match[str]) -> str:
+        if found["case"]:
+            own = {"own": "its own", "base": f"that of {self.case('base')}"}
+            value = self.value(found["of"])
+            whose = own.get(found["case"], f"that of {self.case(found['case'])}")
+            return f"{whose} {value}" if found["case"] == "own" else whose
+        if found["path"]:
+            return self.quantity(found["path"])
+        if found["operator"]:
+            return _OPERATORS[found["operator"]]
+        return self.value(found["value"]) if not _is_unit(found) else found["value"]
+
+
+def _is_unit(found: re.Match[str]) -> bool:
+    """Return whether a word stands behind a number, as a unit does."""
+    return bool(re.search(r"\d\s*$", found.string[: found.start()]))

@@ -1,0 +1,88 @@
+"""The words of a study: titles of its cases, meanings of the quantities of its models, and the
+limits that its questions set to values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from slipstick.answer import Answer
+from slipstick.errors import UnitError
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model, OpenPopulation
+from slipstick.results.words import KNOWN_KEYS, Words
+from slipstick.schema.kinds.study import StudySpec
+from slipstick.schema.text import Scalar, at
+from slipstick.study.cases import StudyContext, case_titles
+from slipstick.study.evaluator import evaluator
+from slipstick.units import parse
+
+_LIMIT = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*([^\s*+/-].*)")
+
+
+def words_of(study: StudyContext, answers: Mapping[str, Answer]) -> Words:
+    """Return the words of a study whose cases are solved.
+
+    Parameters
+    ----------
+    study : as read
+    answers : of each case
+    """
+    meanings: dict[str, str] = {}
+    for answer in answers.values():
+        for path, entry in answer.described.items():
+            if meaning := entry.given.meaning or _described(path, entry.meaning):
+                meanings.setdefault(path, meaning)
+    limits = dict(limit for text in _conditions(study.spec) for limit in _limits(text))
+    member, nouns = _population(study)
+    return Words(case_titles(study.tree), meanings, member, limits, nouns)
+
+
+def _described(path: str, description: str) -> str:
+    """Return the words of a format for a quantity of a machine or of a program, without what
+    stands behind a comma; nothing for others, whose names their author chose.
+    """
+    first, _, rest = path.partition(".")
+    if (rest and first != "machine") or path.rpartition(".")[2] in KNOWN_KEYS:
+        return ""
+    words = re.split(r"[,;:(]", description)[0].strip()
+    return "" if words.startswith("how ") else words
+
+
+def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
+    """Return what one of the population of the first case is called, and what its resources
+    are.
+    """
+    if not study.cases:
+        return "processor", {}
+    case, settings = next(iter(study.cases.items()))
+    built = evaluator(case, settings, study.library)
+    model = built.built.sample.model
+    if isinstance(model, QueueingNetwork):
+        return "customer", dict.fromkeys(model.stations, "a station")
+    if not isinstance(model, Model):
+        return "processor", {}
+    nouns = {name: resource.noun for name, resource in model.resources.items()}
+    called = at(built.inputs.tree, ["population", "called"])
+    if isinstance(called, Scalar):
+        return called.text, nouns
+    return "request" if isinstance(model.population, OpenPopulation) else "processor", nouns
+
+
+def _conditions(spec: StudySpec) -> Iterator[str]:
+    """Yield the conditions on answers that the questions of a study name."""
+    for question in spec.questions.values():
+        for asked in question.values() if isinstance(question, Mapping) else [question]:
+            if isinstance(where := getattr(asked, "where", None), str):
+                yield where
+            yield from getattr(asked, "watch", ())
+
+
+def _limits(condition: str) -> Iterator[tuple[str, float]]:
+    """Yield the values that a condition compares with a quantity, with it in base units."""
+    for part in re.split(r"\s+and\s+", condition.strip()):
+        if found := _LIMIT.fullmatch(part.strip()):
+            with suppress(UnitError):
+                yield found[1], parse(found[2])[0]

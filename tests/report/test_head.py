@@ -1,0 +1,207 @@
+"""The head of a report: an answer in a reader's words, for every question in every state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from slipstick.answer import Answer, Value
+from slipstick.errors import SpecError
+from slipstick.method.sign_changes import Change
+from slipstick.report.formatting import TextTable
+from slipstick.report.head import decision, head_lines
+from slipstick.results.words import Words
+from slipstick.study.questions.choose import ChooseResult, ChosenPoints
+from slipstick.study.questions.seek import ConditionSearch, SeekResult, Unanswered
+from slipstick.study.run import prepare, run
+from tests.heads import UNWANTED, head_of, paths_in
+
+REPORTS = sorted((Path(__file__).parents[2] / "reports").glob("*/report.md"))
+WORDS = Words({"base": "HDR", "ndr": "NDR"}, {"parameters.edge": "cells along an edge"})
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.parent.name)
+def test_no_head_of_a_report_has_a_path_an_option_or_a_file(report: Path) -> None:
+    head = head_of(report)
+    assert head
+    for sentence in head:
+        assert not paths_in(sentence), sentence
+        assert not any(pattern.search(sentence) for pattern in UNWANTED), sentence
+
+
+SEARCH = ConditionSearch(
+    name="useful",
+    case="base",
+    of="parameters.edge",
+    unit="1",
+    trend="",
+    condition="efficiency >= 0.8",
+    first=8,
+    last=1024,
+    holds_first=False,
+    holds_last=True,
+    places=3,
+    crossings=(Change(386, 385, starts=True),),
+    nearest=386,
+    margin=0.001,
+)
+NEVER = replace(SEARCH, crossings=(), holds_last=False)
+ENDS = "from 8 cells along an edge to 1024"
+
+
+@pytest.mark.parametrize(
+    ("searches", "expected"),
+    [
+        ((SEARCH,), "Efficiency is at least 80 % from 386 cells along an edge on"),
+        (
+            (SEARCH, replace(SEARCH, case="ndr", crossings=(Change(203, 202, starts=True),))),
+            "Efficiency is at least 80 %: NDR from 203 cells along an edge on; HDR from 386 on",
+        ),
+        ((NEVER,), f"Efficiency is at least 80 %: nowhere {ENDS}"),
+        (
+            (replace(NEVER, holds_first=True, holds_last=True, means="it is useful"),),
+            f"It is useful: everywhere {ENDS}",
+        ),
+        (
+            (replace(NEVER, nearest=None, holds_first=None),),
+            f"Efficiency is at least 80 %: has no answer anywhere {ENDS}",
+        ),
+        (
+            (replace(NEVER, undecided=((20.0, 30.0),)),),
+            "Efficiency is at least 80 %: undecided from 20 cells along an edge to 30",
+        ),
+        (
+            (replace(NEVER, unanswered=(Unanswered(60, 1024, 50, None, True, False),)),),
+            (
+                "Efficiency is at least 80 % up to 50 cells along an edge, the last value with an"
+                " answer"
+            ),
+        ),
+    ],
+    ids=["one", "several", "nowhere", "everywhere", "no answer", "undecided", "saturated"],
+)
+def test_a_search_has_a_sentence_in_every_state(
+    searches: tuple[ConditionSearch, ...], expected: str
+) -> None:
+    assert SeekResult(searches).headline(WORDS) == [expected]
+    assert not paths_in(expected)
+
+
+def test_of_searches_the_best_is_named_only_where_the_order_is_sure() -> None:
+    sure = replace(SEARCH, case="ndr", crossings=(Change(203, 202, starts=True),))
+    found = SeekResult((SEARCH, sure)).best(WORDS)
+    assert found is not None
+    assert found[0] == "ndr"
+    near = replace(SEARCH, case="ndr", crossings=(Change(380, None, True, False, 370, 390),))
+    unsure = replace(SEARCH, crossings=(Change(386, None, True, False, 376, 396),))
+    assert SeekResult((unsure, near)).best(WORDS) is None
+
+
+POINT = Answer(
+    "choose",
+    "simulation",
+    {
+        "objective": Value(27.0, "1"),
+        "value[1]": Value(0.265, "s", 0.259, 0.272),
+        "slack[1]": Value(0.035, "s"),
+    },
+    point={"stations.web.servers": 2.0, "stations.app.servers": 5.0},
+)
+CHOICE = ChosenPoints(
+    "base",
+    {"stations.web.servers": "1", "stations.app.servers": "1"},
+    "cost",
+    ("response_time_quantile[requests,0.99] <= 300 ms",),
+    (16, 16),
+    4,
+    ordered=True,
+    monotone=False,
+    found=(POINT,),
+)
+CHEAPER = replace(POINT, point={**POINT.point, "stations.app.servers": 4.0})
+KEPT = "99 of 100 requests are answered within 265 (259 to 272) ms"
+CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; there {KEPT}"
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ((CHOICE,), f"The {CHEAPEST}"),
+        (
+            (CHOICE, replace(CHOICE, case="ndr")),
+            f"HDR, the {CHEAPEST}. NDR: 2 and 5, cost 27",
+        ),
+        (
+            (replace(CHOICE, found=(), nearest=POINT),),
+            (
+                "No combination keeps all limits; 2 web servers and 5 app servers comes nearest:"
+                f" there {KEPT}"
+            ),
+        ),
+        (
+            (replace(CHOICE, undecided=(CHEAPER,)),),
+            f"The {CHEAPEST}; undecided is whether 2 web servers and 4 app servers is better",
+        ),
+        ((replace(CHOICE, found=()),), "No combination has all the values that are limited"),
+    ],
+    ids=["one", "several", "none", "undecided", "no answer"],
+)
+def test_a_choice_has_a_sentence_in_every_state(
+    choices: tuple[ChosenPoints, ...], expected: str
+) -> None:
+    assert ChooseResult(choices).headline(WORDS) == [expected]
+    assert not paths_in(expected)
+
+
+ACTIVITY = """\
+activity: 1
+title: A program
+parameters: {work: {value: 10 ms, meaning: work of a step}, wait: 2 ms}
+population: {processors: 4, called: thread}
+cycle: [{name: compute, delay: work}, {name: rest, delay: wait, component: rest}]
+"""
+
+
+def study_of(folder: Path, text: str) -> tuple[list[str], TextTable | None]:
+    """Run a study of a small program, and return the head of its report and its table."""
+    (folder / "program.yaml").write_text(ACTIVITY)
+    (folder / "study.yaml").write_text(f"study: 1\n{text}")
+    results = run(prepare(str(folder / "study.yaml")))
+    return head_lines(results, results.answer), decision(results, results.answer)
+
+
+def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> None:
+    head, table = study_of(
+        tmp_path,
+        "base: {title: today, model: program.yaml}\n"
+        "cases:\n  less-rest: {title: without rest, parameters.wait: 0 ms}\n"
+        "  more-work: {parameters.work: 20 ms}\n",
+    )
+    assert head[0] == "Compared with today: without rest 1.2 times as fast."
+    assert head[1].startswith("Today: time 12 ms; of the time of a thread 83.3 % useful work")
+    assert head[-1] == "By closed form, without approximation."
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["today", "without rest", "more work"]
+
+
+def test_a_title_that_is_no_text_is_refused_at_its_place(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="write a title, a few words") as refused:
+        study_of(tmp_path, "base: {title: [a], model: program.yaml}\n")
+    assert refused.value.problems[0].path == "base.title"
+
+
+def test_a_changed_parameter_keeps_its_meaning(tmp_path: Path) -> None:
+    head, _ = study_of(
+        tmp_path,
+        "base: {model: program.yaml, parameters.work: 20 ms}\nrank: {of: [parameters.work]}\n",
+    )
+    assert head[0] == "50 % less work of a step saves most: 45.5 % of the time."
+
+
+def test_a_sweep_alone_is_told_from_end_to_end(tmp_path: Path) -> None:
+    head, _ = study_of(
+        tmp_path, "base: {model: program.yaml}\nvary: {parameters.work: [1 ms, 2 ms, 4 ms]}\n"
+    )
+    assert "Time goes from 3 ms with 1 ms (work of a step) to 6 ms with 4 ms" in head[1]
