@@ -2,12 +2,20 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-STUDY  ?= dvsm-operations
+STUDY  ?= my-program
 
 .PHONY: demo test report docs pages format bench clean
 
-demo: $(VENV)/.demo ## set up and run the shipped study
-	$(BIN)/slipstick run $(STUDY)
+demo: $(VENV)/.demo ## set up, and answer for a program and for a service
+	$(BIN)/slipstick run $(STUDY) --out build/demo/$(STUDY)
+	@echo
+	$(BIN)/slipstick solve three-tier --value 'response_time_quantile[requests,0.95]'
+	@echo "Next, with your own figures:"
+	@echo "  source $(BIN)/activate"
+	@echo "  slipstick measured timings.csv            a table with columns p and time [s]"
+	@echo "  slipstick new study --out mine.yaml       the study above, with comments"
+	@echo "  slipstick new queueing-network --out service.yaml"
+	@echo "Open build/demo/$(STUDY)/report.html in a browser."
 
 test: $(VENV)/.test ## set up and run everything that CI runs
 	$(BIN)/ruff format --check .

@@ -92,6 +92,8 @@ def test_operations_have_the_decimal_prefixes_of_pint(unit: str) -> None:
 def test_the_rest_of_the_table_is_one_of_its_own_kind() -> None:
     rest = {unit: (Fraction(1), unit) for unit in ("request", "page", "message", "cycle", "1")}
     rest["%"] = (Fraction(1, 100), "1")
+    rest |= dict.fromkeys(("req", "reqs", "requests"), (Fraction(1), "1"))
+    rest |= dict.fromkeys(("rps", "qps"), (Fraction(1), "1/s"))
     tried = {TIME, BYTES, FREQUENCY, Dimension.of("op")}
     left = {
         unit: (size, str(counted))
@@ -260,7 +262,7 @@ def test_a_thousand_quantities() -> None:
         ("flop", "did you mean 'op'?"),
         ("ops", "write 'op' or 'op/s'"),
         ("GFLOPS", "write 'Gop' or 'Gop/s'"),
-        ("requests", "did you mean 'request'?"),
+        ("reqest", "did you mean 'request'?"),
         ("foo", KNOWN),
         ("(B", "write s/(B op) without brackets, as 's/B/op'"),
     ],

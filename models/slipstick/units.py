@@ -59,6 +59,8 @@ _ROWS = (  # unit, its size in base units, their dimension, the prefixes it take
     ("%", Fraction(1, 100), "1", ""),
     *((span, Fraction(size), "s", "") for span, size in _SPANS.items()),
     ("1", Fraction(1), "1", ""),
+    *((counted, Fraction(1), "1", "") for counted in ("req", "reqs", "requests")),
+    *((rate, Fraction(1), "1/s", "") for rate in ("rps", "qps")),
 )
 UNITS: Mapping[str, tuple[Fraction, Dimension]] = {
     prefix + unit: (factor * size, Dimension.of(dimension))
@@ -132,6 +134,11 @@ def parse(text: str) -> tuple[float, Dimension]:
     return _rounded(text, number, factor), dimension
 
 
+_RATE = Dimension.of("1/s")
+_COUNTED_RATES = tuple(Dimension.of(f"{counted}/s") for counted in ("request", "message", "cycle"))
+"""Rates that say what they count; where a plain rate is wanted, each is one."""
+
+
 def to_base(text: str, dimension: Dimension) -> float:
     """Read a quantity that must have a given dimension: its value in base units.
 
@@ -142,6 +149,8 @@ def to_base(text: str, dimension: Dimension) -> float:
 
     >>> to_base("64 GB/s", Dimension.of("B/s"))
     64000000000.0
+    >>> to_base("100 req/s", Dimension.of("1/s")), to_base("2 kHz", Dimension.of("1/s"))
+    (100.0, 2000.0)
     >>> to_base("8 MB", Dimension.of("s"))
     Traceback (most recent call last):
     slipstick.errors.UnitError: '8 MB' is a quantity in B, but a quantity in s is wanted, such as '8 us'
@@ -150,7 +159,7 @@ def to_base(text: str, dimension: Dimension) -> float:
     if not unit and dimension != COUNT:
         raise UnitError(f"{text!r} lacks its unit; write it, such as {_example(number, dimension)}")
     factor, own_dimension = _scaled(text, unit or "1")
-    if own_dimension != dimension:
+    if own_dimension != dimension and not (dimension == _RATE and own_dimension in _COUNTED_RATES):
         way_out = f"but {_kind(dimension)} is wanted, such as {_example(number, dimension)}"
         raise UnitError(f"{text!r} is {_kind(own_dimension)}, {way_out}")
     return _rounded(text, number, factor)
@@ -258,7 +267,7 @@ def _term(word: str) -> tuple[Fraction, Dimension]:
 _OTHERS = (  # a unit, then what else people call it that `did_you_mean` would not find
     "s sec secs second seconds, ms millisecond milliseconds, us microsecond microseconds, ns"
     " nanosecond nanoseconds, h hr hrs hour hours, day d, week w wk, year y yr yrs, B byte bytes,"
-    " request req, message msg, % percent, / per"
+    " message msg, % percent, / per"
 )
 
 

@@ -27,5 +27,5 @@ QUESTIONS = {
     "fits": "slipstick_measure.specs:FITS",
     "validation": "slipstick_measure.specs:VALIDATION",
 }
-KINDS = {"profile": SpecKind("profiles", "slipstick_measure.specs:ProfileSpec", "lucier-1988")}
+KINDS = {"profile": SpecKind("profiles", "slipstick_measure.specs:ProfileSpec", "two-cores")}
 CHECKS = {"table of measurements": "slipstick_measure.formats:check"}

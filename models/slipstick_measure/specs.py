@@ -6,7 +6,7 @@ A profile holds runs with the elapsed time and where it was lost, as instrumenta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
@@ -206,6 +206,8 @@ class MadeSpec(Spec):
 
 class FitSpec(QuestionSpec):
     """Models fitted to measured times."""
+
+    hints: ClassVar[Mapping[str, str]] = {"model": "the model is that of base"}
 
     data: Note = Field(
         "", description="a table of specs/runs by name, or a file of measurements beside the study"

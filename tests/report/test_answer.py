@@ -12,6 +12,8 @@ from slipstick.schema.kinds.quantity import DescribedValue, Given
 from tests.report.made_up import BASE, BROKEN, FASTER
 
 TEXT = """\
+dvsm/diff-request: time 1.705 ms, throughput 586.5 /s
+where the time goes: 58.7 % useful work, 41.3 % fault
 dvsm/diff-request in closed form, without queueing; the notes say what is left out
 
 value         amount
@@ -93,7 +95,7 @@ def test_the_most_important_values_come_first() -> None:
         for name in ("wait[b]", "efficiency", "processors_lost[x]", "speedup", "time")
     }
     lines = answer_text(Answer("m", "closed-form", values=values)).splitlines()
-    found = [line.split()[0] for line in lines[4:9]]
+    found = [line.split()[0] for line in lines[5:10]]
     assert found == ["time", "speedup", "efficiency", "processors_lost[x]", "wait[b]"]
 
 
@@ -172,7 +174,7 @@ def test_a_bound_within_the_interval_is_no_doubt_of_the_heading() -> None:
     )
     assert beyond in answer_text(made)
     assert answer_text(replace(made, bound=f"{beyond}{HELD}")).startswith(
-        "m by simulation: estimated, each value with its interval\n"
+        "m: time 1 (0.9 to 1.1) s\nm by simulation: estimated, each value with its interval\n"
     )
 
 

@@ -13,6 +13,7 @@ import click
 from slipstick.cli.console import (
     DONE,
     complete,
+    echo,
     json_option,
     model_limit_option,
     out_option,
@@ -105,7 +106,7 @@ def new(kind: str, name: str, out: Path | None) -> int:
       slipstick new activity --out mine.yaml
       slipstick new machine --from rs6000-43p-atm --out my-machine.yaml
     """
-    from slipstick.schema.library import editor_schema, starter
+    from slipstick.schema.library import editor_schema, next_command, starter
 
     text = starter(kind, name)
     if out is None:
@@ -113,6 +114,7 @@ def new(kind: str, name: str, out: Path | None) -> int:
     if out.exists():
         raise InputError(f"{out} is there already; choose another name with --out")
     write_text(text, out)
+    echo(f"next: change what differs, then {next_command(kind, str(out))}", err=True)
     beside = out.with_name(f"{kind}.schema.json")
     return (
         DONE

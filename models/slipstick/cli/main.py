@@ -480,6 +480,7 @@ def run(
     if as_json:
         _print_documents(results, folder, prepared.points <= MOST_ANSWERS)
     else:
+        _print_head(results)
         if results.cases:
             _print_cases(results.cases, prepared.spec.answer)
         for text in filter(None, (question.text() for question in results.questions.values())):
@@ -941,6 +942,16 @@ def _print_documents(results: Results, folder: Path, whole: bool) -> None:
             },
         }
     )
+
+
+def _print_head(results: Results) -> None:
+    """Print what the report begins with: the question, its answer, and the choices."""
+    from slipstick.report.formatting import terminal_blocks
+    from slipstick.report.head import decision, head_lines
+
+    lines = [f"- {line}" for line in head_lines(results, results.answer)]
+    choices = decision(results, results.answer)
+    echo(terminal_blocks([results.title, lines, *([choices] if choices else [])], "  "))
 
 
 def _print_cases(cases: Mapping[str, Answer], wanted_names: Sequence[str]) -> None:

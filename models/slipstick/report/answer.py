@@ -25,8 +25,10 @@ from slipstick.report.formatting import (
     telling,
     terminal_blocks,
     terminal_width,
+    value_amount,
     wrapped,
 )
+from slipstick.results.words import Words
 from slipstick.vocabulary import AGREED, CLOSED_FORM, REPLACED
 
 if TYPE_CHECKING:
@@ -40,10 +42,16 @@ _FIRST = (
     *("time_alone", "grain_efficiency", "grain_interference", "warps", "processors_lost"),
 )
 
+_DOUBTS = ("usual error", "leaves out", "takes the longest", "not converged", "stopped at")
+"""Beginnings of notes on how sure an answer is."""
+
+_TOLD = ("time", "response_time", "throughput", "efficiency")
+"""Values that the first line has where none is asked for."""
+
 _SCREEN = 40  # lines
 _ROOMY, _TIGHT = (
-    (14, 8, 5, None),
-    (8, 5, 3, 4),
+    (14, 8, 5, 2),
+    (8, 5, 3, 2),
 )  # most values, components, shares and notes; tight where more than a screen
 """Rows of an answer that fits a screen."""
 
@@ -109,6 +117,7 @@ def answer_text(answer: Answer, whole: bool = False) -> str:
     whole : every value and step; else what fits a screen
 
     >>> print(answer_text(Answer("demo", "closed-form", values={"time": Value(0.0017, "s")}, exact=True)), end="")
+    demo: time 1.7 ms
     demo by closed-form: solved exactly
     <BLANKLINE>
     value    amount
@@ -126,6 +135,7 @@ def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) 
     values, components, shares, notes = most or (None, None, None, None)
     parts = [_heading(answer)]
     if answer.failed is None:
+        parts = ["\n".join([*_answer_lines(answer), parts[0]])]
         further = {
             "technology classes": _booked(
                 "technology class", answer.technology, answer, "technology", None
@@ -261,6 +271,34 @@ def agreement_blocks(found: Agreement) -> Iterator[TextBlock]:
         *found.verdicts,
         *(f"{method} has no answer: {why}" for method, why in found.failed.items()),
     ]
+
+
+_MOST_TOLD = 3
+_LEAST_TOLD = 0.05  # part of the time that is named
+
+
+def _answer_lines(answer: Answer) -> Iterator[str]:
+    """Yield what is wanted first, and where the time goes, in a line each."""
+    words = Words()
+    asked = [name for name, each in answer.asked.items() if each.state == ANSWERED]
+    ranked = sorted(answer.values, key=_importance)
+    first = [name for name in ranked if name.partition("[")[0] in _TOLD]
+    told = [
+        words.measured(name, value_amount(name, value.value, value.unit, value.ends))
+        for name in (asked or first or ranked)[:_MOST_TOLD]
+        if (value := answer.values.get(name)) is not None and value.value is not None
+    ]
+    if told:
+        yield wrapped(f"{answer.model}: {', '.join(told)}", _INDENT)
+    whole = sum(answer.account.values())
+    parts = sorted(answer.account.items(), key=lambda part: -part[1])
+    booked = [
+        f"{percent(time / whole)} {words.part(label)}"
+        for label, time in parts[:_MOST_TOLD]
+        if whole > 0 and time >= _LEAST_TOLD * whole
+    ]
+    if len(answer.account) > 1 and booked:
+        yield wrapped(f"where the time goes: {', '.join(booked)}", _INDENT)
 
 
 def _heading(answer: Answer) -> str:
@@ -528,7 +566,9 @@ def _limit(limit: Limit) -> list[str]:
 
 
 def _notes(answer: Answer, most: int | None = None) -> str:
-    notes = [_LISTED.sub(r"\1 to \3", note) for note in answer.notes]
+    # The error that is usual, and what is left out, stand before how it is computed.
+    ranked = sorted(answer.notes, key=lambda note: not note.startswith(_DOUBTS))
+    notes = [_LISTED.sub(r"\1 to \3", note) for note in ranked]
     lines = [wrapped(f"note: {note}", _INDENT) for note in notes[:most]]
     hidden = len(notes) - len(lines)
     return "\n".join(lines + ([f"and {counted(hidden, 'more note')}"] if hidden else []))

@@ -54,9 +54,9 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
     found = [line for each in results.questions.values() for line in each.headline(results.words)][
         :_MOST_FOUND
     ]
-    lines = [*_recommended(results, answer), *found]
     compared = list(_compared(results, answer)) if len(results.cases) <= 1 + _FEW_CASES else []
-    lines += compared
+    answers = [*compared, *found] if results.cases_first else [*found, *compared]
+    lines = [*_recommended(results, answer), *answers]
     if compared or len(results.cases) == 1 or not found:
         lines += _base(results, answer)
     if not found:
@@ -315,7 +315,7 @@ def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iter
         for each in answers
         if not each.exact
         for note in each.notes
-        if not note.startswith(_NO_DOUBTS)
+        if not note.startswith(_NO_DOUBTS) and "[" not in note
     )
     yield from (f"note: {note}" for note, _ in notes.most_common(1))
 

@@ -169,6 +169,7 @@ class Results(Labelled, ShownAsTables):
     notes : what the reader should know
     answer : the values that were asked for
     words : what a reader calls cases, quantities and values
+    cases_first : the author writes the cases before the questions, none of which compares them
     """
 
     name: str
@@ -186,6 +187,7 @@ class Results(Labelled, ShownAsTables):
     timelines: Mapping[str, Timeline] = field(default_factory=dict)
     answer: Sequence[str] = ()
     words: Words = field(default_factory=Words)
+    cases_first: bool = False
 
     def __repr__(self) -> str:
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"

@@ -45,10 +45,10 @@ _SPECS = {
     "workload": ("workloads", "programs:WorkloadSpec", "sor"),
     "technology": ("technologies", "kinds.technology:TechnologySpec", "eight-times"),
     "fitted": ("fitted", "kinds.fitted:FittedSpec", "serving-vllm"),
-    "trend": ("trends", "kinds.technology:TrendSpec", "processors-only-1997"),
+    "trend": ("trends", "kinds.technology:TrendSpec", "milestones"),
     "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
-    "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "central-server"),
-    "study": ("studies", "kinds.study:StudySpec", "isoefficiency"),
+    "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "three-tier"),
+    "study": ("studies", "kinds.study:StudySpec", "my-program"),
 }
 
 KINDS: Mapping[str, SpecKind] = Registry(
@@ -511,12 +511,26 @@ def kind_of(tree: Table) -> str:
     return key
 
 
+_ASKED_FOR_BY_NAME = ("activity", "queueing-network", "study")
+_COMMANDS = {
+    "study": "; run it with: slipstick run FILE",
+    "activity": "; solve it with: slipstick solve FILE",
+    "queueing-network": "; solve it with: slipstick solve FILE",
+    "machine": "; name it with --machine, beside a model",
+    "workload": "; name it with --workload, beside a model",
+    "technology": "; name it with --technology, beside a model",
+}
+"""The command that takes a file of a kind, behind the message that it is of another."""
+
+
 def _check_kind(kind: str, tree: Table) -> None:
     found = kind_of(tree)
     if found != kind:
         mark = next(iter(tree.entries.values())).key_mark
+        command = _COMMANDS.get(found, "") if kind in _ASKED_FOR_BY_NAME else ""
+        way_out = command.replace("FILE", mark.file)
         raise mark.error(
-            f"here a spec of kind {kind} is wanted, and this is of kind {found}", found
+            f"here a spec of kind {kind} is wanted, and this is of kind {found}{way_out}", found
         )
 
 
@@ -618,6 +632,17 @@ def _close(schema: Any) -> None:
             _close(schema_part)
 
 
+def next_command(kind: str, file: str = "FILE") -> str:
+    """Return what to type once a file of a kind is written."""
+    further = {
+        "study": f", slipstick run {file}",
+        "activity": f", slipstick solve {file}",
+        "queueing-network": f", slipstick solve {file}",
+        "machine": f", slipstick solve MODEL --machine {file}",
+    }
+    return f"slipstick check {file}{further.get(kind, '')}"
+
+
 def starter(kind: str, name: str = "") -> str:
     """Write a commented spec to begin with: one of the catalogue, each key with its meaning, and
     the keys that it leaves out.
@@ -648,7 +673,7 @@ def starter(kind: str, name: str = "") -> str:
             f"# `slipstick schema {kind}` prints the schema by which editors complete and check"
             " this file."
         ),
-        f"# Made from {kind}/{path.stem}; change what differs, then: slipstick check FILE",
+        f"# Made from {kind}/{path.stem}; change what differs, then: {next_command(kind)}",
     ]
     text_lines = file_text(path).splitlines()
     while text_lines and text_lines[0].startswith("#"):

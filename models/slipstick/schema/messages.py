@@ -99,6 +99,9 @@ def _words(
         if len(loc) == 1 and len(inside) == 2:
             # One is the stray key itself; the other is where its author may have meant it to go.
             return f"unknown key; did you mean {next(path for path in inside if '.' in path)!r}?"
+        part = _model_at(model, loc[:-1])
+        if hint := getattr(part, "hints", {}).get(str(loc[-1])):
+            return f"unknown key; {hint}"
         return f"unknown key{did_you_mean(str(loc[-1]), _keys(model, loc[:-1]))}"
     if kind == "missing":
         about = _description(model, loc)

@@ -489,8 +489,15 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         results = replace(results, questions={**results.questions, name: result})
         progress(question.points)
     # What the author asks first is answered first.
-    written = [key for key in study.context.tree.entries if key in results.questions]
-    return replace(results, questions={key: results.questions[key] for key in written})
+    keys = list(study.context.tree.entries)
+    written = [key for key in keys if key in results.questions]
+    alone = all({*cases_of(asked)} <= {BASE} for asked in spec.questions.values())
+    before = "cases" in keys and all(keys.index("cases") < keys.index(key) for key in written)
+    return replace(
+        results,
+        questions={key: results.questions[key] for key in written},
+        cases_first=alone and before,
+    )
 
 
 def _named_columns(spec: StudySpec) -> Iterator[str]:

@@ -121,7 +121,7 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
     lines = [row.removeprefix("The rows: ").rstrip(".") for row in fitting.rows[:1]]
     lines = [f"measured {line}" for line in lines]
     if fitting.described and (limits := _limits(best, fitting.efficiency)):
-        lines.append(f"by the fitted model: {limits}")
+        lines.insert(0, f"{limits.rstrip('.')}, by the fitted model")
     sizes = [name for name in best.values if name.startswith(_SIZE) and fitting.described]
     for name in sizes[-1:]:
         goal = f"efficiency of {percent(fitting.efficiency)} at p = {name[len(_SIZE) : -1]}"

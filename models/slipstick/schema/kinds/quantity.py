@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, partial
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -398,6 +398,9 @@ class Spec(BaseModel):
         validate_default=True,
         defer_build=True,
     )
+
+    hints: ClassVar[Mapping[str, str]] = {}
+    """What to write in the place of keys that people try here, by key."""
 
     def model_post_init(self, _context: object) -> None:
         self.check_rules()

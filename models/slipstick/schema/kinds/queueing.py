@@ -5,7 +5,7 @@ network.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Discriminator, Field, Tag
 
@@ -52,6 +52,8 @@ Target = Annotated[
 class ClosedSpec(Spec):
     """A closed population."""
 
+    hints: ClassVar[Mapping[str, str]] = {"rate": "write arrivals", "users": "write population"}
+
     population: Population | None = Field(None, description="number of customers of a closed class")
     think_time: TimeOrFormula | None = Field(
         None, description="time away from all stations in each cycle"
@@ -86,6 +88,11 @@ class ClassSpec(MembersSpec):
 
 class QueueSpec(Spec):
     """One station."""
+
+    hints: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("delay", "think_time", "time"),
+        "a station without a queue is {discipline: is, service: {CLASS: TIME}}",
+    )
 
     discipline: Annotated[str, known_word(DISCIPLINES)] = Field(
         "fcfs", description=NETWORK_DISCIPLINES.in_words

@@ -104,7 +104,7 @@ def _head(rows: Sequence[StatementRow]) -> str:
     quote = ""
     if missed:
         says = textwrap.shorten(missed[0].says, _LONGEST_QUOTE, placeholder=" ...")
-        quote = f"; one that they do not: {says}"
+        quote = f'; one that they do not: "{says}"'
     return f"the computed values confirm {confirmed}{open_}{quote}"
 
 
