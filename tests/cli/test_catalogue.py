@@ -53,7 +53,11 @@ def test_a_new_file_has_its_schema_beside_it_and_is_never_written_over(
 ) -> None:
     path = tmp_path / "mine.yaml"
     assert main(["new", "machine", "--from", "bbn-gp1000", "-o", str(path)]) == 0
-    assert capsys.readouterr().err == f"wrote {path}\nwrote {tmp_path / 'machine.schema.json'}\n"
+    further = f"slipstick check {path}, slipstick solve MODEL --machine {path}"
+    assert capsys.readouterr().err == (
+        f"wrote {path}\nnext: change what differs, then {further}\n"
+        f"wrote {tmp_path / 'machine.schema.json'}\n"
+    )
     assert json.loads((tmp_path / "machine.schema.json").read_text())["title"] == "Machine"
     before = path.read_text()
     assert "# between processors and memory modules\ninterconnect:" in before

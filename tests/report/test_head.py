@@ -187,7 +187,7 @@ def test_cases_of_the_same_work_are_compared_by_their_titles(tmp_path: Path) -> 
 
 
 def test_a_title_that_is_no_text_is_refused_at_its_place(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="write a title, a few words") as refused:
+    with pytest.raises(SpecError, match="write a title, a few words for the report") as refused:
         study_of(tmp_path, "base: {title: [a], model: program.yaml}\n")
     assert refused.value.problems[0].path == "base.title"
 

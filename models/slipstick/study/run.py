@@ -9,6 +9,7 @@ solved, and all problems are reported together.
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -488,15 +489,17 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
         results = replace(results, questions={**results.questions, name: result})
         progress(question.points)
-    # What the author asks first is answered first.
+    # What the title asks is answered first, else what stands first.
     keys = list(study.context.tree.entries)
+    wanted_first = _asked_by(spec.title)
     written = [key for key in keys if key in results.questions]
+    written.sort(key=lambda key: key not in wanted_first)  # which keeps their order
     alone = all({*cases_of(asked)} <= {BASE} for asked in spec.questions.values())
     before = "cases" in keys and all(keys.index("cases") < keys.index(key) for key in written)
     return replace(
         results,
         questions={key: results.questions[key] for key in written},
-        cases_first=alone and before,
+        cases_first=alone and before and not {*wanted_first} & {*written},
     )
 
 
@@ -505,6 +508,25 @@ def _named_columns(spec: StudySpec) -> Iterator[str]:
     for question in spec.questions.values():
         for _, question_spec in parts_of(question):
             yield from (name for _, name in columns_in(question_spec))
+
+
+_TITLES = {
+    r"\bhow (many|far|large|much)\b|\bwhich (share|size|number)\b": ("choose", "seek", "scale"),
+    r"\bwhy\b|\bwhat limits\b": ("bottleneck", "measured"),
+    r"\bhelps?\b": ("rank",),
+    r"\b(will|years|ahead)\b": ("project",),
+}
+"""Words of a title, and the questions that answer it."""
+
+
+def _asked_by(title: str) -> tuple[str, ...]:
+    """Return the questions that the title of a study asks; none where it does not say.
+
+    >>> _asked_by("How many servers does each tier need?")
+    ('choose', 'seek', 'scale')
+    """
+    found = (keys for words, keys in _TITLES.items() if re.search(words, title, re.IGNORECASE))
+    return next(found, ())
 
 
 def _answered(

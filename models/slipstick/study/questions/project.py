@@ -181,12 +181,12 @@ class ProjectResult(QuestionResult):
         tracks = self.projection.tracks
         several = len(tracks) > 1
         heads = [_track_head(each, self.projection, words, several) for each in tracks[:2]]
-        watched = [
-            _watched_head(track, each, self.projection, words, several)
+        histories = [
+            _history_head(track, each, self.projection, words, several)
             for track in tracks[:1]
             for each in track.conditions[:1]
         ]
-        return [*heads, *watched][:3]
+        return [*heads, *histories][:3]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the values at the first and the last year, case by case."""
@@ -590,7 +590,7 @@ def _track_head(track: ProjectedCase, found: Projection, words: Words, several: 
     return f"{lead}{span} {joined(goes)}"
 
 
-def _watched_head(
+def _history_head(
     track: ProjectedCase, each: ConditionHistory, found: Projection, words: Words, several: bool
 ) -> str:
     """Return when a condition holds, in a reader's words."""
