@@ -70,7 +70,8 @@ def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
     for each in results.questions.values():
         if found := each.decision(words):
             head, rows = found
-            return TextTable(head, rows, range(1, len(head)))
+            numbers = [at for at in range(len(head)) if all(row[at][:1].isdigit() for row in rows)]
+            return TextTable(head, rows, numbers)
     ranked = _ranked(results, answer)
     if len(results.cases) > 1 + _FEW_CASES or ranked is None or len(ranked[1]) < 2:
         return None

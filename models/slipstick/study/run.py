@@ -511,7 +511,11 @@ def _named_columns(spec: StudySpec) -> Iterator[str]:
 
 
 _TITLES = {
-    r"\bhow (many|far|large|much)\b|\bwhich (share|size|number)\b": ("choose", "seek", "scale"),
+    r"\bhow (many|often|far|large|much)\b|\bwhich (share|size|number)\b": (
+        "choose",
+        "seek",
+        "scale",
+    ),
     r"\bwhy\b|\bwhat limits\b": ("bottleneck", "measured"),
     r"\bhelps?\b": ("rank",),
     r"\b(will|years|ahead)\b": ("project",),
