@@ -178,7 +178,7 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
-    """Hold the cases of the same work against the first, the best first."""
+    """Compare the cases of the same work with the first, the best first."""
     ranked = _ranked(results, answer)
     if ranked is None or len(ranked[1]) < 2:
         return

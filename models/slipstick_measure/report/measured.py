@@ -276,7 +276,7 @@ def most_lost(answers: Sequence[Answer]) -> str:
 
 
 def loss_head(answers: Sequence[Answer], words: Words) -> str:
-    """Say where most is lost on the largest number of processors, in a reader's words; nothing
+    """State where most is lost on the largest number of processors, in a reader's words; nothing
     where little is.
 
     Parameters

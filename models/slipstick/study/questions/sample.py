@@ -131,7 +131,7 @@ class SampleResult(QuestionResult):
         ]
 
     def headline(self, words: Words) -> list[str]:
-        """Say between what the first answers lie, and what causes it."""
+        """State between what the first answers lie, and what causes it."""
         several = len(self.samples) > 1
         heads = [
             _head(each, words.case(found.case) if several else "", words)
@@ -423,7 +423,7 @@ def _outer(each: SampledValue) -> list[str]:
 
 
 def _head(each: SampledValue, case: str, words: Words) -> str:
-    """Say between what an answer lies, and what causes most of it, in a reader's words."""
+    """State between what an answer lies, and what causes most of it, in a reader's words."""
     low, middle, high = _outer(each)
     parts = list(each.quantiles)
     inside = 100 * (parts[-1] - parts[0])

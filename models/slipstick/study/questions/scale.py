@@ -750,7 +750,7 @@ _MOST_CHOICES = 6
 def _of_cases(
     scalings: Sequence[Scaling], told: Iterable[str], words: Words, some: bool = False
 ) -> str:
-    """Say something of each case, and once what is the same of several."""
+    """State something of each case, and once what is the same of several."""
     groups: dict[str, list[str]] = {}
     for each, text in zip(scalings, told, strict=True):
         if text:
