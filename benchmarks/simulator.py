@@ -184,7 +184,7 @@ def _closed_ciw(
     """Close an open network: all arrive at the first node at once, nobody leaves."""
     ciw = import_module("ciw")
 
-    class AtOnce(ciw.dists.ServiceTime):  # type: ignore[name-defined, misc]
+    class AtOnce(ciw.dists.Distribution):  # type: ignore[name-defined, misc]
         left = jobs
 
         def sample(self, t: float | None = None, ind: Any = None) -> float:

@@ -216,8 +216,8 @@ class TestOnePoint:
             (
                 lambda: solve(OPERATION, machine=load("machine/rs6000-43p-atm")),  # type: ignore[call-overload]
                 (
-                    "machine= takes a name, a file, or a dict of what the file would hold, not a"
-                    " Machine"
+                    "solve: machine must be a name, a file, or a dict of what the file would hold, or"
+                    " None"
                 ),
             ),
             (

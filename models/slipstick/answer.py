@@ -9,6 +9,7 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
+from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import UnknownNameError
 from slipstick.vocabulary import NOT_CHECKED, UNDECIDED
@@ -299,6 +300,7 @@ class Answer(ShownAsTables):
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     asked: Mapping[str, AskedValue] = field(default_factory=dict)
 
+    @checked(name=TEXT)
     def __getitem__(self, name: str) -> float | None:
         """Return a number by its name, in its base unit; None for a value of which only bounds are
         known.
@@ -341,6 +343,7 @@ class Answer(ShownAsTables):
             *(f"{kind}[{key}]" for kind, book in self._books.items() for key in book),
         )
 
+    @checked(name=TEXT)
     def find(self, name: str) -> float | None:
         """Find a number by the name that columns have, in its base unit; None where there is none.
 
@@ -352,6 +355,7 @@ class Answer(ShownAsTables):
         kind, _, inside = name.partition("[")
         return self._books[kind].get(inside.removesuffix("]")) if kind in self._books else None
 
+    @checked(name=TEXT)
     def ends(self, name: str) -> tuple[float | None, float | None]:
         """Return the ends of the interval of a number by its name, in its base unit; None where
         there is none.
@@ -369,6 +373,7 @@ class Answer(ShownAsTables):
         unsure = self.converged is not None and not self.exact and self.find(name) is not None
         return (-inf, inf) if unsure and None in ends and not name.startswith("once[") else ends
 
+    @checked(name=TEXT)
     def unit(self, name: str) -> str:
         """Return the base unit of a number by its name; empty where there is none."""
         if name in self.values:

@@ -20,6 +20,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
+from slipstick.arguments import (
+    LARGEST,
+    REFERENCE,
+    TEXT,
+    Kind,
+    UnfitError,
+    checked,
+    described,
+    either,
+    instance,
+    mapped_by_name,
+    optional,
+    plain_number,
+    real,
+)
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean
 from slipstick.limits import limited
 from slipstick.units import in_base_units, to_base
@@ -58,6 +73,42 @@ MOST_WHOLE = 1000
 """The largest number of points for which `solve` keeps whole answers beside the columns."""
 
 
+_SPEC = either(
+    "a name, a file, or a dict of what the file would hold", REFERENCE, instance(Mapping, "a dict")
+)
+_MACHINE = {
+    "machine": optional(_SPEC),
+    "workload": optional(_SPEC),
+    "technology": optional(_SPEC),
+}
+_LIMITS = optional(mapped_by_name(real(0)))
+
+
+def _by_path(values: Any) -> Any:
+    """Read values by path, which stay the mapping that they are: `Axes` says more than a dict."""
+    if not isinstance(values, Mapping):
+        raise UnfitError(_VALUES.wanted, values)
+    for path in values:
+        if not isinstance(path, str):
+            raise UnfitError(f"{_VALUES.wanted}; a path is text", path)
+    return values
+
+
+_VALUES = Kind("a dict of values by path, or sweep(...) of one", _by_path)
+
+
+def _settings_of_simulation(value: Any) -> Any:
+    """Read the settings of a simulation, whose class is not imported without need."""
+    from slipstick.sim.settings import Simulation
+
+    if not isinstance(value, Simulation):
+        raise UnfitError(_SIMULATION.wanted, value)
+    return value
+
+
+_SIMULATION = Kind("settings, such as Simulation(seed=1)", _settings_of_simulation)
+
+
 class Axes(Mapping[str, "Values"]):
     """Values by path of which every combination is a point, as `sweep` gives them."""
 
@@ -89,6 +140,7 @@ class AxesToFile(Axes):
 def sweep(axes: Mapping[str, Value | Values]) -> Axes: ...
 @overload
 def sweep(axes: Mapping[str, Value | Values], out: Reference) -> AxesToFile: ...
+@checked(axes=_VALUES, out=optional(REFERENCE))
 def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> Axes:
     """Vary several values in every combination: what to give to `solve`.
 
@@ -114,6 +166,7 @@ def sweep(axes: Mapping[str, Value | Values], out: Reference | None = None) -> A
     return Axes(axes) if out is None else AxesToFile(axes, out)
 
 
+@checked(reference=_SPEC, set=optional(_VALUES), **_MACHINE)
 def load(
     reference: Spec,
     *,
@@ -219,6 +272,13 @@ def solve(  # type: ignore[overload-overlap]
 def solve(
     model: Spec | Object, set: Axes | Mapping[str, Value | Values], **options: Unpack[SolveOptions]
 ) -> Sweep: ...
+@checked(
+    set=optional(_VALUES),
+    method=optional(TEXT),
+    simulation=optional(_SIMULATION),
+    limits=_LIMITS,
+    **_MACHINE,
+)
 def solve(
     model: Spec | Object,
     set: Mapping[str, Any] | None = None,
@@ -294,6 +354,7 @@ def solve(
         return _solve_named(references, set or {}, method, simulation)
 
 
+@checked(study=_SPEC, limits=_LIMITS)
 def run(
     study: Reference | Mapping[str, Any], *, limits: Mapping[str, float] | None = None
 ) -> Results:
@@ -324,6 +385,7 @@ def run(
         return run_prepared(prepare(tree))
 
 
+@checked(model=instance(object, "a model"))
 def dump(model: Model | QueueingNetwork) -> str:
     """Write a model as the text of a file, of an activity or of a queueing network, which reads
     as an equal model.
@@ -331,10 +393,15 @@ def dump(model: Model | QueueingNetwork) -> str:
     import yaml
 
     from slipstick.model.network import QueueingNetwork
+    from slipstick.model.system import need_model
     from slipstick.schema.kinds.activity import activity_data
     from slipstick.schema.kinds.queueing import network_data
 
-    data = network_data(model) if isinstance(model, QueueingNetwork) else activity_data(model)
+    data = (
+        network_data(model)
+        if isinstance(model, QueueingNetwork)
+        else activity_data(need_model(model, "dump"))
+    )
     return str(yaml.safe_dump(data, sort_keys=False, width=100, default_flow_style=None))
 
 
@@ -398,6 +465,7 @@ def _solve_object(
 ) -> Answer | Sweep | StreamedSweep:
     """Answer for a model that is built already, at one point or at many."""
     from slipstick.method.methods import form_of
+    from slipstick.model.system import Model
 
     parameters = _parameters(model)
     fixed = {
@@ -412,6 +480,10 @@ def _solve_object(
         path: np.array([_number(path, value, parameters) for value in values])
         for path, values in several.items()
     }
+    if isinstance(model, Model):
+        from slipstick.structure.ranges import check_values
+
+        check_values(model, {**fixed, **varied})
     if not varied and not isinstance(values_given, Axes):
         answer = form_of(model, parameters, method, simulation).points(fixed).answer(0)
         if answer.failed:
@@ -500,18 +572,39 @@ def _number(path: str, value: Any, parameters: Mapping[str, Parameter]) -> float
     """Read one value of a parameter: a number in base units, or text with its unit."""
     if path not in parameters:
         raise ModelError(f"no parameter is named {path!r}{did_you_mean(path, list(parameters))}")
-    return to_base(value, parameters[path].dimension) if isinstance(value, str) else float(value)
+    number = (
+        to_base(value, parameters[path].dimension) if isinstance(value, str) else _plain_one(value)
+    )
+    if number is None or not -LARGEST <= number <= LARGEST:
+        raise ModelError(
+            f"{path} must be a finite number in base units, or text with a unit, got"
+            f" {described(value)}"
+        )
+    return float(number)
+
+
+def _plain_one(value: Any) -> float | None:
+    """Return a number, also one that is the only member of an array without a dimension."""
+    return plain_number(value.item() if isinstance(value, np.ndarray) else value)
 
 
 def _is_single(value: Any) -> bool:
-    return isinstance(value, str | Mapping) or np.ndim(value) == 0
+    return isinstance(value, str | Mapping) or _dimensions(value) == 0
+
+
+def _dimensions(value: Any) -> int:
+    """Count the dimensions of a list or an array; of a list of unlike lists as of a table."""
+    try:
+        return int(np.ndim(value))
+    except ValueError:
+        return 2
 
 
 def _several(path: str, values: Any) -> list[Any]:
     """List the values of an axis."""
-    if np.ndim(values) > 1:
+    if (dimensions := _dimensions(values)) > 1:
         raise ModelError(
-            f"the values of {path} are a list or an array of one dimension; got {np.ndim(values)}"
+            f"the values of {path} are a list or an array of one dimension; got {dimensions}"
         )
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
@@ -524,12 +617,6 @@ def _settings(
     """Collect everything that a model from the catalogue or a file is solved with, by path."""
     from slipstick.schema.inputs import SECTION
 
-    for path, spec in references.items():
-        if not isinstance(spec, str | os.PathLike | Mapping | None):
-            kind = type(spec).__name__
-            raise ModelError(
-                f"{path}= takes a name, a file, or a dict of what the file would hold, not a {kind}"
-            )
     settings = {
         path: _reference(reference, path)
         for path, reference in references.items()
@@ -570,11 +657,11 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | range):
         return [_plain(item) for item in value]
-    return (
-        in_base_units(value)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else value
-    )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if not -LARGEST <= value <= LARGEST:
+        raise ModelError(f"a number must be finite, got {described(value)}")
+    return in_base_units(value)
 
 
 def _mark(place: str) -> Mark:

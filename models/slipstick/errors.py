@@ -163,6 +163,10 @@ def look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
     return known[name]
 
 
+class UnknownKeyError(UnknownNameError, KeyError):
+    """The same of a catalogue, which is a mapping."""
+
+
 class MissingExtraError(InputError):
     """An optional library is not installed."""
 

@@ -16,7 +16,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar, cast
 
-from slipstick.errors import ModelError, did_you_mean
+from slipstick.arguments import TEXT, checked
+from slipstick.errors import ModelError, UnknownKeyError
 
 T = TypeVar("T")
 
@@ -83,12 +84,13 @@ class Registry(Mapping[str, T]):
             found |= added
         return found
 
+    @checked(name=TEXT)
     def __getitem__(self, name: str) -> T:
         if name in self.own:
             return self.own[name]
         if name not in self.places:
             kind = self._group.rpartition(".")[2].removesuffix("s")
-            raise KeyError(f"there is no {kind} {name!r}{did_you_mean(name, [*self])}")
+            raise UnknownKeyError(kind, name, [*self])
         place = self.places[name]
         try:
             if isinstance(place, str):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,11 +39,13 @@ from slipstick import (
 )
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
+from slipstick.limits import ANNOUNCE
 from slipstick.method.activity_chain import ActivityChain
 from slipstick.method.mean_value import MeanValue
 from slipstick.model.network import closed_class, station
 from slipstick.model.steps import Activity
 from slipstick.model.system import Model, Resource, Semaphores
+from slipstick.queueing.markov import chain as chain_module
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from tests.method.test_permits import held_in_tandem, pages_a_second
 from tests.method.test_waits_for_signals import (
@@ -359,3 +362,39 @@ def test_too_many_ways_to_begin_are_refused_before_they_are_followed() -> None:
     said = "may begin in 1,048,576 ways, which take the time of 65,536 states; the limit is 30,000"
     with pytest.raises(NoAnswerError, match=said):
         exact(closed_model(cycle, processors=20))
+
+
+def test_the_solution_of_a_large_chain_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[str] = []
+    token = ANNOUNCE.set(announced.append)
+    monkeypatch.setattr("slipstick.method.activity_chain.LARGE", 3)
+    monkeypatch.setattr("slipstick.method.activity_chain.ANNOUNCED", 0.0)
+    monkeypatch.setattr("slipstick.method.activity_chain.FACTOR", 1.0)
+    try:
+        solve(
+            closed_model(delay(1.0, scv=1.0) >> service("bus", 1.0, scv=1.0), 8),
+            method="markov-chain",
+        )
+    finally:
+        ANNOUNCE.reset(token)
+    # 10 states with the one before the start: 10^1.5 s, and as good as nothing for derivatives.
+    words = "the chain of model has 10 states, and is solved: about 32 s of processor time"
+    assert words in announced
+
+
+def test_points_that_differ_in_derivatives_alone_are_factored_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    factored: list[int] = []
+    solver = chain_module._balanced
+
+    def counted(generator: Any, method: str, start: Any) -> Any:
+        factored.append(len(start))
+        return solver(generator, method, start)
+
+    monkeypatch.setattr(chain_module, "SMALL", 2)
+    monkeypatch.setattr(chain_module, "_balanced", counted)
+    model = closed_model(delay(1.0, scv=1.0) >> service("bus", 1.0, scv=1.0), 8)
+    answer = solve(model, method="markov-chain")
+    assert sum(answer.share["time"].values()) == pytest.approx(1.0)
+    assert factored == [9, 9]  # the answer, and its derivatives together

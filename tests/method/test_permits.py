@@ -360,7 +360,7 @@ def test_the_exact_values_of_the_layered_study_are_those_of_chains() -> None:
 
 
 REFUSED = [
-    (lambda: Permits(0), "a resource needs at least 1 permit, got 0"),
+    (lambda: Permits(0), "Permits: number must be a whole number from 1 to 1,000,000, got 0"),
     (
         lambda: closed_model(service("pool", 1.0), resources={"pool": Permits(2)}),
         "pool needs a station, but 'pool' is permits",

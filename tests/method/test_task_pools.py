@@ -349,14 +349,26 @@ def test_a_file_says_pools() -> None:
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
-    (lambda: Loop(0), "a pool needs from 1 to 1000000 iterations, got 0"),
-    (lambda: Loop((2, -1)), "the work of an iteration must be at least 0 units, got -1"),
+    (
+        lambda: Loop(0),
+        "Loop: iterations must be a number of iterations from 1 to 1,000,000, or a list of the work of each, got 0",
+    ),
+    (lambda: Loop((2, -1)), "Loop: iterations[1] must be a whole number of at least 0, got -1"),
     (lambda: Trees(((2, 0),)), "node 0 of a tree has 2 subtrees, but 1 follow it"),
-    (lambda: Trees(()), "a pool needs at least one tree"),
-    (lambda: Trees(((0,),), min_size=0), "min_size must be at least 1, got 0"),
+    (
+        lambda: Trees(()),
+        "Trees: shapes must be a list of at least 1 members, got ()",
+    ),
+    (
+        lambda: Trees(((0,),), min_size=0),
+        "Trees: min_size must be a whole number of at least 1, got 0",
+    ),
     (lambda: Trees(((0, 0),)), "a tree has one root and at most 1000000 nodes; this has 2 and 2"),
     (lambda: pool(Loop(1), order="random"), "there is no order 'random'; known: lifo, fifo"),
-    (lambda: program(pool(Loop(1), queues=0), 1), "a pool needs at least 1 queue, got 0"),
+    (
+        lambda: program(pool(Loop(1), queues=0), 1),
+        "TaskPool: queues must be a whole number from 1 to 1,000,000, got 0",
+    ),
     (
         lambda: phased_model(
             (1, 2, fork(ask("pool"), delay(1.0))), resources={"pool": pool(Loop(1))}

@@ -308,7 +308,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: closed_model(hold("t", delay(1.0)), resources={"t": ReaderWriterLock()}), "t is a reader-writer lock; hold it in one of the modes read, write"),
     (lambda: closed_model(hold("t", delay(1.0), "read"), resources={"t": Lock()}), "t is a lock; hold it without a mode"),
-    (lambda: buffer(2, 3), "places starts with -1 units; write from 0 to 1000000"),
-    (lambda: ReaderWriterLock(readers=0), "a reader-writer lock needs at least 1 reader, got 0"),
+    (lambda: buffer(2, 3), "Semaphores: units['places'] must be a whole number from 0 to 1,000,000, got -1"),
+    (lambda: ReaderWriterLock(readers=0), "ReaderWriterLock: readers must be a whole number from 1 to 1,000,000, got 0"),
     (lambda: ReaderWriterLock("readers"), "there is no order 'readers'; did you mean 'reader-first'?"),
 ]  # fmt: skip

@@ -87,7 +87,7 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
     (
         lambda: Simulation(least=0),
         ModelError,
-        "least, events and cycles of a simulation must be at least 1",
+        "Simulation: least must be a whole number of at least 1, got 0",
     ),
     (
         lambda: Simulation(precision=0.0),
@@ -169,7 +169,11 @@ REFUSED: list[tuple[Callable[[], object], type[SlipstickError], str]] = [
         ModelError,
         "customers cannot be closed, once: write closed and open, or once alone",
     ),
-    (lambda: Simulation(seed=-1), ModelError, "a seed is at least 0, got -1"),
+    (
+        lambda: Simulation(seed=-1),
+        ModelError,
+        "Simulation: seed must be a whole number of at least 0, got -1",
+    ),
     (
         lambda: Simulation(kernel="fast"),
         ModelError,

@@ -266,4 +266,7 @@ def test_a_run_may_use_all_events_that_it_is_allowed() -> None:
 def test_too_many_replications_are_refused() -> None:
     with pytest.raises(ModelError) as told:
         Simulation(replications=1001)
-    assert str(told.value) == "a simulation has from 1 to 1000 replications, got 1001"
+    assert (
+        str(told.value)
+        == "Simulation: replications must be a whole number from 1 to 1,000, got 1001"
+    )

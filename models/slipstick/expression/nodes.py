@@ -11,7 +11,20 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
+from typing import Any
 
+from slipstick.arguments import (
+    LARGEST,
+    TEXT,
+    Kind,
+    UnfitError,
+    checked,
+    described,
+    instance,
+    optional,
+    plain_number,
+    real,
+)
 from slipstick.errors import ModelError, UnitError
 
 BASES = ("s", "B", "op", "request", "page", "message", "cycle")
@@ -153,6 +166,22 @@ class Expr:
 Like = Expr | float | int
 """What an operator takes: an expression, or a plain number."""
 
+_IN_BASE_UNITS = "a finite number in base units, such as 9e-3, or an expression"
+
+
+def _number_or_expression(value: Any) -> Any:
+    """Read an operand, first of all a float or an expression: most are."""
+    if (type(value) is float and -LARGEST <= value <= LARGEST) or isinstance(value, Expr):
+        return value
+    number = plain_number(value)
+    if number is None or not -LARGEST <= number <= LARGEST:
+        raise UnfitError(_IN_BASE_UNITS, value)
+    return number
+
+
+LIKE = Kind(_IN_BASE_UNITS, _number_or_expression)
+"""The same, as a kind of argument."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Number(Expr):
@@ -169,6 +198,7 @@ class Number(Expr):
 _ONE = Number(1.0)
 
 
+@checked(name=TEXT, dimension=instance(Dimension, "a dimension"), value=optional(real()))
 @dataclass(frozen=True, slots=True, repr=False)
 class Parameter(Expr):
     """A named quantity, usually with a base value.
@@ -192,8 +222,6 @@ class Parameter(Expr):
             raise ModelError(
                 f"{self.name[:60]!r} cannot name a parameter: write letters, digits, _ - and dots"
             )
-        if self.value is not None and not math.isfinite(self.value):
-            raise ModelError(f"parameter {self.name} must be finite, got {self.value!r}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -227,7 +255,12 @@ class Booked(Expr):
 
 def as_expr(value: Like) -> Expr:
     """Take an expression as it is and a plain number as a constant."""
-    return value if isinstance(value, Expr) else Number(float(value))
+    if isinstance(value, Expr):
+        return value
+    try:
+        return Number(float(_number_or_expression(value)))
+    except UnfitError:
+        raise ModelError(f"an operand must be {_IN_BASE_UNITS}, got {described(value)}") from None
 
 
 def zero(dimension: Dimension) -> Number:
@@ -330,8 +363,11 @@ def quotient(a: Expr, b: Expr) -> Expr:
 
 def power(base: Expr, exponent: int) -> Expr:
     """Take a whole power; what `a ** n` does."""
-    if exponent != int(exponent) or not -64 <= exponent <= 64:
-        raise ModelError(f"an exponent must be a whole number from -64 to 64, got {exponent!r}")
+    exact = plain_number(exponent)
+    if exact is None or not -64 <= exact <= 64 or exact != int(exact):
+        raise ModelError(
+            f"an exponent must be a whole number from -64 to 64, got {described(exponent)}"
+        )
     if isinstance(base, Number):
         return Number(_finite_power(base.value, int(exponent)), base.dimension ** int(exponent))
     return Operation("power", (base, Number(float(exponent))), base.dimension ** int(exponent))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from slipstick.arguments import LARGEST, described
 from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.formula import Comparison, read_condition
@@ -163,7 +165,12 @@ class Law:
             for condition in self.conditions:
                 self._insist(condition, bool(condition.holds(values).all()), values)
             raise
-        return float(result[0]) if all(np.ndim(value) == 0 for value in values.values()) else result
+        if any(np.ndim(value) for value in values.values()):
+            return result
+        for name, value in values.items():
+            if not math.isfinite(value):
+                raise ModelError(f"law {self.name}: {name} must be a finite number, got {value!r}")
+        return float(result[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # An equation is code, so a law travels between processes by its name.
@@ -213,6 +220,12 @@ class Law:
                     f"law {self.name} has no symbol {name!r}{did_you_mean(name, names)}"
                 )
         missing = [symbol for symbol in self.symbols if symbol.name not in values]
+        for name, value in values.items():
+            if not (isinstance(value, Expr) or _is_numeric(value)):
+                raise ModelError(
+                    f"law {self.name}: {name} must be a number, an array of numbers or an"
+                    f" expression, got {described(value)}"
+                )
         if missing:
             missing_in_words = "; ".join(
                 f"{symbol.name} [{symbol.dimension}]: {symbol.meaning}" for symbol in missing
@@ -236,6 +249,19 @@ class Law:
             raise ModelError(
                 f"law {self.name} holds for {condition}; got {shown or 'an array outside that'}"
             )
+
+
+def _is_numeric(value: object) -> bool:
+    """Return whether a value is a number, or a list or an array of numbers in one dimension."""
+    if isinstance(value, float):
+        return True
+    if isinstance(value, int) and not isinstance(value, bool):
+        return -LARGEST <= value <= LARGEST
+    try:
+        numbers = np.asarray(value)
+    except ValueError:  # a list of unlike lists
+        return False
+    return numbers.dtype.kind in "iuf" and numbers.ndim < 2 and numbers.size > 0
 
 
 _KENDALL = {

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from slipstick.arguments import (
+    TEXT,
+    checked,
+    instance,
+    listed,
+    optional,
+    real,
+    row,
+    whole,
+)
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import (
     COUNT,
+    LIKE,
     TIME,
     Dimension,
     Expr,
@@ -21,10 +32,12 @@ from slipstick.expression.nodes import (
     Number,
     Parameter,
     as_expr,
+    constant,
     total,
     walk,
 )
 from slipstick.model.steps import (
+    ACTIVITY,
     ALWAYS,
     ASKED,
     GIVEN,
@@ -343,6 +356,12 @@ class Ask(Activity):
     combination, use, executions, variation = Combination.IN_TURN, ASKED, (), NEVER
 
 
+_LAW = optional(instance(TimeLaw, "the distribution of a time"))
+_LABELS = {"component": TEXT, "technology": TEXT, "scv": real(0), "law": _LAW}
+"""The arguments that `service` and `delay` share."""
+
+
+@checked(resource=TEXT, time=LIKE, name=optional(TEXT), **_LABELS)
 def service(
     resource: str,
     time: Like,
@@ -369,6 +388,7 @@ def service(
     return Step(label, timed(time, label), resource, component, technology, scv, law)
 
 
+@checked(time=LIKE, name=TEXT, **_LABELS)
 def delay(
     time: Like,
     *,
@@ -386,45 +406,33 @@ def delay(
     return Step(name, timed(time, name), None, component, technology, scv, law)
 
 
-def _check_activities(word: str, given: Iterable[object]) -> None:
-    """Refuse what is no activity, such as a list of them."""
-    for each in given:
-        if not isinstance(each, Activity):
-            raise ModelError(
-                f"{word} takes activities one by one, such as delay(1.0), delay(2.0); got"
-                f" {each!r:.60}"
-            )
-
-
+@checked(parts=ACTIVITY)
 def then(*parts: Activity) -> Activity:
     """Do one after the other: the named twin of ``>>``."""
-    _check_activities("then", parts)
     flat = [
         inner for part in parts for inner in (part.parts if isinstance(part, Then) else (part,))
     ]
     return flat[0] if len(flat) == 1 else Then(tuple(flat))
 
 
+@checked(branches=ACTIVITY)
 def fork(*branches: Activity) -> Activity:
     """Issue requests together and wait for all; adds no processors."""
-    _check_activities("fork", branches)
     if not branches:
         raise ModelError("fork needs at least one branch")
     return branches[0] if len(branches) == 1 else Fork(tuple(branches))
 
 
+_OPTION = "a pair of a probability and an activity, such as (0.3, delay(1.0))"
+
+
+@checked(options=row(LIKE, ACTIVITY, wanted=_OPTION))
 def choose(*options: tuple[Like, Activity]) -> Choice:
     """Do one of several; the probabilities must add up to 1.
 
     >>> choose((0.3, delay(1.0, name="hit")), (0.7, delay(2.0, name="miss")))
     choose((0.3, delay(1.0, name='hit')), (0.7, delay(2.0, name='miss')))
     """
-    for each in options:
-        if not (isinstance(each, tuple) and len(each) == 2 and isinstance(each[1], Activity)):
-            raise ModelError(
-                "choose takes pairs, such as choose((0.3, delay(1.0)), (0.7, delay(2.0))); got"
-                f" {each!r:.60}"
-            )
     pairs = tuple((counted(p, "a probability"), body) for p, body in options)
     known = [p.value for p, _ in pairs if isinstance(p, Number | Parameter) and p.value is not None]
     for p in known:
@@ -435,6 +443,7 @@ def choose(*options: tuple[Like, Activity]) -> Choice:
     return Choice(pairs)
 
 
+@checked(count=LIKE, body=ACTIVITY, spread=TEXT)
 def repeat(count: Like, body: Activity, spread: str = WHOLE) -> Repeat:
     """Do the same a number of times in a row; the number varies as one of `SPREADS` says.
 
@@ -454,6 +463,7 @@ MODES = READ, WRITE = "read", "write"
 """How a reader-writer lock is held: together with other readers, or alone."""
 
 
+@checked(resource=TEXT, body=ACTIVITY, mode=TEXT)
 def hold(resource: str, body: Activity, mode: str = "") -> Hold:
     """Execute a body while holding a resource, such as a lock; a reader-writer lock in one of
     `MODES`.
@@ -462,6 +472,7 @@ def hold(resource: str, body: Activity, mode: str = "") -> Hold:
     return Hold(resource, body, mode)
 
 
+@checked(counter=TEXT)
 def wait(counter: str) -> WaitUnit:
     """Take a unit of a counter, waiting for one.
 
@@ -477,6 +488,7 @@ def wait(counter: str) -> WaitUnit:
     return WaitUnit(counter)
 
 
+@checked(counter=TEXT)
 def signal(counter: str) -> SignalUnit:
     """Return a unit of a counter; see `wait`. In a monitor it is the last step, because the
     monitor passes to another processor.
@@ -485,6 +497,7 @@ def signal(counter: str) -> SignalUnit:
     return SignalUnit(counter)
 
 
+@checked(buffer=TEXT, body=ACTIVITY)
 def put(buffer: str, body: Activity) -> Activity:
     """Put an item into a bounded buffer: wait for a place, do the body, give the item.
 
@@ -494,27 +507,35 @@ def put(buffer: str, body: Activity) -> Activity:
     return then(wait(f"{buffer}.places"), body, signal(f"{buffer}.items"))
 
 
+@checked(buffer=TEXT, body=ACTIVITY)
 def get(buffer: str, body: Activity) -> Activity:
     """Get an item out of a bounded buffer: wait for one, do the body, give its place back."""
     return then(wait(f"{buffer}.items"), body, signal(f"{buffer}.places"))
 
 
+@checked(pool=TEXT)
 def ask(pool: str) -> Ask:
     """Execute the tasks of a pool together with all other processors, until all tasks are done."""
     check_name(pool)
     return Ask(pool)
 
 
+@checked(bodies=ACTIVITY, name=optional(TEXT))
 def serial(*bodies: Activity, name: str | None = None) -> Stage:
     """Make a stage that takes one item at a time, in order."""
     return Stage("serial", bodies, _stage_name(name, bodies))
 
 
+@checked(bodies=ACTIVITY, name=optional(TEXT))
 def parallel(*bodies: Activity, name: str | None = None) -> Stage:
     """Make a stage that takes all items at once."""
     return Stage("parallel", bodies, _stage_name(name, bodies))
 
 
+_STAGE = instance((Stage, Activity), "a stage or an activity, such as parallel(delay(1.0))")
+
+
+@checked(stages=listed(_STAGE), items=LIKE, name=TEXT)
 def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipeline") -> Pipeline:
     """Pass items, all ready at the start, through stages.
 
@@ -545,16 +566,14 @@ def pipeline(stages: Sequence[Stage | Activity], items: Like, name: str = "pipel
     return Pipeline(made, count, name)
 
 
+@checked(name=TEXT, parties=optional(whole(1)))
 def barrier(name: str, parties: int | None = None) -> BarrierWait:
     """Wait for the whole population, or for `parties` members of it."""
     check_name(name)
-    if parties is not None and parties < 1:
-        raise ModelError(f"barrier {name}: parties must be at least 1, got {parties}")
     return BarrierWait(name, parties)
 
 
 def _stage_name(name: str | None, bodies: Sequence[Activity]) -> str:
-    _check_activities("a stage", bodies)
     if name is not None:
         return name
     first = next(
@@ -620,13 +639,8 @@ def timed(value: Like, name: str) -> Expr:
     """Take a time: an expression as it is, a number as a parameter of the given name."""
     if not isinstance(value, Expr):
         check_name(name)
-        if isinstance(value, str):
-            raise ModelError(
-                f"the time of {name} is a number of seconds here, such as 9e-3; in a file, write it"
-                f" with its unit; got {value!r}"
-            )
-        seconds = float(value)
-        if not (seconds >= 0 and math.isfinite(seconds)):
+        seconds = constant(as_expr(value))
+        if seconds < 0:
             raise ModelError(f"the time of {name} must be at least 0 s, got {seconds!r}")
         # processor[1] becomes processor.1: brackets cannot stand in a path.
         return Parameter(name.replace("[", ".").removesuffix("]"), TIME, seconds)

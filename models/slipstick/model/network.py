@@ -10,9 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from slipstick.arguments import (
+    TEXT,
+    checked,
+    instance,
+    listed,
+    mapped_by_name,
+    optional,
+    real,
+    row,
+    whole,
+)
 from slipstick.errors import Fault, ModelError, ModelFaultsError, did_you_mean
 from slipstick.expression.nodes import (
     COUNT,
+    LIKE,
     RATE,
     TIME,
     Dimension,
@@ -86,8 +98,6 @@ class OpenClass:
         times = {self.burst_time != zero(TIME), self.quiet_time != zero(TIME)}
         if len(times) > 1 or (self.burst_arrivals != zero(RATE) and not self.bursty):
             raise ModelError("arrivals in bursts need a burst_time and a quiet_time")
-        if self.batch < 1:
-            raise ModelError(f"a batch of arrivals must be at least 1 customer, got {self.batch}")
 
     @property
     def bursty(self) -> bool:
@@ -146,11 +156,6 @@ class NetworkStation:
         if self.blocking not in BLOCKING:
             hint = did_you_mean(self.blocking, BLOCKING)
             raise ModelError(f"a full queue cannot have the blocking {self.blocking!r}{hint}")
-        for number_in_words, number in (("servers", self.servers), ("capacity", self.capacity)):
-            if number is not None and number < 1:
-                raise ModelError(
-                    f"the {number_in_words} of a queue must be at least 1, got {number}"
-                )
 
     def visitors(self) -> tuple[str, ...]:
         """List the classes that have service here, in the order written."""
@@ -184,6 +189,20 @@ class Route:
     probability: Expr
 
 
+_CLASS = instance((ClosedClass, OpenClass), "a class, such as closed_class(4)")
+_PLACE = row(TEXT, TEXT, wanted="a pair of a class and a station, such as ('jobs', 'cpu')")
+_OF_NETWORK = {
+    "classes": mapped_by_name(_CLASS),
+    "stations": mapped_by_name(
+        instance(NetworkStation, "a station, such as station(demand={'jobs': 0.1})")
+    ),
+    "routing": listed(instance(Route, "a route, as route(...) makes it")),
+    "name": TEXT,
+}
+_CHAINS = mapped_by_name(instance(Chain, "a chain, as chain(...) makes it"))
+
+
+@checked(chains=_CHAINS, left_out=mapped_by_name(TEXT), **_OF_NETWORK)
 @dataclass(frozen=True, slots=True)
 class QueueingNetwork:
     """A queueing network that a method can answer for.
@@ -257,6 +276,7 @@ _BY_CLASS = {
 """What a station says of each class in numbers that may vary."""
 
 
+@checked(chains=optional(_CHAINS), **_OF_NETWORK)
 def network(
     classes: Mapping[str, CustomerClass],
     stations: Mapping[str, NetworkStation],
@@ -297,6 +317,7 @@ def network(
     )
 
 
+@checked(population=LIKE, think_time=LIKE)
 def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     """Make a closed class: a fixed number of customers that cycle through the network.
 
@@ -315,6 +336,14 @@ def closed_class(population: Like, think_time: Like = 0.0) -> ClosedClass:
     return ClosedClass(size, _amount(think_time, TIME, "a think time"))
 
 
+@checked(
+    rate=LIKE,
+    burst_arrivals=LIKE,
+    burst_time=LIKE,
+    quiet_time=LIKE,
+    batch=whole(1),
+    trace=listed(real(0)),
+)
 def open_class(
     rate: Like,
     *,
@@ -344,6 +373,18 @@ def open_class(
     )
 
 
+_BY_NAME = optional(mapped_by_name(LIKE))
+
+
+@checked(
+    **dict.fromkeys(_BY_CLASS, _BY_NAME),
+    discipline=TEXT,
+    servers=whole(1, 2**53),  # up to which every whole number is a double
+    rates=listed(LIKE),
+    capacity=optional(whole(1)),
+    priority=optional(mapped_by_name(whole())),
+    blocking=TEXT,
+)
 def station(
     *,
     demand: Mapping[str, Like] | None = None,
@@ -392,6 +433,7 @@ def station(
     )
 
 
+@checked(classes=listed(TEXT), members=_CLASS, reference=_PLACE)
 def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> Chain:
     """Group classes that customers change between; a cycle begins and ends at the reference, a
     class at a station.
@@ -399,6 +441,7 @@ def chain(classes: Sequence[str], members: CustomerClass, reference: Place) -> C
     return Chain(tuple(classes), members, reference)
 
 
+@checked(source=_PLACE, target=optional(_PLACE), probability=LIKE)
 def route(source: Place, target: Place | None, probability: Like) -> Route:
     """Route departures of a class from a station to another place; None leaves the network."""
     return Route(source, target, _amount(probability, COUNT, "a probability of routing"))
@@ -414,11 +457,6 @@ def _amount(value: Like, dimension: Dimension, amount_in_words: str) -> Expr:
                 f"{amount_in_words} is a [{dimension}], but {value} is a [{value.dimension}]"
             )
         return value
-    if isinstance(value, str):
-        raise ModelError(
-            f"{amount_in_words} is a number in base units here; in a file, write it with its unit; got"
-            f" {value!r}"
-        )
     if not value >= 0:
         raise ModelError(f"{amount_in_words} cannot be negative, got {value:g}")
     return Number(float(value), dimension)

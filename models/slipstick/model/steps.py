@@ -38,6 +38,7 @@ from inspect import get_annotations
 from types import MappingProxyType, MemberDescriptorType
 from typing import Any, ClassVar, Final, Self
 
+from slipstick.arguments import Kind, instance
 from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import Expr, Number, Parameter, floor, maximum
 
@@ -371,3 +372,7 @@ def is_parallel(node: Activity) -> bool:
 def requested(node: Activity) -> str | None:
     """Name the resource that a node waits for until it is served there, or holds it."""
     return next(iter(node.uses), None) if node.use in (SERVED, HELD) else None
+
+
+ACTIVITY: Kind = instance(Activity, "an activity, such as delay(1.0)")
+"""The kind of an argument that is one."""

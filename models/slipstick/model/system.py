@@ -15,11 +15,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from slipstick.arguments import (
+    FLAG,
+    TEXT,
+    Kind,
+    checked,
+    either,
+    instance,
+    listed,
+    mapped_by_name,
+    optional,
+    row,
+    whole,
+)
 from slipstick.display import html_table, written
 from slipstick.errors import ModelError, NoAnswerError, did_you_mean
 from slipstick.expression.formula import Comparison
 from slipstick.expression.nodes import (
     COUNT,
+    LIKE,
     RATE,
     TIME,
     Booked,
@@ -53,6 +67,7 @@ from slipstick.model.activity import (
     timed,
 )
 from slipstick.model.steps import (
+    ACTIVITY,
     ASKED,
     GIVEN,
     HELD,
@@ -68,7 +83,7 @@ from slipstick.model.steps import (
     fraction,
     steps,
 )
-from slipstick.model.tasks import ProblemTimes, problem_times
+from slipstick.model.tasks import Loop, ProblemTimes, Trees, problem_times
 from slipstick.vocabulary import (
     ACTIVITY_DISCIPLINES,
     BACK_OFFS,
@@ -195,6 +210,7 @@ class ResourceKind:
         return replace(self, **known) if known else self
 
 
+@checked(servers=whole(1, MOST_HOLDERS), discipline=TEXT)
 @dataclass(frozen=True, slots=True)
 class Station(ResourceKind):
     """Servers with a queue."""
@@ -205,8 +221,6 @@ class Station(ResourceKind):
     noun, use, plain = "a station", SERVED, ("servers", "discipline")
 
     def __post_init__(self) -> None:
-        if self.servers < 1:
-            raise ModelError(f"a station needs at least 1 server, got {self.servers}")
         _one_of("discipline", self.discipline, ACTIVITY_DISCIPLINES)
 
     @property
@@ -266,6 +280,16 @@ class HeldResource(ResourceKind, abstract=True):
         return 0, 0
 
 
+@checked(
+    kind=TEXT,
+    word=optional(TEXT),
+    access=LIKE,
+    back_off=TEXT,
+    base=LIKE,
+    most=LIKE,
+    home=optional(whole(0, MOST_HOLDERS)),
+    together=FLAG,
+)
 @dataclass(frozen=True, slots=True)
 class Lock(HeldResource):
     """A lock: its kind, and the station that holds its word.
@@ -322,6 +346,7 @@ class Lock(HeldResource):
         return (0, 0) if self.word is None else (kind.acquire, kind.release)
 
 
+@checked(number=whole(1, MOST_HOLDERS))
 @dataclass(frozen=True, slots=True)
 class Permits(HeldResource):
     """A counted resource, such as a pool of threads, connections or licences: a number of permits,
@@ -335,15 +360,12 @@ class Permits(HeldResource):
 
     noun, waits, plain = "permits", "wait", ("number",)
 
-    def __post_init__(self) -> None:
-        if self.number < 1:
-            raise ModelError(f"a resource needs at least 1 permit, got {self.number}")
-
     @property
     def capacity(self) -> int:
         return self.number
 
 
+@checked(order=TEXT, readers=whole(1, MOST_HOLDERS))
 @dataclass(frozen=True, slots=True)
 class ReaderWriterLock(HeldResource):
     """A lock that readers hold together and a writer holds alone.
@@ -362,8 +384,6 @@ class ReaderWriterLock(HeldResource):
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, READER_WRITER_ORDERS)
-        if self.readers < 1:
-            raise ModelError(f"a reader-writer lock needs at least 1 reader, got {self.readers}")
 
     @property
     def capacity(self) -> int:
@@ -374,6 +394,11 @@ class ReaderWriterLock(HeldResource):
         return int(READER_WRITER_ORDERS[self.order] not in ("", mode))
 
 
+_UNITS = mapped_by_name(whole(0, MOST_HOLDERS))
+"""Units at the start, by the name of the counter."""
+
+
+@checked(conditions=_UNITS)
 @dataclass(frozen=True, slots=True)
 class Monitor(HeldResource):
     """A monitor: one processor is inside at a time, enters in the order of requests, and may wait
@@ -395,14 +420,12 @@ class Monitor(HeldResource):
 
     noun, waits, capacity, plain = "a monitor", "entry", 1, ("conditions",)
 
-    def __post_init__(self) -> None:
-        _check_units(self.conditions)
-
     @property
     def counters(self) -> Mapping[str, int]:
         return self.conditions
 
 
+@checked(units=_UNITS)
 @dataclass(frozen=True, slots=True)
 class Semaphores(ResourceKind):
     """Counters of units that one processor takes (`wait`) and the same or another gives (`signal`).
@@ -416,9 +439,6 @@ class Semaphores(ResourceKind):
 
     noun, use, capacity, plain = "semaphores", TAKEN, 1, ("units",)
 
-    def __post_init__(self) -> None:
-        _check_units(self.units)
-
     def use_time(self, name: str, processors: Expr, booked: bool) -> Expr:
         return zero(TIME)
 
@@ -430,6 +450,7 @@ class Semaphores(ResourceKind):
         return self.units
 
 
+@checked(places=whole(1, MOST_HOLDERS), items=whole(0, MOST_HOLDERS))
 def buffer(places: int, items: int = 0) -> Semaphores:
     """Make a bounded buffer, for `put` and `get`: semaphores that count free places and items.
 
@@ -439,6 +460,15 @@ def buffer(places: int, items: int = 0) -> Semaphores:
     return Semaphores({"places": places - items, "items": items})
 
 
+@checked(
+    source=instance((Loop, Trees), "a Loop or Trees"),
+    leaf=LIKE,
+    interior=LIKE,
+    inside=LIKE,
+    order=TEXT,
+    queues=whole(1, MOST_HOLDERS),
+    component=TEXT,
+)
 @dataclass(frozen=True, slots=True)
 class TaskPool(ResourceKind):
     """Tasks that add tasks, kept in queues; every access to a queue is inside its monitor.
@@ -475,8 +505,6 @@ class TaskPool(ResourceKind):
 
     def __post_init__(self) -> None:
         _one_of("order", self.order, TASK_ORDERS)
-        if self.queues < 1:
-            raise ModelError(f"a pool needs at least 1 queue, got {self.queues}")
 
     def problem_times(self) -> list[ProblemTimes]:
         """Return work, time in the monitors and critical path of each problem [s]."""
@@ -513,12 +541,7 @@ class TaskPool(ResourceKind):
         return {"tasks": 0}
 
 
-def _check_units(counters: Mapping[str, int]) -> None:
-    for name, units in counters.items():
-        if not 0 <= units <= MOST_HOLDERS:
-            raise ModelError(f"{name} starts with {units} units; write from 0 to {MOST_HOLDERS}")
-
-
+@checked(kind=TEXT, cost=LIKE)
 @dataclass(frozen=True, slots=True)
 class Barrier(ResourceKind):
     """An implementation of a barrier: its cost beyond waiting for the last arrival [s]."""
@@ -1056,6 +1079,17 @@ class Requirement:
             yield f"its sides are {' and '.join(shown)}", ~each.between(*sides)
 
 
+_RESOURCES = mapped_by_name(instance(ResourceKind, 'a resource, such as Lock("mcs")'))
+_MODEL: Mapping[str, Kind] = {"name": TEXT, "useful": listed(TEXT)}
+"""What all models are given."""
+
+
+@checked(
+    population=instance(PopulationKind, "a population, as closed_model(...) makes it"),
+    resources=_RESOURCES,
+    notes=listed(TEXT),
+    **_MODEL,
+)
 @dataclass(frozen=True, slots=True)
 class Model:
     """A system that a method can answer for.
@@ -1400,6 +1434,11 @@ def need_model(value: object, what: str) -> Model:
     return value
 
 
+_BUILT: Mapping[str, Kind] = {**_MODEL, "resources": optional(_RESOURCES)}
+"""What the functions that build models are given."""
+
+
+@checked(cycle=ACTIVITY, processors=LIKE, **_BUILT)
 def closed_model(
     cycle: Activity,
     processors: Like = 1,
@@ -1423,6 +1462,18 @@ def closed_model(
     )
 
 
+_GROUP = "a pair of a number and an activity, such as (2, delay(1.0))"
+
+
+_PATTERN = instance(ArrivalPattern, "a pattern of arrivals")
+_GROUPS = either(
+    _GROUP,
+    row(LIKE, ACTIVITY, wanted=_GROUP),
+    row(LIKE, ACTIVITY, _PATTERN, wanted=_GROUP),
+)
+
+
+@checked(groups=mapped_by_name(_GROUPS), **_BUILT)
 def grouped_model(
     groups: Mapping[str, tuple[Like, Activity] | tuple[Expr, Activity, ArrivalPattern]],
     *,
@@ -1459,6 +1510,7 @@ def _group(name: str, size: Like, cycle: Activity, pattern: ArrivalPattern = POI
     return Group(name, _named_size(size, f"groups.{name}.processors"), cycle)
 
 
+@checked(cycle=ACTIVITY, rate=LIKE, pattern=_PATTERN, **_BUILT)
 def open_model(
     cycle: Activity,
     rate: Like,
@@ -1481,6 +1533,10 @@ def open_model(
     return Model(name, population, _completed([cycle], resources), useful)
 
 
+_PHASE = "a repeat, a number of processors and an activity, such as (1, 4, delay(1.0))"
+
+
+@checked(parts=row(LIKE, LIKE, ACTIVITY, wanted=_PHASE), **_BUILT)
 def phased_model(
     *parts: tuple[Like, Like, Activity],
     name: str = "model",
@@ -1501,6 +1557,12 @@ def phased_model(
     )
 
 
+_SUPERSTEP = (
+    "a repeat, an activity for each processor and a barrier, such as (1, [delay(1.0)], delay(0.1))"
+)
+
+
+@checked(parts=row(LIKE, listed(ACTIVITY), ACTIVITY, wanted=_SUPERSTEP), **_BUILT)
 def superstep_model(
     *parts: tuple[Like, Sequence[Activity], Activity],
     name: str = "model",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import ge
 from typing import NamedTuple
 
+from slipstick.arguments import checked, either, listed, whole
 from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Expr, maximum, total
 
@@ -22,6 +23,14 @@ TaskSet = tuple[tuple[int, ...], tuple[tuple[Part, ...], ...]]
 MOST_NODES = 10**6
 
 
+_ITERATIONS = either(
+    f"a number of iterations from 1 to {MOST_NODES:,}, or a list of the work of each",
+    whole(1, MOST_NODES),
+    listed(whole(0), 1, MOST_NODES),
+)
+
+
+@checked(iterations=_ITERATIONS, chunk=whole(1, MOST_NODES))
 @dataclass(frozen=True, slots=True)
 class Loop:
     """Iterations of a loop, all there at the start, in tasks of `chunk` of them.
@@ -40,20 +49,6 @@ class Loop:
     iterations: int | tuple[int, ...]
     chunk: int = 1
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.iterations, int):
-            object.__setattr__(self, "iterations", tuple(self.iterations))
-        count = self.iterations if isinstance(self.iterations, int) else len(self.iterations)
-        for number_in_words, number in (("iteration", count), ("iteration to a chunk", self.chunk)):
-            if not 1 <= number <= MOST_NODES:
-                raise ModelError(
-                    f"a pool needs from 1 to {MOST_NODES} {number_in_words}s, got {number}"
-                )
-        if isinstance(self.iterations, tuple) and (
-            odd := next((n for n in self.iterations if n < 0), None)
-        ):
-            raise ModelError(f"the work of an iteration must be at least 0 units, got {odd}")
-
     def problems(self) -> tuple[TaskSet, ...]:
         """Cut the iterations into tasks."""
         work = (1,) * self.iterations if isinstance(self.iterations, int) else self.iterations
@@ -61,6 +56,7 @@ class Loop:
         return ((tuple(range(len(tasks))), tuple(tasks)),)
 
 
+@checked(shapes=listed(listed(whole(0)), 1), min_size=whole(1))
 @dataclass(frozen=True, slots=True)
 class Trees:
     """Trees, each a problem of its own, executed from the root down in parts of a few nodes.
@@ -88,11 +84,6 @@ class Trees:
     min_size: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shapes", tuple(map(tuple, self.shapes)))
-        if self.min_size < 1:
-            raise ModelError(f"min_size must be at least 1, got {self.min_size}")
-        if not self.shapes:
-            raise ModelError("a pool needs at least one tree")
         for shape in self.shapes:
             _sizes(shape)
 

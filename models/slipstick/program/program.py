@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from slipstick.arguments import LARGEST, checked, described, plain_number
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.nodes import Dimension, Expr, Number, Parameter
 from slipstick.model.machine import Machine, SharedMemory
@@ -102,6 +103,7 @@ class Program:
     machine: type[Machine | SharedMemory] = Machine
     sample: Callable[[Any, InputValues], Model] | None = None
 
+    @checked()
     def on(self, machine: Machine | SharedMemory, **given: InputValue | float) -> Model:
         """Build the model on a machine; inputs not given take their defaults.
 
@@ -253,16 +255,22 @@ def checked_input(program_input: Input, value: InputValue | float) -> InputValue
         raise ModelError(f"{program_input.name} is a quantity, not a word; got {value!r}")
     if isinstance(value, Expr | tuple):
         return value
-    if not value >= program_input.least or (
-        program_input.most is not None and value > program_input.most
+    number = plain_number(value)
+    if number is None or not -LARGEST <= number <= LARGEST:
+        raise ModelError(
+            f"{program_input.name} must be a finite number in base units or an expression, got"
+            f" {described(value)}"
+        )
+    if not number >= program_input.least or (
+        program_input.most is not None and number > program_input.most
     ):
         upper = "" if program_input.most is None else f" and at most {program_input.most:g}"
         raise ModelError(
-            f"{program_input.name} must be at least {program_input.least:g}{upper} [{program_input.dimension}], got {value:g}"
+            f"{program_input.name} must be at least {program_input.least:g}{upper} [{program_input.dimension}], got {number:g}"
         )
-    if program_input.whole and not float(value).is_integer():
-        raise ModelError(f"{program_input.name} must be a whole number, got {value:g}")
-    return Parameter(program_input.name, program_input.dimension, float(value))
+    if program_input.whole and not float(number).is_integer():
+        raise ModelError(f"{program_input.name} must be a whole number, got {number:g}")
+    return Parameter(program_input.name, program_input.dimension, float(number))
 
 
 def _as_word(program_input: Input, value: InputValue | float) -> str:

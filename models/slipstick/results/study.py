@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slipstick.answer import Answer, Value
+from slipstick.arguments import TEXT, checked
 from slipstick.display import ShownAsTables, TableShown
 from slipstick.errors import UnknownNameError, look_up
 from slipstick.results.question import (
@@ -224,14 +225,17 @@ class Results(Labelled, ShownAsTables):
         added = (question.named_answers() for question in self.questions.values())
         return {**self.cases, **{name: answer for more in added for name, answer in more.items()}}
 
+    @checked(name=TEXT)
     def named_answer(self, name: str) -> Answer:
         """Find a case, or an answer that a question adds, by its name; raises UnknownNameError."""
         return look_up("case", name, self.named_answers())
 
+    @checked(name=TEXT)
     def sweep(self, name: str) -> Sweep:
         """Find a sweep by its name; raises UnknownNameError."""
         return look_up("sweep", name, {sweep.name: sweep for sweep in self.sweeps})
 
+    @checked(name=TEXT)
     def unit(self, name: str) -> str:
         """Find the base unit of a value: as the sweeps or the cases have it."""
         for sweep in self.sweeps:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from slipstick.answer import Answer, Verdict
+from slipstick.arguments import TEXT, checked, whole
 from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import ModelError, look_up, need
 from slipstick.late import Array, NDArray, np
@@ -284,14 +285,17 @@ class Sweep(Labelled, ShownAsTables):
     def __len__(self) -> int:
         return len(self.cases)
 
+    @checked(path=TEXT)
     def axis(self, path: str) -> Axis:
         """Find the axis that varies a path; raises UnknownNameError."""
         return look_up(f"axis of sweep {self.name}", path, {axis.path: axis for axis in self.axes})
 
+    @checked(name=TEXT)
     def column(self, name: str) -> Array:
         """Find the answers by their name, point by point; raises UnknownNameError."""
         return look_up(f"value in sweep {self.name}", name, self.columns)
 
+    @checked(name=TEXT)
     def ends(self, name: str) -> tuple[Array, Array]:
         """Return the ends of the interval of a column, point by point; not a number where there is
         none.
@@ -317,6 +321,7 @@ class Sweep(Labelled, ShownAsTables):
         )
         return np.where(unsure, -np.inf, low), np.where(unsure, np.inf, high)
 
+    @checked(pipeline=TEXT)
     def stages(self, pipeline: str) -> Sequence[str]:
         """Find the limiting stage of a pipeline at each point; raises UnknownNameError."""
         return look_up(f"limit in sweep {self.name}", pipeline, self.limits)
@@ -343,6 +348,7 @@ class Sweep(Labelled, ShownAsTables):
         """Count the values along each dimension."""
         return tuple(map(len, self.coords.values()))
 
+    @checked(name=TEXT)
     def __getitem__(self, name: str) -> Array:
         """Return a column, or the values of an axis at every point, as an array with the dimensions
         `dims`.
@@ -391,6 +397,7 @@ class Sweep(Labelled, ShownAsTables):
             columns, coords={path: list(coordinates) for path, coordinates in self.coords.items()}
         )
 
+    @checked(index=whole(0))
     def answer(self, index: int) -> Answer:
         """Return the whole answer of one point, counted from 0 in the order of the columns.
 
@@ -402,6 +409,8 @@ class Sweep(Labelled, ShownAsTables):
             raise ModelError(
                 "whole answers were not kept for so many points; solve this point alone"
             )
+        if index >= len(self.answers):
+            raise ModelError(f"there are {len(self.answers)} points, from 0; there is no {index}")
         return self.answers[index]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from slipstick.arguments import TEXT, checked, either, optional, real, whole
 from slipstick.errors import ModelError
 from slipstick.vocabulary import CHECK_ALL, CHECK_ENDS, CHECK_OFF
 
@@ -14,6 +15,21 @@ KERNELS = ("auto", "plain", "compiled")
 MOST_REPLICATIONS = 1000
 
 
+_PART = real(0, 1)
+
+
+@checked(
+    seed=whole(0),
+    precision=_PART,
+    level=_PART,
+    least=whole(1),
+    events=whole(1),
+    cycles=optional(whole(1)),
+    shares=whole(0),
+    kernel=TEXT,
+    replications=whole(1, MOST_REPLICATIONS),
+    check=either("off, ends, all or a number of events of at least 1", TEXT, whole(1)),
+)
 @dataclass(frozen=True, slots=True)
 class Simulation:
     """How a simulation is run: random streams, precision and budget. The defaults suit most
@@ -75,22 +91,13 @@ class Simulation:
         )
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ModelError(f"a seed is at least 0, got {self.seed}")
         if not (0 < self.precision < 1 and 0 < self.level < 1):
             raise ModelError(
                 f"precision and level lie between 0 and 1, got {self.precision!r} and"
                 f" {self.level!r}"
             )
-        if self.least < 1 or self.events < 1 or (self.cycles is not None and self.cycles < 1):
-            raise ModelError("least, events and cycles of a simulation must be at least 1")
-        if not 1 <= self.replications <= MOST_REPLICATIONS:
-            raise ModelError(
-                f"a simulation has from 1 to {MOST_REPLICATIONS} replications, got"
-                f" {self.replications}"
-            )
         checks = (CHECK_OFF, CHECK_ENDS, CHECK_ALL)
-        if self.check not in checks and not (isinstance(self.check, int) and self.check > 0):
+        if isinstance(self.check, str) and self.check not in checks:
             raise ModelError(
                 f"check is {', '.join(checks)}, or a number of events, got {self.check!r}"
             )

@@ -17,6 +17,9 @@ _BARS = str.maketrans(dict.fromkeys("│┃║▏▕", "|"))
 LONGEST_CELL = 10_000
 """Characters of a cell of a table; a longer one is no value, and its line no line of a table."""
 
+MOST_COLUMNS = 2_000
+"""Columns of a table, each of which is compared with the others to tell what it is."""
+
 _RULE = re.compile(r"[\s|+:=_\-─━═┄┈┌┬┐├┼┤└┴┘╭╮╰╯╪╞╡╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛┠┨╂┯┷╟╫╢]+")
 _DRAWN = re.compile(r"[-=]{2}|[─━═┄┈]")
 _WIDTHS = re.compile(r"\s*-{2,}(?: -{2,})+\s*")
@@ -78,6 +81,9 @@ def grid_of(reading: Reading, most: int | None = None) -> CellGrid:
     outside = [at for at, _ in lines if table_lines and at not in table_lines]
     if not rows:
         return CellGrid(first, [], [], delimiter, outside)
+    if (count := len(rows[0][1])) > MOST_COLUMNS:
+        words = f"{count:,} columns; a table has at most {MOST_COLUMNS:,}: split it"
+        reading.refuse(rows[0][0], "", words)
     for line, row in rows:
         if longest := max((cell for cell in row if len(cell) > LONGEST_CELL), key=len, default=""):
             words = f"a cell of {len(longest):,} characters; a table has at most {LONGEST_CELL:,}"

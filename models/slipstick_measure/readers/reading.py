@@ -32,6 +32,8 @@ _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _UNIT = re.compile(r"(?P<name>[^\[(]*+)[\[(](?P<unit>[^\])]*+)[\])]\s*+")
 _LINE_END = re.compile("\r\n|\n|\r")
+_MANY_DIGITS = re.compile(r"(?<![0-9])[0-9]{1001}")
+"""A run of digits that is no number of a measurement, and longer than Python takes for one."""
 
 
 class Coordinates(NamedTuple):
@@ -303,6 +305,9 @@ def open_file(path: Path | str, hints: Hints) -> Reading:
             "",
             f"character 0x{ord(odd[0]):02x} does not stand in text; is this a binary file?",
         )
+    if long := _MANY_DIGITS.search(text):
+        line = len(_LINE_END.split(text[: long.start()]))
+        reading.refuse(line, "", "a number of more than 1,000 digits; write it shorter, as 1.5e9")
     return reading
 
 

@@ -259,7 +259,7 @@ def _state_names(path: Path | str) -> dict[int, str]:
     ):
         for row in block["rows"].splitlines():
             code, _, name = row.strip().partition(" ")
-            if code.isdigit() and name.strip():
+            if code.isdigit() and len(code) < 19 and name.strip():
                 names[int(code)] = name.strip()[:100]
     return names
 

@@ -145,7 +145,9 @@ def test_a_batch_waits_for_itself() -> None:
         solve(small, method="markov-chain")
     by_default = solve(small)
     assert by_default.method == "simulation"
-    with pytest.raises(ModelError, match="a batch of arrivals must be at least 1 customer, got 0"):
+    with pytest.raises(
+        ModelError, match="open_class: batch must be a whole number of at least 1, got 0"
+    ):
         open_class(0.15, batch=0)
 
 

@@ -12,6 +12,8 @@ from slipstick import QueueingNetwork, closed_class, network, solve, station
 from slipstick.answer import DeferredShares
 from slipstick.errors import NoAnswerError
 from slipstick.limits import ANNOUNCE, LIMITS, limited
+from slipstick.method.answers import BLOCK
+from slipstick.method.methods import form_of
 from slipstick.method.networks.form import CompiledNetwork
 from slipstick.queueing.approximate import linearizer, schweitzer
 from slipstick.queueing.markov.build import routing_in_order
@@ -66,10 +68,47 @@ def test_a_screen_leaves_shares_out_that_take_long(
 def test_a_thousand_stations_are_shown_without_derivatives(computed: list[str]) -> None:
     answer = solve(stations_of(1000, 1000))
     assert isinstance(answer.share, DeferredShares)
-    # 1,001 parameters x 1,001 populations x 1,000 stations at 15 ns.
-    assert answer.share.seconds == pytest.approx(15.0, rel=0.01)
-    assert "shares (about 15 s of processor time)" in answer_text(answer)
+    # 1,001 parameters x 1,001 populations x (400 + 4 x 1,000) steps at 4 ns.
+    assert answer.share.seconds == pytest.approx(17.6, rel=0.01)
+    assert "shares (about 18 s of processor time)" in answer_text(answer)
     assert not computed
+
+
+def shares_seconds(stations: int, classes: int, method: str) -> float:
+    """Return the estimate for the shares of a network of 5 customers of each class."""
+    names = [f"c{r}" for r in range(classes)]
+    demand = dict.fromkeys(names, 0.01)
+    model = network(
+        {name: closed_class(5, think_time=1.0) for name in names},
+        {f"s{k}": station(demand=demand) for k in range(stations)},
+    )
+    share = solve(model, method=method).share
+    assert isinstance(share, DeferredShares)
+    return share.seconds
+
+
+def test_the_estimate_of_shares_grows_as_their_work() -> None:
+    # Each place of the lattice multiplies a matrix of all stations, for each parameter.
+    assert 6 < shares_seconds(60, 2, "exact") / shares_seconds(30, 2, "exact") < 9
+    assert 2 < shares_seconds(60, 1, "exact") / shares_seconds(30, 1, "exact") < 4
+    # An iteration of Linearizer solves the network once more for each class that leaves.
+    linearizer, schweitzer = (shares_seconds(30, 1, name) for name in ("linearizer", "schweitzer"))
+    assert linearizer == pytest.approx(2.5 * schweitzer)
+
+
+def test_points_of_many_numbers_are_solved_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    many = stations_of(3, 10)
+    values = {"classes.jobs.think_time": np.linspace(0.5, 2.0, 7)}
+    at_once = solve(many, values, method="linearizer")
+    small = form_of(many, many.parameters, "linearizer")
+    assert small.block == BLOCK
+    monkeypatch.setattr("slipstick.method.networks.form.MOST_HELD", 18)  # 6 numbers at each point
+    assert small.block == 3
+    assert [len(rows) for rows in small.blocks(values, 7)] == [3, 3, 1]
+    in_blocks = solve(many, values, method="linearizer")
+    assert in_blocks["throughput[jobs]"].tolist() == at_once["throughput[jobs]"].tolist()
 
 
 def test_shares_over_the_limit_are_noted_with_the_way_to_have_them() -> None:

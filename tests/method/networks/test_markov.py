@@ -112,7 +112,7 @@ def test_where_product_form_holds_every_value_of_every_class_is_its(name: str) -
 @pytest.mark.parametrize("name", WITHOUT)
 def test_where_it_does_not_values_are_those_that_a_simulation_sees(name: str) -> None:
     markov = numbers(solve(WITHOUT[name], method="markov-chain"))
-    seen = solve(WITHOUT[name], method="simulation", simulation=Simulation(seed=2, shares=False))
+    seen = solve(WITHOUT[name], method="simulation", simulation=Simulation(seed=2, shares=0))
     checked = 0
     for key, each in seen.values.items():
         if (

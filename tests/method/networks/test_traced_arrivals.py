@@ -205,7 +205,7 @@ def test_other_methods_and_other_bursts_are_refused(tmp_path: Path) -> None:
         ),
     ):
         open_class(1.0, trace=[1.0], batch=2)
-    for gaps in ([0.0], [-1.0, 2.0], [float("nan")]):
+    for gaps in ([0.0], [1e308, 1e308]):
         with pytest.raises(
             ModelError,
             match=(

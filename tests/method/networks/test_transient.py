@@ -108,12 +108,12 @@ def test_nobody_waits_for_what_never_comes() -> None:
         (
             lambda: transient(PAIR, [-1.0]),
             ModelError,
-            r"times must be finite and at least 0 s, got [-1.0]",
+            "transient: times[0] must be a finite number of at least 0, got -1.0",
         ),
         (
-            lambda: transient(DOOR, [1.0], {"classes.guests.arrivals": math.nan}),
+            lambda: transient(DOOR, [1.0], {"classes.guests.arrivals": -1.0}),
             NoAnswerError,
-            "classes.guests.arrivals must be a finite number that is not negative, got nan",
+            "classes.guests.arrivals must be a finite number that is not negative, got -1",
         ),
         (
             lambda: transient(PAIR, [1.0], limit=3),

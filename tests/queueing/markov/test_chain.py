@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from slipstick.queueing.markov.chain import (
     MarkovChain,
     _check,
     _poisson,
+    explore_rows,
     gth,
     mean_time_until,
     stationary,
@@ -267,3 +270,15 @@ def test_ends_that_are_not_there_are_named() -> None:
         NoAnswerError, match="from state 2 no end can be reached, so the mean time is infinite"
     ):
         mean_time_until(trap, [1])
+
+
+def test_a_rate_that_vanishes_has_no_mean_time() -> None:
+    def up(rows: NDArray[np.integer[Any]]) -> Iterator[Any]:
+        yield np.arange(len(rows)), np.minimum(rows + 1, 3), np.where(rows[:, 0] == 1, 0.0, 2.0), 0
+
+    words = (
+        "the rates of the chain differ by more than doubles hold, so its times cannot be solved;"
+        " ask for simulation"
+    )
+    with pytest.raises(NoAnswerError, match=words):
+        mean_time_until(explore_rows(np.zeros((1, 1), dtype=np.int16), up), [3])

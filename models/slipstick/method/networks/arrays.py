@@ -17,6 +17,9 @@ from slipstick.vocabulary import DISCIPLINES, SAME_EXPONENTIAL
 Values = Mapping[str, Array | float]
 Columns = Mapping[str, Array]
 
+MOST_CUSTOMERS = 2.0**53
+"""The largest number of customers of a class: up to it every whole number is a double [1]."""
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkPoints:
@@ -243,6 +246,10 @@ class NetworkLayout:
                 wrong.setdefault(
                     int(point), f"{path} must be {kind} that is not negative, got {values[point]:g}"
                 )
+            counted = path.endswith(".population")
+            for point in np.flatnonzero(values > MOST_CUSTOMERS) if counted else ():
+                most = f"{path} must be at most {MOST_CUSTOMERS:.4g}, above which doubles are no counts"
+                wrong.setdefault(int(point), f"{most}, got {values[point]:g}")
             for point in np.flatnonzero(values == 0) if path in lasting else ():
                 without = (
                     "patience a capacity says which customers do not wait"
@@ -328,7 +335,8 @@ class NetworkLayout:
                 arrivals[:, c] *= chain.members.batch
             else:
                 think[:, c] = columns[f"{prefix}.think_time"]
-                population[:, c] = np.round(columns[f"{prefix}.population"].real)
+                customers = np.nan_to_num(columns[f"{prefix}.population"].real)
+                population[:, c] = np.round(np.clip(customers, 0, MOST_CUSTOMERS))
         members = [chain.members for chain in self.chains.values()]
         batch = tuple(
             class_member.batch if isinstance(class_member, OpenClass) else 1

@@ -19,6 +19,7 @@ from slipstick.expression.nodes import parameters
 from slipstick.late import NDArray, np
 from slipstick.limits import ANNOUNCE, ANNOUNCED, limit, way_out
 from slipstick.method.answers import (
+    BLOCK,
     CompiledModel,
     Gradient,
     Remarks,
@@ -57,12 +58,16 @@ from slipstick.vocabulary import (
     SCHWEITZER,
 )
 
+MOST_HELD = 3_000_000
+"""Numbers that the points of one block hold together: about 45 B each, measured with 5 classes at 20
+stations, which 32,768 points of a sweep took 4.6 GB for."""
+
 MOST_NUMBERS = 1_000_000
 """Numbers of one array of an approximation with derivatives; more parameters are moved in parts."""
 
-EXACT_STEP, APPROXIMATE_NUMBER = 1.5e-8, 6e-7
-"""Processor time of a derivative: of a step of an exact method at a station, and of a number that
-an approximation holds; within a factor of 3 for networks of 100 to 1,000 stations [s]."""
+EXACT_STEP, APPROXIMATE_NUMBER = 4e-9, {LINEARIZER: 1.5e-6, SCHWEITZER: 6e-7}
+"""Processor time of a derivative: of a step of an exact method, and of a number that an approximation
+holds; within a factor of 3 for 30 to 600 stations, 5 to 200 customers and 1 to 5 classes [s]."""
 
 MOST_PROBABILITIES = 100_000
 """Numbers of customers at a station whose probabilities an answer has, from 0 on; a million of
@@ -538,6 +543,14 @@ class CompiledNetwork(CompiledModel):
         count_names = {parameter.name for parameter in parameters(*counts)}
         return [name for name in self.parameters if name not in count_names]
 
+    @property
+    def block(self) -> int:
+        """How many points are solved together: fewer where each holds many numbers, see
+        `MOST_HELD`.
+        """
+        classes, stations = len(self.compiled.chains), len(self.compiled.stations)
+        return max(2, min(BLOCK, MOST_HELD // _numbers(classes, stations)))
+
     def brief(self, values: Values) -> Solution:
         """Solve for times and rates alone."""
         return self._solved(self.compiled.arrays(self.compiled.columns(values)), Measures.chains)[0]
@@ -636,15 +649,19 @@ class CompiledNetwork(CompiledModel):
         """Estimate the processor time of the derivatives by all parameters [s]; 0 of a Markov
         chain, which has its own limit.
         """
-        if solver in (LINEARIZER, SCHWEITZER):
-            return self._derivative_numbers(network) * APPROXIMATE_NUMBER
+        if solver in APPROXIMATE_NUMBER:
+            return self._derivative_numbers(network) * APPROXIMATE_NUMBER[solver]
         if solver == MARKOV_CHAIN:
             return 0.0
         _, classes, stations = network.service.shape
-        customers = np.where(network.closed, network.population, 0)
-        with np.errstate(over="ignore"):  # of so many populations there is no answer either
-            populations = float((customers + 1.0).prod(axis=1).max(initial=1.0))
-        return float(len(self.smooth) * populations * classes * stations * EXACT_STEP)
+        customers = np.sort(np.where(network.closed, network.population, 0)[0]).astype(float)
+        if np.count_nonzero(customers) < 2:
+            steps = (customers.sum() + 1) * (400 + 4 * stations)
+        else:
+            with np.errstate(over="ignore"):  # of so many places there is no answer either
+                places = (customers.sum() + 1) * (customers[:-1] + 1).prod()
+            steps = 2 * places * (400 + 4 * classes * stations**2)
+        return float(len(self.smooth) * steps * EXACT_STEP)
 
     def _gradient(
         self, own_values: Mapping[str, float], network: NetworkArrays, solver: str
@@ -706,9 +723,14 @@ class CompiledNetwork(CompiledModel):
 def _numbers_of_point(network: NetworkArrays) -> int:
     """Return how many numbers an approximation holds at each point."""
     _, classes, stations = network.service.shape
-    # Linearizer holds a change of each class at each station for each class that leaves, at
-    # every point.
-    return int(max(1, classes**2 * (classes + 1) * stations))
+    return _numbers(classes, stations)
+
+
+def _numbers(classes: int, stations: int) -> int:
+    """Return how many numbers an approximation holds at each point: Linearizer a change of each
+    class at each station for each class that leaves.
+    """
+    return max(1, classes**2 * (classes + 1) * stations)
 
 
 def _measured(

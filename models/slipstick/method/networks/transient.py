@@ -8,6 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from slipstick.answer import Answer, Value, unit_of
+from slipstick.arguments import (
+    TEXT,
+    checked,
+    instance,
+    listed,
+    mapped_by_name,
+    optional,
+    real,
+    whole,
+)
 from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.late import NDArray, np
 from slipstick.method.names import moment, until
@@ -21,6 +31,15 @@ from slipstick.queueing.markov.chain import transient as of_chain
 Columns = dict[str, NDArray[np.float64]]
 
 
+_NETWORK = {
+    "model": instance(QueueingNetwork, "a queueing network, as network(...) makes it"),
+    "values": optional(mapped_by_name(real())),
+    "most": optional(whole(1)),
+    "limit": optional(real(1)),
+}
+
+
+@checked(times=listed(real(0)), **_NETWORK)
 def transient(
     model: QueueingNetwork,
     times: Sequence[float],
@@ -78,6 +97,7 @@ def transient(
     return columns
 
 
+@checked(station=TEXT, present=whole(1), **_NETWORK)
 def time_until(
     model: QueueingNetwork,
     station: str,

@@ -566,7 +566,14 @@ def mean_times(chain: MarkovChain, ends: Sequence[int] | NDArray[np.int64]) -> A
     )
     if len(inside):
         away = sparse.csc_array(-generator[inside][:, inside].T)
-        times[inside] = linalg.splu(away).solve(chain.start[inside].astype(generator.dtype))
+        try:
+            solve = linalg.splu(away).solve
+        except RuntimeError:  # of a pivot that is 0, which SciPy says in no other way
+            raise NoAnswerError(
+                "the rates of the chain differ by more than doubles hold, so its times cannot be"
+                " solved; ask for simulation"
+            ) from None
+        times[inside] = solve(chain.start[inside].astype(generator.dtype))
     return times
 
 

@@ -241,6 +241,8 @@ class Quantity:
             requirement = f"more than {_number(self.above, dimension)}"
         elif self.most is not None and not value <= self.most:
             requirement = f"at most {_number(self.most, dimension)}"
+        elif not math.isfinite(value):
+            requirement = "a finite number"
         elif self.whole and value != int(value):
             requirement = "a whole number"
         if requirement:

@@ -1,0 +1,507 @@
+"""Fuzz the Python interface: whatever a public name is given, it answers or refuses in words.
+
+Each call is drawn from the seed and its index alone: a public name with arguments that fit, of
+which none, one or two are replaced, at any depth, by a value of another kind, left out, renamed or
+added. What comes back is used as well: an activity is put into a model, a model is solved by a
+method at drawn values and written, an answer is asked for values and packed. A call breaks a
+promise if it ends with an error that is none of slipstick's own, takes more than 5 s of processor
+time, or gives a value that is not a number.
+
+``python benchmarks/fuzz_interface.py`` makes 20,000 calls; the exit status is 1 if one breaks a
+promise. ``--case INDEX`` makes one and prints it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import array
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import math
+import pickle
+import random
+import signal
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, cast
+
+import numpy as np
+
+import slipstick
+from slipstick import Simulation
+from slipstick.answer import Answer
+from slipstick.errors import SlipstickError
+from slipstick.law.law import Law
+from slipstick.model.network import ClosedClass, NetworkStation, OpenClass, QueueingNetwork
+from slipstick.model.steps import Activity
+from slipstick.model.system import Model, ResourceKind
+from slipstick.results.study import Results
+from slipstick.results.sweep import Sweep
+from slipstick.vocabulary import known_methods
+
+SECONDS = 5.0
+LIMITS = {"states": 2e3, "events": 1e5}
+"""Costs at which a call of the fuzz is to end."""
+
+
+class Colour(enum.IntEnum):
+    """A number with a name."""
+
+    RED = 2
+
+
+class Silent:
+    """An object whose description cannot be written."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no description")
+
+
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1, 2, 3, 7, 2.5, 0.5, -0.5, 1e-320, 1e308, -1e308, 10**400),
+    *(math.nan, math.inf, -math.inf, 2**63, 10**7, 4 + 1j, decimal.Decimal(4)),
+    *(fractions.Fraction(5, 2), b"4", bytearray(b"4"), "", "4", "4 s", "4 ms", "x" * 300),
+    *("a b", "é", "cpu", "work", "jobs", "out", "time", "population.processors", "a.b", "\n"),
+    *([], [1], [1, 2], [[1], [1, 2]], ["a"], [None], (), (1, 2), ((),), {}, {"a": 1}, {1: 2}),
+    *({"jobs": 1.0}, {"jobs": "1 s"}, {"a": {}}, {1, 2}, frozenset(), range(3), np.int64(4)),
+    *(np.float32(4), np.float64("nan"), np.array(4.0), np.array([1.0, 2.0]), np.ones((2, 2))),
+    *(np.array([True]), np.bool_(True), np.array(["a"]), np.array([1, None], dtype=object)),
+    *(np.timedelta64(3, "s"), np.ma.array([1.0, 2.0], mask=[False, True]), np.longdouble(4)),
+    *(array.array("d", [1, 2]), collections.deque([1, 2]), memoryview(b"12"), Colour.RED),
+    *(datetime.datetime(2020, 1, 1), object(), Silent(), int, len, Ellipsis, Path("x")),
+    *(slipstick.delay(1.0), slipstick.Parameter("p"), slipstick.Lock(), Simulation(seed=3)),
+)
+"""Values of every kind."""
+
+
+@dataclass
+class Call:
+    """A call of a public name; `made` is what stands behind an attribute of a result."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: list[Any] = field(default_factory=list)
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self) -> Any:
+        return self.function(*self.arguments, **self.keywords)
+
+
+class Drawn:
+    """Arguments that fit, drawn by chance."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.names = 0
+
+    def time(self) -> Any:
+        seconds = self.chance.choice((1e-3, 0.5, 1, 2.0, 0))
+        if self.chance.random() < 0.2:
+            return slipstick.Parameter(
+                "parameters.use", slipstick.service("q", 1.0).time.dimension, 1.5
+            )
+        return seconds
+
+    def name(self) -> str:
+        return self.chance.choice(("cpu", "disk", "bus", "door", "a-b", "work"))
+
+    def activity(self, depth: int = 2) -> Activity:
+        kind = self.chance.randrange(9 if depth else 2)
+
+        def body() -> Activity:
+            return self.activity(depth - 1)
+
+        self.names += 1
+        name = f"step{self.names}"
+        scv = self.chance.choice((0, 0.5, 1.0))
+        if kind == 0:
+            return slipstick.delay(self.time(), name=name, scv=scv)
+        if kind == 1:
+            return slipstick.service(self.name(), self.time(), name=name, scv=scv)
+        if kind == 2:
+            return body() >> body()
+        if kind == 3:
+            return slipstick.fork(body(), body())
+        if kind == 4:
+            return slipstick.choose((0.25, body()), (0.75, body()))
+        if kind == 5:
+            return slipstick.repeat(self.chance.choice((1, 2, 2.5)), body())
+        if kind == 6:
+            return slipstick.hold("gate", slipstick.delay(1.0, name=name))
+        if kind == 7:
+            return slipstick.pipeline([body(), slipstick.parallel(body())], 3, name=name)
+        return slipstick.barrier("meet") >> body()
+
+    def resources(self) -> dict[str, Any]:
+        made = {
+            "cpu": slipstick.Station(self.chance.randint(1, 3)),
+            "gate": self.chance.choice((slipstick.Lock(), slipstick.Permits(2))),
+        }
+        return {name: made[name] for name in made if self.chance.random() < 0.5}
+
+    def model(self) -> Any:
+        kind = self.chance.randrange(6)
+        if kind == 0:
+            return slipstick.open_model(slipstick.service("cpu", 0.1, scv=1.0), 2.0)
+        if kind == 1:
+            return slipstick.phased_model((2, 3, self.activity()), (1, 1, self.activity()))
+        if kind == 2:
+            return slipstick.grouped_model({"a": (2, self.activity(1)), "b": (1, self.activity(1))})
+        if kind == 3:
+            return slipstick.superstep_model((2, [self.activity(1), self.activity(1)], LAST))
+        return slipstick.closed_model(self.activity(), self.chance.randint(1, 4))
+
+    def station(self) -> NetworkStation:
+        kind = self.chance.randrange(4)
+        if kind == 0:
+            return slipstick.station(demand={"jobs": 0.2}, servers=2)
+        if kind == 1:
+            return slipstick.station(service={"jobs": 0.2}, visits={"jobs": 2}, discipline="ps")
+        if kind == 2:
+            return slipstick.station(demand={"jobs": 0.1}, capacity=3)
+        return slipstick.station(demand={"jobs": 0.3}, scv={"jobs": 0.5})
+
+    def customers(self) -> ClosedClass | OpenClass:
+        if self.chance.random() < 0.5:
+            return slipstick.open_class(self.chance.choice((0.5, 2.0, 9.0)))
+        return slipstick.closed_class(self.chance.randint(0, 4), self.chance.choice((0.0, 1.0)))
+
+    def network(self) -> QueueingNetwork:
+        return slipstick.network({"jobs": self.customers()}, {"cpu": self.station()})
+
+    def anything_solvable(self) -> Any:
+        named = ("lock-and-bus", "central-server", "dvsm/diff-request")
+        return self.chance.choice(
+            (*named, self.model(), self.network(), slipstick.LAWS["amdahl-time"])
+        )
+
+    def simulation(self) -> Simulation:
+        return Simulation(seed=self.chance.randrange(9), events=2000, least=100)
+
+    def values(self, model: Any) -> dict[str, Any]:
+        """Values by path of a model, one number or several."""
+        built: Any = slipstick.load(model) if isinstance(model, str) else model
+        parameters = built.parameters
+        if not parameters or self.chance.random() < 0.2:
+            return {}
+        path = self.chance.choice(sorted(parameters))
+        plain = parameters[path].dimension == slipstick.Parameter("p").dimension
+        counts = (1, 2, "2", 4.0, [1, 2], np.array([1.0, 3.0]))
+        return {path: self.chance.choice(counts if plain else (0.5, "3 ms", [0.5, 1], 2))}
+
+    def method(self, model: Any) -> str | None:
+        """A method for a kind of model, rarely one for another."""
+        kind = "law" if isinstance(model, Law) else "activity"
+        if isinstance(model, QueueingNetwork) or model == "central-server":
+            kind = "queueing-network"
+        if self.chance.random() < 0.1:
+            return self.chance.choice(("no-such", "bounds", "exact"))
+        known = [name for name in known_methods(kind) if name not in ("best", "convolution")]
+        return self.chance.choice((None, *known))
+
+
+LAST = slipstick.delay(0.1, name="last")
+
+
+def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any]]]]:
+    """Return what draws the arguments of each public name that is called."""
+    time, name, act = drawn.time, drawn.name, drawn.activity
+    pick = drawn.chance.choice
+    labels = {"component": "busy", "technology": "software", "scv": 0.5}
+    trees = ((2, 0, 0),)
+
+    def models() -> dict[str, Any]:
+        return {"name": "m", "resources": drawn.resources(), "useful": ("busy",)}
+
+    def solved() -> tuple[list[Any], dict[str, Any]]:
+        model = drawn.anything_solvable()
+        keywords = {"method": drawn.method(model), "simulation": drawn.simulation()}
+        program = model == "dvsm/diff-request"
+        if program:
+            keywords["machine"] = "rs6000-43p-fast-ethernet"
+        values = {"reply": "4120 B"} if program else drawn.values(model)
+        return [model, values], {**keywords, "limits": dict(LIMITS)}
+
+    study = {"study": 1, "base": {"model": "lock-and-bus"}, "vary": {"population.processors": [1]}}
+    return {
+        "load": lambda: ([pick(("lock-and-bus", "central-server", "machine/rs6000-43p-atm"))], {}),
+        "solve": solved,
+        "run": lambda: ([study], {"limits": dict(LIMITS)}),
+        "dump": lambda: ([pick((drawn.model, drawn.network))()], {}),
+        "sweep": lambda: ([{"population.processors": [1, 2]}], {}),
+        "Parameter": lambda: (["p", LAST.time.dimension, 2.0], {}),
+        "transient": lambda: ([drawn.network(), [0.0, 1.0], {}], {"most": 5, "limit": 500.0}),
+        "time_until": lambda: ([drawn.network(), "cpu", 2], {"most": 5, "limit": 500.0}),
+        "ask": lambda: (["pool"], {}),
+        "barrier": lambda: (["meet", pick((None, 2))], {}),
+        "choose": lambda: ([(0.25, act(1)), (0.75, act(1))], {}),
+        "delay": lambda: ([time()], {"name": name(), **labels}),
+        "fork": lambda: ([act(1), act(1)], {}),
+        "get": lambda: (["store", act(1)], {}),
+        "put": lambda: (["store", act(1)], {}),
+        "hold": lambda: (["gate", act(1)], {"mode": ""}),
+        "parallel": lambda: ([act(1)], {"name": name()}),
+        "serial": lambda: ([act(1)], {"name": name()}),
+        "pipeline": lambda: ([[act(1), slipstick.serial(act(1))], 4], {"name": "line"}),
+        "repeat": lambda: ([pick((2, 2.5)), act(1)], {}),
+        "service": lambda: ([name(), time()], {"name": name(), **labels}),
+        "signal": lambda: (["units.full"], {}),
+        "wait": lambda: (["units.full"], {}),
+        "then": lambda: ([act(1), act(1)], {}),
+        "chain": lambda: ([["a", "b"], drawn.customers(), ("a", "cpu")], {}),
+        "route": lambda: ([("a", "cpu"), pick((None, ("b", "cpu"))), 0.5], {}),
+        "closed_class": lambda: ([3, 1.0], {}),
+        "open_class": lambda: (
+            [2.0],
+            pick(({"batch": 2}, {"trace": [1.0, 2.0]}, {"burst_time": 1.0, "quiet_time": 2.0})),
+        ),
+        "network": lambda: ([{"jobs": drawn.customers()}, {"cpu": drawn.station()}], {"name": "n"}),
+        "QueueingNetwork": lambda: (
+            ["n", {"jobs": drawn.customers()}, {"cpu": drawn.station()}],
+            {"chains": {}, "routing": ()},
+        ),
+        "station": lambda: (
+            [],
+            {
+                pick(("demand", "service")): {"jobs": time()},
+                "servers": pick((1, 2)),
+                "capacity": pick((None, 4)),
+                "scv": {"jobs": 0.5},
+                "discipline": pick(("fcfs", "ps", "priority", "lcfs")),
+                "priority": {"jobs": 0},
+                "rates": pick(((), (1.0, 1.5))),
+                "blocking": "loss",
+            },
+        ),
+        "Barrier": lambda: (["central", time()], {}),
+        "Lock": lambda: (["tas"], {"word": "bus", "access": time(), "home": 0}),
+        "Model": lambda: (["m", drawn.model().population], {"resources": {}}),
+        "Monitor": lambda: ([{"full": 1}], {}),
+        "Permits": lambda: ([2], {}),
+        "ReaderWriterLock": lambda: (["fair", 3], {}),
+        "Semaphores": lambda: ([{"full": 1}], {}),
+        "Station": lambda: ([2, "ps"], {}),
+        "TaskPool": lambda: ([slipstick.Loop(4, 2), time(), time()], {"queues": 2}),
+        "buffer": lambda: ([3, 1], {}),
+        "closed_model": lambda: ([act(), 2], models()),
+        "grouped_model": lambda: ([{"a": (2, act(1)), "b": (0, act(1))}], models()),
+        "open_model": lambda: ([slipstick.service("cpu", 0.1), 2.0], models()),
+        "phased_model": lambda: ([(2, 3, act(1)), (1, 1, act(1))], models()),
+        "superstep_model": lambda: ([(2, [act(1), act(1)], LAST)], models()),
+        "Loop": lambda: ([pick((7, (1, 2, 3)))], {"chunk": 2}),
+        "Trees": lambda: ([trees], {"min_size": 2}),
+        "Simulation": lambda: (
+            [3, 0.1, 0.9],
+            {"cycles": pick((None, 50)), "kernel": "plain", "check": pick(("off", 100))},
+        ),
+    }
+
+
+def lookups(drawn: Drawn) -> dict[str, Callable[[], Call]]:
+    """Return what draws a call of what public names hold: answers, sweeps, laws and programs."""
+    pick = drawn.chance.choice
+    names = ("time", "account[busy]", "efficiency", "nothing", "step[work]", "time[")
+
+    def law() -> Call:
+        chosen = slipstick.LAWS[pick(sorted(slipstick.LAWS))]
+        check = pick(chosen.checks)
+        return Call("LAWS", chosen, [], chosen.given(check))
+
+    def program() -> Call:
+        machine = slipstick.load("machine/rs6000-43p-atm")
+        chosen = slipstick.PROGRAMS["dvsm/diff-request"]
+        return Call("PROGRAMS", chosen.on, [machine], {"reply": 4120.0})
+
+    def answer() -> Call:
+        found = slipstick.solve("lock-and-bus", method="closed-form")
+        return Call(
+            "Answer", getattr(found, pick(("__getitem__", "find", "ends", "unit"))), [pick(names)]
+        )
+
+    def points() -> Call:
+        found = slipstick.solve("lock-and-bus", {"population.processors": [1, 2]})
+        attribute = pick(("__getitem__", "column", "axis", "ends", "stages", "answer"))
+        argument = (
+            pick((0, 1)) if attribute == "answer" else pick((*names, "population.processors"))
+        )
+        return Call("Sweep", getattr(found, attribute), [argument])
+
+    def operator() -> Call:
+        left = pick((slipstick.Parameter("p", value=2.0), LAST))
+        signs = ("__add__", "__radd__", "__sub__", "__mul__", "__truediv__", "__pow__", "__neg__")
+        sign = "__rshift__" if isinstance(left, Activity) else pick(signs)
+        return Call(f"operator {sign}", getattr(left, sign), [] if sign == "__neg__" else [2])
+
+    return {"LAWS": law, "PROGRAMS": program, "Answer": answer, "Sweep": points, "Expr": operator}
+
+
+def changed(value: Any, chance: random.Random) -> Any:
+    """Replace one part of arguments, at any depth, by a value of any kind."""
+    if type(value) in (list, tuple) and value and chance.random() < 0.8:
+        parts = list(value)
+        at = chance.randrange(len(parts))
+        parts[at] = changed(parts[at], chance)
+        return type(value)(parts)
+    if type(value) is dict and value and chance.random() < 0.8:
+        key = chance.choice(list(value))
+        if chance.random() < 0.15:
+            return {**value, chance.choice(("x", 1, "", "a b", None)): value[key]}
+        return {**value, key: changed(value[key], chance)}
+    return iter("ab") if chance.random() < 0.02 else chance.choice(ODD)
+
+
+def drawn_call(seed: int, index: int) -> Call:
+    """Draw a call with arguments that fit or nearly fit."""
+    chance = random.Random(f"{seed}:{index}")
+    drawn = Drawn(chance)
+    known, held = calls(drawn), lookups(drawn)
+    # Half of the calls are of what computes; the others are of all names alike.
+    name = (
+        chance.choice((*known, *held))
+        if chance.random() < 0.6
+        else chance.choice(("solve", "closed_model", "network", "LAWS"))
+    )
+    if name in held:
+        call = held[name]()
+    else:
+        arguments, keywords = known[name]()
+        call = Call(name, getattr(slipstick, name), arguments, keywords)
+    shaped = not call.name.startswith("operator")  # whose arguments are those of a sign
+    for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2))):
+        kind = chance.random()
+        if kind < 0.04 and call.arguments and shaped:
+            call.arguments.pop()
+        elif kind < 0.08 and shaped:
+            call.keywords[chance.choice(("nmae", "time", "x"))] = 1
+        elif call.keywords and (not call.arguments or kind < 0.5):
+            key = chance.choice(list(call.keywords))
+            call.keywords[key] = changed(call.keywords[key], chance)
+        elif call.arguments:
+            at = chance.randrange(len(call.arguments))
+            call.arguments[at] = changed(call.arguments[at], chance)
+    return call
+
+
+def used(name: str, resource: ResourceKind) -> Activity:
+    """Return an activity that uses a resource in the way of its kind."""
+    if isinstance(resource, slipstick.Station):
+        return slipstick.service(name, 1.0)
+    if isinstance(resource, slipstick.Barrier):
+        return LAST >> slipstick.barrier(name)
+    if isinstance(resource, slipstick.TaskPool):
+        return slipstick.ask(name)
+    if isinstance(resource, slipstick.ReaderWriterLock):
+        return slipstick.hold(name, LAST, "read")
+    if isinstance(resource, slipstick.Semaphores) and "places" in resource.units:
+        return slipstick.put(name, LAST) >> slipstick.get(name, slipstick.delay(1.0, name="use"))
+    if isinstance(resource, slipstick.Semaphores):
+        counter = f"{name}.{next(iter(resource.units), 'none')}"
+        return slipstick.wait(counter) >> LAST >> slipstick.signal(counter)
+    return slipstick.hold(name, LAST)
+
+
+def use(value: Any, drawn: Drawn) -> None:
+    """Use what a call gave, as a user would."""
+    repr(value)
+    if isinstance(value, Activity):
+        value = slipstick.closed_model(value, 2)
+    elif isinstance(value, ResourceKind):
+        value = slipstick.closed_model(used("r", value), 2, resources={"r": cast(Any, value)})
+    elif isinstance(value, ClosedClass | OpenClass):
+        value = slipstick.network({"jobs": value}, {"cpu": drawn.station()})
+    elif isinstance(value, NetworkStation):
+        value = slipstick.network({"jobs": slipstick.closed_class(2, 1.0)}, {"cpu": value})
+    if isinstance(value, Simulation):
+        value = slipstick.solve("lock-and-bus", method="simulation", simulation=value)
+    if isinstance(value, Model | QueueingNetwork | Law):
+        if not isinstance(value, Law):
+            slipstick.dump(value)
+        values, method, settings = drawn.values(value), drawn.method(value), drawn.simulation()
+        value = slipstick.solve(value, values, method=method, simulation=settings, limits=LIMITS)
+    if isinstance(value, Answer | Sweep | Results):
+        str(value), pickle.dumps(value), value.to_dict() if not isinstance(value, Answer) else None
+    if isinstance(value, Answer):
+        wrong = [name for name in value.names if math.isnan(value[name] or 0.0)]
+        if wrong:
+            raise ArithmeticError(f"{wrong[0]} is not a number")
+
+
+class TooLongError(BaseException):
+    """A call took more than `SECONDS` of processor time."""
+
+
+def _stop(signal_number: int, frame: FrameType | None) -> None:
+    raise TooLongError
+
+
+def outcome(seed: int, index: int) -> tuple[str, str, str]:
+    """Make a call; return its name, how it ended, and where an error that is not ours arose."""
+    name = ""
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            call = drawn_call(seed, index)
+            name = call.name
+            use(call(), Drawn(random.Random(f"{seed}:{index}:use")))
+        return name, "answered", ""
+    except SlipstickError:
+        return name, "refused", ""
+    except TooLongError:
+        return name, f"over {SECONDS:g} s", ""
+    except Exception as error:  # noqa: BLE001  # whatever it is, it is what is looked for
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        return name, "raw", f"{type(error).__name__}: {str(error)[:100]} at {where}"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def broken(seed: int, first: int, count: int) -> Iterator[str]:
+    """Make calls and yield what broke a promise; print how all of them ended."""
+    ends: Counter[str] = Counter()
+    names: Counter[str] = Counter()
+    for index in range(first, first + count):
+        name, end, where = outcome(seed, index)
+        ends[end] += 1
+        names[name] += 1
+        if end not in ("answered", "refused"):
+            yield f"--seed {seed} --case {index}: {name}: {end} {where}"
+    print(f"{count:,} calls of {len(names)} names: {dict(ends)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=20261125)
+    parser.add_argument("--case", type=int, help="make this call alone, and print it")
+    parser.add_argument("--short", action="store_true", help="the smallest size")
+    options = parser.parse_args()
+    signal.signal(signal.SIGVTALRM, _stop)
+    drawn = Drawn(random.Random(0))
+    public: Any = slipstick
+    left_out = {*public.__all__} - {*calls(drawn), *lookups(drawn)}
+    if left_out:
+        sys.exit(f"no calls are drawn for the public names {sorted(left_out)}")
+    if options.case is not None:
+        call = drawn_call(options.seed, options.case)
+        print(call.name, call.arguments, call.keywords)
+        use(call(), Drawn(random.Random(f"{options.seed}:{options.case}:use")))
+        return
+    count = 200 if options.short else options.calls
+    messages = list(broken(options.seed, 0, count))
+    print("\n".join(messages))
+    sys.exit(bool(messages))
+
+
+if __name__ == "__main__":
+    main()
