@@ -58,3 +58,22 @@ def test_without_observations_to_spare_there_is_no_interval() -> None:
     ):
         resample(fitted, 0)
     assert fitted.scatter == np.inf
+
+
+def test_draws_spread_as_least_squares_say() -> None:
+    # Six data and two parameters: residuals that were not made larger would make intervals narrower
+    # by a third, and residuals made smaller by half.
+    p = np.array([1.0, 2, 4, 8, 16, 32])
+    errors = 0.02 * np.array([1.0, -1, 1, 1, -1, -1])
+    fitted = fit(FAMILIES["amdahl"], Timings(p, np.ones(6), (1.0 + 20.0 / p) * np.exp(errors)))
+    theta, columns = fitted.theta, []
+    for index in range(2):
+        step = np.eye(2)[index] * 1e-6 * theta[index]
+        ends = [np.log(fitted.formula.time(theta + way * step, fitted.timings)) for way in (1, -1)]
+        columns.append((ends[0] - ends[1]) / (2e-6 * theta[index]))
+    slopes = np.array(columns).T
+    variance = (fitted.residuals**2).sum() / 4 * np.linalg.inv(slopes.T @ slopes)
+    half_widths = 2.7764451 * np.sqrt(np.diag(variance))  # Student's t for 4 degrees of freedom
+    drawn = resample(fitted, 3, 300).parameters(0.95).values()
+    found = [(interval.high - interval.low) / 2 for interval in drawn]
+    assert found == pytest.approx(half_widths.tolist(), rel=0.15)

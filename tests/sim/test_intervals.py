@@ -1,0 +1,50 @@
+"""Intervals of simulations with a known answer, worked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from slipstick.sim.estimate import Quantiles, ratio, t_quantile
+
+T_3 = 3.182446305284263
+"""Student's t for 95 % and 3 degrees of freedom, as printed in tables."""
+
+
+def test_the_interval_of_a_ratio_is_that_of_its_batches() -> None:
+    # Mean 3, residuals -2, -1, 0, 3: the variance of the mean is 14 / (4 x 3).
+    found = ratio(np.array([1.0, 2.0, 3.0, 6.0]), np.ones(4))
+    half = T_3 * math.sqrt(14 / 12)
+    assert found.mean == 3.0
+    assert found.half_width == pytest.approx(half, rel=2e-3)
+    doubled = ratio(np.array([1.0, 2.0, 3.0, 6.0]), np.full(4, 2.0))
+    assert doubled.half_width == pytest.approx(half / 2, rel=2e-3)
+
+
+def test_the_interval_of_successive_batches_is_wider_by_their_correlation() -> None:
+    # Products of neighbours: 2 + 0 + 0, so r = 2 / 14 and (1 + r) / (1 - r) = 4 / 3.
+    batches = np.array([1.0, 2.0, 3.0, 6.0]), np.ones(4)
+    alone = ratio(*batches).half_width
+    assert ratio(*batches, successive=True).half_width == pytest.approx(alone * math.sqrt(4 / 3))
+    opposed = np.array([1.0, 5.0, 1.0, 5.0]), np.ones(4)  # a negative correlation narrows nothing
+    assert ratio(*opposed, successive=True) == ratio(*opposed)
+
+
+def test_the_quantile_is_that_of_the_degrees_of_freedom() -> None:
+    assert t_quantile(0.95, 3) == pytest.approx(T_3, rel=2e-3)
+    assert t_quantile(0.95, 7) == pytest.approx(2.364624251, rel=1e-4)
+
+
+def test_half_of_a_bin_is_below_a_quantile() -> None:
+    # 16 of 32 values are 1, then come 5 times 2 and 11 times 3. In sections of four either three
+    # values are 1 or one is, so that 3/8 or 1/8 lie below the median: the fraction errs by
+    # 2.365 x 0.134 / sqrt(8) = 0.112, and 0.612 of all values are at most 2. With whole bins the
+    # fraction would err by twice as much, and 0.723 of all values are at most 3.
+    rest = iter([2.0] * 5 + [3.0] * 11)
+    seen = Quantiles(section=4)
+    for ones in (3, 1) * 4:
+        seen.add(np.array([1.0] * ones + [next(rest) for _ in range(4 - ones)]))
+    found = seen.estimate(0.5)
+    assert (found.mean, found.low, found.high) == (1.0, 1.0, 2.0)
