@@ -37,7 +37,7 @@ class NumberRange:
 
     @property
     def words(self) -> str:
-        """Say what the quantity must be."""
+        """Word what the quantity must be."""
         noun = "a whole number" if self.whole else "a number"
         if self.most < float("inf"):
             return f"{noun} from {self.least:g} to {self.most:g}"
