@@ -65,7 +65,7 @@ def _scv(size: float, exponential: bool = False) -> float:
 
 
 def _of_phases(kind: str, numbers: Sequence[Sequence[float]]) -> TimeLaw:
-    law = TimeLaw(kind, tuple(tuple(map(float, each)) for each in numbers), 0.0)
+    law = TimeLaw(kind, tuple(tuple(map(float, row)) for row in numbers), 0.0)
     phases = law.phases
     assert phases is not None
     size = float(phases.scv)
@@ -140,8 +140,8 @@ def hyperexponential(probabilities: Sequence[float], means: Sequence[float]) -> 
     """
     _check_chances("probabilities", probabilities, len(means))
     _check_positive("means of phases", means)
-    mean = math.fsum(p * each for p, each in zip(probabilities, means, strict=True))
-    relative = [each / mean for each in means]
+    mean = math.fsum(p * phase_mean for p, phase_mean in zip(probabilities, means, strict=True))
+    relative = [phase_mean / mean for phase_mean in means]
     return MeanAndLaw(mean, _of_phases("hyperexponential", [probabilities, relative]))
 
 
@@ -166,10 +166,12 @@ def coxian(means: Sequence[float], onward: Sequence[float]) -> MeanAndLaw:
         if not 0 <= chance <= 1:
             raise ModelError(f"a probability to go on lies between 0 and 1, got {chance:g}")
     mean, reached = 0.0, 1.0
-    for index, each in enumerate(means):
-        mean += reached * each
+    for index, phase_mean in enumerate(means):
+        mean += reached * phase_mean
         reached *= onward[index] if index < len(onward) else 0.0
-    return MeanAndLaw(mean, _of_phases("coxian", [[each / mean for each in means], onward]))
+    return MeanAndLaw(
+        mean, _of_phases("coxian", [[phase_mean / mean for phase_mean in means], onward])
+    )
 
 
 def general_phases(alpha: Sequence[float], rates: Sequence[Sequence[float]]) -> MeanAndLaw:
@@ -282,14 +284,16 @@ def samples(values: Sequence[float]) -> MeanAndLaw:
     return MeanAndLaw(mean, TimeLaw("samples", (relative,), scv))
 
 
-def _check_chances(what: str, chances: Sequence[float], size: int) -> None:
+def _check_chances(chances_in_words: str, chances: Sequence[float], size: int) -> None:
     if len(chances) != size or not size:
-        raise ModelError(f"{size} phases need as many {what}, got {len(chances)}")
+        raise ModelError(f"{size} phases need as many {chances_in_words}, got {len(chances)}")
     if min(chances) < 0 or not math.isclose(math.fsum(chances), 1.0, rel_tol=1e-6):
-        raise ModelError(f"the {what} of phases add up to 1, got {math.fsum(chances):g}")
+        raise ModelError(
+            f"the {chances_in_words} of phases add up to 1, got {math.fsum(chances):g}"
+        )
 
 
-def _check_positive(what: str, values: Sequence[float]) -> None:
+def _check_positive(values_in_words: str, values: Sequence[float]) -> None:
     for value in values:
         if not 0 < value < math.inf:
-            raise ModelError(f"the {what} are above 0, got {value:g}")
+            raise ModelError(f"the {values_in_words} are above 0, got {value:g}")

@@ -271,11 +271,13 @@ class _FormulaReader:
         self._named: dict[str, _ParsedPart] = {}
 
     def chain(self) -> list[Comparison]:
-        comparisons, left = [], self.sum(0)
+        comparisons, first_side = [], self.sum(0)
         while relation := self.accept(*RELATIONS):
             right = self.sum(0)
-            comparisons.append(self._made(relation, compare, left.expr, relation.text, right.expr))
-            left = right
+            comparisons.append(
+                self._made(relation, compare, first_side.expr, relation.text, right.expr)
+            )
+            first_side = right
         if not comparisons and self._here.text in ("", "and"):
             raise FormulaError(
                 "a condition compares two sides, as in 'parts <= 8'", self._here.column
@@ -297,15 +299,15 @@ class _FormulaReader:
         return self._added(self._here, terms)
 
     def _product(self, depth: int) -> _ParsedPart:
-        left = self._signed(depth)
+        product = self._signed(depth)
         while sign := self.accept("*", "/"):
-            left = self._built(
+            product = self._built(
                 sign,
                 operator.mul if sign.text == "*" else operator.truediv,
-                left,
+                product,
                 self._signed(depth),
             )
-        return left
+        return product
 
     def _signed(self, depth: int) -> _ParsedPart:
         sign = self.accept("+", "-")
@@ -415,10 +417,10 @@ class _FormulaReader:
         )
 
     def _built(
-        self, sign: _FormulaToken, make: Callable[..., Expr], *parts: _ParsedPart
+        self, sign: _FormulaToken, make: Callable[..., Expr], *operands: _ParsedPart
     ) -> _ParsedPart:
-        above = _checked(sign, _above(parts[0].expr, *parts))
-        return above._replace(expr=self._made(sign, make, *(operand.expr for operand in parts)))
+        above = _checked(sign, _above(operands[0].expr, *operands))
+        return above._replace(expr=self._made(sign, make, *(operand.expr for operand in operands)))
 
     def _made(self, sign: _FormulaToken, make: Callable[..., Made], *args: object) -> Made:
         try:

@@ -140,8 +140,8 @@ class ActivityChain(ActivityForm):
         return flags
 
     def exact(self, values: Values, table: ActivityTable) -> Flags:
-        known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
-        return np.full(len(table.time), known)
+        phases_known = all(step.scv in (0, 1) or phases_given(step) for step in self.model.steps)
+        return np.full(len(table.time), phases_known)
 
     def errors(self, table: ActivityTable, exact: Flags) -> dict[int, str]:
         return {}
@@ -232,7 +232,7 @@ def _solve_alike(
         if kind == "label":
             table.booked.setdefault(name, table.unknown())[points] = sums[kind, name] / members
         elif kind == "present":
-            present, busy, calls = (sums[each, name] for each in (kind, "busy", "calls"))
+            present, busy, calls = (sums[integral, name] for integral in (kind, "busy", "calls"))
             servers, use = (
                 (1, sums["units", name])
                 if name in model.counters
@@ -412,7 +412,7 @@ class _States:
 
     def transitions(self, rows: Rows) -> Iterator[Transitions]:
         """Yield all transitions of a block of states; each rate is the number of one in `rates`."""
-        found = defaultdict[int, list[tuple[int, list[int], int]]](list)
+        moves_by_event = defaultdict[int, list[tuple[int, list[int], int]]](list)
         ones = np.ones_like(next(iter(self._numbers.values())))
         for state, row in enumerate(rows.tolist()):
             self._explored += 1
@@ -425,8 +425,8 @@ class _States:
                 self.rates += [ones * rate] * ((key := (ones * rate).tobytes()) not in self._rate)
                 number = self._rate.setdefault(key, len(self.rates) - 1)
                 event = self.events.setdefault(names, len(self.events))
-                found[event].append((state, [*self._row(every), *units], number))
-        for event, moves in found.items():
+                moves_by_event[event].append((state, [*self._row(every), *units], number))
+        for event, moves in moves_by_event.items():
             sources, targets, rates = zip(*moves, strict=True)
             yield np.array(sources), np.array(targets, dtype=rows.dtype), np.array(rates), event
 

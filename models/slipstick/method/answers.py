@@ -329,7 +329,7 @@ class CompiledModel:
         }
         brief = list(wanted) == [self.quantity]
         columns = {self.quantity: self.times(moved)} if brief else self.points(moved).columns()
-        found = {}
+        slopes_by_column = {}
         for column in wanted:
             table = np.broadcast_to(columns[column], (count * (1 + len(sides)),))
             table = table.reshape(1 + len(sides), count)
@@ -337,8 +337,8 @@ class CompiledModel:
                 name: (table[2 * at + 1] - table[2 * at + 2]) / (2 * step * base[name])
                 for at, name in enumerate(names)
             }
-            found[column] = table[0], by_name
-        return found
+            slopes_by_column[column] = table[0], by_name
+        return slopes_by_column
 
     def unit(self, column: str) -> str:
         """Return the base unit of a column."""
@@ -837,15 +837,18 @@ class SingleProcessorValues:
         """
         alone = self._compiled.times(only(values, self._compiled.parameters))
         with np.errstate(all="ignore"):
-            found = {
+            values_by_name = {
                 "time_alone": alone,
                 "grain_efficiency": GRAIN_EFFICIENCY.equation(alone, among),
                 "grain_interference": GRAIN_INTERFERENCE.equation(alone, among),
             }
             if self._words is not None:
                 (words,) = self._words.run(only(values, self._words.parameters))
-                found["warps"] = WORDS_ACCESSED_RANDOMLY.equation(size, words, among)
-        return {name: np.broadcast_to(column, np.shape(among)) for name, column in found.items()}
+                values_by_name["warps"] = WORDS_ACCESSED_RANDOMLY.equation(size, words, among)
+        return {
+            name: np.broadcast_to(column, np.shape(among))
+            for name, column in values_by_name.items()
+        }
 
 
 def perturbed(

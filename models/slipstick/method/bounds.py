@@ -95,11 +95,11 @@ class CompiledBounds(CompiledModel):
         """Evaluate the population, the lower bounds on the time by cause, and the upper bound
         [points].
         """
-        size, *found = self._tape.run(only(values, self.parameters))
-        count = max(map(len, (size, *found)))
-        size, *found = (np.broadcast_to(each, (count,)) for each in (size, *found))
-        high = found.pop(0) if self._high is not None else None
-        return size, dict(zip(self._lows, found, strict=True)), high
+        size, *columns = self._tape.run(only(values, self.parameters))
+        count = max(map(len, (size, *columns)))
+        size, *columns = (np.broadcast_to(column, (count,)) for column in (size, *columns))
+        high = columns.pop(0) if self._high is not None else None
+        return size, dict(zip(self._lows, columns, strict=True)), high
 
     def solution(self, values: Values) -> Solution:
         """Evaluate the bounds at aligned points."""
@@ -125,8 +125,8 @@ class CompiledBounds(CompiledModel):
             model=self.model.name,
             method=BOUNDS,
             count=len(size),
-            low={name: _finite(each) for name, each in low.items()},
-            high={name: _finite(each) for name, each in high.items()},
+            low={name: _finite(bound) for name, bound in low.items()},
+            high={name: _finite(bound) for name, bound in high.items()},
             useful=self.model.useful,
             remarks=lambda index: (
                 Remarks(failed=saturated[index])
@@ -162,19 +162,19 @@ def _lows(model: Model) -> dict[str, Expr]:
     population = model.population
     if population.groups:
         first = population.groups[0]
-        found = _lows_of(model, first.cycle, first.processors)
+        bounds = _lows_of(model, first.cycle, first.processors)
         # The cycle of one group does not say what the others ask of its processors.
         return {
-            name: each
-            for name, each in found.items()
+            name: bound
+            for name, bound in bounds.items()
             if name != PROCESSORS or len(population.groups) == 1
         }
     if isinstance(population, PhasedPopulation):
-        parts = [
-            each.repeat * maximum(*_lows_of(model, each.cycle, each.processors).values())
-            for each in population.phases
+        phase_bounds = [
+            phase.repeat * maximum(*_lows_of(model, phase.cycle, phase.processors).values())
+            for phase in population.phases
         ]
-        return {SPAN: total(parts, TIME)}
+        return {SPAN: total(phase_bounds, TIME)}
     return {SPAN: population.time(lambda body: time(body, model, booked=False))}
 
 
@@ -190,12 +190,12 @@ def _lows_of(model: Model, cycle: Activity, processors: Expr) -> dict[str, Expr]
         lows[lock] = processors * seconds / model.resources[lock].capacity
     for pool in dict.fromkeys(name for node in nodes if node.use == ASKED for name in node.uses):
         lows[pool] = _monitors_time(model.resources[pool])
-    asked = [name for name in used if is_processor(name) and not name.startswith("processor[")]
-    if not asked:
+    queues = [name for name in used if is_processor(name) and not name.startswith("processor[")]
+    if not queues:
         return lows
     # What is asked of others falls on the members themselves, but of one alone on processors
     # outside.
-    everything = total((asked_of[name] for name in asked), TIME)
+    everything = total((asked_of[name] for name in queues), TIME)
     return {**lows, PROCESSORS: select(processors, 1, asked_of.get("own", zero(TIME)), everything)}
 
 
@@ -215,8 +215,8 @@ def _high(model: Model) -> Expr | None:
     if model.population.streams or not (model.population.groups and _plain(model)):
         return None
     cycle = model.bodies[0]
-    asked = demands(cycle, model)
-    work = total((asked.get(name, zero(TIME)) for name in model.resources), TIME)
+    work_by_resource = demands(cycle, model)
+    work = total((work_by_resource.get(name, zero(TIME)) for name in model.resources), TIME)
     return time(cycle, model, booked=False) + (total(model.population.counts) - 1) * work
 
 

@@ -247,15 +247,15 @@ class QueueingNetwork:
 
     def quantities(self) -> Iterator[tuple[str, Expr]]:
         """Yield every number of the network that may vary, with its place."""
-        found: list[tuple[str, Expr]] = []
+        expressions: list[tuple[str, Expr]] = []
 
         def note(path: str, value: Expr) -> Expr:
-            found.append((path, value))
+            expressions.append((path, value))
             return value
 
         for name in ("classes", "chains", "stations", "routing"):
             _changed(getattr(self, name), name, note)
-        yield from found
+        yield from expressions
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -752,13 +752,13 @@ class _Inspection:
             yield from self._ways()
 
     def _route(self, route: Route, index: int) -> Iterator[Fault]:
-        here = ("routing", index)
+        route_place = ("routing", index)
         for key, place in (("from", route.source), ("to", route.target)):
             if place is None:
                 chain = self._network.chains.get(self._chain_of.get(route.source[0], ""))
                 if chain is not None and not isinstance(chain.members, OpenClass):
                     yield Fault(
-                        (*here, key),
+                        (*route_place, key),
                         f"customers of {route.source[0]} never leave; out is for chains of"
                         " arrivals",
                     )
@@ -767,15 +767,17 @@ class _Inspection:
             if label not in self._chain_of:
                 known_classes = list(self._chain_of)
                 why = f"no chain has the class {label!r}{did_you_mean(label, known_classes)}"
-                yield Fault((*here, key, 0), why)
+                yield Fault((*route_place, key, 0), why)
             if station not in self._network.stations:
-                yield Fault((*here, key, 1), no_station(station, list(self._network.stations)))
+                yield Fault(
+                    (*route_place, key, 1), no_station(station, list(self._network.stations))
+                )
             elif label in self._chain_of and self._unserved(label, station):
                 why = (
                     f"{label} has no service time at {station}; give it one under"
                     f" stations.{station}.service"
                 )
-                yield Fault((*here, key), why)
+                yield Fault((*route_place, key), why)
         chains = {
             self._chain_of.get(place[0])
             for place in (route.source, route.target)
@@ -785,11 +787,11 @@ class _Inspection:
             why = (
                 f"{route.source[0]} and {(route.target or route.source)[0]} are in different chains"
             )
-            yield Fault((*here, "to"), why)
+            yield Fault((*route_place, "to"), why)
         value = _value(route.probability)
         if value is not None and not 0 <= value <= 1:
             why = f"a probability of routing must lie between 0 and 1, got {value:g}"
-            yield Fault((*here, "probability"), why)
+            yield Fault((*route_place, "probability"), why)
 
     def _unserved(self, label: str, station: str) -> bool:
         """Return whether a class has no service at a station, and is not the one that is called by

@@ -105,8 +105,8 @@ class Equations:
         self._tokens: dict[str, str] = {}
         self.steps: dict[str, Expr] = {}
         self.all: list[Equation] = []
-        whole = self._without_steps(structure)
-        shared = self._shared(whole)
+        full_time = self._without_steps(structure)
+        shared = self._shared(full_time)
         self.all.insert(0, Equation("T", "T", shared))
         self.all += [
             Equation(*self._symbols[self._tokens[name]], right)
@@ -116,24 +116,24 @@ class Equations:
     @property
     def texts(self) -> list[str]:
         """Every equation in plain text."""
-        return [f"{each.name} = {self._spelt(text(each.right))}" for each in self.all]
+        return [f"{equation.name} = {self._spelt(text(equation.right))}" for equation in self.all]
 
     @property
     def latex(self) -> list[str]:
         r"""Every equation as a line of ``align*``; long sums go on in the next line."""
         names = {token: on_paper for token, (_, on_paper) in self._symbols.items()}
-        return [f"{each.latex} &= {_broken(each.right, names)}" for each in self.all]
+        return [f"{equation.latex} &= {_broken(equation.right, names)}" for equation in self.all]
 
     @property
     def parameters(self) -> list[Parameter]:
         """Everything the equations are written in, but for step times, in the order of
         appearance.
         """
-        nodes = (node for each in self.all for node in walk(each.right))
+        nodes = (node for equation in self.all for node in walk(equation.right))
         named = {
-            each.name: each
-            for each in nodes
-            if isinstance(each, Parameter) and each.name not in self._symbols
+            node.name: node
+            for node in nodes
+            if isinstance(node, Parameter) and node.name not in self._symbols
         }
         return list(named.values())
 
@@ -150,18 +150,18 @@ class Equations:
 
     def _without_steps(self, expr: Expr) -> Expr:
         """Put a symbol in the place of each step, and keep what the step is."""
-        made: dict[int, Expr] = {}
+        new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
             if isinstance(node, Booked):
                 if node.label not in self.steps:
-                    self.steps[node.label] = made[id(node.inner)]
+                    self.steps[node.label] = new_nodes[id(node.inner)]
                     self._tokens[node.label] = self._symbol(
                         f"t[{node.label}]", f"t_{{{spelt(node.label)}}}"
                     )
-                made[id(node)] = Parameter(self._tokens[node.label], node.dimension)
+                new_nodes[id(node)] = Parameter(self._tokens[node.label], node.dimension)
             else:
-                made[id(node)] = _rebuilt(node, made)
-        return made[id(expr)]
+                new_nodes[id(node)] = _rebuilt(node, new_nodes)
+        return new_nodes[id(expr)]
 
     def _shared(self, expr: Expr) -> Expr:
         """Name the parts of a long structure that come up more than once; written out, they
@@ -173,21 +173,21 @@ class Equations:
             sizes[id(node)] = 1 + sum(sizes[id(inner)] for inner in operands(node))
         if sizes[id(expr)] <= _LONGEST:
             return expr
-        made: dict[int, Expr] = {}
+        new_nodes: dict[int, Expr] = {}
         for node in walk(expr):
-            made[id(node)] = _rebuilt(node, made)
+            new_nodes[id(node)] = _rebuilt(node, new_nodes)
             if uses[id(node)] > 1 and sizes[id(node)] >= _WORTH_A_NAME:
                 number = len(self.all) + 1
                 token = self._symbol(f"x{number}", f"x_{{{number}}}")
-                self.all.append(Equation(*self._symbols[token], made[id(node)]))
-                made[id(node)] = Parameter(token, node.dimension)
-        return made[id(expr)]
+                self.all.append(Equation(*self._symbols[token], new_nodes[id(node)]))
+                new_nodes[id(node)] = Parameter(token, node.dimension)
+        return new_nodes[id(expr)]
 
 
-def _rebuilt(node: Expr, made: Mapping[int, Expr]) -> Expr:
+def _rebuilt(node: Expr, new_nodes: Mapping[int, Expr]) -> Expr:
     if not isinstance(node, Operation):
         return node
-    inner = tuple(made[id(operand)] for operand in node.operands)
+    inner = tuple(new_nodes[id(operand)] for operand in node.operands)
     same = all(new is old for new, old in zip(inner, node.operands, strict=True))
     return node if same else replace(node, operands=inner)
 
@@ -234,9 +234,9 @@ def laws_in(*expressions: Expr) -> list[Law]:
     >>> [law.name for law in laws_in(network.PROTOCOL_TIME(fixed=fixed, per_byte=rate, size=size, added=added))]
     ['protocol-time']
     """
-    laws = [each for each in vars(network).values() if isinstance(each, Law)]
-    found = [law for expr in expressions for law in _laws_in(expr, laws)]
-    return [law for law in laws if law in found]
+    laws = [value for value in vars(network).values() if isinstance(value, Law)]
+    laws_used = [law for expr in expressions for law in _laws_in(expr, laws)]
+    return [law for law in laws if law in laws_used]
 
 
 def _laws_in(expr: Expr, laws: list[Law]) -> Iterator[Law]:
@@ -297,15 +297,18 @@ _LAWS = {
 """What the methods build on, in text and on paper, by the kind of class or station it is for."""
 
 
-def _network_parts(model: QueueingNetwork, found: Explanation) -> list[str]:
+def _network_parts(model: QueueingNetwork, explanation: Explanation) -> list[str]:
     """Write a network for the terminal: equations, demands, symbols, stations."""
     lines = [_line(words) for words, _ in _laws(model)]
-    lines += ["", *(_line(f"{each.name} = {text(each.right)}") for each in _defined(model))]
-    stations = [_station_row(*each) for each in model.stations.items()]
+    lines += [
+        "",
+        *(_line(f"{equation.name} = {text(equation.right)}") for equation in _defined(model)),
+    ]
+    stations = [_station_row(*station_item) for station_item in model.stations.items()]
     return [
         "\n".join(lines),
-        "\n".join(_line(words) for words, _ in found.solved),
-        *_symbol_table(_written_in(model), found.entries),
+        "\n".join(_line(words) for words, _ in explanation.solved),
+        *_symbol_table(_written_in(model), explanation.entries),
         plain_table(["station", "discipline", "servers", "visited by"], stations),
     ]
 
@@ -315,19 +318,20 @@ def _written_in(model: QueueingNetwork) -> Iterable[Parameter]:
 
 
 def _laws(model: QueueingNetwork) -> Iterator[tuple[str, str]]:
-    members = [*model.classes.values(), *(each.members for each in model.chains.values())]
+    members = [*model.classes.values(), *(chain.members for chain in model.chains.values())]
     stations = list(model.stations.values())
-    asked = {
-        "closed": any(isinstance(each, ClosedClass) for each in members),
-        "queue": any(_plain(each) for each in stations),
+    wanted_laws = {
+        "closed": any(isinstance(member, ClosedClass) for member in members),
+        "queue": any(_plain(station) for station in stations),
         "several": any(
-            not DISCIPLINES[each.discipline].delay and not _plain(each) for each in stations
+            not DISCIPLINES[station.discipline].delay and not _plain(station)
+            for station in stations
         ),
-        "delay": any(DISCIPLINES[each.discipline].delay for each in stations),
+        "delay": any(DISCIPLINES[station.discipline].delay for station in stations),
         "little": True,
-        "open": not all(isinstance(each, ClosedClass) for each in members),
+        "open": not all(isinstance(member, ClosedClass) for member in members),
     }
-    yield from (_LAWS[key] for key, wanted in asked.items() if wanted)
+    yield from (_LAWS[key] for key, is_wanted in wanted_laws.items() if is_wanted)
 
 
 def _plain(station: NetworkStation) -> bool:
@@ -335,16 +339,16 @@ def _plain(station: NetworkStation) -> bool:
 
 
 def _defined(model: QueueingNetwork) -> Iterator[Equation]:
-    for name, each in {
+    for name, customer_class in {
         **model.classes,
         **{name: chain.members for name, chain in model.chains.items()},
     }.items():
-        if isinstance(each, ClosedClass):
-            yield _definition("N", name, each.population)
-            if each.think_time != zero(TIME):
-                yield _definition("Z", name, each.think_time)
+        if isinstance(customer_class, ClosedClass):
+            yield _definition("N", name, customer_class.population)
+            if customer_class.think_time != zero(TIME):
+                yield _definition("Z", name, customer_class.think_time)
         else:
-            yield _definition("X", name, each.arrivals)
+            yield _definition("X", name, customer_class.arrivals)
     routed = {name for chain in model.chains.values() for name in chain.classes}
     for place, station in model.stations.items():
         for name in station.visitors():
@@ -369,47 +373,54 @@ def _station_row(name: str, station: NetworkStation) -> list[str]:
     ]
 
 
-def explain_text(found: Explanation) -> str:
+def explain_text(explanation: Explanation) -> str:
     """Explain a law or a model for the terminal: equations, symbols, units, sources."""
-    head = wrapped(f"{found.name}: {found.title}" if found.title else found.name, _INDENT)
-    origin = wrapped(f"source: {found.source}", _INDENT) if found.source else ""
-    if isinstance(found.subject, Law):
-        body = _law_parts(found.subject)
-    elif isinstance(found.subject, QueueingNetwork):
-        body = _network_parts(found.subject, found)
+    head = wrapped(
+        f"{explanation.name}: {explanation.title}" if explanation.title else explanation.name,
+        _INDENT,
+    )
+    origin = wrapped(f"source: {explanation.source}", _INDENT) if explanation.source else ""
+    if isinstance(explanation.subject, Law):
+        body = _law_parts(explanation.subject)
+    elif isinstance(explanation.subject, QueueingNetwork):
+        body = _network_parts(explanation.subject, explanation)
     else:
-        body = _model_parts(found.subject, found)
-    return ascii_only("\n\n".join(part for part in (head, origin, *body) if part) + "\n")
+        body = _model_parts(explanation.subject, explanation)
+    return ascii_only(
+        "\n\n".join(paragraph for paragraph in (head, origin, *body) if paragraph) + "\n"
+    )
 
 
-def explain_latex(found: Explanation) -> str:
+def explain_latex(explanation: Explanation) -> str:
     """Explain a law or a model in LaTeX: an ``align*`` of equations, then the symbols; needs
     amsmath.
     """
-    subject = found.subject
+    subject = explanation.subject
     if isinstance(subject, Law):
         lines = [subject.latex.replace(" = ", " &= ", 1)]
         symbols = [
-            (f"${each.latex}$", str(each.dimension), each.meaning)
-            for each in (subject.gives, *subject.symbols)
+            (f"${symbol.latex}$", str(symbol.dimension), symbol.meaning)
+            for symbol in (subject.gives, *subject.symbols)
         ]
     else:
         named: Iterable[Parameter] = ()
         lines = []
         if isinstance(subject, QueueingNetwork):
             lines = [on_paper for _, on_paper in _laws(subject)]
-            lines += [f"{each.latex} &= {latex(each.right, {})}" for each in _defined(subject)]
-            lines += [on_paper for _, on_paper in found.solved]
+            lines += [
+                f"{equation.latex} &= {latex(equation.right, {})}" for equation in _defined(subject)
+            ]
+            lines += [on_paper for _, on_paper in explanation.solved]
             named = _written_in(subject)
-        elif found.structure is not None:
-            equations = Equations(found.structure)
+        elif explanation.structure is not None:
+            equations = Equations(explanation.structure)
             lines, named = equations.latex, equations.parameters
-        rows = _symbols(named, found.entries, Notes())
+        rows = _symbols(named, explanation.entries, Notes())
         symbols = [(spelt(path), value, meaning) for path, value, meaning, _ in rows]
-    told = (f"{found.name}: {found.title}", found.source)
-    comments = [f"% {' '.join(each.split())}" for each in told if each.strip()]
-    made = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
-    return ascii_only("\n".join([*comments, *made, *_tabular(symbols)]) + "\n")
+    comment_lines = (f"{explanation.name}: {explanation.title}", explanation.source)
+    comments = [f"% {' '.join(line.split())}" for line in comment_lines if line.strip()]
+    aligned = [r"\begin{align*}", " \\\\\n".join(lines), r"\end{align*}"] if lines else []
+    return ascii_only("\n".join([*comments, *aligned, *_tabular(symbols)]) + "\n")
 
 
 def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -420,7 +431,9 @@ def _tabular(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def _law_parts(law: Law) -> list[str]:
-    symbols = [[each.name, str(each.dimension), each.meaning] for each in (law.gives, *law.symbols)]
+    symbols = [
+        [symbol.name, str(symbol.dimension), symbol.meaning] for symbol in (law.gives, *law.symbols)
+    ]
     return [
         _line(law.text),
         plain_table(["symbol", "unit", "meaning"], symbols),
@@ -436,7 +449,7 @@ def _law_parts(law: Law) -> list[str]:
 
 def _rows(law: Law) -> str:
     """Write the published values that the law is held against."""
-    units = {each.name: str(each.dimension) for each in law.symbols}
+    units = {symbol.name: str(symbol.dimension) for symbol in law.symbols}
     rows = [
         [
             ", ".join(
@@ -456,24 +469,24 @@ def _line(words: str) -> str:
     return wrapped(_INDENT + words, 2 * _INDENT)
 
 
-def _model_parts(model: Model, found: Explanation) -> list[str]:
-    parts = [_population(model)]
-    if found.structure is not None:
-        equations = Equations(found.structure)
-        whole, *others = map(_line, equations.texts)
-        parts += [
-            whole,
+def _model_parts(model: Model, explanation: Explanation) -> list[str]:
+    paragraphs = [_population(model)]
+    if explanation.structure is not None:
+        equations = Equations(explanation.structure)
+        first_line, *further_lines = map(_line, equations.texts)
+        paragraphs += [
+            first_line,
             wrapped(_STEP_TIMES, _INDENT) if equations.steps else "",
-            "\n".join(others),
-            *_symbol_table(equations.parameters, found.entries),
+            "\n".join(further_lines),
+            *_symbol_table(equations.parameters, explanation.entries),
             _explain_laws(model, equations),
         ]
     rows = [
-        [each.name, each.resource or NOTHING, each.component, each.technology]
-        for each in model.steps
+        [step.name, step.resource or NOTHING, step.component, step.technology]
+        for step in model.steps
     ]
     return [
-        *parts,
+        *paragraphs,
         plain_table(["step", "resource", "component", "technology class"], rows) if rows else "",
     ]
 
@@ -508,11 +521,11 @@ def _population(model: Model) -> str:
     return wrapped(words + useful, _INDENT)
 
 
-def _symbols(found: Iterable[Parameter], entries: Entries, sources: Notes) -> Iterator[list[str]]:
+def _symbols(listed: Iterable[Parameter], entries: Entries, sources: Notes) -> Iterator[list[str]]:
     """Yield path, value, meaning and the number of the source of everything the equations are
     written in.
     """
-    for parameter in found:
+    for parameter in listed:
         entry = entries.get(parameter.name)
         if entry is None:
             value = (
@@ -544,7 +557,7 @@ def _explain_laws(model: Model, equations: Equations) -> str:
     pipelines = [
         node for body in model.bodies for node in steps(body) if isinstance(node, Pipeline)
     ]
-    found = [FLOW_LINE] if any(node.identical for node in pipelines) else []
-    found += laws_in(*equations.steps.values())
-    lines = [wrapped(f"law/{law.name}: {law.text}", _INDENT) for law in found]
+    lines_and_laws = [FLOW_LINE] if any(node.identical for node in pipelines) else []
+    lines_and_laws += laws_in(*equations.steps.values())
+    lines = [wrapped(f"law/{law.name}: {law.text}", _INDENT) for law in lines_and_laws]
     return "\n".join(["Made from:", *lines]) if lines else ""

@@ -216,9 +216,10 @@ def _simulation(settings: Mapping[str, Node]) -> Simulation:
     spec = validate(
         _Options, Table({"simulation": Entry(mark, Table(inside, mark))}, mark)
     ).simulation
-    given = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
+    settings_given = {name: getattr(spec, name) for name in SimulationSpec.model_fields}
     values: dict[str, Any] = {
-        name: value.value if isinstance(value, Given) else value for name, value in given.items()
+        name: value.value if isinstance(value, Given) else value
+        for name, value in settings_given.items()
     }
     return Simulation(**values)
 
@@ -813,17 +814,17 @@ def _notes_of_laws(model: Subject) -> Iterator[str]:
         return
     laws = [step.law for step in model.steps] if isinstance(model, Model) else []
     if isinstance(model, QueueingNetwork):
-        laws = [law for each in model.stations.values() for law in each.distribution.values()]
+        laws = [law for station in model.stations.values() for law in station.distribution.values()]
     kinds = dict.fromkeys(law.kind for law in laws if law is not None)
     phases = [kind for kind in kinds if kind in PHASE_KINDS]
-    drawn = [kind for kind in kinds if kind not in PHASE_KINDS]
+    shaped_kinds = [kind for kind in kinds if kind not in PHASE_KINDS]
     if phases:
         yield (
             f"simulation and Markov chains take {' and '.join(phases)} times as they are, other"
             " methods their mean and scv"
         )
-    if drawn:
-        yield f"simulation draws {' and '.join(drawn)} times, other methods take their mean and scv"
+    if shaped_kinds:
+        yield f"simulation draws {' and '.join(shaped_kinds)} times, other methods take their mean and scv"
 
 
 def _notes_of_machine(
@@ -931,9 +932,9 @@ def _shared_shape(
             for path in shaping_values.keys() - shape.parameters
         ):
             return shape
-    made = ModelShape(own())
-    alike.append((shaping_values, made))
-    return made
+    new_shape = ModelShape(own())
+    alike.append((shaping_values, new_shape))
+    return new_shape
 
 
 def _check_machine(inputs: Inputs, numbers: Mapping[str, Parameter], shape: ModelShape) -> None:
@@ -1082,12 +1083,12 @@ def solve_settings(
     if odd := next((name for name in values if name not in names), None):
         raise UnknownNameError("value of an answer", odd, list(names))
     own = model.notes if isinstance(model, Model) else ()
-    given, notes = (
+    values_given, notes = (
         given_values(settings, inputs, built),
         (*built.notes, *own, *_without_effect(settings, inputs, built)),
     )
     answers = (
-        replace(answer, given=given, notes=(*notes, *answer.notes), described=built.entries)
+        replace(answer, given=values_given, notes=(*notes, *answer.notes), described=built.entries)
         for method in methods
         for answer in answered(
             model, built.parameters, method or options.method, options.simulation, values=values

@@ -484,7 +484,7 @@ def _own_source(tree: Table) -> str:
 def _endless(path: Path, open_: tuple[Path, ...]) -> str:
     """Return why a chain of `extends` is not followed any further; nothing if it is."""
     if os.path.abspath(path) in map(os.path.abspath, open_):
-        return "goes in a circle: " + " extends ".join(each.stem for each in (*open_, path))
+        return "goes in a circle: " + " extends ".join(file.stem for file in (*open_, path))
     return (
         f"extends more than {MOST_EXTENDED} others, one after the other"
         if len(open_) > MOST_EXTENDED
@@ -524,13 +524,13 @@ _COMMANDS = {
 
 
 def _check_kind(kind: str, tree: Table) -> None:
-    found = kind_of(tree)
-    if found != kind:
+    file_kind = kind_of(tree)
+    if file_kind != kind:
         mark = next(iter(tree.entries.values())).key_mark
-        command = _COMMANDS.get(found, "") if kind in _ASKED_FOR_BY_NAME else ""
+        command = _COMMANDS.get(file_kind, "") if kind in _ASKED_FOR_BY_NAME else ""
         way_out = command.replace("FILE", mark.file)
         raise mark.error(
-            f"here a spec of kind {kind} is wanted, and this is of kind {found}{way_out}", found
+            f"here a spec of kind {kind} is wanted, and this is of kind {file_kind}{way_out}", file_kind
         )
 
 

@@ -130,13 +130,13 @@ def split(path: str) -> tuple[str, ...]:
     return tuple(path_parts)
 
 
-def join(parts: Sequence[str | int]) -> str:
+def join(keys: Sequence[str | int]) -> str:
     """Write a dotted path; `split` takes it apart into the same parts.
 
     >>> join(["ssd", "disk.demand"])
     'ssd."disk.demand"'
     """
-    return ".".join(_written(str(path_part)) for path_part in parts)
+    return ".".join(_written(str(path_part)) for path_part in keys)
 
 
 def plain(node: Node) -> object:
@@ -559,10 +559,10 @@ class _TreeReader:
         self.report(mark, message)
         raise _EndOfPassError
 
-    def broken(self, mark: Mark, said: str) -> NoReturn:
+    def broken(self, mark: Mark, error_text: str) -> NoReturn:
         """End the pass as the parser would, which knows the place only."""
         self.path.clear()
-        self.stop(mark, _syntax(said)[1])
+        self.stop(mark, _syntax(error_text)[1])
 
     def check_characters(self) -> None:
         for odd in islice(_not_text(self.text), MOST_PROBLEMS):

@@ -150,8 +150,8 @@ def warm_up(series: Array) -> int:
 def batch_sums(sums: Array, batches: int = BATCHES) -> Array:
     """Add rows up to equally long batches; rows at the beginning that fill no batch are dropped."""
     size = len(sums) // batches
-    found: Array = sums[len(sums) - size * batches :].reshape(batches, size, -1).sum(axis=1)
-    return found
+    sums_by_batch: Array = sums[len(sums) - size * batches :].reshape(batches, size, -1).sum(axis=1)
+    return sums_by_batch
 
 
 def ratio(top: Array, bottom: Array, level: float = 0.95, successive: bool = False) -> Estimate:
@@ -465,8 +465,8 @@ def time_spent(plan: Plan, sums: Array, group: int) -> Array:
     outside = float(total @ (booked - ended)) > 1e-9 * float(total @ booked)
     if (outside or not plan.random) and not unended(plan, sums, group):
         return ended
-    found: Array = ended + unbooked(plan, group)
-    return found
+    integrals: Array = ended + unbooked(plan, group)
+    return integrals
 
 
 def unbooked(plan: Plan, group: int) -> Array:

@@ -144,7 +144,7 @@ class Evaluator:
             count, ((cut, piece.columns) for cut, piece in zip(rows, pieces, strict=True))
         )
         has_answer = np.isfinite(columns.get(self.form.quantity, np.full(count, np.nan)))
-        found = {
+        solved_columns = {
             name: np.where(has_answer, column, np.nan)
             for name, column in columns.items()
             if wanted_names is None or name in wanted_names
@@ -152,12 +152,12 @@ class Evaluator:
         if any(piece.failed for piece in pieces):
             # A point that could not be solved has no columns, and those of the others may not be
             # all.
-            found |= {
+            solved_columns |= {
                 name: np.full(count, np.nan)
                 for name in wanted_names or (self.form.quantity,)
-                if name not in found
+                if name not in solved_columns
             }
-        return found, Provenance.joined(
+        return solved_columns, Provenance.joined(
             count, ((cut, piece.provenance) for cut, piece in zip(rows, pieces, strict=True))
         )
 
@@ -194,8 +194,8 @@ class Evaluator:
         KeyboardInterrupt : a simulation was interrupted, so that nothing is written of it
         """
         available = tuple(name for name in wanted_names if name in self.names)
-        (found,) = self.answers(self.solvable.method, shares, available)
-        return replace(found, notes=(*self.built.notes, *found.notes))
+        (own_answer,) = self.answers(self.solvable.method, shares, available)
+        return replace(own_answer, notes=(*self.built.notes, *own_answer.notes))
 
     def answers(
         self, method: str | None, shares: int = 0, wanted_names: tuple[str, ...] = ()

@@ -314,9 +314,9 @@ def _check_values(
     problems: list[Problem] = []
 
     def check(
-        place: Place, name: str, known: Sequence[ValueNames], lacking: str = "no answer has"
+        place: Place, name: str, names_by_case: Sequence[ValueNames], lacking: str = "no answer has"
     ) -> None:
-        if known and (why := unknown_value(name, known, lacking)):
+        if names_by_case and (why := unknown_value(name, names_by_case, lacking)):
             problems.append(study.problem(place, why))
 
     if "answer" in study.spec.model_fields_set:
@@ -540,11 +540,13 @@ def _answered(
     ranked = any(name in question.shares_of() for question in study.questions.values())
     built = evaluator(name, settings, study.context.library)
     changed = {path: node for path, node in settings.items() if base.get(path) is not node}
-    found = built.answer(ALL_SHARES if ranked else 0, wanted_names)
+    new_answer = built.answer(ALL_SHARES if ranked else 0, wanted_names)
     if built.built.uncertain.paths:
-        found = with_intervals(found, built)
+        new_answer = with_intervals(new_answer, built)
     answer = replace(
-        found, given=given_values(changed, built.inputs, built.built), described=built.built.entries
+        new_answer,
+        given=given_values(changed, built.inputs, built.built),
+        described=built.built.entries,
     )
     return answer, {"model": built.built.name, **_without_words(plain(built.inputs.tree))}
 

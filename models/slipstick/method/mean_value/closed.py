@@ -343,7 +343,7 @@ class Recursion:
         when it is acquired. The cycle of the recursion is what is done while a permit is held, with
         one option for each place that acquires it.
         """
-        found: list[tuple[Queue, Recursion]] = []
+        queues_alone: list[tuple[Queue, Recursion]] = []
         nodes = [node for node in steps(self.tree.root) if isinstance(node, VisitedHold)]
         together = {
             v.queue
@@ -378,8 +378,8 @@ class Recursion:
                     )
                 )
                 tree = VisitTree(root, tuple(visits_in(root)))
-                found.append((queue, Recursion(self.model, (), self._copies, [tree])))
-        return found
+                queues_alone.append((queue, Recursion(self.model, (), self._copies, [tree])))
+        return queues_alone
 
     @property
     def tree(self) -> VisitTree:
@@ -570,7 +570,9 @@ class Recursion:
                 loads[spin_lock.word.name] = loads.get(spin_lock.word.name, np.zeros(1)) + load
         return totals.uses(self.queues, solved.state.processors, loads)
 
-    def work(self, ratios: Mapping[int, Array], found: VisitTimes, processors: int) -> list[Array]:
+    def work(
+        self, ratios: Mapping[int, Array], visit_times: VisitTimes, processors: int
+    ) -> list[Array]:
         """Return the service of one cycle at each queue, divided by its servers [s]."""
         works = []
         for queue in self.queues:
@@ -578,10 +580,12 @@ class Recursion:
             inside = [
                 v for v in queue.visits if not (processors == 1 and v.queue in OTHER_PROCESSORS)
             ]
-            asked = added(
-                ratios[v.index] * found.services[v.index].mean for v in inside if v.index in ratios
+            work_of_queue = added(
+                ratios[v.index] * visit_times.services[v.index].mean
+                for v in inside
+                if v.index in ratios
             )
-            works.append(asked / (queue.all_servers(processors) * queue.copies))
+            works.append(work_of_queue / (queue.all_servers(processors) * queue.copies))
         return works
 
 
@@ -596,7 +600,7 @@ class MeanNumbers:
         self.present: dict[int, Array] = {}
 
     def add(
-        self, ratios: Mapping[int, Array], rate: Array, found: VisitTimes, items: bool = True
+        self, ratios: Mapping[int, Array], rate: Array, visit_times: VisitTimes, items: bool = True
     ) -> None:
         """Add a group.
 
@@ -604,16 +608,18 @@ class MeanNumbers:
         ----------
         ratios : visits in one of its cycles [1]
         rate : its cycles in a second [1/s]
-        found : its waits and services
+        visit_times : its waits and services
         items : whether items that wait for other items of their own pipeline count as present
         """
         for index, ratio in ratios.items():
-            flow, service = rate * ratio, found.services[index].mean
-            inside = service + found.waits[index].mean + found.branch_waits.get(index, 0.0)
+            flow, service = rate * ratio, visit_times.services[index].mean
+            inside = (
+                service + visit_times.waits[index].mean + visit_times.branch_waits.get(index, 0.0)
+            )
             self.flows[index] = flow
             self.served[index] = flow * service
             self.present[index] = flow * (
-                inside + found.item_waits.get(index, 0.0) if items else inside
+                inside + visit_times.item_waits.get(index, 0.0) if items else inside
             )
 
     def at(self, queue: Queue) -> tuple[Array, Array, Array]:
@@ -637,7 +643,7 @@ class MeanNumbers:
         processors : how many there are, each a station of its own
         loads : what spinning adds to the sums of `at`, by station
         """
-        found = {}
+        uses_by_queue = {}
         for queue in queues:
             load, servers = (
                 (loads or {}).get(queue.name, np.zeros(3)),
@@ -647,12 +653,12 @@ class MeanNumbers:
                 value + more for value, more in zip(self.at(queue), load, strict=True)
             )
             wait = (present - busy) / nonzero(calls)
-            found[queue.name] = np.stack(
+            uses_by_queue[queue.name] = np.stack(
                 np.broadcast_arrays(
                     busy / servers, present / (servers / queue.servers), calls, wait
                 )
             )
-        return found
+        return uses_by_queue
 
 
 Traversed = Sequence[tuple[RandomTime, VisitTimes] | None]
@@ -1216,16 +1222,16 @@ def _weight_by_machine_repair(
     return np.where(varied, (full - residual) / (full - mean), weight)
 
 
-def not_negative(found: dict[str, Array]) -> dict[str, Array]:
+def not_negative(seconds_booked: dict[str, Array]) -> dict[str, Array]:
     """Raise negative parts of an account to 0, and lower the others in proportion, so that the sum
     stays.
 
     A part is negative where a longer time makes a mixture less variable, and so its maximum
     shorter.
     """
-    total = added(found.values())
+    total = added(seconds_booked.values())
     not_below_zero = {
-        label: np.where(seconds > 0, seconds, 0.0) for label, seconds in found.items()
+        label: np.where(seconds > 0, seconds, 0.0) for label, seconds in seconds_booked.items()
     }
     more = added(not_below_zero.values())
     factor = np.where(more > total, total / np.where(more > 0, more, 1.0), 1.0)

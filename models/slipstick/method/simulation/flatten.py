@@ -358,9 +358,14 @@ class Writer:
             first = len(tasks)
             problems.append([first + root for root in roots])
             for task in problem:
-                parts = ((inner * interior + outer * leaf, added) for inner, outer, added in task)
+                task_parts = (
+                    (inner * interior + outer * leaf, added) for inner, outer, added in task
+                )
                 tasks.append(
-                    [(seconds, added if added < 0 else first + added) for seconds, added in parts]
+                    [
+                        (seconds, added if added < 0 else first + added)
+                        for seconds, added in task_parts
+                    ]
                 )
         self.builder.pool(name, problems, tasks, pool.queues, pool.order == "lifo")
 
@@ -405,9 +410,9 @@ class Writer:
         match activity:
             case Step():
                 self._step(activity)
-            case Then(parts):
-                for part in parts:
-                    self.write(part, parties)
+            case Then(children):
+                for child in children:
+                    self.write(child, parties)
             case Fork(branches):
                 self.builder.fork([deferred(branch) for branch in branches])
             case Choice(options):

@@ -136,7 +136,7 @@ class Differences:
         parameters : with their units
         """
         gradient: dict[str, float] = {}
-        found: dict[str, Value] = {}
+        share_values: dict[str, Value] = {}
         for name in names if mean else ():
             if not own_values[name]:
                 continue
@@ -149,12 +149,14 @@ class Differences:
                 None if end is None else power * end for end in (elasticity.low, elasticity.high)
             ]
             low, high = ends if power > 0 else reversed(ends)
-            found[f"share[{self.value},{name}]"] = Value(power * elasticity.mean, "1", low, high)
+            share_values[f"share[{self.value},{name}]"] = Value(
+                power * elasticity.mean, "1", low, high
+            )
         note = (
-            f"shares of the largest {len(found)} by differences of {100 * STEP:g} % under common"
+            f"shares of the largest {len(share_values)} by differences of {100 * STEP:g} % under common"
             " random numbers"
         )
-        return Gradient({self.value: gradient}, own_values, parameters), found, note
+        return Gradient({self.value: gradient}, own_values, parameters), share_values, note
 
     def _elasticity(self, name: str, theta: float, mean: float) -> Estimate:
         """Estimate theta / T x dT/dtheta from two runs, batch by batch."""
@@ -227,7 +229,7 @@ def compared_with_one(
     efficiency = float(GRAIN_EFFICIENCY.equation(shortest, among.value))
     interference = float(GRAIN_INTERFERENCE.equation(shortest, among.value))
     zeta, phi = _within(efficiency, spread * efficiency), _within(interference, spread / efficiency)
-    found = {
+    ratios_found = {
         "time_alone": alone,
         "grain_efficiency": zeta if zeta.high is None else replace(zeta, high=min(zeta.high, 1.0)),
         "grain_interference": phi if phi.low is None else replace(phi, low=max(phi.low, 0.0)),
@@ -241,8 +243,8 @@ def compared_with_one(
         value, low, high = (
             None if bound is None else words * bound for bound in (rate.value, rate.low, rate.high)
         )
-        found["warps"] = Value(value, "1/s", low, high)
-    return {**values, **found}
+        ratios_found["warps"] = Value(value, "1/s", low, high)
+    return {**values, **ratios_found}
 
 
 def _relative(time: Value) -> float:

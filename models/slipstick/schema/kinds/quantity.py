@@ -128,10 +128,10 @@ def whole_or_formula(most: int) -> GetPydanticSchema:
     """
     number = core_schema.int_schema(ge=1, le=most, strict=True)
 
-    def read(written: object, known: Callable[[object], int]) -> int | WholeFormula:
+    def read(written: object, read_number: Callable[[object], int]) -> int | WholeFormula:
         if isinstance(written, WholeFormula):
             return written
-        return WholeFormula(written, 1, most) if isinstance(written, str) else known(written)
+        return WholeFormula(written, 1, most) if isinstance(written, str) else read_number(written)
 
     limits = {"type": "integer", "minimum": 1, "maximum": most}
     text = {"type": "string", "description": "arithmetic on parameters"}
@@ -167,21 +167,21 @@ class Quantity:
     advice: str = ""
     operations: bool = False
 
-    def read(self, written: Any) -> Given | Formula:
+    def read(self, value: Any) -> Given | Formula:
         """Take ``25 us``, a bare count, ``{value: 25 us, source: ...}`` or, where allowed, a
         formula.
         """
-        if isinstance(written, Given | Formula):
-            return written
-        if isinstance(written, dict):
-            return self._read_sourced(written)
-        if self.formula and isinstance(written, str) and written.strip()[:1].isalpha():
-            return self._arithmetic(written)
+        if isinstance(value, Given | Formula):
+            return value
+        if isinstance(value, dict):
+            return self._read_sourced(value)
+        if self.formula and isinstance(value, str) and value.strip()[:1].isalpha():
+            return self._arithmetic(value)
         try:
-            return self._checked(written)
+            return self._checked(value)
         except UnitError as error:
-            if self.formula and _OPERATORS.search(written):
-                return self._arithmetic(written)
+            if self.formula and _OPERATORS.search(value):
+                return self._arithmetic(value)
             raise _refused(str(error)) from None
 
     def _arithmetic(self, text: str) -> Formula:
@@ -216,21 +216,21 @@ class Quantity:
             raise _refused(f"'assumed' is true or false; got {_kind(assumed)}", "assumed")
         return Given(inner.value, inner.dimension, inner.text, source, assumed, meaning, low, high)
 
-    def _end(self, written: Any) -> float:
+    def _end(self, end: Any) -> float:
         """Read an end of an interval, which need not be whole."""
-        number = replace(self, whole=False).read(written)
+        number = replace(self, whole=False).read(end)
         assert isinstance(number, Given)
         return number.value
 
     @staticmethod
-    def _text(written: dict[str, Any], key: str) -> str:
-        text = written.get(key, "")
+    def _text(table: dict[str, Any], key: str) -> str:
+        text = table.get(key, "")
         if not isinstance(text, str):
             raise _refused(f"{key!r} is text; got {_kind(text)}", key)
         return text
 
-    def _checked(self, written: Any) -> Given:
-        value, dimension = self._value(written)
+    def _checked(self, value_read: Any) -> Given:
+        value, dimension = self._value(value_read)
         # Of any dimension, times and rates still cannot be negative; differences of plain numbers
         # can.
         least = 0.0 if self.dimension is None and dimension.time_power else self.least
@@ -247,7 +247,9 @@ class Quantity:
             requirement = "a whole number"
         if requirement:
             raise _refused(f"must be {requirement}, got {_number(value, dimension)}")
-        return Given(value, dimension, "" if isinstance(written, InBaseUnits) else str(written))
+        return Given(
+            value, dimension, "" if isinstance(value_read, InBaseUnits) else str(value_read)
+        )
 
     def _value(self, written: Any) -> tuple[float, Dimension]:
         if isinstance(written, str):
@@ -742,8 +744,8 @@ class QuantityReader:
         formula that is wrong.
         """
         if isinstance(value, Formula):
-            made = self._formula(value, loc, self._known, dimension)
-            return Parameter("unread", dimension) if made is None else made
+            made_expr = self._formula(value, loc, self._known, dimension)
+            return Parameter("unread", dimension) if made_expr is None else made_expr
         path = canonical(self._tree, loc)
         if path in self._parameters:
             return self._parameters[path]
@@ -802,21 +804,21 @@ class QuantityReader:
         listed : reads a list of anything else; such a list is taken as it is by default
         """
 
-        def read(value: Any, place: Loc, wanted: Quantity | None) -> Any:
+        def read(value: Any, place: Loc, quantity: Quantity | None) -> Any:
             if isinstance(value, WholeFormula):
                 return self.whole(value, place)
             if isinstance(value, ReadInPlace):
                 return value.expr(self, place)
-            if isinstance(value, Given | Formula) and wanted is not None:
-                if wanted.formula and not wanted.shapes and wanted.dimension is not None:
-                    return self.expr(value, place, wanted.dimension)
+            if isinstance(value, Given | Formula) and quantity is not None:
+                if quantity.formula and not quantity.shapes and quantity.dimension is not None:
+                    return self.expr(value, place, quantity.dimension)
                 assert isinstance(value, Given)
-                return int(value.value) if wanted.whole else value.value
+                return int(value.value) if quantity.whole else value.value
             if isinstance(value, dict):
-                return {key: read(item, (*place, key), wanted) for key, item in value.items()}
-            if isinstance(value, list) and wanted is not None:
+                return {key: read(item, (*place, key), quantity) for key, item in value.items()}
+            if isinstance(value, list) and quantity is not None:
                 return tuple(
-                    read(item, (*place, index), wanted) for index, item in enumerate(value)
+                    read(item, (*place, index), quantity) for index, item in enumerate(value)
                 )
             return listed(value, place) if isinstance(value, list) and listed else value
 
