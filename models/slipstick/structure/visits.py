@@ -411,6 +411,13 @@ class Places:
 
     def _ends(self, node: Activity, ratio: Array, numbers: Numbers) -> tuple[_Ends, _Ends]:
         """Return the first and the last places of a part that is executed `ratio` times."""
+        if isinstance(node, Repeat):
+            geometric = node.spread == GEOMETRIC
+            return self._repeated(numbers[node.count], node.body, ratio, numbers, geometric)
+        ends = [
+            self._ends(child, ratio * value_of(number, numbers), numbers)
+            for number, child in node.weighted
+        ]
         match node:
             case VisitedStep(_, visit):
                 if visit is None:
@@ -419,13 +426,6 @@ class Places:
                 self.executed.append(ratio)
                 alone = [(len(self.visits) - 1, np.ones(1))]
                 return alone, alone
-            case Repeat(count, body, spread=spread):
-                return self._repeated(numbers[count], body, ratio, numbers, spread == GEOMETRIC)
-        ends = [
-            self._ends(child, ratio * value_of(number, numbers), numbers)
-            for number, child in node.weighted
-        ]
-        match node:
             case Choice(options):
                 odds = [(numbers[p], both) for (p, _), both in zip(options, ends, strict=True)]
                 first, last = (
