@@ -118,7 +118,7 @@ PHASE_KINDS = frozenset(_PHASES)
 def erlang(phases: int) -> TimeLaw:
     """Return the sum of equal exponential phases, 1 to 100.
 
-    >>> erlang(2).phases.scv
+    >>> float(erlang(2).phases.scv)
     0.5
     """
     if not 1 <= phases <= MOST_PHASES:
