@@ -530,7 +530,8 @@ def _check_kind(kind: str, tree: Table) -> None:
         command = _COMMANDS.get(file_kind, "") if kind in _ASKED_FOR_BY_NAME else ""
         way_out = command.replace("FILE", mark.file)
         raise mark.error(
-            f"here a spec of kind {kind} is wanted, and this is of kind {file_kind}{way_out}", file_kind
+            f"here a spec of kind {kind} is wanted, and this is of kind {file_kind}{way_out}",
+            file_kind,
         )
 
 

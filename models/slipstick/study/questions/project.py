@@ -180,28 +180,30 @@ class ProjectResult(QuestionResult):
         """Return from where to where the first cases go, and when the first condition holds."""
         tracks = self.projection.tracks
         several = len(tracks) > 1
-        heads = [_track_head(each, self.projection, words, several) for each in tracks[:2]]
+        heads = [_track_head(track, self.projection, words, several) for track in tracks[:2]]
         histories = [
-            _history_head(track, each, self.projection, words, several)
+            _history_head(track, condition, self.projection, words, several)
             for track in tracks[:1]
-            for each in track.conditions[:1]
+            for condition in track.conditions[:1]
         ]
         return [*heads, *histories][:3]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the values at the first and the last year, case by case."""
-        found, rows = self.projection, []
-        names = found.tracks[0].values[:2]
-        for each in found.tracks[:_MOST_TRACKS]:
+        projection, rows = self.projection, []
+        names = projection.tracks[0].values[:2]
+        for track in projection.tracks[:_MOST_TRACKS]:
             cells = [
-                value_amount(name, *_at(each.sweep, name, place))
+                value_amount(name, *_at(track.sweep, name, place))
                 for name in names
-                if name in each.sweep.columns
+                if name in track.sweep.columns
                 for place in (0, -1)
             ]
-            rows.append([_track_name(each, found, words), *cells])
+            rows.append([_track_name(track, projection, words), *cells])
         head = [
-            f"{words.value(name)} in {year(found.years[at])}" for name in names for at in (0, -1)
+            f"{words.value(name)} in {year(projection.years[at])}"
+            for name in names
+            for at in (0, -1)
         ]
         return (["", *head], rows) if len(rows) > 1 else None
 
@@ -209,27 +211,27 @@ class ProjectResult(QuestionResult):
         """Return which steps the first trend has no rate of, which of its rates are guesses, or used
         outside their periods.
         """
-        found = [*islice(_still(self.projection), 1), *islice(_warnings(self.projection), 1)]
-        return "; ".join(found)
+        doubts = [*islice(_still(self.projection), 1), *islice(_warnings(self.projection), 1)]
+        return "; ".join(doubts)
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield how rates were drawn; then give the years of each case along each trend, and the
         rates.
         """
-        found = self.projection
-        titles = ", and ".join(f"{name} ({title})" for name, title in found.titles.items())
-        drawn = (
-            f" {counted(found.samples, 'draw')} of the rates give the band of {percent(found.band)}"
+        projection = self.projection
+        titles = ", and ".join(f"{name} ({title})" for name, title in projection.titles.items())
+        sampled_words = (
+            f" {counted(projection.samples, 'draw')} of the rates give the band of {percent(projection.band)}"
             " in brackets, with one draw of a rate for all years. A band does not cover an error"
             " of the trend itself."
         )
         yield prose(
-            f"From {year(found.base_year)}, along {titles}.{drawn if found.samples else ''}"
+            f"From {year(projection.base_year)}, along {titles}.{sampled_words if projection.samples else ''}"
         )
-        for track in found.tracks:
-            yield _years_table(found, track)
+        for track in projection.tracks:
+            yield _years_table(projection, track)
         yield "### Rates"
-        yield _rates_table(found)
+        yield _rates_table(projection)
 
     def draw(self, spec: ProjectionPictureSpec, order: Mapping[str, int]) -> Figure:
         """Draw values over the years, a line with its band for each case and trend; a panel for
@@ -255,7 +257,7 @@ class _ProjectedCases:
         return np.asarray(self.listed, dtype=float)
 
 
-def read(asked: ProjectSpec, study: StudyContext) -> Question:
+def read(project_spec: ProjectSpec, study: StudyContext) -> Question:
     """Read what a study asks about the years ahead; nothing is solved but the cases themselves.
 
     Raises
@@ -264,32 +266,32 @@ def read(asked: ProjectSpec, study: StudyContext) -> Question:
     """
     trends = [
         trend_called(name, ("project", "trends", index), study)
-        for index, name in enumerate(asked.trends)
+        for index, name in enumerate(project_spec.trends)
     ]
-    years: Sequence[float] | Array | None = _years(asked, study)
+    years: Sequence[float] | Array | None = _years(project_spec, study)
     factors = None
     if years is None:
-        factors = _factors(asked, study)
-        years = _reached(trends[0].trend, asked.base_year, factors, study)
+        factors = _factors(project_spec, study)
+        years = _reached(trends[0].trend, project_spec.base_year, factors, study)
     tracks = []
-    for case in asked.cases:
+    for case in project_spec.cases:
         for trended in trends:
             track = trended_case(
-                case, trended, asked.base_year, ("project", "base_year"), study
+                case, trended, project_spec.base_year, ("project", "base_year"), study
             ).smoothed
             conditions = (
                 condition_of(text, ("project", "watch", index), track.case, study, track.case)
-                for index, text in enumerate(asked.watch)
+                for index, text in enumerate(project_spec.watch)
             )
             tracks.append((track, tuple(conditions)))
-    cases = _ProjectedCases(asked, years, tuple(tracks), factors)
+    cases = _ProjectedCases(project_spec, years, tuple(tracks), factors)
     return Question(lambda answers: ProjectResult(_projected(cases, answers.wanted)))
 
 
-def _factors(asked: ProjectSpec, study: StudyContext) -> Array:
+def _factors(project_spec: ProjectSpec, study: StudyContext) -> Array:
     place = ("project", "factors")
-    assert asked.factors is not None
-    numbers = numbers_of(axis_nodes(asked.factors, study.written(place), place))
+    assert project_spec.factors is not None
+    numbers = numbers_of(axis_nodes(project_spec.factors, study.written(place), place))
     if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
         raise study.refusal(
             place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16"
@@ -320,16 +322,16 @@ def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> 
     return np.interp(np.log(factors), reached, years)
 
 
-def _years(asked: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
+def _years(project_spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     node = at(study.tree, ["project", "years"])
-    if node is None or asked.years is None:
+    if node is None or project_spec.years is None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
-    numbers = numbers_of(axis_nodes(asked.years, node, place))
+    numbers = numbers_of(axis_nodes(project_spec.years, node, place))
     if (
         numbers is None
         or len(numbers) < 2
-        or not all(one < other for one, other in pairwise(numbers))
+        or not all(earlier < later for earlier, later in pairwise(numbers))
     ):
         raise study.refusal(
             place, "years are at least two plain numbers that rise, such as 2024 and 2034"
@@ -341,17 +343,18 @@ def _years(asked: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     return numbers
 
 
-def _projected(asked: _ProjectedCases, answer: Sequence[str]) -> Projection:
-    spec = asked.spec
-    trends = {track.trend.name: track.trend for track, _ in asked.tracks}
+def _projected(projected_cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
+    spec = projected_cases.spec
+    trends = {track.trend.name: track.trend for track, _ in projected_cases.tracks}
     return Projection(
-        factors=asked.factors,
+        factors=projected_cases.factors,
         base_year=spec.base_year,
-        years=asked.years,
+        years=projected_cases.years,
         tracks=tuple(
-            _track(track, conditions, asked, answer) for track, conditions in asked.tracks
+            _track(track, conditions, projected_cases, answer)
+            for track, conditions in projected_cases.tracks
         ),
-        rates=tuple(rate for trend in trends.values() for rate in _rates(trend, asked)),
+        rates=tuple(rate for trend in trends.values() for rate in _rates(trend, projected_cases)),
         titles={name: trend.title for name, trend in trends.items()},
         samples=spec.samples,
         band=spec.band.value,
@@ -362,29 +365,31 @@ def _projected(asked: _ProjectedCases, answer: Sequence[str]) -> Projection:
 def _track(
     track: TrendedCase,
     conditions: Sequence[Condition],
-    asked: _ProjectedCases,
+    projected_cases: _ProjectedCases,
     answer: Sequence[str],
 ) -> ProjectedCase:
-    years, case = asked.years, track.case
+    years, case = projected_cases.years, track.case
     values = track.values(years)
-    found, how = case.solved(values)
-    bands, margins = _band(track, conditions, asked, answer)
-    columns = {name: found[name] for name in answer if name in found}
+    solved_columns, how = case.solved(values)
+    bands, margins = _band(track, conditions, projected_cases, answer)
+    columns = {name: solved_columns[name] for name in answer if name in solved_columns}
     for name, value in list(columns.items()):
         for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
             if name in bands:
                 columns[end] = bands[name][number]
-            if end in found:
+            if end in solved_columns:
                 # A band of estimates is widened by how far each of them may be off, which is the
                 # most that both can be.
-                columns[end] = columns.get(end, value) + (found[end] - value)
-    failed = np.flatnonzero(~np.isfinite(found[case.form.quantity]))
+                columns[end] = columns.get(end, value) + (solved_columns[end] - value)
+    failed = np.flatnonzero(~np.isfinite(solved_columns[case.form.quantity]))
     sweep = Sweep(
         name="project",
         axes=(Axis(YEAR, "", tuple(years.tolist())),),
         cases=[case.case] * len(years),
         points=(
-            {YEAR: years} if asked.factors is None else {"processors": asked.factors, YEAR: years}
+            {YEAR: years}
+            if projected_cases.factors is None
+            else {"processors": projected_cases.factors, YEAR: years}
         ),
         columns=columns,
         units={name: case.unit(name) for name in columns},
@@ -397,10 +402,10 @@ def _track(
         _history(
             track,
             condition,
-            found,
+            solved_columns,
             years,
             margins[index] if margins else None,
-            asked.spec.band.value,
+            projected_cases.spec.band.value,
         )
         for index, condition in enumerate(conditions)
     )
@@ -408,7 +413,7 @@ def _track(
         case.case,
         track.trend.name,
         sweep,
-        tuple(_dominant(found, years)),
+        tuple(_dominant(solved_columns, years)),
         tuple(histories),
         track.still,
     )
@@ -417,13 +422,13 @@ def _track(
 def _band(
     track: TrendedCase,
     conditions: Sequence[Condition],
-    asked: _ProjectedCases,
+    projected_cases: _ProjectedCases,
     answer: Sequence[str],
 ) -> tuple[dict[str, Array], list[Array]]:
     """Return the band of each answer [ends, years], and the margins of each condition [samples,
     years] of all draws.
     """
-    spec, years = asked.spec, asked.years
+    spec, years = projected_cases.spec, projected_cases.years
     if not spec.samples:
         return {}, []
     # The same draws for every case along a trend, so that cases differ by what they are.
@@ -433,31 +438,34 @@ def _band(
         random_stream(spec.seed, f"project:{track.trend.name}"),
     )
     factors = factors_of(track.trend, draws)
-    wanted = {*answer, *(name for each in conditions for name in each.columns.values())}
+    wanted_names = {
+        *answer,
+        *(name for condition in conditions for name in condition.columns.values()),
+    }
     pieces: list[dict[str, Array]] = []
     step = max(1, _MOST_POINTS // len(years))
     for start in range(0, spec.samples, step):
-        cut = {name: each[start : start + step] for name, each in factors.items()}
-        pieces.append(track.case.columns(track.values(years, cut), wanted))
-    found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+        cut = {name: factor[start : start + step] for name, factor in factors.items()}
+        pieces.append(track.case.columns(track.values(years, cut), wanted_names))
+    columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     shape, ends = (spec.samples, len(years)), ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
-    margins = [condition.look(found)[0][0].reshape(shape) for condition in conditions]
+    margins = [condition.look(columns)[0][0].reshape(shape) for condition in conditions]
     return {
-        name: np.quantile(found[name].reshape(shape), ends, axis=0)
+        name: np.quantile(columns[name].reshape(shape), ends, axis=0)
         for name in answer
-        if name in found
+        if name in columns
     }, margins
 
 
-def _dominant(found: Mapping[str, Array], years: Array) -> Iterator[DominantClass]:
+def _dominant(columns: Mapping[str, Array], years: Array) -> Iterator[DominantClass]:
     """Yield which class of cost takes the most time, from when to when."""
-    names = [name for name in found if name.startswith(_CLASS)]
+    names = [name for name in columns if name.startswith(_CLASS)]
     if not names:
         return
-    table = np.stack([found[name] for name in names])
-    known = np.isfinite(table).all(axis=0)
-    largest = [int(each) for each in np.argmax(table[:, known], axis=0)]
-    for name, group in groupby(zip(largest, years[known], strict=True), key=lambda pair: pair[0]):
+    table = np.stack([columns[name] for name in names])
+    finite = np.isfinite(table).all(axis=0)
+    largest = [int(index) for index in np.argmax(table[:, finite], axis=0)]
+    for name, group in groupby(zip(largest, years[finite], strict=True), key=lambda pair: pair[0]):
         span = [year for _, year in group]
         yield DominantClass(
             names[name].removeprefix(_CLASS).removesuffix("]"), float(span[0]), float(span[-1])
@@ -467,18 +475,18 @@ def _dominant(found: Mapping[str, Array], years: Array) -> Iterator[DominantClas
 def _history(
     track: TrendedCase,
     condition: Condition,
-    found: Mapping[str, Array],
+    columns: Mapping[str, Array],
     years: Array,
     margins: Array | None,
     band: float,
 ) -> ConditionHistory:
-    looked, holds = condition.look(found)
+    looked, holds = condition.look(columns)
     crossings, undecided = condition.changes(
-        found, years, lambda several: track.case.columns(track.values(several))
+        columns, years, lambda several: track.case.columns(track.values(several))
     )
     first = bool(holds[0]) if np.isfinite(looked[0, 0]) else None
     ends = ((1 - band) / 2, (1 + band) / 2)
-    with_bands = tuple(_with_band(each, margins, years, ends) for each in crossings)
+    with_bands = tuple(_with_band(crossing, margins, years, ends) for crossing in crossings)
     return ConditionHistory(condition.text, first, with_bands, tuple(undecided))
 
 
@@ -494,7 +502,7 @@ def _with_band(
     crossed = places[np.isfinite(places)]
     if not len(crossed):
         return replace(change, part=0.0)
-    low, high = (float(each) for each in np.quantile(crossed, ends))
+    low, high = (float(quantile) for quantile in np.quantile(crossed, ends))
     if change.low is not None and change.high is not None:
         low, high = low - (change.value - change.low), high + (change.high - change.value)
     return replace(change, low=low, high=high, part=len(crossed) / len(places))
@@ -513,15 +521,17 @@ def _first_crossings(margins: Array, years: Array) -> Array:
     return np.where(rises.any(axis=1), place, np.nan)
 
 
-def _rates(trend: Trend, asked: _ProjectedCases) -> Iterator[UsedRate]:
+def _rates(trend: Trend, projected_cases: _ProjectedCases) -> Iterator[UsedRate]:
     """List the rates that are used between the base year and the years asked for."""
-    base, years = asked.spec.base_year, asked.years
+    base, years = projected_cases.spec.base_year, projected_cases.years
     first, last = min(base, float(years[0])), max(base, float(years[-1]))
-    ends = np.array([(1 - asked.spec.band.value) / 2, (1 + asked.spec.band.value) / 2])
+    ends = np.array(
+        [(1 - projected_cases.spec.band.value) / 2, (1 + projected_cases.spec.band.value) / 2]
+    )
     for name, periods in trend.rates.items():
         beyond = outside(periods, first, last)
         for period in periods:
-            out = tuple((start, end) for each, start, end in beyond if each is period)
+            out = tuple((start, end) for used_period, start, end in beyond if used_period is period)
             if out or (period.start < last and period.end > first):
                 low, high = period.factor.quantile(ends)
                 yield UsedRate(
@@ -538,15 +548,17 @@ def _rates(trend: Trend, asked: _ProjectedCases) -> Iterator[UsedRate]:
                 )
 
 
-def _outcomes(found: Projection) -> Iterator[str]:
-    for track in found.tracks:
+def _outcomes(projection: Projection) -> Iterator[str]:
+    for track in projection.tracks:
         subject = f"{track.case} along {track.trend}"
         if goes := list(_goes(track)):
-            yield f"{subject}, {year(found.years[0])} to {year(found.years[-1])}: {', '.join(goes)}"
-        yield from (f"{subject}: {each}" for each in _dominant_words(track))
-        yield from (f"{subject}: {_condition_text(each, found)}" for each in track.conditions)
-    yield from _unmoved(found)
-    yield from _still(found)
+            yield f"{subject}, {year(projection.years[0])} to {year(projection.years[-1])}: {', '.join(goes)}"
+        yield from (f"{subject}: {dominant_word}" for dominant_word in _dominant_words(track))
+        yield from (
+            f"{subject}: {_condition_text(history, projection)}" for history in track.conditions
+        )
+    yield from _unmoved(projection)
+    yield from _still(projection)
 
 
 _MOST_TRACKS = 6
@@ -559,16 +571,16 @@ def _at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[float, f
     return float(sweep.columns[name][place]), sweep.units[name], ends
 
 
-def _track_name(track: ProjectedCase, found: Projection, words: Words) -> str:
+def _track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
     """Return what tells a case along a trend from the others."""
-    cases = {each.case for each in found.tracks}
-    trends = {each.trend for each in found.tracks}
+    cases = {track.case for track in projection.tracks}
+    trends = {track.trend for track in projection.tracks}
     names = [words.case(track.case)] if len(cases) > 1 or len(trends) == 1 else []
     names += [f"trend {spelt(track.trend)}"] if len(trends) > 1 else []
     return ", ".join(names)
 
 
-def _track_head(track: ProjectedCase, found: Projection, words: Words, several: bool) -> str:
+def _track_head(track: ProjectedCase, projection: Projection, words: Words, several: bool) -> str:
     """Return how the values of a case change over the years, in a reader's words."""
     goes = []
     for name in track.values[:2]:
@@ -583,38 +595,42 @@ def _track_head(track: ProjectedCase, found: Projection, words: Words, several: 
             continue
         amounts = [value_amount(name, *_at(track.sweep, name, place)) for place in (0, -1)]
         goes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
-    lead = f"{_track_name(track, found, words)}: " if several else ""
-    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
+    lead = f"{_track_name(track, projection, words)}: " if several else ""
+    span = f"from {year(projection.years[0])} to {year(projection.years[-1])}"
     if not goes:
         return f"{lead}{span} there is no answer"
     return f"{lead}{span} {joined(goes)}"
 
 
 def _history_head(
-    track: ProjectedCase, each: ConditionHistory, found: Projection, words: Words, several: bool
+    track: ProjectedCase,
+    history: ConditionHistory,
+    projection: Projection,
+    words: Words,
+    several: bool,
 ) -> str:
     """Return when a condition holds, in a reader's words."""
-    lead = f"{_track_name(track, found, words)}: " if several else ""
-    clause = words.condition(each.condition)
-    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
+    lead = f"{_track_name(track, projection, words)}: " if several else ""
+    clause = words.condition(history.condition)
+    span = f"from {year(projection.years[0])} to {year(projection.years[-1])}"
     changes = [
         f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
-        for change in each.crossings[:2]
+        for change in history.crossings[:2]
     ]
     changes += [
-        f"undecided from {year(first)} to {year(last)}" for first, last in each.undecided[:1]
+        f"undecided from {year(first)} to {year(last)}" for first, last in history.undecided[:1]
     ]
     if changes:
         return f"{lead}{clause} {joined(changes)}"
-    if each.holds_first is None:
+    if history.holds_first is None:
         return f"{lead}whether {clause} has no answer"
-    return f"{lead}{clause} {'throughout' if each.holds_first else 'in no year'} {span}"
+    return f"{lead}{clause} {'throughout' if history.holds_first else 'in no year'} {span}"
 
 
-def _still(found: Projection) -> Iterator[str]:
+def _still(projection: Projection) -> Iterator[str]:
     """Yield which classes of steps no rate of a trend moves, once for all cases of a trend."""
     classes: dict[str, dict[str, None]] = {}
-    for track in found.tracks:
+    for track in projection.tracks:
         classes.setdefault(track.trend, {}).update(dict.fromkeys(track.still))
     for trend, names in classes.items():
         if names:
@@ -625,16 +641,16 @@ def _still(found: Projection) -> Iterator[str]:
             )
 
 
-def _unmoved(found: Projection) -> Iterator[str]:
+def _unmoved(projection: Projection) -> Iterator[str]:
     """Yield which rates change nothing, once for all cases of which it holds."""
     cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for track in found.tracks:
+    for track in projection.tracks:
         if track.sweep.idle:
             cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
     for (trend, names), listed in cases.items():
         of = (
             f"of {', '.join(listed)} "
-            if len(listed) < len({each.case for each in found.tracks})
+            if len(listed) < len({track.case for track in projection.tracks})
             else ""
         )
         yield (
@@ -659,87 +675,91 @@ def _goes(track: ProjectedCase) -> Iterator[str]:
 
 
 def _dominant_words(track: ProjectedCase) -> Iterator[str]:
-    first, *others = track.dominant or (None,)
-    if first is not None and not others:
+    first, *later_classes = track.dominant or (None,)
+    if first is not None and not later_classes:
         yield f"{first.name} takes the most time in all years"
     elif first is not None:
-        rest = "".join(f", {each.name} from {year(each.first)}" for each in others if each)
+        rest = "".join(
+            f", {dominant.name} from {year(dominant.first)}"
+            for dominant in later_classes
+            if dominant
+        )
         yield f"{first.name} takes the most time until {year(first.last)}{rest}"
 
 
-def _condition_text(each: ConditionHistory, found: Projection) -> str:
+def _condition_text(history: ConditionHistory, projection: Projection) -> str:
     open_ = [
         (
             f"is undecided in {year(first)}"
             if first == last
             else f"is undecided from {year(first)} to {year(last)}"
         )
-        for first, last in each.undecided
+        for first, last in history.undecided
     ]
-    if not each.crossings and not open_:
-        span = f"from {year(found.years[0])} to {year(found.years[-1])}"
-        if each.holds_first is None:
-            return f"{each.condition} has no answer in {year(found.years[0])}"
+    if not history.crossings and not open_:
+        span = f"from {year(projection.years[0])} to {year(projection.years[-1])}"
+        if history.holds_first is None:
+            return f"{history.condition} has no answer in {year(projection.years[0])}"
         return (
-            f"{each.condition} holds {span}"
-            if each.holds_first
-            else f"{each.condition} holds in no year {span}"
+            f"{history.condition} holds {span}"
+            if history.holds_first
+            else f"{history.condition} holds in no year {span}"
         )
-    words = [*(_crossing(crossing) for crossing in each.crossings), *open_]
-    return f"{each.condition} {', '.join(words)}"
+    words = [*(_crossing(crossing) for crossing in history.crossings), *open_]
+    return f"{history.condition} {', '.join(words)}"
 
 
-def _crossing(each: Change) -> str:
-    said = (
-        f"{'holds from' if each.starts else 'holds until'}"
-        f" {year(each.value)}{' on' if each.starts else ''}"
+def _crossing(crossing: Change) -> str:
+    sentence = (
+        f"{'holds from' if crossing.starts else 'holds until'}"
+        f" {year(crossing.value)}{' on' if crossing.starts else ''}"
     )
-    if each.low is not None and each.high is not None:
+    if crossing.low is not None and crossing.high is not None:
         most = (
             ""
-            if each.part is None or each.part > 0.999
-            else f", in {percent(each.part)} of the draws"
+            if crossing.part is None or crossing.part > 0.999
+            else f", in {percent(crossing.part)} of the draws"
         )
-        said += f" ({year(each.low)} to {year(each.high)}{most})"
-    elif each.part == 0.0:
-        said += " (in none of the draws)"
-    return said + (", by a jump" if each.jump else "")
+        sentence += f" ({year(crossing.low)} to {year(crossing.high)}{most})"
+    elif crossing.part == 0.0:
+        sentence += " (in none of the draws)"
+    return sentence + (", by a jump" if crossing.jump else "")
 
 
-def _warnings(found: Projection) -> Iterator[str]:
+def _warnings(projection: Projection) -> Iterator[str]:
     """Yield which rates are guesses, and which are used outside their periods, trend by trend."""
-    for trend in found.titles:
-        rates = [each for each in found.rates if each.trend == trend]
-        guesses = [f"{spelt(each.name)} {_span(each)}" for each in rates if each.assumed]
+    for trend in projection.titles:
+        rates = [rate for rate in projection.rates if rate.trend == trend]
+        guesses = [f"{spelt(rate.name)} {_span(rate)}" for rate in rates if rate.assumed]
         some = (
             f"these rates are guesses: {', '.join(guesses)}"
             if guesses
             else "no rate is marked as a guess"
         )
-        said = "every rate that is used is a guess" if len(guesses) == len(rates) else some
+        guessed_words = "every rate that is used is a guess" if len(guesses) == len(rates) else some
         spans: dict[tuple[float, float], list[str]] = {}
-        for each in rates:
-            for span in each.beyond:
-                spans.setdefault(span, []).append(spelt(each.name))
+        for rate in rates:
+            for span in rate.beyond:
+                spans.setdefault(span, []).append(spelt(rate.name))
         outside = "; ".join(
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()
         )
         yield (
-            f"{trend}: {said};"
+            f"{trend}: {guessed_words};"
             f" {f'used outside their periods: {outside}' if outside else 'none is used outside its period'}"
         )
 
 
-def _span(each: UsedRate) -> str:
-    return f"{year(each.start)} to {year(each.end)}"
+def _span(rate: UsedRate) -> str:
+    return f"{year(rate.start)} to {year(rate.end)}"
 
 
-def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
+def _years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
     """Lay out one case along one trend; the page shows a few years, the first and the last among
     them.
     """
-    count = len(found.years)
+    count = len(projection.years)
     step = -(-(count - 1) // (_MOST_YEARS - 2))
     rows = range(count) if count <= _MOST_YEARS else [*range(0, count - 1, step), count - 1]
     columns = [
@@ -761,64 +781,66 @@ def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
     return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
 
 
-def _rates_table(found: Projection) -> str:
+def _rates_table(projection: Projection) -> str:
     shared: dict[UsedRate, list[str]] = {}
-    for each in found.rates:
+    for rate in projection.rates:
         # What one trend takes over from another is listed once.
-        shared.setdefault(replace(each, trend=""), []).append(each.trend)
+        shared.setdefault(replace(rate, trend=""), []).append(rate.trend)
     rows = [
         [
             escape(", ".join(trends)),
-            escape(each.name),
-            _span(each),
-            f"{each.factor:.3g}",
-            f"{each.low:.3g} to {each.high:.3g}" if each.high > each.low else NOTHING,
-            "; ".join(f"{year(start)} to {year(end)}" for start, end in each.beyond) or NOTHING,
-            f"guess: {escape(each.source)}" if each.assumed else escape(each.source),
+            escape(rate.name),
+            _span(rate),
+            f"{rate.factor:.3g}",
+            f"{rate.low:.3g} to {rate.high:.3g}" if rate.high > rate.low else NOTHING,
+            "; ".join(f"{year(start)} to {year(end)}" for start, end in rate.beyond) or NOTHING,
+            f"guess: {escape(rate.source)}" if rate.assumed else escape(rate.source),
         ]
-        for each, trends in shared.items()
+        for rate, trends in shared.items()
     ]
     head = [
         "trend",
         "of",
         "period",
         "times faster a year",
-        percent(found.band),
+        percent(projection.band),
         "used outside",
         "source",
     ]
     return markdown_table(head, rows, [3])
 
 
-def _panels(found: Projection, spec: ProjectionPictureSpec) -> Figure:
+def _panels(projection: Projection, spec: ProjectionPictureSpec) -> Figure:
     figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
     panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(spec.y, panels, strict=True):
-        _lines(axes, found, name, spec)
-    if found.factors is None:
+        _lines(axes, projection, name, spec)
+    if projection.factors is None:
         panels[-1].set_xlabel("year")
     else:
-        logarithmic(panels[-1].xaxis, found.factors)
+        logarithmic(panels[-1].xaxis, projection.factors)
         panels[-1].set_xlabel("times that processors are as fast")
     return titled(figure, spec.title, "case, trend", *panels[0].get_legend_handles_labels())
 
 
-def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:
+def _lines(axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec) -> None:
     sweeps = {
-        f"{each.case}, {each.trend}": each.sweep
-        for each in found.tracks
-        if name in each.sweep.columns
+        f"{track.case}, {track.trend}": track.sweep
+        for track in projection.tracks
+        if name in track.sweep.columns
     }
     if not sweeps:
         raise UnknownNameError(
-            "projected value", name, list(dict.fromkeys(n for t in found.tracks for n in t.values))
+            "projected value",
+            name,
+            list(dict.fromkeys(n for t in projection.tracks for n in t.values)),
         )
-    across = found.years if found.factors is None else found.factors
-    shown = np.concatenate([each.columns[name] for each in sweeps.values()])
+    across = projection.years if projection.factors is None else projection.factors
+    shown = np.concatenate([sweep.columns[name] for sweep in sweeps.values()])
     unit, factor = choose(
         shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name])
     )
-    for index, (label, each) in enumerate(sweeps.items()):
+    for index, (label, swept) in enumerate(sweeps.items()):
         colour, marker, dashes = STROKES[index % len(STROKES)]
         look: dict[str, Any] = {
             "color": colour,
@@ -826,9 +848,9 @@ def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec
             "linestyle": dashes,
             "markevery": 5,
         }
-        axes.plot(across, each.columns[name] / factor, label=label, **look)
-        if f"low[{name}]" in each.columns:
-            low, high = (end / factor for end in each.ends(name))
+        axes.plot(across, swept.columns[name] / factor, label=label, **look)
+        if f"low[{name}]" in swept.columns:
+            low, high = (end / factor for end in swept.ends(name))
             axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
     axes.set_ylabel(axis_title(name, unit))
     if spec.log == "y":

@@ -141,7 +141,7 @@ class BestProcessors:
     def doubt(self) -> str:
         """Return which other numbers of processors may stand out."""
         return (
-            f"; undecided against {', '.join(f'{each:g}' for each in self.undecided)}"
+            f"; undecided against {', '.join(f'{number:g}' for number in self.undecided)}"
             if self.undecided
             else ""
         )
@@ -249,11 +249,14 @@ class ScaleResult(QuestionResult):
         grow.
         """
         lines = []
-        for each in self.scalings:
-            said = [_fastest_words(each.fastest), _largest_words(each.largest, each.threshold)]
-            said += [] if each.growth is None else [_verdict(each.growth)]
-            lines += [f"{each.case}: {line}" for line in said]
-        first = next((each for each in self.scalings if each.printed), None)
+        for scaling in self.scalings:
+            said = [
+                _fastest_words(scaling.fastest),
+                _largest_words(scaling.largest, scaling.threshold),
+            ]
+            said += [] if scaling.growth is None else [_verdict(scaling.growth)]
+            lines += [f"{scaling.case}: {line}" for line in said]
+        first = next((scaling for scaling in self.scalings if scaling.printed), None)
         return [*lines, f"{first.case}: {summary(_statements(first))}"] if first else lines
 
     def headline(self, words: Words) -> list[str]:
@@ -261,8 +264,10 @@ class ScaleResult(QuestionResult):
         grow.
         """
         first = self.scalings[: 1 + MOST_SAID]
-        grows = [each for each in first if each.growth is not None and not each.growth.limit]
-        rest = [each for each in first if each not in grows]
+        grows = [
+            scaling for scaling in first if scaling.growth is not None and not scaling.growth.limit
+        ]
+        rest = [scaling for scaling in first if scaling not in grows]
         heads = []
         if grows:
             keep = percent(grows[0].growth.efficiency if grows[0].growth else None)
@@ -271,19 +276,19 @@ class ScaleResult(QuestionResult):
                 f"to keep {keep} efficiency on N {words.members} the work must grow as {orders}"
             )
         if rest:
-            goes_on = [_goes_on_head(each, words) for each in rest]
+            goes_on = [_goes_on_head(scaling, words) for scaling in rest]
             heads.append(_of_cases(rest, goes_on, words, bool(grows)))
-        fastest = _of_cases(first, [_fastest_head(each, words) for each in first], words)
+        fastest = _of_cases(first, [_fastest_head(scaling, words) for scaling in first], words)
         return [*heads, f"at a fixed size it is fastest on {fastest}"]
 
     def decision(self, words: Words) -> Decision | None:
         """Return for each case the fastest and the largest efficient number of processors."""
         rows = []
-        for each in self.scalings[:_MOST_CHOICES]:
-            fastest, largest = each.fastest, each.largest
+        for scaling in self.scalings[:_MOST_CHOICES]:
+            fastest, largest = scaling.fastest, scaling.largest
             rows.append(
                 [
-                    words.case(each.case),
+                    words.case(scaling.case),
                     "none" if fastest.processors is None else f"{fastest.processors:g}",
                     quantity(fastest.value.value, "s", ends=fastest.value.ends),
                     "none" if largest.processors is None else f"{largest.processors:g}",
@@ -294,22 +299,22 @@ class ScaleResult(QuestionResult):
 
     def files(self) -> dict[str, list[dict[str, str]]]:
         """Return published cells as statements, once, beside the first case that has them."""
-        first = next((each for each in self.scalings if each.printed), None)
-        rows = [each._asdict() for each in _statements(first)] if first else []
+        first = next((scaling for scaling in self.scalings if scaling.printed), None)
+        rows = [statement._asdict() for statement in _statements(first)] if first else []
         return {"statements-of-scaling.csv": rows} if rows else {}
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the runs of each way to scale, the matrix of scalability and the isoefficiency,
         case by case.
         """
-        for found in self.scalings:
-            yield f"### {escape(found.case)}"
-            for way in found.ways:
-                yield _runs_table(found, way)
-            yield from map(partial(_matrix, found), found.matrix)
-            yield _printed_table(found)
-            yield _EXPONENT if found.printed else ""
-            yield from _formula(found)
+        for scaling in self.scalings:
+            yield f"### {escape(scaling.case)}"
+            for way in scaling.ways:
+                yield _runs_table(scaling, way)
+            yield from map(partial(_matrix, scaling), scaling.matrix)
+            yield _printed_table(scaling)
+            yield _EXPONENT if scaling.printed else ""
+            yield from _formula(scaling)
 
     def draw(self, spec: BandsSpec | GrowthPictureSpec, order: Mapping[str, int]) -> Figure:
         """Stack the processors by what they do up to the line on which all of them are, or draw
@@ -317,7 +322,9 @@ class ScaleResult(QuestionResult):
         """
         if isinstance(spec, GrowthPictureSpec):
             return _growth_lines(self.scalings, spec)
-        return _bands(next(each for each in self.scalings if each.case == spec.case), spec, order)
+        return _bands(
+            next(scaling for scaling in self.scalings if scaling.case == spec.case), spec, order
+        )
 
 
 @dataclass(frozen=True)
@@ -348,12 +355,12 @@ class _ScaledCase:
     def goal(self, way: str) -> Value | None:
         """Return what a way keeps."""
         memory = self.spec.memory
-        kept = {
+        kept_value = {
             TIME_BOUND: self.spec.time,
             EFFICIENCY_CONSERVED: self.spec.efficiency,
             MEMORY_BOUND: memory.most if memory else None,
         }.get(way)
-        return None if kept is None else Value(kept.value, str(kept.dimension))
+        return None if kept_value is None else Value(kept_value.value, str(kept_value.dimension))
 
     def used(self) -> Callable[[Array, Array], Array] | None:
         """Return the memory of a processor as a function of factor and N."""
@@ -362,16 +369,16 @@ class _ScaledCase:
         tape = Tape([self.memory])
 
         def used(factor: Array, count: Array) -> Array:
-            given = {**self.runs.sizes(factor), self.runs.processors: count}
-            found = tape.run(
-                {path: each for path, each in given.items() if path in tape.parameters}
+            values_here = {**self.runs.sizes(factor), self.runs.processors: count}
+            memory_used = tape.run(
+                {path: value for path, value in values_here.items() if path in tape.parameters}
             )[0]
-            return np.broadcast_to(found, (len(count),))
+            return np.broadcast_to(memory_used, (len(count),))
 
         return used
 
 
-def read(asked: ScaleSpec, study: StudyContext) -> Question:
+def read(scale_spec: ScaleSpec, study: StudyContext) -> Question:
     """Read how a study scales each case, and build the models; nothing is solved.
 
     Raises
@@ -380,23 +387,24 @@ def read(asked: ScaleSpec, study: StudyContext) -> Question:
     """
     problems = [
         study.problem(
-            (*place, key), f"scale has no {key} {getattr(each, key)!r}, so there is nothing to draw"
+            (*place, key),
+            f"scale has no {key} {getattr(picture, key)!r}, so there is nothing to draw",
         )
         for kind in (BandsSpec, GrowthPictureSpec)
-        for place, each in study.pictures(kind)
-        for key, there in (("case", asked.cases), ("way", asked.ways))
-        if getattr(each, key, there[0]) not in there
+        for place, picture in study.pictures(kind)
+        for key, names in (("case", scale_spec.cases), ("way", scale_spec.ways))
+        if getattr(picture, key, names[0]) not in names
     ]
     if problems:
         raise SpecError(problems)
-    cases = [_read_case(case, asked, study) for case in asked.cases]
+    cases = [_read_case(case, scale_spec, study) for case in scale_spec.cases]
     return Question(lambda answers: ScaleResult(tuple(map(_scaled, cases))))
 
 
 def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
     own = evaluator(case, study.cases[case], study.library)
-    asked = study.axes_in(("scale", "processors"), spec.processors, case)
-    (axis,), (first, *_) = checked_sweep(asked, case, study)
+    axes_read = study.axes_in(("scale", "processors"), spec.processors, case)
+    (axis,), (first, *_) = checked_sweep(axes_read, case, study)
     if axis.named:
         raise study.refusal(
             ("scale", "processors"), f"numbers of processors are wanted, got {axis.values[0]}"
@@ -405,37 +413,37 @@ def _read_case(case: str, spec: ScaleSpec, study: StudyContext) -> _ScaledCase:
         raise study.refusal(("scale", "processors"), "the numbers of processors must rise")
     sizes = _sizes(own, spec, study, first.built.free)
     _check(case, spec, study, first.built, axis)
-    plan = partial(planned, asked, study.cases, study.library)
+    plan = partial(planned, axes_read, study.cases, study.library)
     return _ScaledCase(
         case, spec, own.built, axis, sizes, _memory(spec, study, own.built, axis, sizes), plan
     )
 
 
 def _sizes(
-    own: Evaluator, spec: ScaleSpec, study: StudyContext, known: Collection[str]
+    own: Evaluator, spec: ScaleSpec, study: StudyContext, known_paths: Collection[str]
 ) -> dict[str, tuple[float, float]]:
     """Return value and power of each size parameter, all of which must be quantities that the time
     is computed from.
     """
-    found: dict[str, tuple[float, float]] = {}
+    sizes: dict[str, tuple[float, float]] = {}
     problems: list[Problem] = []
-    for written, power in spec.size.items():
-        path, parameters = canonical(own.inputs.tree, written), own.built.parameters
+    for path_as_written, power in spec.size.items():
+        path, parameters = canonical(own.inputs.tree, path_as_written), own.built.parameters
         value = parameters[path].value if path in parameters else None
-        if path not in known or value is None:
+        if path not in known_paths or value is None:
             why = (
-                f"{own.case} has no quantity {written!r} that can"
-                f" grow{did_you_mean(written, sorted(known))}"
+                f"{own.case} has no quantity {path_as_written!r} that can"
+                f" grow{did_you_mean(path_as_written, sorted(known_paths))}"
             )
         elif value <= 0:
-            why = f"{written} is {value:g}, and no factor makes it grow; give it a value above 0"
+            why = f"{path_as_written} is {value:g}, and no factor makes it grow; give it a value above 0"
         else:
-            found[path] = (value, power)
+            sizes[path] = (value, power)
             continue
-        problems.append(study.problem(("scale", "size", written), why, key=True))
+        problems.append(study.problem(("scale", "size", path_as_written), why, key=True))
     if problems:
         raise SpecError(problems)
-    return found
+    return sizes
 
 
 def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, axis: Axis) -> None:
@@ -451,13 +459,13 @@ def _check(case: str, spec: ScaleSpec, study: StudyContext, first: BuiltModel, a
     if (
         size is not None
         and not isinstance(size, Parameter)
-        and any(each.name == axis.path for each in parameters(size))
+        and any(parameter.name == axis.path for parameter in parameters(size))
     ):
         count = np.array(axis.values, dtype=float)
         sizes = np.broadcast_to(Tape([size]).run({axis.path: count})[0], count.shape)
-        for value, there in zip(count[sizes != count], sizes[sizes != count], strict=True):
+        for value, processors in zip(count[sizes != count], sizes[sizes != count], strict=True):
             why = (
-                f"{case} has {there:g} processors where {axis.path} is {value:g}; name a path that"
+                f"{case} has {processors:g} processors where {axis.path} is {value:g}; name a path that"
                 " is their number"
             )
             raise study.refusal(("scale", "processors"), why)
@@ -482,75 +490,75 @@ def _memory(
     place = ("scale", "memory", "used")
     # The number of processors may shape the model, and then is no parameter of it.
     names = {axis.path: Parameter(axis.path, COUNT, 1.0), **built.parameters}
-    made = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
-    known = [each.name for each in parameters(made)]
-    if "memory-bound" in spec.ways and not any(path in known for path in sizes):
+    expr = read_formula(study.tree, place, Formula(spec.memory.used), names, BYTES)
+    paths_used = [parameter.name for parameter in parameters(expr)]
+    if "memory-bound" in spec.ways and not any(path in paths_used for path in sizes):
         why = (
             f"{spec.memory.used} does not depend on {', '.join(sizes)}, so no size fills the memory"
         )
         raise study.refusal(place, why)
-    return made
+    return expr
 
 
-def _scaled(asked: _ScaledCase) -> Scaling:
+def _scaled(scaled_case: _ScaledCase) -> Scaling:
     """Scale one case in every way it is asked for.
 
     The efficiency is the useful share of the account, or held against one processor where the study
     says so; the latency is T (1 - E). Sizes are taken as real numbers, also where only whole ones
     make sense.
     """
-    spec, runs, count = asked.spec, asked.runs, asked.count
-    ways: dict[str, Sweep] = {way: _scaled_runs(asked, way) for way in spec.ways}
+    spec, runs, count = scaled_case.spec, scaled_case.runs, scaled_case.count
+    ways: dict[str, Sweep] = {way: _scaled_runs(scaled_case, way) for way in spec.ways}
     numbers, scanned = _scanned(runs, count)
-    growth, why = _growth(asked)
+    growth, why = _growth(scaled_case)
     matrix = {
-        way: scalability(each.columns["time"], each.columns["efficiency"])
-        for way, each in ways.items()
+        way: scalability(sweep.columns["time"], sweep.columns["efficiency"])
+        for way, sweep in ways.items()
         if way != FIXED_SIZE
     }
     return Scaling(
-        case=asked.case,
+        case=scaled_case.case,
         path=runs.processors,
-        useful=asked.built.model.useful if isinstance(asked.built.model, Model) else (),
+        useful=scaled_case.built.model.useful if isinstance(scaled_case.built.model, Model) else (),
         ways=ways,
-        goals={way: goal for way in spec.ways if (goal := asked.goal(way)) is not None},
+        goals={way: goal for way in spec.ways if (goal := scaled_case.goal(way)) is not None},
         matrix=matrix,
         fastest=_fastest(numbers, scanned),
         threshold=spec.threshold.value,
         largest=_largest(numbers, scanned, spec.threshold.value),
         growth=growth,
         no_growth=why,
-        printed=tuple(_printed(asked, ways, matrix)),
+        printed=tuple(_printed(scaled_case, ways, matrix)),
     )
 
 
 def _printed(
-    asked: _ScaledCase, ways: Mapping[str, Sweep], matrix: Mapping[str, Array]
+    scaled_case: _ScaledCase, ways: Mapping[str, Sweep], matrix: Mapping[str, Array]
 ) -> Iterator[PublishedScalability]:
     """Put published cells beside ours; each is by the method of the larger number of processors."""
-    places = {float(number): place for place, number in enumerate(asked.count)}
-    for cell in asked.spec.printed:
+    places = {float(number): place for place, number in enumerate(scaled_case.count)}
+    for cell in scaled_case.spec.printed:
         for way, value in cell.scalability.items():
             computed, how = (
                 float(matrix[way][places[cell.fewer], places[cell.more]]),
                 ways[way].provenance,
             )
-            found = (cell.fewer, cell.more, way, value, computed, cell.source)
-            yield PublishedScalability(*found, **how.at(places[cell.more]))
+            published = (cell.fewer, cell.more, way, value, computed, cell.source)
+            yield PublishedScalability(*published, **how.at(places[cell.more]))
 
 
-def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:
+def _scaled_runs(scaled_case: _ScaledCase, way: str) -> Sweep:
     """Solve for the sizes, then run at them."""
-    runs, count, goal = asked.runs, asked.count, asked.goal(way)
-    factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, asked.used())
-    known = np.isfinite(factor)
-    solved, how = runs.solved(np.where(known, factor, 1.0), count)
-    kept = [
+    runs, count, goal = scaled_case.runs, scaled_case.count, scaled_case.goal(way)
+    factor = factors(runs, way, count, goal.value or 0.0 if goal else 0.0, scaled_case.used())
+    finite = np.isfinite(factor)
+    solved, how = runs.solved(np.where(finite, factor, 1.0), count)
+    names = [
         name
         for name in solved
         if _inside(name) in ("time", "efficiency") or _inside(name).startswith("account[")
     ]
-    columns = {name: np.where(known, solved[name], np.nan) for name in kept}
+    columns = {name: np.where(finite, solved[name], np.nan) for name in names}
     time, efficiency = columns["time"], columns["efficiency"]
     columns["latency"] = time * (1.0 - efficiency)
     if {"low[time]", "low[efficiency]"} <= columns.keys():
@@ -558,11 +566,11 @@ def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:
         low, high = (columns[f"{end}[efficiency]"] for end in ("low", "high"))
         columns["low[latency]"] = columns["low[time]"] * np.maximum(1.0 - high, 0.0)
         columns["high[latency]"] = columns["high[time]"] * (1.0 - low)
-    sizes = {path: str(asked.built.parameters[path].dimension) for path in runs.size}
+    sizes = {path: str(scaled_case.built.parameters[path].dimension) for path in runs.size}
     return Sweep(
         name=f"scale/{way}",
         axes=(Axis(runs.processors, "1", tuple(count.tolist())),),
-        cases=[asked.case] * len(count),
+        cases=[scaled_case.case] * len(count),
         points={runs.processors: count},
         columns={**runs.sizes(factor), **columns},
         units={
@@ -571,7 +579,8 @@ def _scaled_runs(asked: _ScaledCase, way: str) -> Sweep:
         },
         limits={},
         failed={
-            int(index): _why(asked, way, float(count[index])) for index in np.flatnonzero(~known)
+            int(index): _why(scaled_case, way, float(count[index]))
+            for index in np.flatnonzero(~finite)
         },
         provenance=how,
     )
@@ -583,24 +592,24 @@ def _inside(name: str) -> str:
     return inside if kind in ("low", "high") else name
 
 
-def _account(each: Sweep) -> dict[str, Array]:
+def _account(sweep: Sweep) -> dict[str, Array]:
     """Return the time of a processor by component [s]."""
     return {
-        name[8:-1]: column for name, column in each.columns.items() if name.startswith("account[")
+        name[8:-1]: column for name, column in sweep.columns.items() if name.startswith("account[")
     }
 
 
-def _why(asked: _ScaledCase, way: str, count: float) -> str:
+def _why(scaled_case: _ScaledCase, way: str, count: float) -> str:
     """Return why no size was found, and what there is at the size that the case gives."""
-    one, here = np.ones(1), np.array([count])
-    used = asked.used()
+    ones, counts = np.ones(1), np.array([count])
+    used = scaled_case.used()
     if way == "memory-bound" and used is not None:
-        own = float(used(one, here)[0])
+        own = float(used(ones, counts)[0])
     else:
-        own = float(asked.runs.columns(one, here)["time" if way == TIME_BOUND else "efficiency"][0])
-    return (
-        f"no size within a factor of 2^64 keeps {asked.goal(way)}; the case's own gives {own:.4g}"
-    )
+        own = float(
+            scaled_case.runs.columns(ones, counts)["time" if way == TIME_BOUND else "efficiency"][0]
+        )
+    return f"no size within a factor of 2^64 keeps {scaled_case.goal(way)}; the case's own gives {own:.4g}"
 
 
 def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
@@ -608,71 +617,73 @@ def _scanned(runs: Runs, count: Array) -> tuple[Array, dict[str, Array]]:
     those that are listed.
     """
     numbers = count
-    whole = (
+    all_integral = (
         runs.any_number
         and runs.forms[0][0].block > 1
         and float(count[-1] - count[0]) < _MOST_SCANNED
     )
-    if whole:
+    if all_integral:
         numbers = np.arange(np.ceil(count[0]), np.floor(count[-1]) + 1.0)
     return numbers, runs.columns(np.ones(len(numbers)), numbers)
 
 
-def _fastest(numbers: Array, found: Mapping[str, Array]) -> BestProcessors:
+def _fastest(numbers: Array, columns: Mapping[str, Array]) -> BestProcessors:
     """Find the least time; undecided against every time whose interval begins before that of the
     least ends.
     """
-    time, low, high = _with_ends(found, "time")
+    time, low, high = _with_ends(columns, "time")
     best = np.isfinite(time) & (time == np.nanmin(time, initial=np.inf))
     place = int(np.argmax(best))
     return _extreme(
-        numbers, found, "time", place if best.any() else None, (low <= high[place]) & (low < high)
+        numbers, columns, "time", place if best.any() else None, (low <= high[place]) & (low < high)
     )
 
 
-def _largest(numbers: Array, found: Mapping[str, Array], threshold: float) -> BestProcessors:
+def _largest(numbers: Array, columns: Mapping[str, Array], threshold: float) -> BestProcessors:
     """Find the last efficiency above a threshold; undecided wherever the threshold lies in the
     interval.
     """
-    efficiency, low, high = _with_ends(found, "efficiency")
+    efficiency, low, high = _with_ends(columns, "efficiency")
     above = np.flatnonzero(efficiency >= threshold)
     place = int(above[-1]) if len(above) else None
-    return _extreme(numbers, found, "efficiency", place, (low < threshold) & (threshold < high))
+    return _extreme(numbers, columns, "efficiency", place, (low < threshold) & (threshold < high))
 
 
-def _with_ends(found: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
+def _with_ends(columns: Mapping[str, Array], name: str) -> tuple[Array, Array, Array]:
     """Return a column and the ends of its intervals, which are the column itself where nothing is
     an estimate.
     """
     return (
-        found[name],
-        found.get(f"low[{name}]", found[name]),
-        found.get(f"high[{name}]", found[name]),
+        columns[name],
+        columns.get(f"low[{name}]", columns[name]),
+        columns.get(f"high[{name}]", columns[name]),
     )
 
 
 def _extreme(
     numbers: Array,
-    found: Mapping[str, Array],
+    columns: Mapping[str, Array],
     name: str,
     place: int | None,
     undecided: NDArray[np.bool_],
 ) -> BestProcessors:
     unit = "s" if name == "time" else "1"
-    others = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
+    rivals = tuple(float(numbers[index]) for index in np.flatnonzero(undecided) if index != place)
     if place is None:
-        return BestProcessors(None, Value(None, unit), at_the_end=False, undecided=others)
-    value, low, high = (float(each[place]) for each in _with_ends(found, name))
+        return BestProcessors(None, Value(None, unit), at_the_end=False, undecided=rivals)
+    value, low, high = (float(bound[place]) for bound in _with_ends(columns, name))
     ends = (None, None) if low == high else (finite(low), finite(high))
     return BestProcessors(
-        float(numbers[place]), Value(value, unit, *ends), place == len(numbers) - 1, others
+        float(numbers[place]), Value(value, unit, *ends), place == len(numbers) - 1, rivals
     )
 
 
-def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
+def _growth(scaled_case: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
     """Take the isoefficiency in symbols, or say why there is none."""
-    model, spec, form = asked.built.model, asked.spec, asked.runs.forms[0][0]
-    numbers_of_processors = {asked.runs.processors: asked.count} if asked.runs.any_number else {}
+    model, spec, form = scaled_case.built.model, scaled_case.spec, scaled_case.runs.forms[0][0]
+    numbers_of_processors = (
+        {scaled_case.runs.processors: scaled_case.count} if scaled_case.runs.any_number else {}
+    )
     closed = form.closed if isinstance(form, LadderForm) else None
     if closed is not None and closed.takes(numbers_of_processors).all():
         form = closed
@@ -680,42 +691,44 @@ def _growth(asked: _ScaledCase) -> tuple[IsoefficiencyFormula | None, str]:
         return None, ""
     if not isinstance(model, Model | Law) or not isinstance(form, ClosedForm | CompiledLaw):
         return None, "only a closed form has one"
-    if not asked.runs.any_number:
+    if not scaled_case.runs.any_number:
         return None, "the model is built anew for each number of processors"
-    powers = {path: power for path, (_, power) in asked.runs.size.items()}
+    powers = {path: power for path, (_, power) in scaled_case.runs.size.items()}
     numbers = {
-        path: each.value for path, each in asked.built.parameters.items() if each.value is not None
+        path: parameter.value
+        for path, parameter in scaled_case.built.parameters.items()
+        if parameter.value is not None
     }
     size = next(iter(powers)) if len(powers) == 1 else powers
     try:
-        run = run_of(model, size, asked.runs.processors, against=spec.against, values=numbers)
-        found = isoefficiency(run, spec.efficiency.value)
+        run = run_of(model, size, scaled_case.runs.processors, against=spec.against, values=numbers)
+        formula = isoefficiency(run, spec.efficiency.value)
     except ModelError as error:
         return None, str(error)
-    names = _short_names(run, found.ratio_symbol)
+    names = _short_names(run, formula.ratio_symbol)
 
     def text(expression: object) -> str:
         return str(expression.xreplace(names))  # type: ignore[attr-defined]
 
-    since = {each.term: each.since for each in reversed(found.dominant_terms)}
+    since = {term.term: term.since for term in reversed(formula.dominant_terms)}
     terms = [
         OverheadTerm(
-            text(each.term.expression),
-            "" if each.never else text(found.order_of(each)),
-            since.get(each.term.expression),
+            text(need.term.expression),
+            "" if need.never else text(formula.order_of(need)),
+            since.get(need.term.expression),
         )
-        for each in found.needs
+        for need in formula.needs
     ]
-    terms += [OverheadTerm(text(each.expression), "", None) for each in found.gains]
+    terms += [OverheadTerm(text(gain.expression), "", None) for gain in formula.gains]
     return (
         IsoefficiencyFormula(
-            efficiency=found.efficiency,
+            efficiency=formula.efficiency,
             overhead=text(run.overhead),
             work=text(run.work),
             terms=tuple(terms),
-            order="" if found.order is None else text(found.order),
-            exact="" if found.exact is None else text(found.exact),
-            limit=found.limit,
+            order="" if formula.order is None else text(formula.order),
+            exact="" if formula.exact is None else text(formula.exact),
+            limit=formula.limit,
         ),
         "",
     )
@@ -727,14 +740,14 @@ def _short_names(run: Run, ratio: Any) -> dict[Any, Any]:
     """
     import sympy
 
-    paths = [str(each) for each in (run.size, run.processors, *run.values)]
+    paths = [str(symbol) for symbol in (run.size, run.processors, *run.values)]
     ends = [path.rpartition(".")[2] for path in paths]
     short = {path: end for path, end in zip(paths, ends, strict=True) if ends.count(end) == 1}
-    made = {
+    symbols = {
         sympy.Symbol(path, positive=True): sympy.Symbol(end, positive=True)
         for path, end in short.items()
     }
-    return {**made, ratio: sympy.Symbol("K", positive=True)}
+    return {**symbols, ratio: sympy.Symbol("K", positive=True)}
 
 
 _SYMBOLS = (
@@ -748,27 +761,27 @@ _MOST_CHOICES = 6
 
 
 def _of_cases(
-    scalings: Sequence[Scaling], told: Iterable[str], words: Words, some: bool = False
+    scalings: Sequence[Scaling], texts: Iterable[str], words: Words, some: bool = False
 ) -> str:
     """State something of each case, and once what is the same of several."""
     groups: dict[str, list[str]] = {}
-    for each, text in zip(scalings, told, strict=True):
+    for scaling, text in zip(scalings, texts, strict=True):
         if text:
-            groups.setdefault(text, []).append(words.case(each.case))
+            groups.setdefault(text, []).append(words.case(scaling.case))
     if len(groups) < 2 and not some:
         return next(iter(groups), "")
     return "; ".join(f"{text} ({joined(cases)})" for text, cases in groups.items())
 
 
-def _order_words(found: Scaling) -> str:
+def _order_words(scaling: Scaling) -> str:
     """Return how the work must grow with N processors."""
-    order = found.growth.order if found.growth else ""
+    order = scaling.growth.order if scaling.growth else ""
     return re.sub(r"\bprocessors\b|\bp\b", "N", order).replace("**", "^").replace("*", " ")
 
 
-def _fastest_head(found: Scaling, words: Words) -> str:
+def _fastest_head(scaling: Scaling, words: Words) -> str:
     """Return on how many processors a case is fastest at a fixed size."""
-    best = found.fastest
+    best = scaling.fastest
     if best.processors is None:
         return "no number of processors that has an answer"
     least = quantity(best.value.value, "s", ends=best.value.ends)
@@ -776,11 +789,11 @@ def _fastest_head(found: Scaling, words: Words) -> str:
     return f"{words.member_count(best.processors)}{end}: {least}{best.doubt}"
 
 
-def _goes_on_head(found: Scaling, words: Words) -> str:
+def _goes_on_head(scaling: Scaling, words: Words) -> str:
     """Return that no size is enough, or how far a case is efficient where that is not known."""
-    if found.growth is not None:
-        return f"no size keeps {percent(found.growth.efficiency)} efficiency"
-    best, goal = found.largest, percent(found.threshold)
+    if scaling.growth is not None:
+        return f"no size keeps {percent(scaling.growth.efficiency)} efficiency"
+    best, goal = scaling.largest, percent(scaling.threshold)
     if best.processors is None:
         return f"no number of processors is {goal} efficient{best.doubt}"
     end = ", the most examined" if best.at_the_end else ""
@@ -800,36 +813,40 @@ def _fastest_words(best: BestProcessors) -> str:
 
 
 def _largest_words(best: BestProcessors, threshold: float) -> str:
-    wanted = f"an efficiency of at least {percent(threshold)}"
+    goal_in_words = f"an efficiency of at least {percent(threshold)}"
     if best.processors is None:
-        return f"At a fixed size no number of processors has {wanted}{best.doubt}"
+        return f"At a fixed size no number of processors has {goal_in_words}{best.doubt}"
     end = ", the largest number examined" if best.at_the_end else ""
     reached = percent(best.value.value, ends=best.value.ends)
     return (
-        f"At a fixed size it has {wanted} on up to {best.processors:g} processors{end}:"
+        f"At a fixed size it has {goal_in_words} on up to {best.processors:g} processors{end}:"
         f" {reached}{best.doubt}"
     )
 
 
-def _runs_table(found: Scaling, way: str) -> ResultTable:
+def _runs_table(scaling: Scaling, way: str) -> ResultTable:
     """Lay out one way to scale, a row for each number of processors; the page shows the sources
     of the latency only.
     """
-    each, goal, numbers = found.ways[way], found.goals.get(way), found.ways[way].points[found.path]
-    account = _account(each)
+    sweep, goal, numbers = (
+        scaling.ways[way],
+        scaling.goals.get(way),
+        scaling.ways[way].points[scaling.path],
+    )
+    account = _account(sweep)
     causes = [
         name
         for name in account
-        if name not in found.useful and np.nanmax(account[name], initial=0.0) > 0
+        if name not in scaling.useful and np.nanmax(account[name], initial=0.0) > 0
     ]
-    sizes = [name for name in each.columns if split_name(name)[0] not in _OF_RUNS]
+    sizes = [name for name in sweep.columns if split_name(name)[0] not in _OF_RUNS]
 
     def column(name: str, **shown: Any) -> ResultColumn:
-        return ResultColumn(name, each.columns[name], each.units[name], each.ends(name), **shown)
+        return ResultColumn(name, sweep.columns[name], sweep.units[name], sweep.ends(name), **shown)
 
     columns = [
-        ResultColumn("case", each.cases, place=True, on_page=False),
-        ResultColumn(found.path, numbers, "1", title="N", written=as_number, place=True),
+        ResultColumn("case", sweep.cases, place=True, on_page=False),
+        ResultColumn(scaling.path, numbers, "1", title="N", written=as_number, place=True),
         *(column(path, on_page=goal is not None) for path in sizes),
         *(column("time"), column("efficiency", written=as_percent), column("latency")),
         *(
@@ -838,31 +855,33 @@ def _runs_table(found: Scaling, way: str) -> ResultTable:
         ),
     ]
     # A row of the matrix is from one number of processors; here it is a column.
-    if way in found.matrix:
-        rows = zip(numbers[:-1], found.matrix[way], *found.matrix_ends(way), strict=False)
+    if way in scaling.matrix:
+        rows = zip(numbers[:-1], scaling.matrix[way], *scaling.matrix_ends(way), strict=False)
         columns += [
             ResultColumn(f"scalability[{number:g}]", row, "1", (low, high), on_page=False)
             for number, row, low, high in rows
         ]
-    kept = goal and (percent(goal.value) if goal.unit == "1" else quantity(goal.value, goal.unit))
-    title = f"#### {way}" + escape(f", keeping {kept}" if kept else "")
-    return ResultTable(each.name, columns, each.provenance, each.failed, title)
+    goal_text = goal and (
+        percent(goal.value) if goal.unit == "1" else quantity(goal.value, goal.unit)
+    )
+    title = f"#### {way}" + escape(f", keeping {goal_text}" if goal_text else "")
+    return ResultTable(sweep.name, columns, sweep.provenance, sweep.failed, title)
 
 
 _OF_RUNS = ("time", "efficiency", "latency", "account", "low", "high")
 """Kinds of columns of runs; the others are sizes."""
 
 
-def _matrix(found: Scaling, way: str) -> ResultTable:
+def _matrix(scaling: Scaling, way: str) -> ResultTable:
     """Lay out the upper triangle for a way (Scale-Graph, IEEE TSE 1997, Figure 14)."""
-    numbers, how = found.ways[way].points[found.path], found.ways[way].provenance
+    numbers, how = scaling.ways[way].points[scaling.path], scaling.ways[way].provenance
     rows = range(len(numbers) - 1)
     columns = [ResultColumn("N \\ N'", numbers[:-1], written=as_number, place=True)]
-    low, high = found.matrix_ends(way)
+    low, high = scaling.matrix_ends(way)
     for place in range(1, len(numbers)):
         ends, title = (low[:-1, place], high[:-1, place]), f"{numbers[place]:g}"
         columns.append(
-            ResultColumn(title, found.matrix[way][:-1, place], "1", ends, written=as_ratio)
+            ResultColumn(title, scaling.matrix[way][:-1, place], "1", ends, written=as_ratio)
         )
     outside = {row: words for row, words in how.outside.items() if row in rows}
     errors = {row: words for row, words in how.errors.items() if row in rows}
@@ -877,24 +896,24 @@ _EXPONENT = (
 )
 
 
-def _statements(found: Scaling) -> list[StatementRow]:
+def _statements(scaling: Scaling) -> list[StatementRow]:
     """Return published cells as statements; the cause of a miss is how work must grow by the cell
     of constant efficiency.
     """
     exponents = {
-        (each.processors, each.more_processors): (
-            each.exponent(each.printed),
-            each.exponent(each.computed),
+        (cell.processors, cell.more_processors): (
+            cell.exponent(cell.printed),
+            cell.exponent(cell.computed),
         )
-        for each in found.printed
-        if each.way == "efficiency-conserved"
+        for cell in scaling.printed
+        if cell.way == "efficiency-conserved"
     }
     words = (
         "for a constant efficiency work must grow with the processors to the power of {:.2f} by the"
         " printed cell, of {:.2f} here"
     )
     rows = []
-    for cell in found.printed:
+    for cell in scaling.printed:
         few, many, verdict = cell.processors, cell.more_processors, "hit" if cell.agrees else "miss"
         cause = (
             words.format(*exponents[few, many])
@@ -905,21 +924,23 @@ def _statements(found: Scaling) -> list[StatementRow]:
             f"the scalability from {few:g} to {many:g} processors, {cell.way}, is"
             f" {cell.printed:.2f}"
         )
-        computed = f"{found.case} {quantity(cell.computed, '1')}{'' if cell.agrees else ' (miss)'}"
+        computed = (
+            f"{scaling.case} {quantity(cell.computed, '1')}{'' if cell.agrees else ' (miss)'}"
+        )
         numbers = (
             f"{cell.printed:.2f}, within 0.005",
             computed,
             cell.method,
             "yes" if cell.exact else "no",
         )
-        name = f"{found.case}-{few:g}-to-{many:g}-{cell.way}"
+        name = f"{scaling.case}-{few:g}-to-{many:g}-{cell.way}"
         rows.append(StatementRow(name, verdict, cell.source, says, *numbers, missed=cause))
     return rows
 
 
-def _printed_table(found: Scaling) -> ResultTable:
+def _printed_table(scaling: Scaling) -> ResultTable:
     """Put published cells of the matrix beside ours."""
-    cells = found.printed
+    cells = scaling.printed
 
     def ratios(name: str, values: Iterable[float]) -> ResultColumn:
         return ResultColumn(name, list(values), "1", written=as_ratio)
@@ -927,28 +948,32 @@ def _printed_table(found: Scaling) -> ResultTable:
     columns = [
         ResultColumn(
             "cell",
-            [f"{each.processors:g} to {each.more_processors:g}" for each in cells],
+            [f"{cell.processors:g} to {cell.more_processors:g}" for cell in cells],
             place=True,
         ),
-        ResultColumn("way", [each.way for each in cells], place=True),
-        ratios("printed", (each.printed for each in cells)),
-        ratios("here", (each.computed for each in cells)),
-        ratios("exponent as printed", (each.exponent(each.printed) for each in cells)),
-        ratios("exponent here", (each.exponent(each.computed) for each in cells)),
-        ResultColumn("source", [each.source for each in cells]),
+        ResultColumn("way", [cell.way for cell in cells], place=True),
+        ratios("printed", (cell.printed for cell in cells)),
+        ratios("here", (cell.computed for cell in cells)),
+        ratios("exponent as printed", (cell.exponent(cell.printed) for cell in cells)),
+        ratios("exponent here", (cell.exponent(cell.computed) for cell in cells)),
+        ResultColumn("source", [cell.source for cell in cells]),
     ]
     return ResultTable("", columns, Provenance.of(cells))
 
 
-def _formula(found: Scaling) -> Iterator[str]:
+def _formula(scaling: Scaling) -> Iterator[str]:
     """Write the isoefficiency in symbols, or why there is none."""
-    growth = found.growth
+    growth = scaling.growth
     if growth is None:
-        yield f"No isoefficiency in symbols: {escape(found.no_growth)}." if found.no_growth else ""
+        yield (
+            f"No isoefficiency in symbols: {escape(scaling.no_growth)}."
+            if scaling.no_growth
+            else ""
+        )
         return
     rows = [
-        [code(each.text), code(each.order) if each.order else NOTHING, fraction(each.since)]
-        for each in growth.terms
+        [code(term.text), code(term.order) if term.order else NOTHING, fraction(term.since)]
+        for term in growth.terms
     ]
     exact = f"Exactly, W = {code(growth.exact)}." if growth.exact else ""
     yield f"#### Isoefficiency at {percent(growth.efficiency)}"
@@ -968,25 +993,25 @@ def _verdict(growth: IsoefficiencyFormula, order: str = "") -> str:
         return f"Not scalable at {percent(growth.efficiency)}: {growth.limit}"
     words = f"To keep {percent(growth.efficiency)} the work must grow as "
     words += order or growth.order
-    dominant = [each for each in growth.terms if each.since is not None]
+    dominant = [term for term in growth.terms if term.since is not None]
     if not dominant:
         return words
-    last = max(dominant, key=lambda each: each.since or 0.0)
+    last = max(dominant, key=lambda scaling: scaling.since or 0.0)
     term = code(last.text) if order else last.text
     return f"{words}; the term that asks for the most from N = {fraction(last.since)} on is {term}"
 
 
-def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
-    bands, each = bands_of(found, spec.way), found.ways[spec.way]
+def _bands(scaling: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
+    bands, sweep = bands_of(scaling, spec.way), scaling.ways[spec.way]
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
-    numbers = np.asarray(each.points[found.path], dtype=float)
+    numbers = np.asarray(sweep.points[scaling.path], dtype=float)
     below = np.zeros(len(numbers))
     for number, (label, heights) in enumerate(bands.items()):
         above = below + heights
         axes.fill_between(numbers, below, above, label=label, **filled(order.get(label, number)))
         low, high = (
-            below + numbers * end / each.columns["time"] for end in each.ends(f"account[{label}]")
+            below + numbers * end / sweep.columns["time"] for end in sweep.ends(f"account[{label}]")
         )
         draw_intervals(axes, numbers, above, low, high)
         below = above
@@ -994,13 +1019,13 @@ def _bands(found: Scaling, spec: BandsSpec, order: Mapping[str, int]) -> Figure:
     axes.set_xlim(numbers[0], numbers[-1])
     axes.set_ylim(0, numbers[-1])
     plain_ticks(axes.xaxis, numbers)
-    axes.set_xlabel(axis_title(found.path, "1"))
+    axes.set_xlabel(axis_title(scaling.path, "1"))
     axes.set_ylabel(axis_title("processors", "1"))
     handles, labels = axes.get_legend_handles_labels()
     return titled(figure, spec.title, "component", handles[::-1], labels[::-1])
 
 
-def work_of(found: Scaling, way: str) -> Array:
+def work_of(scaling: Scaling, way: str) -> Array:
     """Return the useful work at each N as a multiple of that at the first N at which a size keeps
     what is to be kept.
 
@@ -1008,24 +1033,24 @@ def work_of(found: Scaling, way: str) -> Array:
 
     Parameters
     ----------
-    found : how a case scales
+    scaling : how a case scales
     way : how the size goes with N
     """
-    each = found.ways[way]
-    work = each[found.path] * each.columns["time"] * each.columns["efficiency"]
-    known = work[np.isfinite(work)]
-    return np.asarray(work / known[0] if len(known) else work)
+    sweep = scaling.ways[way]
+    work = sweep[scaling.path] * sweep.columns["time"] * sweep.columns["efficiency"]
+    finite_work = work[np.isfinite(work)]
+    return np.asarray(work / finite_work[0] if len(finite_work) else work)
 
 
 def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figure:
     figure = sheet(6.8, 4.4)
     axes = figure.subplots()
     every = np.concatenate(
-        [np.asarray(each.ways[spec.way][each.path], dtype=float) for each in scalings]
+        [np.asarray(scaling.ways[spec.way][scaling.path], dtype=float) for scaling in scalings]
     )
-    drawn = [work_of(each, spec.way) for each in scalings]
-    for index, (found, work) in enumerate(zip(scalings, drawn, strict=True)):
-        axes.plot(found.ways[spec.way][found.path], work, label=found.case, **stroke(index))
+    works = [work_of(scaling, spec.way) for scaling in scalings]
+    for index, (scaling, work) in enumerate(zip(scalings, works, strict=True)):
+        axes.plot(scaling.ways[spec.way][scaling.path], work, label=scaling.case, **stroke(index))
     first = min(every)
     axes.plot(
         [first, max(every)],
@@ -1035,13 +1060,13 @@ def _growth_lines(scalings: Sequence[Scaling], spec: GrowthPictureSpec) -> Figur
         label="in proportion to N",
     )
     logarithmic(axes.xaxis, every)
-    logarithmic(axes.yaxis, np.concatenate(drawn))
+    logarithmic(axes.yaxis, np.concatenate(works))
     axes.set_xlabel(axis_title(scalings[0].path, "1"))
     axes.set_ylabel("work / work at the first point")
     return titled(figure, spec.title, "case", *axes.get_legend_handles_labels())
 
 
-def bands_of(found: Scaling, way: str) -> dict[str, Array]:
+def bands_of(scaling: Scaling, way: str) -> dict[str, Array]:
     """Return how many processors do what at each N: the useful first, then each cause of loss; they
     add up to N.
 
@@ -1049,14 +1074,14 @@ def bands_of(found: Scaling, way: str) -> dict[str, Array]:
 
     Parameters
     ----------
-    found : how a case scales
+    scaling : how a case scales
     way : how the size goes with N
     """
-    each = found.ways[way]
-    count, efficiency, account = each[found.path], each.columns["efficiency"], _account(each)
+    sweep = scaling.ways[way]
+    count, efficiency, account = sweep[scaling.path], sweep.columns["efficiency"], _account(sweep)
     if not account:
         return {"useful": count * efficiency, "lost": count * (1.0 - efficiency)}
-    names = sorted(account, key=lambda name: name not in found.useful)
+    names = sorted(account, key=lambda name: name not in scaling.useful)
     with np.errstate(all="ignore"):
-        bands = {name: count * account[name] / each.columns["time"] for name in names}
+        bands = {name: count * account[name] / sweep.columns["time"] for name in names}
     return {name: heights for name, heights in bands.items() if np.nanmax(heights, initial=0.0) > 0}

@@ -126,11 +126,11 @@ class ConditionSearch:
     @property
     def ends_of_answers(self) -> Iterator[tuple[float, bool]]:
         """Yield each last place with an answer at which it holds, and whether they begin there."""
-        for each in self.unanswered:
-            if each.before is not None and each.holds_before:
-                yield each.before, False
-            if each.after is not None and each.holds_after:
-                yield each.after, True
+        for stretch in self.unanswered:
+            if stretch.before is not None and stretch.holds_before:
+                yield stretch.before, False
+            if stretch.after is not None and stretch.holds_after:
+                yield stretch.after, True
 
     @property
     def simple(self) -> bool:
@@ -167,30 +167,34 @@ class SeekResult(QuestionResult):
         said once.
         """
         found = []
-        for name in dict.fromkeys(each.name for each in self.searches):
-            first, *others = cases = [each for each in self.searches if each.name == name]
-            if not others:
+        for name in dict.fromkeys(search.name for search in self.searches):
+            first, *further_searches = cases = [
+                search for search in self.searches if search.name == name
+            ]
+            if not further_searches:
                 found.append(search_text(first))
                 continue
             found.append(
                 f"{name}{_along(first)}: {first.condition}, searched over"
                 f" {_ends(first)}{_beyond(first)}"
             )
-            for each in cases:
-                said = _said(each) if each.changes else _none(each, _ends(each))
-                found.append(f"{name}, {each.case}: {said}{_gaps(each)}{_effort(each)}")
+            for search in cases:
+                words = _said(search) if search.changes else _none(search, _ends(search))
+                found.append(f"{name}, {search.case}: {words}{_gaps(search)}{_effort(search)}")
         return found
 
     def headline(self, words: Words) -> list[str]:
         """Return for what values the first condition holds, case by case, the best first."""
         return [
-            _head([each for each in self.searches if each.name == name], words)
-            for name in list(dict.fromkeys(each.name for each in self.searches))[:2]
+            _head([search for search in self.searches if search.name == name], words)
+            for name in list(dict.fromkeys(search.name for search in self.searches))[:2]
         ]
 
     def best(self, words: Words) -> tuple[str, str] | None:
         """Return the case for which the first condition holds for the widest range of values."""
-        ranked = _ranked([each for each in self.searches if each.name == self.searches[0].name])
+        ranked = _ranked(
+            [search for search in self.searches if search.name == self.searches[0].name]
+        )
         if len(ranked) < 2 or not _apart(ranked):
             return None
         first = ranked[0]
@@ -199,8 +203,12 @@ class SeekResult(QuestionResult):
     def decision(self, words: Words) -> Decision | None:
         """Return where each condition holds, a row for each case."""
         rows = [
-            [words.case(each.case), capital(_clause(each, words)), _where_head(each, words, True)]
-            for each in self.searches
+            [
+                words.case(search.case),
+                capital(_clause(search, words)),
+                _where_head(search, words, True),
+            ]
+            for search in self.searches
         ]
         return (["", "condition", "holds"], rows) if len(rows) > 1 else None
 
@@ -211,39 +219,43 @@ class SeekResult(QuestionResult):
         rows: list[
             tuple[ConditionSearch, float, float | None, float | None, float | None, str]
         ] = []
-        for each in self.searches:
-            for found in each.crossings:
-                holds = "from there" if found.starts else "until there"
-                rows.append((each, found.value, found.value, found.low, found.high, holds))
+        for search in self.searches:
+            for crossing in search.crossings:
+                holds = "from there" if crossing.starts else "until there"
+                rows.append(
+                    (search, crossing.value, crossing.value, crossing.low, crossing.high, holds)
+                )
             rows += [
-                (each, first, None, first, last, "undecided") for first, last in each.undecided
+                (search, first, None, first, last, "undecided") for first, last in search.undecided
             ]
             rows += [
-                (each, place, place, None, None, f"{'from' if begins else 'to'} the answers' end")
-                for place, begins in each.ends_of_answers
+                (search, place, place, None, None, f"{'from' if begins else 'to'} the answers' end")
+                for place, begins in search.ends_of_answers
             ]
-            if not each.changes and not each.undecided:
-                answered = each.nearest is not None
-                holds = "everywhere" if each.holds_first else "nowhere" if answered else "no answer"
-                rows.append((each, each.nearest or each.first, None, None, None, holds))
+            if not search.changes and not search.undecided:
+                answered = search.nearest is not None
+                holds = (
+                    "everywhere" if search.holds_first else "nowhere" if answered else "no answer"
+                )
+                rows.append((search, search.nearest or search.first, None, None, None, holds))
         searches, places, at, low, high, words = zip(*rows, strict=True)
         columns = [
-            ResultColumn("case", [each.case for each in searches], place=True),
-            ResultColumn("trend", [each.trend or None for each in searches], place=True),
-            ResultColumn("sought", [each.name for each in searches], place=True),
+            ResultColumn("case", [search.case for search in searches], place=True),
+            ResultColumn("trend", [search.trend or None for search in searches], place=True),
+            ResultColumn("sought", [search.name for search in searches], place=True),
             ResultColumn(
-                "condition", [each.condition for each in searches], place=True, in_file=False
+                "condition", [search.condition for search in searches], place=True, in_file=False
             ),
             ResultColumn(
                 "at",
                 at,
-                [each.unit for each in searches],
+                [search.unit for search in searches],
                 (low, high),
                 written=lambda value, unit, ends: quantity(value, unit, 6, ends),
             ),
             ResultColumn("holds", words),
         ]
-        how = [each.answer(place) for each, place in zip(searches, places, strict=True)]
+        how = [search.answer(place) for search, place in zip(searches, places, strict=True)]
         few = len(self.searches) <= _FEW_SEARCHES  # of which the sentences say all
         yield ResultTable("seek", columns, Provenance.of(how), rows=() if few else None)
 
@@ -299,15 +311,17 @@ class _CaseSearch:
         """Answer at places, by runs longer than the case's own by a factor if it is simulated."""
         if self.built is None:
             return self.case.longer(longer).solved(self.values(places), self.condition.wanted)
-        found = [
+        solved_blocks = [
             self.built(float(place)).longer(longer).solved({}, self.condition.wanted)
             for place in places
         ]
         every = gathered(
-            len(found), ((slice(row, row + 1), columns) for row, (columns, _) in enumerate(found))
+            len(solved_blocks),
+            ((slice(row, row + 1), columns) for row, (columns, _) in enumerate(solved_blocks)),
         )
         return every, Provenance.joined(
-            len(found), ((np.array([row]), how) for row, (_, how) in enumerate(found))
+            len(solved_blocks),
+            ((np.array([row]), how) for row, (_, how) in enumerate(solved_blocks)),
         )
 
     def columns(self, places: Array, longer: float = 1.0) -> dict[str, Array]:
@@ -315,7 +329,7 @@ class _CaseSearch:
         return self.solved(places, longer)[0]
 
 
-def read(asked: Mapping[str, SeekSpec], study: StudyContext) -> Question:
+def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
     """Read what a study seeks, and build the models; nothing is solved but the cases themselves.
 
     Raises
@@ -324,10 +338,10 @@ def read(asked: Mapping[str, SeekSpec], study: StudyContext) -> Question:
     """
     searches = [
         (_along_a_trend if spec.of == YEAR else _of_a_parameter)(name, spec, case, study)
-        for name, spec in asked.items()
+        for name, spec in spec_by_name.items()
         for case in spec.cases
     ]
-    return Question(lambda answers: SeekResult(tuple(_searched(each) for each in searches)))
+    return Question(lambda answers: SeekResult(tuple(_searched(search) for search in searches)))
 
 
 def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
@@ -346,7 +360,7 @@ def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) ->
 
 def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
-    written, settings = study.written(place), study.cases[case]
+    node, settings = study.written(place), study.cases[case]
     range_of, only_whole = _axis(spec), False
     if spec.of not in REFERENCES and not is_solver_option(spec.of):
         inputs = resolved_with(settings, study.library)
@@ -354,7 +368,7 @@ def _of_a_parameter(name: str, spec: SeekSpec, case: str, study: StudyContext) -
         only_whole = spec.step is None and _is_whole(spec, place, inputs, study)
         if only_whole:
             range_of = AxisSpec.model_validate({"from": spec.first, "to": spec.to, "step": 1})
-    nodes = axis_nodes(range_of, written, place)
+    nodes = axis_nodes(range_of, node, place)
     axis = axis_of(spec.of, nodes, resolved_with(settings, study.library))
     if axis.named:
         raise study.refusal(
@@ -420,13 +434,15 @@ def _check_ends(path: str, place: Place, inputs: Inputs, study: StudyContext) ->
     for key in ("from", "to"):
         node = study.written((*place, key))
         try:
-            there = _dimension(inputs.with_value(path, node), path)
+            dimension_there = _dimension(inputs.with_value(path, node), path)
         except SpecError as error:
             problems += error.problems
             continue
-        if now and there and there != now:
+        if now and dimension_there and dimension_there != now:
             problems.append(
-                study.problem((*place, key), f"{path} is a [{now}], and this is a [{there}]")
+                study.problem(
+                    (*place, key), f"{path} is a [{now}], and this is a [{dimension_there}]"
+                )
             )
     if problems:
         raise SpecError(problems)
@@ -436,8 +452,8 @@ def _dimension(inputs: Inputs, path: str) -> str:
     """Return the dimension of the quantity at a path, checked with everything else; nothing if
     there is none.
     """
-    found = inputs.given(path)
-    return str(found.dimension) if found else ""
+    value_given = inputs.given(path)
+    return str(value_given.dimension) if value_given else ""
 
 
 def _axis(spec: SeekSpec) -> AxisSpec:
@@ -449,7 +465,7 @@ def _axis(spec: SeekSpec) -> AxisSpec:
 
 
 def _rising(places: Sequence[float], study: StudyContext, place: Place) -> Sequence[float]:
-    if not (len(places) > 1 and all(one < other for one, other in pairwise(places))):
+    if not (len(places) > 1 and all(earlier < later for earlier, later in pairwise(places))):
         raise study.refusal((*place, "to"), "a search goes upwards: to must be more than from")
     return places
 
@@ -466,77 +482,81 @@ EFFORT = 16.0
 """The effort that all longer runs may take together, as a multiple of that of the first search."""
 
 
-def _searched(asked: _CaseSearch) -> ConditionSearch:
+def _searched(case_search: _CaseSearch) -> ConditionSearch:
     """Look along the places, and close in on every change that is seen between neighbours."""
-    condition, case, places = asked.condition, asked.case, asked.first_look()
-    found, how = asked.solved(places)
+    condition, case, places = case_search.condition, case_search.case, case_search.first_look()
+    columns, how = case_search.solved(places)
     looked, longest = (places.tolist(), how), 1.0
-    margins, _ = condition.look(found)
+    margins, _ = condition.look(columns)
     answered = np.isfinite(margins[0])
     if (
         case.form.estimated
-        or asked.whole
+        or case_search.whole
         or np.any(np.diff(margins[1:], axis=0) > 0)
-        or (not asked.single and answered.any() and not answered.all())
+        or (not case_search.single and answered.any() and not answered.all())
     ):
-        closer = _Closer(asked, places, found)
+        closer = _Closer(case_search, places, columns)
         closer.decide()
         closer.close_in()
-        if asked.whole:
+        if case_search.whole:
             closer.decide()
-        places, longest, found = closer.places, float(closer.longer.max()), closer.found
-    margins, holds = condition.look(found)
-    seen, undecided = condition.changes(found, places, None if asked.single else asked.columns)
-    if case.built.uncertain.paths and asked.built is None:
-        seen = [_banded(asked, places, each) for each in seen]
-    known = np.isfinite(margins[0])
-    nearest = (
-        int(np.nanargmin(np.abs(np.where(known, margins[0], np.nan)))) if known.any() else None
+        places, longest, columns = closer.places, float(closer.longer.max()), closer.found
+    margins, holds = condition.look(columns)
+    seen, undecided = condition.changes(
+        columns, places, None if case_search.single else case_search.columns
     )
-    ends = np.flatnonzero(known)[[0, -1]].tolist() if known.any() else [0, len(places) - 1]
+    if case.built.uncertain.paths and case_search.built is None:
+        seen = [_banded(case_search, places, change) for change in seen]
+    finite = np.isfinite(margins[0])
+    nearest = (
+        int(np.nanargmin(np.abs(np.where(finite, margins[0], np.nan)))) if finite.any() else None
+    )
+    ends = np.flatnonzero(finite)[[0, -1]].tolist() if finite.any() else [0, len(places) - 1]
     return ConditionSearch(
-        name=asked.name,
+        name=case_search.name,
         case=case.case,
-        of=asked.of,
-        unit=asked.unit,
-        trend=asked.spec.trend,
+        of=case_search.of,
+        unit=case_search.unit,
+        trend=case_search.spec.trend,
         condition=condition.text,
         first=float(places[0]),
         last=float(places[-1]),
-        holds_first=bool(holds[0]) if known[0] else None,
-        holds_last=bool(holds[-1]) if known[-1] else None,
+        holds_first=bool(holds[0]) if finite[0] else None,
+        holds_last=bool(holds[-1]) if finite[-1] else None,
         places=len(places),
         crossings=tuple(seen),
-        sides=tuple(_sides(condition, found, [*ends, nearest or 0])),
+        sides=tuple(_sides(condition, columns, [*ends, nearest or 0])),
         nearest=None if nearest is None else float(places[nearest]),
         margin=None if nearest is None else float(abs(margins[0, nearest])),
-        beyond=asked.beyond,
+        beyond=case_search.beyond,
         undecided=tuple(undecided),
-        unanswered=tuple(_unanswered(places, known, holds)),
+        unanswered=tuple(_unanswered(places, finite, holds)),
         longer=longest,
-        means=asked.spec.title,
+        means=case_search.spec.title,
         looked=looked,
     )
 
 
-def _banded(asked: _CaseSearch, places: Array, change: Change) -> Change:
+def _banded(case_search: _CaseSearch, places: Array, change: Change) -> Change:
     """Return where a condition changes with the band of that place: the one of nine of ten draws of
     the uncertain settings, each of which is looked at in all places.
     """
-    draws = drawn(asked.case.built.uncertain, BAND_DRAWS)
+    draws = drawn(case_search.case.built.uncertain, BAND_DRAWS)
     count = len(places)
-    values = {path: np.tile(each, BAND_DRAWS) for path, each in asked.values(places).items()}
-    values = {**{path: np.repeat(each, count) for path, each in draws.items()}, **values}
-    columns = asked.case.smoothed.columns(values, asked.condition.wanted)
-    margins, _ = asked.condition.look(columns)
+    values = {
+        path: np.tile(value, BAND_DRAWS) for path, value in case_search.values(places).items()
+    }
+    values = {**{path: np.repeat(draw, count) for path, draw in draws.items()}, **values}
+    columns = case_search.case.smoothed.columns(values, case_search.condition.wanted)
+    margins, _ = case_search.condition.look(columns)
     crossings = []
     for row in margins[0].reshape(BAND_DRAWS, count):
         sides = (
             (row[:-1] < 0) & (row[1:] >= 0) if change.starts else (row[:-1] >= 0) & (row[1:] < 0)
         )
         for at in np.flatnonzero(sides)[:1]:
-            part = row[at] / (row[at] - row[at + 1])
-            crossings.append(places[at] + part * (places[at + 1] - places[at]))
+            fraction = row[at] / (row[at] - row[at + 1])
+            crossings.append(places[at] + fraction * (places[at + 1] - places[at]))
     if len(crossings) < BAND_DRAWS / 2:
         return replace(change, part=len(crossings) / BAND_DRAWS)
     low, high = np.quantile(crossings, [LOW_PART, HIGH_PART])
@@ -553,11 +573,11 @@ BAND_DRAWS = 64
 
 
 def _unanswered(
-    places: Array, known: NDArray[np.bool_], holds: NDArray[np.bool_]
+    places: Array, answered: NDArray[np.bool_], holds: NDArray[np.bool_]
 ) -> Iterator[Unanswered]:
     """Yield each stretch of places without an answer, with its neighbours."""
-    starts = np.flatnonzero(~known & np.append(True, known[:-1]))
-    ends = np.flatnonzero(~known & np.append(known[1:], True))
+    starts = np.flatnonzero(~answered & np.append(True, answered[:-1]))
+    ends = np.flatnonzero(~answered & np.append(answered[1:], True))
     for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
         before = first - 1 if first else None
         after = last + 1 if last + 1 < len(places) else None
@@ -586,8 +606,10 @@ class _Closer:
     says; few lengths are tried.
     """
 
-    def __init__(self, asked: _CaseSearch, places: Array, found: Mapping[str, Array]) -> None:
-        self.asked, self.places, self.found = asked, places, dict(found)
+    def __init__(
+        self, case_search: _CaseSearch, places: Array, columns: Mapping[str, Array]
+    ) -> None:
+        self.asked, self.places, self.found = case_search, places, dict(columns)
         self.longer = np.ones(len(places))
         self.effort = EFFORT * len(places)
 
@@ -627,15 +649,15 @@ class _Closer:
         looked at and saturation. Of computed answers only this is closed in on here; their changes
         between answers are roots.
         """
-        whole = self.asked.whole
-        while whole or not self.asked.single:
+        integral = self.asked.whole
+        while integral or not self.asked.single:
             gaps = self._gaps()
             index = int(np.argmax(gaps))
             longer = float(self.longer[index : index + 2].min())
             if gaps[index] <= 0.0 or longer > self.effort:
                 return
             middle = float(self.places[index : index + 2].mean())
-            self._run(index + 1, middle // 1 if whole else middle, longer, new=True)
+            self._run(index + 1, middle // 1 if integral else middle, longer, new=True)
 
     def _gaps(self) -> Array:
         """Return how far apart neighbours are that are to be halved, 0 where they are near enough.
@@ -644,10 +666,10 @@ class _Closer:
         """
         case = self.asked.case
         margins, _ = self.asked.condition.look(self.found)
-        known = np.isfinite(margins[0])
-        ends = known[1:] != known[:-1]
+        finite = np.isfinite(margins[0])
+        ends = finite[1:] != finite[:-1]
         signs = np.sign(np.where(np.abs(margins[1:]) <= ROUNDING, 0.0, margins[1:]))
-        crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & known[1:] & known[:-1]
+        crossed = np.any(np.diff(signs, axis=1) != 0, axis=0) & finite[1:] & finite[:-1]
         crossed &= self.asked.whole or case.form.estimated or self._intervals
         apart = np.diff(self.places)
         if self.asked.whole:
@@ -671,59 +693,59 @@ class _Closer:
             return np.insert(column if new else np.delete(column, index), index, value)
 
         self.effort -= longer
-        found = self.asked.columns(np.array([place]), longer)
+        columns = self.asked.columns(np.array([place]), longer)
         self.places, self.longer = put(self.places, place), put(self.longer, longer)
         self.found = {
-            name: put(each, found.get(name, [np.nan])[0]) for name, each in self.found.items()
+            name: put(column, columns.get(name, [np.nan])[0]) for name, column in self.found.items()
         }
 
 
 def _sides(
-    condition: Condition, found: Mapping[str, Array], indices: list[int]
+    condition: Condition, columns: Mapping[str, Array], indices: list[int]
 ) -> Iterator[tuple[Value, Value]]:
     """Yield the sides of the part with the least margin, place by place."""
-    sides = condition.sides(found)
+    sides = condition.sides(columns)
     for index in indices:
         worst = min(range(len(sides)), key=lambda number: float(sides[number].margin[0, index]))
         unit = str(condition.parts[worst].left.dimension)
-        left, right = (
+        left_side, right = (
             Value(float(side[0, index]), unit, *map(float, side[1:, index]))
             for side in (sides[worst].left, sides[worst].right)
         )
-        yield left, right
+        yield left_side, right
 
 
-def _clause(found: ConditionSearch, words: Words) -> str:
+def _clause(search: ConditionSearch, words: Words) -> str:
     """Return the condition as a clause."""
-    return found.means or words.condition(found.condition)
+    return search.means or words.condition(search.condition)
 
 
 def _head(cases: Sequence[ConditionSearch], words: Words) -> str:
     """Return one sentence for a condition: for what values it holds, case by case."""
-    first, *others = _ranked(cases)
+    first, *further_searches = _ranked(cases)
     along = f" along the trend {spelt(first.trend)}" if first.trend else ""
     clause = _clause(first, words)
-    if not others:
+    if not further_searches:
         where = _where_head(first, words, True)
         return (
             f"{capital(clause)}{along}{'' if where.startswith(('from', 'up to')) else ':'} {where}"
         )
-    parts = [
-        f"{words.case(each.case)} {_where_head(each, words, index == 0)}"
-        for index, each in enumerate([first, *others][: 1 + MOST_SAID])
+    phrases = [
+        f"{words.case(search.case)} {_where_head(search, words, index == 0)}"
+        for index, search in enumerate([first, *further_searches][: 1 + MOST_SAID])
     ]
-    left_out = len(others) - MOST_SAID
+    left_out = len(further_searches) - MOST_SAID
     more = f"; and {counted(left_out, 'further case')}" if left_out > 0 else ""
-    return f"{capital(clause)}{along}: {'; '.join(parts)}{more}"
+    return f"{capital(clause)}{along}: {'; '.join(phrases)}{more}"
 
 
 def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
     """Order cases by how wide the range is in which the condition holds, where each has one
     change in the same direction; else as they are.
     """
-    if not all(len(each.crossings) == 1 and each.simple for each in cases):
+    if not all(len(case.crossings) == 1 and case.simple for case in cases):
         return list(cases)
-    starts = {each.crossings[0].starts for each in cases}
+    starts = {case.crossings[0].starts for case in cases}
     if len(starts) > 1:
         return list(cases)
     sign = 1 if starts == {True} else -1
@@ -732,35 +754,35 @@ def _ranked(cases: Sequence[ConditionSearch]) -> list[ConditionSearch]:
 
 def _apart(ranked: Sequence[ConditionSearch]) -> bool:
     """Return whether the first of ranked cases surely has the widest range."""
-    if not all(len(each.crossings) == 1 and each.simple for each in ranked):
+    if not all(len(search.crossings) == 1 and search.simple for search in ranked):
         return False
-    first, second = (each.crossings[0] for each in ranked[:2])
+    first, second = (search.crossings[0] for search in ranked[:2])
     if first.starts != second.starts or first.value == second.value:
         return False
     ends = [(change.low, change.high) for change in (first, second)]
     return not overlap(*ends)
 
 
-def _where_head(found: ConditionSearch, words: Words, named: bool) -> str:
+def _where_head(search: ConditionSearch, words: Words, named: bool) -> str:
     """Return for what values a condition holds, in a reader's words.
 
     Parameters
     ----------
-    found : by a search
+    search : by a search
     words : of the study
     named : say what the values are of, not only their amounts
     """
 
     def at(value: float | None, ends: Ends = NO_ENDS) -> str:
-        if found.of == YEAR:
+        if search.of == YEAR:
             return bracketed(year(value), *(year(end) for end in ends))
         write = setting if named else setting_amount
-        return write(found.of, value or 0.0, found.unit, words, ends)
+        return write(search.of, value or 0.0, search.unit, words, ends)
 
-    ends = f"from {at(found.first)} to {_value(found, found.last)}"
-    if found.nearest is None:
+    ends = f"from {at(search.first)} to {_value(search, search.last)}"
+    if search.nearest is None:
         return f"has no answer anywhere {ends}"
-    phrases = [(each.value, _change_head(each, at)) for each in found.crossings]
+    phrases = [(crossing.value, _change_head(crossing, at)) for crossing in search.crossings]
     phrases += [
         (
             place,
@@ -768,15 +790,15 @@ def _where_head(found: ConditionSearch, words: Words, named: bool) -> str:
             if begins
             else f"up to {at(place)}, the last value with an answer",
         )
-        for place, begins in found.ends_of_answers
+        for place, begins in search.ends_of_answers
     ]
     open_ = [
         f"undecided {'at' if first == last else 'from'} {at(first)}"
-        + ("" if first == last else f" to {_value(found, last)}")
-        for first, last in found.undecided
+        + ("" if first == last else f" to {_value(search, last)}")
+        for first, last in search.undecided
     ]
     if not phrases:
-        holds = f"everywhere {ends}" if found.holds_first else f"nowhere {ends}"
+        holds = f"everywhere {ends}" if search.holds_first else f"nowhere {ends}"
         return joined(open_, "and") if open_ else holds
     shown = [words for _, words in sorted(phrases)][:MOST_SAID]
     return joined([*shown, *open_[:1]])
@@ -795,139 +817,141 @@ def _change_head(change: Change, at: Callable[..., str]) -> str:
     return f"{sure}, undecided between {at(change.low)} and {at(change.high)}"
 
 
-def search_text(found: ConditionSearch) -> str:
+def search_text(search: ConditionSearch) -> str:
     """Describe in one line where a condition starts or stops holding, or why it does nowhere."""
     subject, ends, gaps = (
-        f"{found.name}, {found.case}{_along(found)}: {found.condition}",
-        _ends(found),
-        _gaps(found),
+        f"{search.name}, {search.case}{_along(search)}: {search.condition}",
+        _ends(search),
+        _gaps(search),
     )
-    said = (
-        f"{_said(found)} (searched over {ends}{gaps})"
-        if found.changes
-        else f"{_none(found, ends)}{gaps}"
+    what_holds = (
+        f"{_said(search)} (searched over {ends}{gaps})"
+        if search.changes
+        else f"{_none(search, ends)}{gaps}"
     )
-    return f"{subject} {said}{_effort(found)}{_beyond(found)}"
+    return f"{subject} {what_holds}{_effort(search)}{_beyond(search)}"
 
 
-def _effort(found: ConditionSearch) -> str:
+def _effort(search: ConditionSearch) -> str:
     return (
-        f"; runs up to {found.longer:g} times as long were made to decide"
-        if found.longer > 1
+        f"; runs up to {search.longer:g} times as long were made to decide"
+        if search.longer > 1
         else ""
     )
 
 
-def _along(found: ConditionSearch) -> str:
-    return f" along {found.trend}" if found.trend else ""
+def _along(search: ConditionSearch) -> str:
+    return f" along {search.trend}" if search.trend else ""
 
 
-def _ends(found: ConditionSearch) -> str:
-    return f"{found.of} from {_value(found, found.first)} to {_value(found, found.last)}"
+def _ends(search: ConditionSearch) -> str:
+    return f"{search.of} from {_value(search, search.first)} to {_value(search, search.last)}"
 
 
-def _beyond(found: ConditionSearch) -> str:
-    return f"; used outside their periods: {', '.join(found.beyond)}" if found.beyond else ""
+def _beyond(search: ConditionSearch) -> str:
+    return f"; used outside their periods: {', '.join(search.beyond)}" if search.beyond else ""
 
 
 _MOST_CHANGES = 8
 
 
-def _said(found: ConditionSearch) -> str:
-    changes = [(each.value, _crossing(found, each)) for each in found.crossings]
+def _said(search: ConditionSearch) -> str:
+    changes = [(crossing.value, _crossing(search, crossing)) for crossing in search.crossings]
     changes += [
-        (place, _end_of_answers(found, place, begins)) for place, begins in found.ends_of_answers
+        (place, _end_of_answers(search, place, begins)) for place, begins in search.ends_of_answers
     ]
-    said = [*(words for _, words in sorted(changes)), *_undecided(found)]
-    left_out = len(said) - _MOST_CHANGES
-    return ", ".join(said[:_MOST_CHANGES]) + (
+    phrases = [*(words for _, words in sorted(changes)), *_undecided(search)]
+    left_out = len(phrases) - _MOST_CHANGES
+    return ", ".join(phrases[:_MOST_CHANGES]) + (
         f", and {left_out:,} further changes in the table" if left_out > 0 else ""
     )
 
 
-def _end_of_answers(found: ConditionSearch, place: float, begins: bool) -> str:
-    lead = "" if found.of == YEAR else f"{found.of} = "
-    return f"holds as far as there are answers, {'from' if begins else 'up to'} {lead}{_value(found, place)}"
+def _end_of_answers(search: ConditionSearch, place: float, begins: bool) -> str:
+    lead = "" if search.of == YEAR else f"{search.of} = "
+    return f"holds as far as there are answers, {'from' if begins else 'up to'} {lead}{_value(search, place)}"
 
 
-def _undecided(found: ConditionSearch) -> Iterator[str]:
-    for first, last in found.undecided:
-        low, high = _value(found, first), _value(found, last)
+def _undecided(search: ConditionSearch) -> Iterator[str]:
+    for first, last in search.undecided:
+        low, high = _value(search, first), _value(search, last)
         yield f"undecided at {low}" if first == last else f"undecided from {low} to {high}"
 
 
-def _crossing(found: ConditionSearch, each: Change) -> str:
-    if each.before is not None:
-        return _single(found, each)
-    ends = (each.low, each.high)
-    lead = "" if found.of == YEAR else f"{found.of} = "
+def _crossing(search: ConditionSearch, change: Change) -> str:
+    if change.before is not None:
+        return _single(search, change)
+    ends = (change.low, change.high)
+    lead = "" if search.of == YEAR else f"{search.of} = "
     at = (
-        bracketed(year(each.value), *map(year, ends))
-        if found.of == YEAR
-        else quantity(each.value, found.unit, 6, ends)
+        bracketed(year(change.value), *map(year, ends))
+        if search.of == YEAR
+        else quantity(change.value, search.unit, 6, ends)
     )
-    jump = ", by a jump" if each.jump else ""
-    return f"holds from {lead}{at} on{jump}" if each.starts else f"holds up to {lead}{at}{jump}"
+    jump = ", by a jump" if change.jump else ""
+    return f"holds from {lead}{at} on{jump}" if change.starts else f"holds up to {lead}{at}{jump}"
 
 
-def _single(found: ConditionSearch, each: Change) -> str:
+def _single(search: ConditionSearch, change: Change) -> str:
     """Return where a condition that is seen at single values changes, or between which of them it
     does.
     """
-    value, before = _value(found, each.value), _value(found, each.before)
-    at = f"{found.of} = {value}" if found.of != YEAR else value
-    if each.low == each.high:
+    value, before = _value(search, change.value), _value(search, change.before)
+    at = f"{search.of} = {value}" if search.of != YEAR else value
+    if change.low == change.high:
         return (
             f"holds from {at} on, not yet at {before}"
-            if each.starts
+            if change.starts
             else f"holds up to {before}, no longer at {at}"
         )
-    low, high = _value(found, each.low), _value(found, each.high)
+    low, high = _value(search, change.low), _value(search, change.high)
     sure = (
-        f"holds from {found.of} = {high} on"
-        if each.starts
-        else f"no longer holds from {found.of} = {high} on"
+        f"holds from {search.of} = {high} on"
+        if change.starts
+        else f"no longer holds from {search.of} = {high} on"
     )
     return (
         f"{sure} and is undecided from {low} on, where it seems to"
-        f" {'start' if each.starts else 'stop'} at {value}"
+        f" {'start' if change.starts else 'stop'} at {value}"
     )
 
 
-def _none(found: ConditionSearch, ends: str) -> str:
+def _none(search: ConditionSearch, ends: str) -> str:
     """Return the reason why nothing changes: both ends, and the nearest approach."""
-    if found.nearest is None or found.margin is None:
+    if search.nearest is None or search.margin is None:
         return f"has no answer anywhere for {ends}"
     # Without a change, and without an end of the answers where it holds, it does the same everywhere.
-    holds = "holds throughout" if found.holds_first else "holds nowhere"
-    if found.undecided:
-        holds = f"is {', '.join(_undecided(found))} and changes nowhere else"
+    holds = "holds throughout" if search.holds_first else "holds nowhere"
+    if search.undecided:
+        holds = f"is {', '.join(_undecided(search))} and changes nowhere else"
     sides = (
-        [quantity(each.value, each.unit, ends=each.ends) for each in pair] for pair in found.sides
+        [quantity(side.value, side.unit, ends=side.ends) for side in pair] for pair in search.sides
     )
     first, last, near = map(" against ".join, sides)
-    at = _value(found, found.nearest)
-    approach = f"it comes nearest to changing at {at}, with {near}, {percent(found.margin)} apart"
+    at = _value(search, search.nearest)
+    approach = f"it comes nearest to changing at {at}, with {near}, {percent(search.margin)} apart"
     return f"{holds} for {ends}: {first} at one end and {last} at the other; {approach}"
 
 
-def _value(found: ConditionSearch, value: float | None) -> str:
-    return year(value) if found.of == YEAR else quantity(value, found.unit, 6)
+def _value(search: ConditionSearch, value: float | None) -> str:
+    return year(value) if search.of == YEAR else quantity(value, search.unit, 6)
 
 
-def _gaps(found: ConditionSearch) -> str:
+def _gaps(search: ConditionSearch) -> str:
     """Return where there is no answer; a place is named at which none was found."""
-    if found.nearest is None:
+    if search.nearest is None:
         return ""
     stretches = []
-    for each in found.unanswered:
-        first, last = _value(found, each.first), _value(found, each.last)
-        if each.before is None:
-            stretches.append(f"up to {last}" if each.first < each.last else f"at {first}")
-        elif each.after is None:
-            stretches.append(f"from {first} on" if each.first < each.last else f"at {first}")
+    for stretch in search.unanswered:
+        first, last = _value(search, stretch.first), _value(search, stretch.last)
+        if stretch.before is None:
+            stretches.append(f"up to {last}" if stretch.first < stretch.last else f"at {first}")
+        elif stretch.after is None:
+            stretches.append(f"from {first} on" if stretch.first < stretch.last else f"at {first}")
         else:
-            stretches.append(f"from {first} to {last}" if each.first < each.last else f"at {first}")
+            stretches.append(
+                f"from {first} to {last}" if stretch.first < stretch.last else f"at {first}"
+            )
     left_out = len(stretches) - _MOST_CHANGES
     more = f" and {left_out:,} further stretches" if left_out > 0 else ""
     words = " and ".join(stretches[:_MOST_CHANGES])
