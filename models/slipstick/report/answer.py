@@ -104,7 +104,7 @@ def answers_text(
         )
     first = [agreement_text(together)] if together else []
     return ("\n" + "=" * 72 + "\n\n").join(
-        [*first, *(answer_text(each, whole) for each in answers)]
+        [*first, *(answer_text(answer, whole) for answer in answers)]
     )
 
 
@@ -131,40 +131,40 @@ def answer_text(answer: Answer, whole: bool = False) -> str:
 
 
 def _answer_text(answer: Answer, most: tuple[int, int, int, int | None] | None) -> str:
-    whole = most is None
+    in_full = most is None
     values, components, shares, notes = most or (None, None, None, None)
-    parts = [_heading(answer)]
+    blocks = [_heading(answer)]
     if answer.failed is None:
-        parts = ["\n".join([*_answer_lines(answer), parts[0]])]
-        further = {
+        blocks = ["\n".join([*_answer_lines(answer), blocks[0]])]
+        further_blocks = {
             "technology classes": _booked(
                 "technology class", answer.technology, answer, "technology", None
             ),
             "steps": _steps(answer),
         }
-        parts += [
+        blocks += [
             _asked(answer),
             _values(answer, values),
             _by_station(answer, values),
             _booked("component", answer.account, answer, "account", components),
-            *(further.values() if whole else ()),
-            _shares(answer, shares) if whole or not _later(answer) else "",
+            *(further_blocks.values() if in_full else ()),
+            _shares(answer, shares) if in_full or not _later(answer) else "",
             "\n".join(
-                line for limit in answer.limits for line in _limit(limit)[: None if whole else 1]
+                line for limit in answer.limits for line in _limit(limit)[: None if in_full else 1]
             ),
         ]
-    parts.append(_notes(answer, notes))
-    if answer.failed is None and not whole:
-        left_out = [name for name, text in further.items() if text]
+    blocks.append(_notes(answer, notes))
+    if answer.failed is None and not in_full:
+        left_out = [name for name, text in further_blocks.items() if text]
         left_out += [shares_later] if (shares_later := _later(answer)) else []
-        left_out += ["what is counted above"] if any(map(_MORE.search, parts)) else []
-        left_out += ["takeovers"] if any(each.takeovers for each in answer.limits) else []
-        parts.append(
+        left_out += ["what is counted above"] if any(map(_MORE.search, blocks)) else []
+        left_out += ["takeovers"] if any(limit.takeovers for limit in answer.limits) else []
+        blocks.append(
             wrapped(f"slipstick solve --all adds: {', '.join(left_out)}", _INDENT)
             if left_out
             else ""
         )
-    return ascii_only("\n\n".join(part for part in parts if part) + "\n")
+    return ascii_only("\n\n".join(block for block in blocks if block) + "\n")
 
 
 def answer_tables(answer: Answer) -> Iterator[TableShown]:
@@ -173,16 +173,16 @@ def answer_tables(answer: Answer) -> Iterator[TableShown]:
     if answer.failed is not None:
         yield title, ["no answer"], [[answer.failed]]
         return
-    whole = sum(answer.account.values())
+    total = sum(answer.account.values())
     yield (
         title,
         ["value", "amount"],
-        [[name, _amount(each)] for name, each in answer.values.items()],
+        [[name, _amount(value)] for name, value in answer.values.items()],
     )
     booked = [
-        [name, quantity(time, "s"), percent(time / whole)]
+        [name, quantity(time, "s"), percent(time / total)]
         for name, time in answer.account.items()
-        if whole
+        if total
     ]
     if booked:
         yield "account of time", ["component", "time", "part"], booked
@@ -216,60 +216,60 @@ def sweep_text(sweep: Sweep) -> str:
     if len(set(sweep.cases)) == 1:  # the name of the only case says nothing here
         table = replace(table, columns=table.columns[1:])
     head, rows, right = table_texts(table, markdown=False)
-    above, kept = telling(head, rows)
-    widths = [max(len(head[at]) + 2, *(len(row[at]) for row in rows)) + 2 for at in kept]
+    above, kept_columns = telling(head, rows)
+    widths = [max(len(head[at]) + 2, *(len(row[at]) for row in rows)) + 2 for at in kept_columns]
     # What does not fit is left out, the least important values first; how points were computed
     # stands in the last columns.
     left_out: list[str] = []
     while sum(widths) - 2 > terminal_width() and (
-        optional := [at for at, index in enumerate(kept) if head[index] in names[1:]]
+        optional := [at for at, index in enumerate(kept_columns) if head[index] in names[1:]]
     ):
-        left_out.insert(0, head[kept.pop(optional[-1])])
+        left_out.insert(0, head[kept_columns.pop(optional[-1])])
         widths.pop(optional[-1])
-    cells = [[row[at] for at in kept] for row in rows[:_MOST_POINTS]]
-    parts = [
+    cells = [[row[at] for at in kept_columns] for row in rows[:_MOST_POINTS]]
+    blocks = [
         wrapped(above, _INDENT),
         plain_table(
-            [head[at] for at in kept],
+            [head[at] for at in kept_columns],
             cells,
-            [index for index, at in enumerate(kept) if at in right],
+            [index for index, at in enumerate(kept_columns) if at in right],
         ),
     ]
     if len(rows) > _MOST_POINTS:
-        parts.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
+        blocks.append(f"and {counted(len(rows) - _MOST_POINTS, 'more point')}")
     if left_out:
-        parts.append(
+        blocks.append(
             wrapped(f"and {counted(len(left_out), 'more column')}: {', '.join(left_out)}", _INDENT)
         )
-    return ascii_only("\n".join(part for part in parts if part))
+    return ascii_only("\n".join(block for block in blocks if block))
 
 
 _MOST_ROWS = 24
 
 
-def agreement_text(found: Agreement) -> str:
+def agreement_text(agreement: Agreement) -> str:
     """Write one agreement for the terminal."""
-    return terminal_blocks(agreement_blocks(found), _INDENT)
+    return terminal_blocks(agreement_blocks(agreement), _INDENT)
 
 
-def agreement_blocks(found: Agreement) -> Iterator[TextBlock]:
+def agreement_blocks(agreement: Agreement) -> Iterator[TextBlock]:
     """Put methods side by side, a row for each value, and say how they stand to one another."""
     head = [
         "value",
-        *(f"{name} (exact)" if name in found.exact else name for name in found.methods),
+        *(f"{name} (exact)" if name in agreement.exact else name for name in agreement.methods),
     ]
     rows = [
         [row.name, *(NOTHING if value is None else _amount(value) for value in row.values)]
-        for row in found.rows[:_MOST_ROWS]
+        for row in agreement.rows[:_MOST_ROWS]
     ]
     yield TextTable(head, rows, range(1, len(head)))
-    hidden = len(found.rows) - _MOST_ROWS
+    hidden = len(agreement.rows) - _MOST_ROWS
     yield f"and {counted(hidden, 'more value')}" if hidden > 0 else ""
-    findings = [f"finding: {words}" for words in found.findings]
+    findings = [f"finding: {words}" for words in agreement.findings]
     yield [
         *findings,
-        *found.verdicts,
-        *(f"{method} has no answer: {why}" for method, why in found.failed.items()),
+        *agreement.verdicts,
+        *(f"{method} has no answer: {why}" for method, why in agreement.failed.items()),
     ]
 
 
@@ -280,22 +280,24 @@ _LEAST_TOLD = 0.05  # part of the time that is named
 def _answer_lines(answer: Answer) -> Iterator[str]:
     """Yield what is wanted first, and where the time goes, in a line each."""
     words = Words()
-    asked = [name for name, each in answer.asked.items() if each.state == ANSWERED]
+    asked_names = [
+        name for name, asked_value in answer.asked.items() if asked_value.state == ANSWERED
+    ]
     ranked = sorted(answer.values, key=_importance)
     first = [name for name in ranked if name.partition("[")[0] in _TOLD]
-    told = [
+    shares_told = [
         words.measured(name, value_amount(name, value.value, value.unit, value.ends))
-        for name in (asked or first or ranked)[:_MOST_TOLD]
+        for name in (asked_names or first or ranked)[:_MOST_TOLD]
         if (value := answer.values.get(name)) is not None and value.value is not None
     ]
-    if told:
-        yield wrapped(f"{answer.model}: {', '.join(told)}", _INDENT)
-    whole = sum(answer.account.values())
-    parts = sorted(answer.account.items(), key=lambda part: -part[1])
+    if shares_told:
+        yield wrapped(f"{answer.model}: {', '.join(shares_told)}", _INDENT)
+    total = sum(answer.account.values())
+    booked_times = sorted(answer.account.items(), key=lambda part: -part[1])
     booked = [
-        f"{percent(time / whole)} {words.part(label)}"
-        for label, time in parts[:_MOST_TOLD]
-        if whole > 0 and time >= _LEAST_TOLD * whole
+        f"{percent(time / total)} {words.part(label)}"
+        for label, time in booked_times[:_MOST_TOLD]
+        if total > 0 and time >= _LEAST_TOLD * total
     ]
     if len(answer.account) > 1 and booked:
         yield wrapped(f"where the time goes: {', '.join(booked)}", _INDENT)
@@ -312,7 +314,7 @@ def _heading(answer: Answer) -> str:
     elif answer.exact:
         line = f"{answer.model} by {answer.method}: solved exactly"
     elif answer.method == CLOSED_FORM and any(
-        "leaves out waiting" in each for each in answer.notes
+        "leaves out waiting" in note for note in answer.notes
     ):
         line = f"{answer.model} in closed form, without queueing; the notes say what is left out"
     else:
@@ -383,13 +385,13 @@ def _asked(answer: Answer) -> str:
     """Write what was asked for by name: its value, or the way to have it."""
     rows = [
         [name, _found(answer, name)]
-        for name, each in answer.asked.items()
-        if each.state == ANSWERED
+        for name, asked_value in answer.asked.items()
+        if asked_value.state == ANSWERED
     ]
     lines = [
-        wrapped(f"{name}: {each.state}: {each.way}", _INDENT)
-        for name, each in answer.asked.items()
-        if each.state != ANSWERED
+        wrapped(f"{name}: {asked_value.state}: {asked_value.way}", _INDENT)
+        for name, asked_value in answer.asked.items()
+        if asked_value.state != ANSWERED
     ]
     table = plain_table(["asked for", "amount"], rows, [1]) if rows else ""
     return "\n\n".join(filter(None, (table, "\n".join(lines))))
@@ -400,7 +402,7 @@ def _found(answer: Answer, name: str) -> str:
     kind, _, inside = name.partition("[")
     if kind == "limit":
         pipeline = inside.removesuffix("]")
-        return next(each.stage for each in answer.limits if each.pipeline == pipeline)
+        return next(limit.stage for limit in answer.limits if limit.pipeline == pipeline)
     if kind == "share" and name not in answer.values:
         of, _, path = inside.removesuffix("]").partition(",")
         return percent(answer.share[of][path])
@@ -421,20 +423,20 @@ def _folded(rows: Iterable[list[str]]) -> list[list[str]]:
         parts = _NUMBERED.fullmatch(row[0])
         key, number = ((parts[1], parts[3], *row[1:]), parts[2]) if parts else ((row[0],), "")
         groups.setdefault(key, []).append((number, row))
-    found = []
+    folded_rows = []
     for key, members in groups.items():
         if len(members) < _FEWEST_FOLDED:
-            found += [row for _, row in members]
+            folded_rows += [row for _, row in members]
         else:
             numbers = sorted(int(number) for number, _ in members)
-            whole = numbers == list(range(numbers[0], numbers[-1] + 1))
+            consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
             numbered = (
                 f"{numbers[0]} to {numbers[-1]}"
-                if whole
+                if consecutive
                 else f"{numbers[0]} to {numbers[-1]}, {len(numbers)} of them"
             )
-            found.append([f"{key[0]}{numbered}{key[1]}, each", *members[0][1][1:]])
-    return found
+            folded_rows.append([f"{key[0]}{numbered}{key[1]}, each", *members[0][1][1:]])
+    return folded_rows
 
 
 def _placed(name: str, value: Value) -> re.Match[str] | None:
@@ -448,14 +450,16 @@ def _by_station(answer: Answer, most: int | None) -> str:
     """Lay out what a network has of each class at each station: a line a pair, a column a
     measure.
     """
-    found: dict[tuple[str, str], dict[str, Value]] = {}
+    values_by_place: dict[tuple[str, str], dict[str, Value]] = {}
     for name, value in answer.values.items():
         if placed := _placed(name, value):
-            found.setdefault((placed["label"], placed["station"]), {})[placed["kind"]] = value
-    kinds = list(dict.fromkeys(kind for each in found.values() for kind in each))
+            values_by_place.setdefault((placed["label"], placed["station"]), {})[placed["kind"]] = (
+                value
+            )
+    kinds = list(dict.fromkeys(kind for values in values_by_place.values() for kind in values))
     rows = [
-        [*where, *(_amount(each[kind]) if kind in each else NOTHING for kind in kinds)]
-        for where, each in found.items()
+        [*where, *(_amount(values[kind]) if kind in values else NOTHING for kind in kinds)]
+        for where, values in values_by_place.items()
     ]
     head = ["class", "station", *(_HEADS.get(kind, kind.replace("_", " ")) for kind in kinds)]
     return _cut(head, rows, range(2, len(head)), most)
@@ -474,29 +478,29 @@ def _booked(
     title: str, account: Mapping[str, float], answer: Answer, kind: str, most: int | None
 ) -> str:
     """Write seconds and percent by label; one label alone says nothing that the time does not."""
-    whole = sum(account.values())
+    total = sum(account.values())
     rows = [
-        [label, quantity(part, "s", ends=answer.ends(f"{kind}[{label}]")), _part(part, whole)]
-        for label, part in account.items()
-        if part
+        [label, quantity(seconds, "s", ends=answer.ends(f"{kind}[{label}]")), _part(seconds, total)]
+        for label, seconds in account.items()
+        if seconds
     ]
     return _cut([title, "time", "part"], _folded(rows), [1, 2], most) if len(rows) > 1 else ""
 
 
-def _part(part: float, whole: float) -> str:
-    return percent(part / whole if whole > 0 else None)
+def _part(seconds: float, total: float) -> str:
+    return percent(seconds / total if total > 0 else None)
 
 
 def _steps(answer: Answer) -> str:
     # Such as the steps of an option that is not taken here.
     taken = {step: seconds for step, seconds in answer.steps.items() if seconds}
-    whole = sum(taken.values())
+    total = sum(taken.values())
     rows = [
         [
             step,
             quantity(answer.once.get(step), "s"),
             quantity(seconds, "s", ends=answer.ends(f"step[{step}]")),
-            _part(seconds, whole),
+            _part(seconds, total),
         ]
         for step, seconds in taken.items()
     ]
@@ -528,20 +532,25 @@ def _share(name: str, answer: Answer, most: int | None) -> str:
     of a share does not, because shares of rates are turned so that all add up to 1.
     """
     shares, slopes = answer.share[name], answer.gradient.get(name, {})
-    ranked = sorted((each for each in shares.items() if each[1]), key=lambda each: -abs(each[1]))
-    known = {path: [str(entry.given), entry.meaning] for path, entry in answer.described.items()}
+    ranked = sorted(
+        (name_and_share for name_and_share in shares.items() if name_and_share[1]),
+        key=lambda each: -abs(each[1]),
+    )
+    described = {
+        path: [str(entry.given), entry.meaning] for path, entry in answer.described.items()
+    }
     rows = [
         [
             path,
             f"{'+' if slopes.get(path, share) < 0 else '-'}1 %",
             percent(abs(share) / 100),
             percent(share),
-            *known.get(path, ["", ""]),
+            *described.get(path, ["", ""]),
         ]
         for path, share in ranked
     ]
     head = [f"what shortens {name}", "change", "saves", "share", "now", "meaning"]
-    if any(path in known for path, _ in ranked):
+    if any(path in described for path, _ in ranked):
         return _cut(head, rows, [1, 2, 3, 4], most)
     return _cut(head[:4], [row[:4] for row in rows], [1, 2, 3], most)
 
@@ -557,12 +566,12 @@ def _limit(limit: Limit) -> list[str]:
         for words, (time, run) in zip(long, runs, strict=True)
     )
     first = wrapped(f"{limit.pipeline} is limited by {limit.stage} (one item: {stages})", _INDENT)
-    others = [
+    further_lines = [
         f"{_INDENT}{to.path}, {quantity(to.now, to.unit)} now: {to.stage} from"
         f" {quantity(to.value, to.unit)} on"
         for to in limit.takeovers
     ]
-    return [first, *(wrapped(line, 2 * _INDENT) for line in others)]
+    return [first, *(wrapped(line, 2 * _INDENT) for line in further_lines)]
 
 
 def _notes(answer: Answer, most: int | None = None) -> str:
@@ -641,7 +650,7 @@ def spec_text(shown: CatalogueEntry) -> str:
     """
     sources = Notes()
     rows = [_row(path, entry, sources) for path, entry in shown.entries.items()]
-    parts = [
+    blocks = [
         wrapped(
             f"{shown.kind}/{shown.name}: {shown.title}"
             if shown.title
@@ -649,17 +658,17 @@ def spec_text(shown: CatalogueEntry) -> str:
         )
     ]
     if shown.source:
-        parts.append(wrapped(f"source: {shown.source}"))
+        blocks.append(wrapped(f"source: {shown.source}"))
     if rows:
-        parts.append(plain_table(["path", "value", "meaning", "source"], rows))
-    return ascii_only("\n\n".join(part for part in (*parts, sources.text, shown.text) if part))
+        blocks.append(plain_table(["path", "value", "meaning", "source"], rows))
+    return ascii_only("\n\n".join(block for block in (*blocks, sources.text, shown.text) if block))
 
 
 def _row(path: str, entry: DescribedValue, sources: Notes) -> list[str]:
-    given = entry.given
-    value = given.text if given.text else str(given)
+    quantity_given = entry.given
+    value = quantity_given.text if quantity_given.text else str(quantity_given)
     mark = f"[{sources.number(entry.source)}]" if entry.source else ""
-    return [path, value, entry.meaning, f"{mark} assumed" if given.assumed else mark]
+    return [path, value, entry.meaning, f"{mark} assumed" if quantity_given.assumed else mark]
 
 
 def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
@@ -670,12 +679,12 @@ def value_documents(entries: Mapping[str, DescribedValue]) -> dict[str, Any]:
 
     return {
         path: {
-            "value": as_data(each.given.value),
-            "unit": str(each.given.dimension),
-            "text": each.given.text,
-            "meaning": each.meaning,
-            "source": each.source,
-            "assumed": each.given.assumed,
+            "value": as_data(entry.given.value),
+            "unit": str(entry.given.dimension),
+            "text": entry.given.text,
+            "meaning": entry.meaning,
+            "source": entry.source,
+            "assumed": entry.given.assumed,
         }
-        for path, each in entries.items()
+        for path, entry in entries.items()
     }

@@ -82,16 +82,16 @@ def quantity(value: float | None, unit: str, digits: int = 4, ends: Ends = NO_EN
         return f"{show(value, Dimension.of(unit), digits)} ({UNKNOWN})"
     if value is not None and (low is None or high is None or low == high):
         return show(value, Dimension.of(unit), digits)
-    known = [each for each in (value, low, high) if each is not None]
-    if not known:
+    numbers = [number for number in (value, low, high) if number is not None]
+    if not numbers:
         return NOTHING
     if low is None or high is None:
         return (
             f"{'at least' if high is None else 'at most'}"
-            f" {show(known[0], Dimension.of(unit), digits)}"
+            f" {show(numbers[0], Dimension.of(unit), digits)}"
         )
     chosen, factor = choose([high if value is None else value], Dimension.of(unit))
-    text = bracketed(*(_number(each, factor, digits) for each in (value, low, high)))
+    text = bracketed(*(_number(number, factor, digits) for number in (value, low, high)))
     return f"{text} {chosen.removeprefix('1')}".rstrip()
 
 
@@ -123,11 +123,11 @@ def setting(path: str, value: float, unit: str, words: Words, ends: Ends = NO_EN
     ('5 app servers', '1 app server')
     """
     amount, meaning = setting_amount(path, value, unit, words, ends), words.quantity(path)
-    first, _, others = meaning.partition(" ")
-    whole = unit == "1" and value == int(value)
-    if whole and _is_plural(first):
-        return f"{amount} {(first[:-1] if value == 1 else first)} {others}".rstrip()
-    if whole and _is_plural(meaning) and " of " not in meaning:
+    first, _, further_words = meaning.partition(" ")
+    integral = unit == "1" and value == int(value)
+    if integral and _is_plural(first):
+        return f"{amount} {(first[:-1] if value == 1 else first)} {further_words}".rstrip()
+    if integral and _is_plural(meaning) and " of " not in meaning:
         return f"{amount} {meaning[:-1] if value == 1 else meaning}"
     return f"{amount} ({meaning})"
 
@@ -136,15 +136,15 @@ def _is_plural(noun: str) -> bool:
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith("ss")
 
 
-def joined(parts: Sequence[str], last: str = "and") -> str:
+def joined(words: Sequence[str], last: str = "and") -> str:
     """Join parts of a sentence.
 
     >>> joined(["a", "b", "c"]), joined(["a"])
     ('a, b and c', 'a')
     """
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def capital(text: str) -> str:
@@ -170,8 +170,8 @@ def percent(part: float | None, digits: int = 3, signed: bool = False, ends: End
     if part is None or isnan(part):
         return NOTHING
     if ends != NO_ENDS:
-        words = (percent(each, digits, signed) for each in (part, *ends))
-        return f"{bracketed(*(each.removesuffix(' %') for each in words))} %"
+        words = (percent(number, digits, signed) for number in (part, *ends))
+        return f"{bracketed(*(word.removesuffix(' %') for word in words))} %"
     # A number with more digits than are wanted would be written with a power of ten.
     precision = f".{digits}g" if abs(100 * part) < 10**digits - 0.5 else ".0f"
     return f"{100 * part:{'+' if signed else ''}{precision}} %"
@@ -185,7 +185,10 @@ def as_percent(value: float | None, unit: str, ends: Ends) -> str:
 def as_ratio(value: float | None, unit: str, ends: Ends) -> str:
     """Write the cell of a column of ratios."""
     return bracketed(
-        *(NOTHING if each is None or isnan(each) else f"{each:.2f}" for each in (value, *ends))
+        *(
+            NOTHING if number is None or isnan(number) else f"{number:.2f}"
+            for number in (value, *ends)
+        )
     )
 
 
@@ -329,10 +332,14 @@ def markdown_table(
     | b    |  2 s |
     """
     texts, numbers = [list(row) for row in rows], set(right)
-    above, kept = telling(head, texts)
-    sides = [index for index, at in enumerate(kept) if at in numbers]
-    parts = _fitting([head[at] for at in kept], [[row[at] for at in kept] for row in texts], sides)
-    return "\n\n".join([above, *parts] if above else parts)
+    above, kept_columns = telling(head, texts)
+    sides = [index for index, at in enumerate(kept_columns) if at in numbers]
+    tables = _fitting(
+        [head[at] for at in kept_columns],
+        [[row[at] for at in kept_columns] for row in texts],
+        sides,
+    )
+    return "\n\n".join([above, *tables] if above else tables)
 
 
 def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, list[int]]:
@@ -343,18 +350,18 @@ def telling(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, li
     head, rows : of a table
     """
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(head)
-    told = [
+    told_columns = [
         at
         for at, cells in enumerate(columns)
         if not rows or any(cell not in ("", NOTHING) for cell in cells)
     ]
-    alike = [at for at in told if len(rows) > 1 and len(set(columns[at])) == 1]
-    kept = [at for at in told if at not in alike]
-    if len(kept) < 2:
-        return "", told or list(range(len(head)))
+    alike = [at for at in told_columns if len(rows) > 1 and len(set(columns[at])) == 1]
+    kept_columns = [at for at in told_columns if at not in alike]
+    if len(kept_columns) < 2:
+        return "", told_columns or list(range(len(head)))
     # A title that ends in a number, such as a condition, does not run into its value.
     same = [f"{head[at]}{':' if head[at][-1:].isdigit() else ''} {columns[at][0]}" for at in alike]
-    return f"In every row: {', '.join(same)}." if same else "", kept
+    return f"In every row: {', '.join(same)}." if same else "", kept_columns
 
 
 def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> list[str]:
@@ -384,19 +391,20 @@ def _fitting(head: list[str], rows: list[list[str]], right: Sequence[int]) -> li
     turned = [[title, *cells] for title, *cells in zip(head, *rows, strict=True)]
     if (
         len(rows) < len(head)
-        and _width(found := _github(turned[0], turned[1:], range(1, len(rows) + 1))) <= PAGE_WIDTH
+        and _width(turned_table := _github(turned[0], turned[1:], range(1, len(rows) + 1)))
+        <= PAGE_WIDTH
     ):
-        return [found]
-    parts = folds(_widths(head, rows), PAGE_WIDTH - 4, 3)
-    if len(parts) == 1:
+        return [turned_table]
+    column_groups = folds(_widths(head, rows), PAGE_WIDTH - 4, 3)
+    if len(column_groups) == 1:
         return [table]
     return [
         _github(
-            [head[at] for at in part],
-            [[row[at] for at in part] for row in rows],
-            _among(right, part),
+            [head[at] for at in column_group],
+            [[row[at] for at in column_group] for row in rows],
+            _among(right, column_group),
         )
-        for part in parts
+        for column_group in column_groups
     ]
 
 
@@ -421,20 +429,21 @@ def folds(widths: Sequence[int], width: int, between: int) -> list[list[int]]:
     >>> folds([10, 20, 20, 20], 55, 2)
     [[0, 1, 2], [0, 3]]
     """
-    parts: list[list[int]] = [[0]]
+    column_groups: list[list[int]] = [[0]]
     for at in range(1, len(widths)):
         if (
-            len(parts[-1]) > 1
-            and sum(widths[each] + between for each in (*parts[-1], at)) - between > width
+            len(column_groups[-1]) > 1
+            and sum(widths[column] + between for column in (*column_groups[-1], at)) - between
+            > width
         ):
-            parts.append([0])
-        parts[-1].append(at)
-    return parts
+            column_groups.append([0])
+        column_groups[-1].append(at)
+    return column_groups
 
 
-def _among(columns: Iterable[int], part: Sequence[int]) -> list[int]:
+def _among(columns: Iterable[int], column_group: Sequence[int]) -> list[int]:
     """Return the places that columns have in a part of a table."""
-    return [part.index(at) for at in columns if at in part]
+    return [column_group.index(at) for at in columns if at in column_group]
 
 
 def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -486,15 +495,15 @@ def plain_table(
         size if at in right else _least(head[at], [row[at] for row in rows])
         for at, size in enumerate(widths)
     ]
-    if sum(least) > room and len(parts := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
+    if sum(least) > room and len(column_groups := folds(widths, room + 2 * (len(head) - 1), 2)) > 1:
         return "\n\n".join(
             plain_table(
-                [head[at] for at in part],
-                [[row[at] for at in part] for row in rows],
-                _among(right, part),
+                [head[at] for at in column_group],
+                [[row[at] for at in column_group] for row in rows],
+                _among(right, column_group),
                 width,
             )
-            for part in parts
+            for column_group in column_groups
         )
     while sum(widths) > room and (
         words := [at for at, size in enumerate(widths) if size > least[at]]
@@ -510,10 +519,10 @@ def plain_table(
         max([len(title) + 2, *map(len, cells)]) for title, *cells in zip(head, *lines, strict=True)
     ]
     rule = "  ".join("-" * size for size in widths)
-    first, *others = (
+    first, *further_lines = (
         "  ".join(cells).rstrip() for cells in _aligned([head, *lines], widths, right)
     )
-    return "\n".join([first, rule, *others])
+    return "\n".join([first, rule, *further_lines])
 
 
 def _least(title: str, cells: Sequence[str]) -> int:
@@ -523,7 +532,7 @@ def _least(title: str, cells: Sequence[str]) -> int:
 
 def _folded(cell: str, width: int) -> str:
     """Break a text that is too wide: between words, else behind the dots of a path."""
-    words = [f"{part}." for part in cell.split(".")] if " " not in cell else []
+    words = [f"{word_part}." for word_part in cell.split(".")] if " " not in cell else []
     if not words:
         return (
             "\n".join(textwrap.wrap(cell, width, break_on_hyphens=False))
@@ -536,7 +545,9 @@ def _folded(cell: str, width: int) -> str:
             lines.append(line)
             line = ""
         line += word
-    pieces = [each[at : at + width] for each in [*lines, line] for at in range(0, len(each), width)]
+    pieces = [
+        piece[at : at + width] for piece in [*lines, line] for at in range(0, len(piece), width)
+    ]
     return "\n".join(pieces)
 
 
@@ -547,8 +558,8 @@ def ascii_only(text: str) -> str:
     '5 us, naive, 3*d'
     """
     plain = unicodedata.normalize("NFKD", text.translate(_PLAIN))
-    kept = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return kept.encode("ascii", "replace").decode("ascii")
+    base_signs = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    return base_signs.encode("ascii", "replace").decode("ascii")
 
 
 def terminal_width() -> int:
@@ -566,7 +577,7 @@ def wrapped(text: str, indent: str = "", width: int | None = None) -> str:
 
 
 def table_texts(
-    table: ResultTable, markdown: bool = True, said: Mapping[str, str] = NOTHING_SAID
+    table: ResultTable, markdown: bool = True, words_said: Mapping[str, str] = NOTHING_SAID
 ) -> tuple[list[str], list[list[str]], list[int]]:
     """Write the cells of a table of results: titles, rows, and which columns are numbers.
 
@@ -575,38 +586,40 @@ def table_texts(
     table : with how each row was computed, which stands in its last columns; a bound that holds
         within an interval does not
     markdown : signs of Markdown are escaped
-    said : what is said elsewhere of how all was computed, such as its method; a column with nothing
+    words_said : what is said elsewhere of how all was computed, such as its method; a column with nothing
         else is left out
     """
     safe = escape if markdown else str
     rows = range(len(table)) if table.rows is None else table.rows
     head, columns, right = [], [], []
-    for each in table.columns:
-        if each.on_page:
-            path = markdown and "." in each.name
-            head.append(each.title or (code(each.name) if path else safe(each.name)))
+    for column in table.columns:
+        if column.on_page:
+            path = markdown and "." in column.name
+            head.append(column.title or (code(column.name) if path else safe(column.name)))
             columns.append(
                 [
-                    safe(cell) if isinstance(cell := each.cells[row], str) else _cell(each, row)
+                    safe(cell) if isinstance(cell := column.cells[row], str) else _cell(column, row)
                     for row in rows
                 ]
             )
-            if not any(isinstance(cell, str) for cell in each.cells):
+            if not any(isinstance(cell, str) for cell in column.cells):
                 right.append(len(columns) - 1)
     how = table.provenance.columns(table.failed) if table.provenance else {}
-    told = {name: [cells[row] or NOTHING for row in rows] for name, cells in how.items()}
-    told = {
-        name: cells for name, cells in told.items() if not {*cells} <= {said.get(name), NOTHING}
+    told_cells = {name: [cells[row] or NOTHING for row in rows] for name, cells in how.items()}
+    told_cells = {
+        name: cells
+        for name, cells in told_cells.items()
+        if not {*cells} <= {words_said.get(name), NOTHING}
     }
     columns += [
         [safe(NOTHING if cell.endswith(HELD) else cell) for cell in cells]
-        for cells in told.values()
+        for cells in told_cells.values()
     ]
-    return [*head, *told], [list(row) for row in zip(*columns, strict=True)], right
+    return [*head, *told_cells], [list(row) for row in zip(*columns, strict=True)], right
 
 
 def _cell(column: ResultColumn, row: int) -> str:
-    low, high = (each[row] for each in column.ends) if column.ends else NO_ENDS
+    low, high = (end[row] for end in column.ends) if column.ends else NO_ENDS
     unit = column.unit if isinstance(column.unit, str) else column.unit[row]
     value = column.cells[row]
     assert not isinstance(value, str)
@@ -615,32 +628,35 @@ def _cell(column: ResultColumn, row: int) -> str:
     return column.written(finite(value), unit, (low, high))
 
 
-def result_table(table: ResultTable, said: Mapping[str, str] = NOTHING_SAID) -> str:
+def result_table(table: ResultTable, words_said: Mapping[str, str] = NOTHING_SAID) -> str:
     """Write a table of results in Markdown: its title, its rows, and why rows have no answer."""
-    head, rows, right = table_texts(table, said=said)
+    head, rows, right = table_texts(table, words_said=words_said)
     failed = "\n".join(
         f"- {', '.join(_labels(table, row))}: {escape(why)}" for row, why in table.failed.items()
     )
-    parts = [table.title, markdown_table(head, rows, right) if rows else "", failed]
-    return "\n\n".join(part for part in parts if part)
+    blocks = [table.title, markdown_table(head, rows, right) if rows else "", failed]
+    return "\n\n".join(block for block in blocks if block)
 
 
 def _labels(table: ResultTable, row: int) -> Iterable[str]:
     """Yield which row it is: by what it is about."""
-    for each in table.columns:
-        if each.place and each.on_page and each.cells[row] is not None:
-            name, cell = each.title or each.name, each.cells[row]
-            yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(each, row)}"
+    for column in table.columns:
+        if column.place and column.on_page and column.cells[row] is not None:
+            name, cell = column.title or column.name, column.cells[row]
+            yield f"{escape(name)} = {cell if isinstance(cell, str) else _cell(column, row)}"
 
 
-def question_section(found: QuestionResult, said: Mapping[str, str] = NOTHING_SAID) -> str:
+def question_section(result: QuestionResult, words_said: Mapping[str, str] = NOTHING_SAID) -> str:
     """Write what a question found as a section of the page; see `table_texts` for what is said."""
-    parts = [each if isinstance(each, str) else result_table(each, said) for each in found.parts()]
-    told = "\n".join(f"- {escape(line)}" for line in found.beside_tables())
-    return section(found.title, [prose(found.reading), told, *parts])
+    blocks = [
+        block if isinstance(block, str) else result_table(block, words_said)
+        for block in result.parts()
+    ]
+    told_lines = "\n".join(f"- {escape(line)}" for line in result.beside_tables())
+    return section(result.title, [prose(result.reading), told_lines, *blocks])
 
 
-def section(title: str, parts: Iterable[str]) -> str:
+def section(title: str, blocks: Iterable[str]) -> str:
     """Join the parts of a section; of one subsection alone the heading joins that of the section.
 
     >>> print(section("Sweeps", ["### load", "words"]))
@@ -648,7 +664,7 @@ def section(title: str, parts: Iterable[str]) -> str:
     <BLANKLINE>
     words
     """
-    text = "\n\n".join(filter(None, parts))
+    text = "\n\n".join(filter(None, blocks))
     headings = re.findall(r"^#+ .*\n\n", text, re.MULTILINE)
     if len(headings) == 1 and headings[0].startswith("### "):
         title, text = f"{title}: {headings[0][4:].strip()}", text.replace(headings[0], "", 1)
@@ -671,34 +687,34 @@ TextBlock = str | Sequence[str] | TextTable
 
 def markdown_blocks(blocks: Iterable[TextBlock]) -> Iterator[str]:
     """Write blocks for a page."""
-    for each in blocks:
-        if isinstance(each, TextTable):
+    for block in blocks:
+        if isinstance(block, TextTable):
             yield markdown_table(
-                list(map(escape, each.head)),
-                [list(map(escape, row)) for row in each.rows],
-                each.right,
+                list(map(escape, block.head)),
+                [list(map(escape, row)) for row in block.rows],
+                block.right,
             )
         else:
             yield (
-                escape(each)
-                if isinstance(each, str)
-                else "\n".join(f"- {escape(line)}" for line in each)
+                escape(block)
+                if isinstance(block, str)
+                else "\n".join(f"- {escape(line)}" for line in block)
             )
 
 
 def terminal_blocks(blocks: Iterable[TextBlock], indent: str = "") -> str:
     """Write blocks for the terminal; further lines of what is folded are indented."""
-    parts = (
+    texts = (
         (
-            plain_table(*each)
-            if isinstance(each, TextTable)
+            plain_table(*block)
+            if isinstance(block, TextTable)
             else "\n".join(
-                wrapped(line, indent) for line in ([each] if isinstance(each, str) else each)
+                wrapped(line, indent) for line in ([block] if isinstance(block, str) else block)
             )
         )
-        for each in blocks
+        for block in blocks
     )
-    return ascii_only("\n\n".join(filter(None, parts)) + "\n")
+    return ascii_only("\n\n".join(filter(None, texts)) + "\n")
 
 
 class Notes:
@@ -720,7 +736,7 @@ class Notes:
     def text(self) -> str:
         """Every text behind its number, for the terminal."""
         return "\n".join(
-            wrapped(f"[{number}] {each}", "    ") for number, each in self.listed.items()
+            wrapped(f"[{number}] {note}", "    ") for number, note in self.listed.items()
         )
 
     @property

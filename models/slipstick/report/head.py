@@ -51,15 +51,19 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
     results : of a study
     answer : the values that were asked for
     """
-    found = [line for each in results.questions.values() for line in each.headline(results.words)][
-        :_MOST_FOUND
-    ]
+    lines_of_questions = [
+        line for question in results.questions.values() for line in question.headline(results.words)
+    ][:_MOST_FOUND]
     compared = list(_compared(results, answer)) if len(results.cases) <= 1 + _FEW_CASES else []
-    answers = [*compared, *found] if results.cases_first else [*found, *compared]
+    answers = (
+        [*compared, *lines_of_questions]
+        if results.cases_first
+        else [*lines_of_questions, *compared]
+    )
     lines = [*_recommended(results, answer), *answers]
-    if compared or len(results.cases) == 1 or not found:
+    if compared or len(results.cases) == 1 or not lines_of_questions:
         lines += _base(results, answer)
-    if not found:
+    if not lines_of_questions:
         lines += [line for sweep in results.sweeps[:1] for line in _swept(sweep, answer, results)]
     return [f"{capital(line).rstrip('.')}." for line in [*lines, _rests_on(results, answer)]]
 
@@ -67,19 +71,20 @@ def head_lines(results: Results, answer: Sequence[str]) -> list[str]:
 def decision(results: Results, answer: Sequence[str]) -> TextTable | None:
     """Return the choices side by side: those of the first question that has any, else the cases."""
     words = results.words
-    for each in results.questions.values():
-        if found := each.decision(words):
-            head, rows = found
+    for question in results.questions.values():
+        if table := question.decision(words):
+            head, rows = table
             numbers = [at for at in range(len(head)) if all(row[at][:1].isdigit() for row in rows)]
             return TextTable(head, rows, numbers)
     ranked = _ranked(results, answer)
     if len(results.cases) > 1 + _FEW_CASES or ranked is None or len(ranked[1]) < 2:
         return None
-    names = [name for name in answer if any(each.find(name) for each in results.cases.values())]
+    names = [name for name in answer if any(case.find(name) for case in results.cases.values())]
     rows = [
-        [words.case(case), *(_shown(each, name) for name in names[:3])]
-        for case, each in results.cases.items()
-        if not each.failed and any(each.find(name) is not None for name in names[:3])
+        [words.case(case), *(_shown(answer_of_case, name) for name in names[:3])]
+        for case, answer_of_case in results.cases.items()
+        if not answer_of_case.failed
+        and any(answer_of_case.find(name) is not None for name in names[:3])
     ]
     head = ["", *map(words.value, names[:3])]
     return TextTable(head, rows, range(1, len(head))) if len(rows) > 1 else None
@@ -92,33 +97,35 @@ def _shown(answer: Answer, name: str) -> str:
 
 def _recommended(results: Results, answer: Sequence[str]) -> Iterator[str]:
     """Yield the case that is best by all that was asked, where there is one."""
-    found = [each.best(results.words) for each in results.questions.values()]
-    best = [case for case in found if case is not None]
+    best_cases = [question.best(results.words) for question in results.questions.values()]
+    best = [case for case in best_cases if case is not None]
     ranked = _ranked(results, answer)
     if len({case for case, _ in best}) != 1 or not ranked or len(ranked[1]) < 2:
         return
     name, cases = ranked
-    (first, one), (_, other) = cases[0], cases[1]
+    (first, best_answer), (_, second_answer) = cases[0], cases[1]
     (best_case, why), *_ = best
-    if first != best_case or overlap(one.ends(name), other.ends(name)):
+    if first != best_case or overlap(best_answer.ends(name), second_answer.ends(name)):
         return
     words = results.words
     quality = "it is the fastest" if name == "time" else f"it has the best {words.value(name)}"
-    yield f"{words.case(first)} is the best of {len(cases)}: {quality} ({_shown(one, name)}), and {why}"
+    yield f"{words.case(first)} is the best of {len(cases)}: {quality} ({_shown(best_answer, name)}), and {why}"
 
 
 def _ranked(results: Results, answer: Sequence[str]) -> tuple[str, list[tuple[str, Answer]]] | None:
     """Return the value that cases are compared by, and the cases of the same work, best first."""
     if len(results.cases) < 2:
         return None
-    (base, first), *others = results.cases.items()
+    (base, first), *further_cases = results.cases.items()
     name = _first(first, answer)
     if not first.find(name) or first.failed:
         return None
     alike = [
-        (case, each)
-        for case, each in others
-        if each.find(name) and not each.failed and _alike(results, base, case, name)
+        (case, answer_of_case)
+        for case, answer_of_case in further_cases
+        if answer_of_case.find(name)
+        and not answer_of_case.failed
+        and _alike(results, base, case, name)
     ]
     falling = split_name(name)[0] in ("throughput", "speedup", "efficiency")
     cases = sorted(
@@ -134,21 +141,27 @@ def _alike(results: Results, base: str, case: str, name: str) -> bool:
     Either they have the same useful work, speed-up times time, or they differ in the hardware
     alone. What is done in a second is compared where the model and the load are the same.
     """
-    one, other = results.cases[base], results.cases[case]
-    before, after = (results.settings.get(each, {}) for each in (base, case))
+    base_answer, case_answer = results.cases[base], results.cases[case]
+    before, after = (results.settings.get(case_name, {}) for case_name in (base, case))
     differing = {path for path in {*before, *after} if before.get(path) != after.get(path)}
-    if one.model != other.model or any(path.startswith(_LOAD) for path in differing):
+    if base_answer.model != case_answer.model or any(path.startswith(_LOAD) for path in differing):
         return False
     if split_name(name)[0] == "throughput":
         return True
-    work = [(each.find("speedup") or 0.0) * (each.find("time") or 0.0) for each in (one, other)]
+    work = [
+        (compared_answer.find("speedup") or 0.0) * (compared_answer.find("time") or 0.0)
+        for compared_answer in (base_answer, case_answer)
+    ]
     if all(work):
         return isclose(*work, rel_tol=_ALIKE)
     return all(path.startswith((*_HARDWARE, "population")) for path in differing)
 
 
-def _first(each: Answer, answer: Sequence[str]) -> str:
-    return next((name for name in (*answer, *each.values) if each.find(name) is not None), "")
+def _first(first_answer: Answer, answer: Sequence[str]) -> str:
+    return next(
+        (name for name in (*answer, *first_answer.values) if first_answer.find(name) is not None),
+        "",
+    )
 
 
 def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
@@ -156,24 +169,24 @@ def _base(results: Results, answer: Sequence[str]) -> Iterator[str]:
     if not results.cases:
         return
     words = results.words
-    case, each = next(iter(results.cases.items()))
-    name = _first(each, answer)
+    case, base_answer = next(iter(results.cases.items()))
+    name = _first(base_answer, answer)
     lead = f"{words.case(case)}: " if len(results.cases) > 1 else ""
-    if each.failed or not name:
-        yield f"{lead}no answer: {each.failed}"
+    if base_answer.failed or not name:
+        yield f"{lead}no answer: {base_answer.failed}"
         return
-    line = f"{lead}{words.measured(name, _shown(each, name))}"
-    whole = sum(each.account.values())
-    if len(each.account) > 1 and whole > 0:
-        ranked = sorted(each.account.items(), key=lambda part: -part[1])
-        told = [
-            f"{percent(part / whole)} {words.part(label)}"
-            for label, part in ranked[:3]
-            if part >= _LEAST_SAID * whole
+    line = f"{lead}{words.measured(name, _shown(base_answer, name))}"
+    total = sum(base_answer.account.values())
+    if len(base_answer.account) > 1 and total > 0:
+        ranked = sorted(base_answer.account.items(), key=lambda label_and_time: -label_and_time[1])
+        shares_told = [
+            f"{percent(seconds / total)} {words.part(label)}"
+            for label, seconds in ranked[:3]
+            if seconds >= _LEAST_SAID * total
         ]
-        line += f"; of the time of a {words.member} {joined(told)}"
-    if each.limits:
-        line += f"; {each.limits[0].pipeline} is limited by {each.limits[0].stage}"
+        line += f"; of the time of a {words.member} {joined(shares_told)}"
+    if base_answer.limits:
+        line += f"; {base_answer.limits[0].pipeline} is limited by {base_answer.limits[0].stage}"
     yield line
 
 
@@ -185,16 +198,18 @@ def _compared(results: Results, answer: Sequence[str]) -> Iterator[str]:
     name, cases = ranked
     words = results.words
     base, first = next(iter(results.cases.items()))
-    told = [
-        _ratio(words.case(case), first, each, name, words) for case, each in cases if case != base
+    ratios_told = [
+        _ratio(words.case(case), first, case_answer, name, words)
+        for case, case_answer in cases
+        if case != base
     ]
-    yield f"compared with {words.case(base)}: {joined(told)}"
+    yield f"compared with {words.case(base)}: {joined(ratios_told)}"
 
 
-def _ratio(case: str, first: Answer, each: Answer, name: str, words: Words) -> str:
+def _ratio(case: str, first: Answer, case_answer: Answer, name: str, words: Words) -> str:
     """Return how many times as fast, or as much, as the first case another is."""
-    ratio = (each.find(name) or 0.0) / (first.find(name) or 1.0)
-    doubt = " (undecided)" if overlap(first.ends(name), each.ends(name)) else ""
+    ratio = (case_answer.find(name) or 0.0) / (first.find(name) or 1.0)
+    doubt = " (undecided)" if overlap(first.ends(name), case_answer.ends(name)) else ""
     if "1" in (plain(ratio, 3), plain(1 / ratio, 3)):
         return f"{case} the same in three digits"
     if name == "time":
@@ -212,13 +227,13 @@ def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[st
     ends; of a sweep in one case along one axis.
     """
     words = results.words
-    name = next((each for each in answer if each in sweep.columns), "")
+    name = next((name_asked for name_asked in answer if name_asked in sweep.columns), "")
     if not name or len(sweep.axes) != 1 or sweep.axes[0].named or len(set(sweep.cases)) > 1:
         return
     axis = sweep.axes[0]
     column = sweep.columns[name]
-    known = [row for row in range(len(sweep)) if isfinite(column[row])]
-    if len(known) < 2:
+    finite_rows = [row for row in range(len(sweep)) if isfinite(column[row])]
+    if len(finite_rows) < 2:
         return
     low, high = sweep.ends(name)
 
@@ -230,10 +245,10 @@ def _swept(sweep: Sweep, answer: Sequence[str], results: Results) -> Iterator[st
         return setting(axis.path, float(sweep.points[axis.path][row]), axis.unit, words)
 
     falling = split_name(name)[0] in ("throughput", "speedup", "efficiency")
-    best = (max if falling else min)(known, key=lambda row: float(column[row]))
-    line = f"{words.value(name)} goes from {at(known[0])} with {where(known[0])} to {at(known[-1])}"
-    line += f" with {where(known[-1])}"
-    if best not in (known[0], known[-1]):
+    best = (max if falling else min)(finite_rows, key=lambda row: float(column[row]))
+    line = f"{words.value(name)} goes from {at(finite_rows[0])} with {where(finite_rows[0])} to {at(finite_rows[-1])}"
+    line += f" with {where(finite_rows[-1])}"
+    if best not in (finite_rows[0], finite_rows[-1]):
         line += f"; best of the points examined is {at(best)} with {where(best)}"
     yield line
 
@@ -242,14 +257,14 @@ def _computed(cases: Iterable[Answer], sweeps: Iterable[Sweep]) -> Iterator[tupl
     """List the method of each case and of each point of sweeps, and whether it is exact; what
     has no answer is not.
     """
-    yield from ((each.method, each.exact and not each.failed) for each in cases)
+    yield from ((case.method, case.exact and not case.failed) for case in cases)
     for sweep in sweeps:
         yield from zip(sweep.provenance.methods, map(bool, sweep.provenance.exact), strict=True)
 
 
 def computed_by(results: Results) -> set[tuple[str, bool]]:
     """Return the methods of all solved cases and points, each with whether it is exact."""
-    solved = (each for each in results.cases.values() if not each.failed)
+    solved = (case for case in results.cases.values() if not case.failed)
     return {*_computed(solved, results.sweeps)}
 
 
@@ -260,11 +275,15 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
     answers = list(results.cases.values())
     how = [*_computed(answers, results.sweeps)]
     words = [*_methods(how, answers), *_verdicts(answers, results.sweeps)]
-    estimated = [each for each in results.questions.values() if each.estimates]
-    ranges = any(each.exact and None not in each.ends(name) for each in answers for name in answer)
+    estimated = [question for question in results.questions.values() if question.estimates]
+    ranges = any(
+        case_answer.exact and None not in case_answer.ends(name)
+        for case_answer in answers
+        for name in answer
+    )
     if how and all(exact for _, exact in how):
-        (first, *others) = (method for method, _ in dict.fromkeys(how))
-        methods = joined([_method_words(method) for method in (first, *others)])
+        (first, *further_methods) = (method for method, _ in dict.fromkeys(how))
+        methods = joined([_method_words(method) for method in (first, *further_methods)])
         how_sure = f"by {methods}, without approximation"
         if estimated:
             how_sure = f"the model is solved {how_sure}; what was fitted in it is an estimate"
@@ -273,7 +292,7 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
         words.insert(0, how_sure)
     words += _losses(answers, results.sweeps)
     words += _without_answer(answers, results.sweeps)
-    words += filter(None, (each.doubt() for each in results.questions.values()))
+    words += filter(None, (question.doubt() for question in results.questions.values()))
     words += [note for note in results.notes if note.startswith(ABSENT)]
     return "; ".join(words) or "measured values are as certain as their source"
 
@@ -313,9 +332,9 @@ def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iter
         yield f"{share} approximate ({by})"
     notes = Counter(
         note
-        for each in answers
-        if not each.exact
-        for note in each.notes
+        for answer in answers
+        if not answer.exact
+        for note in answer.notes
         if not note.startswith(_NO_DOUBTS) and "[" not in note
     )
     yield from (f"note: {note}" for note, _ in notes.most_common(1))
@@ -323,18 +342,22 @@ def _methods(how: Sequence[tuple[str, bool]], answers: Sequence[Answer]) -> Iter
 
 def _verdicts(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Return how many answers a second road looked at, and what it said."""
-    checks = [each.check for each in cases if each.check]
+    checks = [case.check for case in cases if case.check]
     checks += [check for sweep in sweeps for check in sweep.provenance.checks.values()]
     counts = Counter(check.word for check in checks)
     if not counts:
         return []
-    said = ", ".join(f"{counts[each]} {each}" for each in VERDICTS if counts[each])
-    return [f"checked by a short simulation: {said}"]
+    verdict_words = ", ".join(
+        f"{counts[verdict_word]} {verdict_word}"
+        for verdict_word in VERDICTS
+        if counts[verdict_word]
+    )
+    return [f"checked by a short simulation: {verdict_words}"]
 
 
 def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
     """Return the losses of the imports that models come from, each once."""
-    every: list[Mapping[str, str]] = [each.left_out for each in cases]
+    every: list[Mapping[str, str]] = [case.left_out for case in cases]
     every += [losses for sweep in sweeps for losses in sweep.provenance.left_out.values()]
     distinct = {losses_sentence(losses): None for losses in every if losses}
     return list(distinct)
@@ -342,9 +365,9 @@ def _losses(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> list[str]:
 
 def _without_answer(cases: Sequence[Answer], sweeps: Sequence[Sweep]) -> Iterator[str]:
     """Yield how many points have no answer, and how many lie outside of their bounds."""
-    failed = sum(1 for each in cases if each.failed) + sum(len(sweep.failed) for sweep in sweeps)
-    bounds = [each.bound for each in cases]
-    bounds += [text for each in sweeps for text in each.provenance.outside.values()]
+    failed = sum(1 for case in cases if case.failed) + sum(len(sweep.failed) for sweep in sweeps)
+    bounds = [case.bound for case in cases]
+    bounds += [text for sweep in sweeps for text in sweep.provenance.outside.values()]
     outside = sum(bool(text) and not text.endswith(HELD) for text in bounds)
     if failed:
         yield f"{counted(failed, 'point has', 'points have')} no answer"

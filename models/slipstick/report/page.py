@@ -50,7 +50,9 @@ _MOST_CHANGES = 12
 _MOST_GROUPS = 12
 
 
-def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NOTHING_SAID) -> str:
+def sweep_text(
+    sweep: Sweep, answer: Sequence[str], words_said: Mapping[str, str] = NOTHING_SAID
+) -> str:
     """Write one sweep: a table, of a large one also what was varied, where the limiting stage
     changes, what failed.
 
@@ -58,21 +60,21 @@ def sweep_text(sweep: Sweep, answer: Sequence[str], said: Mapping[str, str] = NO
     ----------
     sweep : its points
     answer : the values to show
-    said : of how they were computed, see `slipstick.report.formatting.table_texts`
+    words_said : of how they were computed, see `slipstick.report.formatting.table_texts`
     """
     names = [name for name in dict.fromkeys(answer) if name in sweep.columns][:_MOST_COLUMNS]
     few = len(sweep) <= MOST_POINTS
     size = f"{counted(len(sweep), 'point')} in {counted(len(set(sweep.cases)), 'case')}"
-    parts = [
+    blocks = [
         f"### {escape(sweep.name)}",
         "" if few else f"{'; '.join(map(_axis_text, sweep.axes))}; {size}.",
         "" if few else _outside(sweep),
-        result_table(sweep_table(sweep, names), said) if few else _extremes(sweep, names),
+        result_table(sweep_table(sweep, names), words_said) if few else _extremes(sweep, names),
         _stages(sweep),
         f"Without effect: {', '.join(map(code, sweep.idle))}." if sweep.idle else "",
         "" if few else _failures(sweep),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(block for block in blocks if block)
 
 
 def _outside(sweep: Sweep) -> str:
@@ -117,13 +119,13 @@ def _groups(sweep: Sweep) -> list[_SweepPart]:
         if several <= min(_MOST_GROUPS, len(sweep) // (2 * len(set(sweep.cases))))
         else ()
     )
-    found: dict[tuple[str, ...], list[int]] = {}
+    rows_by_place: dict[tuple[str, ...], list[int]] = {}
     for index, case in enumerate(sweep.cases):
         places = (axis_value(sweep.points[axis.path][index], axis.unit) for axis in fixed)
-        found.setdefault((case, *places), []).append(index)
+        rows_by_place.setdefault((case, *places), []).append(index)
     return [
         _SweepPart(tags, sweep.axes[len(fixed) :], tuple(indices))
-        for tags, indices in found.items()
+        for tags, indices in rows_by_place.items()
     ]
 
 
@@ -135,10 +137,15 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
     for group in groups:
         for name in names:
             values = sweep.columns[name][list(group.indices)]
-            known = np.flatnonzero(np.isfinite(values))
+            finite = np.flatnonzero(np.isfinite(values))
             spots = (
-                [known[0], known[-1], known[values[known].argmin()], known[values[known].argmax()]]
-                if len(known)
+                [
+                    finite[0],
+                    finite[-1],
+                    finite[values[finite].argmin()],
+                    finite[values[finite].argmax()],
+                ]
+                if len(finite)
                 else []
             )
             texts = [_value_at(sweep, group, name, group.indices[spot]) for spot in spots]
@@ -154,7 +161,7 @@ def _extremes(sweep: Sweep, names: Sequence[str]) -> str:
 
 
 def _value_at(sweep: Sweep, group: _SweepPart, name: str, index: int) -> str:
-    value, low, high = (float(each[index]) for each in (sweep.columns[name], *sweep.ends(name)))
+    value, low, high = (float(column[index]) for column in (sweep.columns[name], *sweep.ends(name)))
     mark = ", outside of its bounds" if index in sweep.provenance.outside else ""
     return (
         f"{quantity(value, sweep.units[name], ends=(low, high))} at"
@@ -173,7 +180,7 @@ def _stages(sweep: Sweep) -> str:
     """
     if not len(sweep):
         return ""
-    groups, parts = _groups(sweep), []
+    groups, paragraphs = _groups(sweep), []
     along = f", along {code(sweep.axes[-1].path)}" if len(groups[0].axes) == 1 else ""
     for pipeline, stages in sweep.limits.items():
         lines = []
@@ -188,21 +195,23 @@ def _stages(sweep: Sweep) -> str:
             if words:
                 lines.append(f"- {escape(', '.join(group.tags))}: {words}")
         if lines:
-            parts.append("\n".join([f"Limiting stage of {escape(pipeline)}{along}:\n", *lines]))
-    return "\n\n".join(parts)
+            paragraphs.append(
+                "\n".join([f"Limiting stage of {escape(pipeline)}{along}:\n", *lines])
+            )
+    return "\n\n".join(paragraphs)
 
 
 def _runs(sweep: Sweep, stages: Sequence[str], places: Sequence[int]) -> list[str]:
-    found, axis = [], sweep.axes[-1]
+    runs, axis = [], sweep.axes[-1]
     for stage, run in groupby(places, key=lambda index: stages[index]):
         inside = [sweep.points[axis.path][index] for index in run]
         first, last = (escape(axis_value(value, axis.unit)) for value in (inside[0], inside[-1]))
-        found.append(
+        runs.append(
             f"{escape(stage)} at {first}"
             if len(inside) == 1
             else f"{escape(stage)} from {first} to {last}"
         )
-    return found
+    return runs
 
 
 def _failures(sweep: Sweep) -> str:
@@ -249,52 +258,60 @@ def page(
     command : what was typed
     missing : why no picture is drawn, to stand in their place
     """
-    first, *others = [*study.pictures, None]
-    said = _how(results)
+    first, *further_pictures = [*study.pictures, None]
+    words_said = _how(results)
     sentences = head_lines(results, study.answer)
     choices = decision(results, study.answer)
     source = f"Source: {escape(results.source)}" if results.source else ""
-    parts = [
+    blocks = [
         f"# {escape(results.title or results.name)}",
-        "\n".join(f"- {escape(each)}" for each in sentences),
+        "\n".join(f"- {escape(sentence)}" for sentence in sentences),
         "\n\n".join(markdown_blocks([choices])) if choices else "",
         prose(INTERVALS) if results.simulated else "",
         prose(missing) or _picture(first, pictures),
         section(ABOUT, [prose(results.text), source]) if results.text or source else "",
-        *(question_section(each, said) for each in results.questions.values()),
+        *(question_section(question, words_said) for question in results.questions.values()),
         (
-            section("Sweeps", [sweep_text(each, study.answer, said) for each in results.sweeps])
+            section(
+                "Sweeps", [sweep_text(sweep, study.answer, words_said) for sweep in results.sweeps]
+            )
             if results.sweeps
             else ""
         ),
         (
-            section("Pictures", [_picture(each, pictures) for each in others])
-            if others[:-1] and pictures
+            section("Pictures", [_picture(picture, pictures) for picture in further_pictures])
+            if further_pictures[:-1] and pictures
             else ""
         ),
         _limits(results),
-        _cases(results, study.answer, said) if results.cases else "",
+        _cases(results, study.answer, words_said) if results.cases else "",
         "\n- ".join(["## Notes\n", *map(escape, results.notes)]) if results.notes else "",
         _inputs(results, study.answer, command),
     ]
-    known = escape(" ".join(sentences)).casefold()
+    known_claims = escape(" ".join(sentences)).casefold()
     return (
         "\n\n".join(
             filter(
-                None, (_unsaid(part, known) if part.startswith("## ") else part for part in parts)
+                None,
+                (
+                    _unsaid(block, known_claims) if block.startswith("## ") else block
+                    for block in blocks
+                ),
             )
         )
         + "\n"
     )
 
 
-def _unsaid(part: str, known: str) -> str:
+def _unsaid(block_text: str, known_claims: str) -> str:
     """Leave out of the lists of a section what the head says in the same words."""
     blocks = []
-    for block in part.split("\n\n"):
+    for block in block_text.split("\n\n"):
         lines = block.split("\n")
-        left = [line for line in lines if not line.startswith("- ") or _claim(line) not in known]
-        blocks += ["\n".join(left)] * bool(left)
+        new_lines = [
+            line for line in lines if not line.startswith("- ") or _claim(line) not in known_claims
+        ]
+        blocks += ["\n".join(new_lines)] * bool(new_lines)
     return "\n\n".join(blocks)
 
 
@@ -317,32 +334,35 @@ def _how(results: Results) -> Mapping[str, str]:
     return {"method": method, "exact": "yes" if exact else "no"}
 
 
-def _cases(results: Results, answer: Sequence[str], said: Mapping[str, str]) -> str:
+def _cases(results: Results, answer: Sequence[str], words_said: Mapping[str, str]) -> str:
     names = [name for name in dict.fromkeys(answer) if "[" not in name] or _first_wanted(
         results, answer
     )
     answers, notes = list(results.cases.values()), Notes()
     table = case_table(results, names)
-    numbers = [", ".join(str(notes.number(note)) for note in each.notes) for each in answers]
-    several = len({each.model for each in answers}) > 1  # else the head has it
-    models = [ResultColumn("model", [each.model for each in answers])] * several
+    numbers = [", ".join(str(notes.number(note)) for note in answer.notes) for answer in answers]
+    several = len({answer.model for answer in answers}) > 1  # else the head has it
+    models = [ResultColumn("model", [answer.model for answer in answers])] * several
     differs = ResultColumn(
         "differs from the base in", [_settings(results, case) or None for case in results.cases]
     )
-    told = [ResultColumn("notes", numbers)] * (len(set(numbers)) > 1)
-    shown = replace(table, columns=[table.columns[0], *models, differs, *table.columns[1:], *told])
-    listed = "\n".join(
-        f"{f'{number}.' if told else '-'} {escape(text)}" for number, text in notes.listed.items()
+    note_columns = [ResultColumn("notes", numbers)] * (len(set(numbers)) > 1)
+    shown = replace(
+        table, columns=[table.columns[0], *models, differs, *table.columns[1:], *note_columns]
     )
-    return section("Cases", [result_table(shown, said), listed])
+    listed = "\n".join(
+        f"{f'{number}.' if note_columns else '-'} {escape(text)}"
+        for number, text in notes.listed.items()
+    )
+    return section("Cases", [result_table(shown, words_said), listed])
 
 
 def _first_wanted(results: Results, answer: Sequence[str]) -> list[str]:
     """Choose what the cases have of what is wanted, as few values as speak for all of them."""
     chosen: list[str] = []
-    for each in results.cases.values():
-        if not any(each.find(name) is not None for name in chosen):
-            chosen += [name for name in answer if each.find(name) is not None][:1]
+    for case in results.cases.values():
+        if not any(case.find(name) is not None for name in chosen):
+            chosen += [name for name in answer if case.find(name) is not None][:1]
     return chosen or list(answer[:1])
 
 
@@ -361,7 +381,7 @@ def _limits(results: Results) -> str:
     another stage limit it.
     """
     limits = [
-        (escape(case), each) for case, answer in results.cases.items() for each in answer.limits
+        (escape(case), limit) for case, answer in results.cases.items() for limit in answer.limits
     ]
     if not limits:
         return ""
@@ -371,25 +391,25 @@ def _limits(results: Results) -> str:
             " each of them."
         )
     stages = [
-        ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in each.stages.items())
-        for _, each in limits
+        ", ".join(f"{escape(name)} {quantity(time, 's')}" for name, time in limit.stages.items())
+        for _, limit in limits
     ]
     rows = [
-        [case, escape(each.pipeline), escape(each.stage), one]
-        for (case, each), one in zip(limits, stages, strict=True)
+        [case, escape(limit.pipeline), escape(limit.stage), stage_times]
+        for (case, limit), stage_times in zip(limits, stages, strict=True)
     ]
-    parts = [
+    paragraphs = [
         markdown_table(
             ["case", "pipeline", "limiting stage", "one item at each serial stage"], rows
         )
     ]
     if near := [
-        [case, escape(each.pipeline), "; ".join(map(_takeover, each.takeovers[:_NEAREST]))]
-        for case, each in limits
-        if each.takeovers
+        [case, escape(limit.pipeline), "; ".join(map(_takeover, limit.takeovers[:_NEAREST]))]
+        for case, limit in limits
+        if limit.takeovers
     ]:
-        parts += [_TAKEOVERS, markdown_table(["case", "pipeline", "nearest takeovers"], near)]
-    return "\n\n".join(["## What limits", *parts])
+        paragraphs += [_TAKEOVERS, markdown_table(["case", "pipeline", "nearest takeovers"], near)]
+    return "\n\n".join(["## What limits", *paragraphs])
 
 
 def _takeover(to: Takeover) -> str:
@@ -411,26 +431,31 @@ def _picture(spec: Drawn | None, pictures: Mapping[str, Sequence[str]]) -> str:
 
 def _inputs(results: Results, answer: Sequence[str], command: str) -> str:
     """Return what was asked, how to ask it again, and where everything stands."""
-    files = [f"[{file}]({file})" for each in results.questions.values() for file in each.files()]
-    further = f" More values are in {', '.join(files)}." if files else ""
+    files = [
+        f"[{file}]({file})" for question in results.questions.values() for file in question.files()
+    ]
+    further_words = f" More values are in {', '.join(files)}." if files else ""
     return section(
-        "Inputs", [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{further}"]
+        "Inputs",
+        [f"{_asked(results, answer)}. Repeat with {code(command)}. {_ELSEWHERE}{further_words}"],
     )
 
 
 def _asked(results: Results, answer: Sequence[str]) -> str:
-    parts = []
+    phrases = []
     if results.cases:
         models = ", ".join(
-            list(dict.fromkeys(each.model for each in results.cases.values()))[:_MOST_NAMES]
+            list(dict.fromkeys(case.model for case in results.cases.values()))[:_MOST_NAMES]
         )
         names = ", ".join([*answer[:_MOST_NAMES], *(["more"] if len(answer) > _MOST_NAMES else [])])
-        parts.append(f"{names} of {counted(len(results.cases), 'case')} of {models}")
+        phrases.append(f"{names} of {counted(len(results.cases), 'case')} of {models}")
     if results.sweeps:
         points = counted(sum(map(len, results.sweeps)), "point")
-        parts.append(f"{counted(len(results.sweeps), 'sweep')} of {points}")
-    parts += [each.title[:1].lower() + each.title[1:] for each in results.questions.values()]
-    return escape(f"Asked: {'; '.join(parts)}")
+        phrases.append(f"{counted(len(results.sweeps), 'sweep')} of {points}")
+    phrases += [
+        question.title[:1].lower() + question.title[1:] for question in results.questions.values()
+    ]
+    return escape(f"Asked: {'; '.join(phrases)}")
 
 
 def gallery(folders: Sequence[Path]) -> str:
@@ -442,24 +467,24 @@ def gallery(folders: Sequence[Path]) -> str:
     folders : of reports, as `slipstick.report.write.write` made them; one without a report is left
         out
     """
-    parts = [
+    blocks = [
         "# Studies",
         "Each study with its question and what was found; made by `slipstick gallery`.",
     ]
     for folder in folders:
         path = folder / "report.md"
         if path.is_file():
-            head, found, *rest = path.read_text("utf-8").split("\n\n")
-            picture = next((each for each in rest if each.startswith("[![")), "").replace(
-                "](", f"]({folder.name}/"
-            )
+            head, findings, *rest = path.read_text("utf-8").split("\n\n")
+            picture = next(
+                (paragraph for paragraph in rest if paragraph.startswith("[![")), ""
+            ).replace("](", f"]({folder.name}/")
             about = rest[rest.index(f"## {ABOUT}") + 1 :] if f"## {ABOUT}" in rest else [""]
-            asked = "" if about[0].startswith("Source: ") else about[0]
-            told = "\n".join(found.splitlines()[:_MOST_NAMES])
-            parts += [
+            question_text = "" if about[0].startswith("Source: ") else about[0]
+            shown_findings = "\n".join(findings.splitlines()[:_MOST_NAMES])
+            blocks += [
                 f"## [{head.removeprefix('# ')}]({folder.name}/report.md)",
                 picture,
-                asked,
-                told,
+                question_text,
+                shown_findings,
             ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(block for block in blocks if block) + "\n"

@@ -372,9 +372,9 @@ def _lines(results: Results, spec: LinesSpec) -> Figure:
     panels = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
     x_axis = _Across.of(sweep.axis(spec.x), spec)
     for unit, axes in zip(units, panels, strict=True):
-        drawn = [line for line in lines if line.unit == unit]
+        lines_drawn = [line for line in lines if line.unit == unit]
         limits = {} if spec.relative or spec.against else results.words.limits
-        _panel(axes, x_axis, drawn, labels, methods, spec, limits)
+        _panel(axes, x_axis, lines_drawn, labels, methods, spec, limits)
     x_axis.write_on(panels[-1])
     handles = _handles(labels, methods)
     return titled(figure, spec.title, title, list(handles.values()), list(handles), columns)
@@ -591,8 +591,8 @@ def _panel(
     names = list(dict.fromkeys(line.value for line in lines))
     for name in names if len(finite_values) else ():
         if name in limits:
-            written = quantity(limits[name], lines[0].unit)
-            _draw_limit(axes, limits[name] / factor, written)
+            limit_in_words = quantity(limits[name], lines[0].unit)
+            _draw_limit(axes, limits[name] / factor, limit_in_words)
     names = [Words().value(name) if "_quantile[" in name else name for name in names]
     subject = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{subject} / first of its line" if spec.relative else subject

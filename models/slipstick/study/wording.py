@@ -74,15 +74,15 @@ def _population(study: StudyContext) -> tuple[str, dict[str, str]]:
 def _conditions(spec: StudySpec) -> Iterator[str]:
     """Yield the conditions on answers that the questions of a study name."""
     for question in spec.questions.values():
-        for asked in question.values() if isinstance(question, Mapping) else [question]:
-            if isinstance(where := getattr(asked, "where", None), str):
+        for question_spec in question.values() if isinstance(question, Mapping) else [question]:
+            if isinstance(where := getattr(question_spec, "where", None), str):
                 yield where
-            yield from getattr(asked, "watch", ())
+            yield from getattr(question_spec, "watch", ())
 
 
 def _limits(condition: str) -> Iterator[tuple[str, float]]:
     """Yield the values that a condition compares with a quantity, with it in base units."""
-    for part in re.split(r"\s+and\s+", condition.strip()):
-        if found := _LIMIT.fullmatch(part.strip()):
+    for clause in re.split(r"\s+and\s+", condition.strip()):
+        if limit_found := _LIMIT.fullmatch(clause.strip()):
             with suppress(UnitError):
-                yield found[1], parse(found[2])[0]
+                yield limit_found[1], parse(limit_found[2])[0]

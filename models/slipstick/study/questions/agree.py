@@ -35,18 +35,22 @@ class AgreeResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Count the findings, and list them."""
-        found = [f"{each.case}: {words}" for each in self.agreements for words in each.findings]
+        findings = [
+            f"{agreement.case}: {words}"
+            for agreement in self.agreements
+            for words in agreement.findings
+        ]
         count = counted(len(self.agreements), "case")
-        if not found:
+        if not findings:
             return [f"no method contradicts another by more than it promises, in {count}"]
         return [
-            f"{counted(len(found), 'finding')} in {count}, where methods contradict each other",
-            *found,
+            f"{counted(len(findings), 'finding')} in {count}, where methods contradict each other",
+            *findings,
         ]
 
     def headline(self, words: Words) -> list[str]:
         """Count the cases in which methods contradict each other, and name the first of them."""
-        apart = [words.case(each.case) for each in self.agreements if each.findings]
+        apart = [words.case(agreement.case) for agreement in self.agreements if agreement.findings]
         count = len(self.agreements)
         if not apart:
             cases = {1: "the case", 2: "both cases"}.get(count, f"all {count} cases")
@@ -61,44 +65,44 @@ class AgreeResult(QuestionResult):
 
     def parts(self) -> Iterator[str]:
         """Put the methods side by side, case by case."""
-        for each in self.agreements:
-            yield f"### {escape(each.case)}"
-            yield from markdown_blocks(agreement_blocks(each))
+        for agreement in self.agreements:
+            yield f"### {escape(agreement.case)}"
+            yield from markdown_blocks(agreement_blocks(agreement))
 
 
-def _agreement(case: Evaluator, methods: Sequence[str], known: Answer) -> Agreement:
+def _agreement(case: Evaluator, methods: Sequence[str], own_answer: Answer) -> Agreement:
     """Solve a case by several methods; what it was solved by already is not done again."""
     from slipstick.method.agreement import agreement
 
     together: list[Answer] = []
     for method in methods:
-        if known.method == method:
-            together.append(known)
+        if own_answer.method == method:
+            together.append(own_answer)
         else:
             together += case.answers(method)
     return agreement(case.case, together)
 
 
-def read(asked: AgreeSpec, study: StudyContext) -> Question:
+def read(agree_spec: AgreeSpec, study: StudyContext) -> Question:
     """Check the methods, and build the cases.
 
     Raises
     ------
     SpecError : there is no such method
     """
-    known = list(all_methods())
+    methods = list(all_methods())
     problems = [
-        study.problem(("agree", "methods", index), str(UnknownNameError("method", method, known)))
-        for index, method in enumerate(asked.methods)
-        if method not in known
+        study.problem(("agree", "methods", index), str(UnknownNameError("method", method, methods)))
+        for index, method in enumerate(agree_spec.methods)
+        if method not in methods
     ]
     if problems:
         raise SpecError(problems)
     cases = {
         case: evaluator(case, study.cases[case], study.library)
-        for case in asked.cases or study.cases
+        for case in agree_spec.cases or study.cases
     }
-    for index, method in enumerate(asked.methods):
+    for index, method in enumerate(agree_spec.methods):
         for case in cases.values():
             answering = known_methods({"program": ACTIVITY}.get(case.inputs.kind, case.inputs.kind))
             if method not in answering:
@@ -112,8 +116,9 @@ def read(asked: AgreeSpec, study: StudyContext) -> Question:
     def solve(answers: BaseAnswers) -> AgreeResult:
         return AgreeResult(
             tuple(
-                _agreement(each, asked.methods, answers.cases[case]) for case, each in cases.items()
+                _agreement(model, agree_spec.methods, answers.cases[case])
+                for case, model in cases.items()
             )
         )
 
-    return Question(solve, points=len(asked.methods) * len(cases))
+    return Question(solve, points=len(agree_spec.methods) * len(cases))

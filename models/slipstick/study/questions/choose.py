@@ -124,40 +124,42 @@ class ChooseResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Return what was chosen, what each condition has to spare there, and how that is known."""
-        return [f"{each.case}: {line}" for each in self.choices for line in _sentences(each)]
+        return [f"{choice.case}: {line}" for choice in self.choices for line in _sentences(choice)]
 
     def headline(self, words: Words) -> list[str]:
         """Return what was chosen for the first cases."""
         several = len(self.choices) > 1
         heads = [
-            _head(each, words, words.case(each.case) if several else "", named=index == 0)
-            for index, each in enumerate(self.choices[: 1 + MOST_SAID])
+            _head(choice, words, words.case(choice.case) if several else "", named=index == 0)
+            for index, choice in enumerate(self.choices[: 1 + MOST_SAID])
         ]
         return [". ".join(map(capital, heads))]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the best point of each case, and the limits that it keeps to."""
         first = self.choices[0]
-        alike = [each for each in self.choices if [*each.units] == [*first.units] and each.found]
+        alike = [
+            choice for choice in self.choices if [*choice.units] == [*first.units] and choice.found
+        ]
         if not alike:
             return None
         head = ["", *map(words.quantity, first.units), spelt(first.objective)]
         head += [words.condition(text) for text in first.conditions]
-        return head, [_decided_row(each, words) for each in alike]
+        return head, [_decided_row(choice, words) for choice in alike]
 
     def beside_tables(self) -> list[str]:
         """Return what was chosen and how that is known; tables have the rest."""
-        return [f"{each.case}: {next(_sentences(each))}" for each in self.choices]
+        return [f"{choice.case}: {next(_sentences(choice))}" for choice in self.choices]
 
     def parts(self) -> Iterator[ResultTable]:
         """Yield the best point and the runners-up of each case; or the one that is nearest to
         meeting the conditions.
         """
         alike: dict[tuple[object, ...], list[ChosenPoints]] = {}
-        for each in self.choices:
+        for choice in self.choices:
             alike.setdefault(
-                (tuple(each.units.items()), each.objective, each.conditions), []
-            ).append(each)
+                (tuple(choice.units.items()), choice.objective, choice.conditions), []
+            ).append(choice)
         yield from map(_table, alike.values())
 
 
@@ -180,23 +182,30 @@ class _Choosing:
 
     def given(self, rows: Rows) -> dict[str, Array]:
         """Return what is varied at points, and the sum of costs [points]."""
-        found = {
+        value_columns = {
             path: np.array(values)[rows[:, at]]
             for at, (path, values) in enumerate(self.values.items())
         }
         return {
-            **found,
+            **value_columns,
             COST: sum(
-                (price * found[path] for path, price in self.prices.items()), np.zeros(len(rows))
+                (price * value_columns[path] for path, price in self.prices.items()),
+                np.zeros(len(rows)),
             ),
         }
 
-    def known(self, parts: Condition) -> list[bool]:
+    def known(self, condition: Condition) -> list[bool]:
         """Return for each part of a condition whether it is about what is varied alone."""
-        names = (parameters(each.left, each.right) for each in parts.parts)
+        names = (
+            parameters(part_condition.left, part_condition.right)
+            for part_condition in condition.parts
+        )
         return [
-            all(parts.columns.get(each.name) in self.condition.given for each in found)
-            for found in names
+            all(
+                condition.columns.get(parameter.name) in self.condition.given
+                for parameter in parameter
+            )
+            for parameter in names
         ]
 
     def aims(self, rows: Rows) -> Array:
@@ -216,14 +225,14 @@ class _Choosing:
 
     def saturated(self, row: Rows) -> bool:
         """Return whether a point without an answer has none because something is saturated."""
-        given = self.given(row[None])
+        values = self.given(row[None])
         case = self.built([int(row[at]) for at in self.shaping])
-        free = {path: given[path] for at, path in enumerate(self.values) if at not in self.shaping}
+        free = {path: values[path] for at, path in enumerate(self.values) if at not in self.shaping}
         return SATURATED in case.why(free, 0)
 
     def solved(self, rows: Rows, longer: float) -> tuple[dict[str, Array], Provenance]:
         """Answer at points; those that differ in numbers only are solved together."""
-        given, shaping = self.given(rows), self.shaping
+        values, shaping = self.given(rows), self.shaping
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, row in enumerate(rows[:, shaping].tolist()):
             groups.setdefault(tuple(row), []).append(number)
@@ -231,7 +240,7 @@ class _Choosing:
         for chosen, members in groups.items():
             case = self.built(chosen).longer(longer)
             free = {
-                path: given[path][members]
+                path: values[path][members]
                 for at, path in enumerate(self.values)
                 if at not in shaping
             }
@@ -241,12 +250,15 @@ class _Choosing:
                     *case.solved(free, self.condition.wanted | self.objective.wanted),
                 )
             )
-        parts = [(slice(None), given), *((places, columns) for places, columns, _ in pieces)]
+        pieces_of_rows = [
+            (slice(None), values),
+            *((places, columns) for places, columns, _ in pieces),
+        ]
         how = Provenance.joined(len(rows), ((places, how) for places, _, how in pieces))
-        return gathered(len(rows), parts), how
+        return gathered(len(rows), pieces_of_rows), how
 
 
-def read(asked: ChooseQuestionSpec, study: StudyContext) -> Question:
+def read(choose_spec: ChooseQuestionSpec, study: StudyContext) -> Question:
     """Read what a study chooses among; nothing is solved, and no model is built but the first.
 
     Raises
@@ -254,22 +266,24 @@ def read(asked: ChooseQuestionSpec, study: StudyContext) -> Question:
     SpecError : a path leads nowhere, a value is not allowed, there are too many points, or a
         condition is none
     """
-    cases = [_read_case(case, asked, study) for case in asked.cases]
+    cases = [_read_case(case, choose_spec, study) for case in choose_spec.cases]
     return Question(lambda answers: ChooseResult(tuple(map(_chosen, cases))))
 
 
 def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Choosing:
     settings = study.cases[name]
     inputs = resolve(settings, study.library)
-    there = (path for path, _ in leaves(inputs.tree))
-    known = list(dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *there]))
+    paths_there = (path for path, _ in leaves(inputs.tree))
+    known_paths = list(
+        dict.fromkeys([*evaluator(name, settings, study.library).built.entries, *paths_there])
+    )
     values: dict[str, Sequence[float]] = {}
     nodes: dict[str, Sequence[Node]] = {}
     units: dict[str, str] = {}
-    for written, each in spec.vary.items():
-        place: Place = ("choose", "vary", written)
-        listed = axis_nodes(each, study.written(place), place)
-        for path in _paths(written, known, place, name, study):
+    for path_as_written, axis_spec in spec.vary.items():
+        place: Place = ("choose", "vary", path_as_written)
+        listed = axis_nodes(axis_spec, study.written(place), place)
+        for path in _paths(path_as_written, known_paths, place, name, study):
             axis = axis_of(path, listed, inputs)
             if axis.named:
                 raise study.refusal(
@@ -284,15 +298,17 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
     refusal = partial(study.refusal, ("choose", "vary"))
     check_cost("choices", count, f"{count:,} points to choose among", "vary less", refusal)
     prices: dict[str, float] = {}
-    for written, price in spec.cost.items():
-        for path in _paths(written, list(values), ("choose", "cost", written), name, study):
+    for path_as_written, price in spec.cost.items():
+        for path in _paths(
+            path_as_written, list(values), ("choose", "cost", path_as_written), name, study
+        ):
             prices.setdefault(path, price)
-    settings = {**settings, **{path: each[0] for path, each in nodes.items()}}
+    settings = {**settings, **{path: node[0] for path, node in nodes.items()}}
     case = evaluator(name, settings, study.library)
-    given = {**units, **({COST: "1"} if prices else {})}
-    condition = condition_of(spec.where, ("choose", "where"), case, study, given_names=given)
+    units_given = {**units, **({COST: "1"} if prices else {})}
+    condition = condition_of(spec.where, ("choose", "where"), case, study, given_names=units_given)
     objective = condition_of(
-        spec.minimize, ("choose", "minimize"), case, study, given_names=given, formula=True
+        spec.minimize, ("choose", "minimize"), case, study, given_names=units_given, formula=True
     )
     return _Choosing(
         case, settings, study, spec, values, nodes, units, prices, objective, condition
@@ -300,18 +316,18 @@ def _read_case(name: str, spec: ChooseQuestionSpec, study: StudyContext) -> _Cho
 
 
 def _paths(
-    written: str, known: Sequence[str], place: Place, case: str, study: StudyContext
+    path_as_written: str, known_paths: Sequence[str], place: Place, case: str, study: StudyContext
 ) -> list[str]:
     """List the quantities that a path with * for any one key stands for; one without may also be
     new.
     """
-    if "*" not in written and place[1] == "vary":
-        return [written]
-    pattern = re.compile(re.escape(written).replace(r"\*", r"[^.]+"))
-    if not (found := [path for path in known if pattern.fullmatch(path)]):
-        why = f"{case} has no quantity {written!r} to choose{did_you_mean(written, known)}"
+    if "*" not in path_as_written and place[1] == "vary":
+        return [path_as_written]
+    pattern = re.compile(re.escape(path_as_written).replace(r"\*", r"[^.]+"))
+    if not (matching := [path for path in known_paths if pattern.fullmatch(path)]):
+        why = f"{case} has no quantity {path_as_written!r} to choose{did_you_mean(path_as_written, known_paths)}"
         raise study.refusal(place, why, key=True)
-    return found
+    return matching
 
 
 @dataclass
@@ -332,34 +348,34 @@ class _Enumeration:
         """Solve points, each by longer runs until it is decided, and sort them into those that
         hold and those that fail.
         """
-        asked, longer, open_ = self.asked, 1.0, rows
+        choosing, longer, open_ = self.asked, 1.0, rows
         self.solved += len(rows)
         while len(open_):
-            found, how = asked.solved(open_, longer)
-            sides = asked.condition.sides(found)
-            (objective,) = asked.objective.sides(found)
-            margins = np.array([each.margin for each in sides])
-            states = np.array([decided(each.margin, each.holds) for each in sides])
+            columns, how = choosing.solved(open_, longer)
+            sides = choosing.condition.sides(columns)
+            (objective,) = choosing.objective.sides(columns)
+            margins = np.array([side.margin for side in sides])
+            states = np.array([decided(side.margin, side.holds) for side in sides])
             # One condition that surely fails is enough; all have to hold for sure.
             state = np.where((states < 0).any(axis=0), -1, np.where((states > 0).all(axis=0), 1, 0))
-            known: NDArray[np.bool_] = np.isfinite(
+            finite: NDArray[np.bool_] = np.isfinite(
                 np.array([*margins[:, 0], objective.left[0]])
             ).all(axis=0)
-            again = (state == 0) & known & asked.case.form.estimated & (longer < LONGEST)
+            again = (state == 0) & finite & choosing.case.form.estimated & (longer < LONGEST)
             for at in np.flatnonzero(~again).tolist():
                 value = float(objective.left[0, at])
                 answer = self._answer(open_[at], sides, objective, at, how)
-                if known[at] and state[at] > 0:
+                if finite[at] and state[at] > 0:
                     self.found.append((value, answer))
                     self.held.append((open_[at], answer))
-                elif known[at] and state[at] == 0:
+                elif finite[at] and state[at] == 0:
                     self.undecided.append((value, answer))
-                elif known[at]:
+                elif finite[at]:
                     worst = int(np.argmin(margins[:, 0, at]))
                     self.failed.append((float(margins[worst, 0, at]), worst, answer))
                     self.broken.append(open_[at])
                     self.broke.append((open_[at], answer))
-                elif asked.saturated(open_[at]):
+                elif choosing.saturated(open_[at]):
                     self.broken.append(open_[at])
                 else:
                     # Less of everything may have an answer: nothing is concluded from this point.
@@ -375,8 +391,8 @@ class _Enumeration:
         if not self.held and not self.failed:
             return
         sign = 1 if self.held else -1
-        best = min(self.found, key=lambda each: each[0])[1] if self.found else None
-        place = next((row for row, each in self.held if each is best), top)
+        best = min(self.found, key=lambda side: side[0])[1] if self.found else None
+        place = next((row for row, answer in self.held if answer is best), top)
         seen = {tuple(row.tolist()) for row, _ in (*self.held, *self.broke)}
         for at in range(len(place)):
             beside = place + sign * (np.arange(len(place)) == at)
@@ -417,16 +433,21 @@ class _Enumeration:
         at: int,
         how: Provenance,
     ) -> Answer:
-        asked = self.asked
+        choosing = self.asked
         values = {
-            OBJECTIVE: _value(objective.left[:, at], str(asked.objective.parts[0].left.dimension))
+            OBJECTIVE: _value(
+                objective.left[:, at], str(choosing.objective.parts[0].left.dimension)
+            )
         }
-        for number, (each, part) in enumerate(
-            zip(sides, asked.condition.parts, strict=True), start=1
+        for number, (side, condition_part) in enumerate(
+            zip(sides, choosing.condition.parts, strict=True), start=1
         ):
-            unit, below = str(part.left.dimension), part.relation.startswith("<")
-            less, more = (each.left, each.right) if below else (each.right, each.left)
-            values[f"value[{number}]"] = _value(each.left[:, at], unit)
+            unit, below = (
+                str(condition_part.left.dimension),
+                condition_part.relation.startswith("<"),
+            )
+            less, more = (side.left, side.right) if below else (side.right, side.left)
+            values[f"value[{number}]"] = _value(side.left[:, at], unit)
             slack = (
                 more[0, at] - less[0, at],
                 more[1, at] - less[2, at],
@@ -435,7 +456,7 @@ class _Enumeration:
             values[f"slack[{number}]"] = _value(np.array(slack), unit)
         point = {
             path: float(values_[row[place]])
-            for place, (path, values_) in enumerate(asked.values.items())
+            for place, (path, values_) in enumerate(choosing.values.items())
         }
         return Answer("choose", values=values, point=point, **how.at(at))
 
@@ -449,269 +470,299 @@ def _value(numbers: Array, unit: str) -> Value:
     )
 
 
-def _chosen(asked: _Choosing) -> ChosenPoints:
+def _chosen(choosing: _Choosing) -> ChosenPoints:
     """Solve points by rising objective, until the best is known, and as many runners-up as are
     asked for.
     """
-    sizes = [len(each) for each in asked.values.values()]
+    sizes = [len(value) for value in choosing.values.values()]
     rows = np.indices(tuple(sizes)).reshape(len(sizes), -1).T
-    given, total = asked.given(rows), len(rows)
+    values, total = choosing.given(rows), len(rows)
     # What is about the varied values alone needs no solving.
-    for part, known in zip(asked.condition.parts, asked.known(asked.condition), strict=True):
-        if known:
-            names = [each.name for each in parameters(part.left, part.right)]
-            held = part.holds({name: given[asked.condition.columns[name]] for name in names})
-            given, rows = {name: each[held] for name, each in given.items()}, rows[held]
-    left = len(rows)
-    (ordered,) = asked.known(asked.objective)
-    if ordered and left:
-        rows = rows[np.argsort(asked.aims(rows), kind="stable")]
-    made = _Enumeration(asked)
+    for condition_part, is_known in zip(
+        choosing.condition.parts, choosing.known(choosing.condition), strict=True
+    ):
+        if is_known:
+            names = [
+                parameter.name
+                for parameter in parameters(condition_part.left, condition_part.right)
+            ]
+            held = condition_part.holds(
+                {name: values[choosing.condition.columns[name]] for name in names}
+            )
+            values, rows = {name: column[held] for name, column in values.items()}, rows[held]
+    left_count = len(rows)
+    (ordered,) = choosing.known(choosing.objective)
+    if ordered and left_count:
+        rows = rows[np.argsort(choosing.aims(rows), kind="stable")]
+    enumeration = _Enumeration(choosing)
     top, allowed = np.array(sizes) - 1, rows
-    if asked.spec.monotone and (rows == top).all(axis=1).any():
-        solved = {tuple(each.tolist()) for each in made.bound(top)}
-        rows = rows[[tuple(each) not in solved for each in rows.tolist()]]
-    together, wanted = 1 if asked.case.form.estimated else TOGETHER, 1 + asked.spec.runners_up
+    if choosing.spec.monotone and (rows == top).all(axis=1).any():
+        solved = {tuple(row.tolist()) for row in enumeration.bound(top)}
+        rows = rows[[tuple(row) not in solved for row in rows.tolist()]]
+    together, most_found = (
+        1 if choosing.case.form.estimated else TOGETHER,
+        1 + choosing.spec.runners_up,
+    )
     while True:
-        for each in made.broken if asked.spec.monotone else ():
-            rows = rows[(rows > each).any(axis=1)]
-        made.broken.clear()
-        found = sorted(value for value, _ in made.found)
+        for broken_row in enumeration.broken if choosing.spec.monotone else ():
+            rows = rows[(rows > broken_row).any(axis=1)]
+        enumeration.broken.clear()
+        objectives = sorted(value for value, _ in enumeration.found)
         # What is left has no lesser objective, so it cannot be among the best and the runners-up.
         if not len(rows) or (
-            ordered and len(found) >= wanted and found[wanted - 1] <= asked.aims(rows[:1])[0]
+            ordered
+            and len(objectives) >= most_found
+            and objectives[most_found - 1] <= choosing.aims(rows[:1])[0]
         ):
-            if asked.spec.monotone and left:
-                made.probe(allowed, top)
-            return _choice(asked, made, (total, left), ordered)
-        made.solve(rows[:together])
+            if choosing.spec.monotone and left_count:
+                enumeration.probe(allowed, top)
+            return _choice(choosing, enumeration, (total, left_count), ordered)
+        enumeration.solve(rows[:together])
         rows = rows[together:]
 
 
 def _choice(
-    asked: _Choosing, made: _Enumeration, points: tuple[int, int], ordered: bool
+    choosing: _Choosing, enumeration: _Enumeration, points: tuple[int, int], ordered: bool
 ) -> ChosenPoints:
-    found = sorted(made.found, key=lambda each: each[0])[: 1 + asked.spec.runners_up]
-    best = found[0][0] if found else math.inf
+    best_found = sorted(enumeration.found, key=lambda each: each[0])[: 1 + choosing.spec.runners_up]
+    best = best_found[0][0] if best_found else math.inf
     failed = max(
-        (each for each in made.failed if each[0] > -math.inf),
-        key=lambda each: each[0],
+        (failure for failure in enumeration.failed if failure[0] > -math.inf),
+        key=lambda failure: failure[0],
         default=None,
     )
     # Each part is as it is written, but for those of a chain such as 1 <= n < 8.
-    parts, written = (
-        asked.condition.parts,
-        re.split(r"(?<!\s)\s++and\s++", asked.condition.text.strip()),
+    conditions, conditions_as_written = (
+        choosing.condition.parts,
+        re.split(r"(?<!\s)\s++and\s++", choosing.condition.text.strip()),
     )
     return ChosenPoints(
-        case=asked.case.case,
-        units=asked.units,
-        objective=asked.objective.text,
-        conditions=tuple(written if len(written) == len(parts) else map(str, parts)),
-        points=points,
-        solved=made.solved,
-        ordered=ordered,
-        monotone=asked.spec.monotone,
-        found=tuple(each for _, each in found),
-        undecided=tuple(
-            each for value, each in sorted(made.undecided, key=lambda each: each[0]) if value < best
+        case=choosing.case.case,
+        units=choosing.units,
+        objective=choosing.objective.text,
+        conditions=tuple(
+            conditions_as_written
+            if len(conditions_as_written) == len(conditions)
+            else map(str, conditions)
         ),
-        nearest=failed[2] if failed and not found else None,
-        worst=failed[1] if failed and not found else 0,
-        rivals=_rivals(made.found, found[0][1]) if found else (),
-        unanswered=made.unanswered,
-        contradicted=made.contradiction() if asked.spec.monotone else None,
+        points=points,
+        solved=enumeration.solved,
+        ordered=ordered,
+        monotone=choosing.spec.monotone,
+        found=tuple(answer for _, answer in best_found),
+        undecided=tuple(
+            undecided
+            for value, undecided in sorted(enumeration.undecided, key=lambda point: point[0])
+            if value < best
+        ),
+        nearest=failed[2] if failed and not best_found else None,
+        worst=failed[1] if failed and not best_found else 0,
+        rivals=_rivals(enumeration.found, best_found[0][1]) if best_found else (),
+        unanswered=enumeration.unanswered,
+        contradicted=enumeration.contradiction() if choosing.spec.monotone else None,
     )
 
 
-def _rivals(found: Sequence[tuple[float, Answer]], best: Answer) -> tuple[Answer, ...]:
+def _rivals(found_points: Sequence[tuple[float, Answer]], best: Answer) -> tuple[Answer, ...]:
     """Return the points whose objective is an estimate that may be less than that of the best."""
     ends = best.values[OBJECTIVE].ends
-    others = (each for _, each in sorted(found, key=lambda point: point[0]) if each is not best)
-    return tuple(each for each in others if overlap(ends, each.values[OBJECTIVE].ends))
+    further_answers = (
+        answer
+        for _, answer in sorted(found_points, key=lambda point: point[0])
+        if answer is not best
+    )
+    return tuple(
+        answer for answer in further_answers if overlap(ends, answer.values[OBJECTIVE].ends)
+    )
 
 
-def _head(each: ChosenPoints, words: Words, case: str, *, named: bool) -> str:
+def _head(choice: ChosenPoints, words: Words, case: str, *, named: bool) -> str:
     """Return what was chosen for a case, in a reader's words.
 
     Parameters
     ----------
-    each : the choice
+    choice : the choice
     words : of the study
     case : its title; empty where there is one case only
     named : say what the numbers are of, not only how many
     """
-    if not each.found:
-        return f"{case}: {_no_choice(each, words)}" if case else _no_choice(each, words)
-    best = each.found[0]
-    point = _point_words(each, best, words, named)
-    least = f"{spelt(each.objective)} {_number(best, OBJECTIVE)}"
-    if not re.fullmatch(r"[a-z_]+", each.objective):  # a formula is called by its meaning
+    if not choice.found:
+        return f"{case}: {_no_choice(choice, words)}" if case else _no_choice(choice, words)
+    best = choice.found[0]
+    point = _point_words(choice, best, words, named)
+    least = f"{spelt(choice.objective)} {_number(best, OBJECTIVE)}"
+    if not re.fullmatch(r"[a-z_]+", choice.objective):  # a formula is called by its meaning
         least = f"the least value, {_number(best, OBJECTIVE)}"
-    values = _limited(each, best, words)
-    kept = f"; there {joined(values)}" if values and named else ""
-    rival = _rival_head(each, words)
+    values = _limited(choice, best, words)
+    values_in_words = f"; there {joined(values)}" if values and named else ""
+    rival = _rival_head(choice, words)
     if not named:
         return f"{case}: {point}, {least}{rival}"
-    which = "the cheapest" if each.objective == COST else "the best"
-    verb = "are" if len(each.units) > 1 else "is"
-    return f"{f'{case}, ' if case else ''}{which} {verb} {point}, {least}{kept}{rival}"
+    which = "the cheapest" if choice.objective == COST else "the best"
+    verb = "are" if len(choice.units) > 1 else "is"
+    return f"{f'{case}, ' if case else ''}{which} {verb} {point}, {least}{values_in_words}{rival}"
 
 
-def _point_words(each: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:
+def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:
     write = setting if named else setting_amount
     return joined(
-        [write(path, float(answer.point[path]), unit, words) for path, unit in each.units.items()]
+        [write(path, float(answer.point[path]), unit, words) for path, unit in choice.units.items()]
     )
 
 
-def _limited(each: ChosenPoints, answer: Answer, words: Words) -> list[str]:
+def _limited(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
     """Return the values that conditions limit, of conditions on one value."""
     values = []
-    for number, text in enumerate(each.conditions, start=1):
-        if found := _ONE_VALUE.match(text):
+    for number, text in enumerate(choice.conditions, start=1):
+        if match := _ONE_VALUE.match(text):
             value = answer.values[f"value[{number}]"]
-            amount = value_amount(found[1], value.value, value.unit, value.ends)
-            values.append(words.measured(found[1], amount))
+            amount = value_amount(match[1], value.value, value.unit, value.ends)
+            values.append(words.measured(match[1], amount))
     return values
 
 
-def _no_choice(each: ChosenPoints, words: Words) -> str:
+def _no_choice(choice: ChosenPoints, words: Words) -> str:
     """Return why nothing was chosen."""
-    if not each.points[1]:
+    if not choice.points[1]:
         return "no combination keeps the limits on what may be chosen"
-    if each.nearest is None:
+    if choice.nearest is None:
         return (
             "no combination surely keeps all limits"
-            if each.undecided
+            if choice.undecided
             else "no combination has all the values that are limited"
         )
-    found = _ONE_VALUE.match(each.conditions[each.worst])
-    value = each.nearest.values[f"value[{each.worst + 1}]"]
-    amount = value_amount(found[1] if found else "", value.value, value.unit, value.ends)
-    reached = f"there {words.measured(found[1], amount)}" if found else "there a limit is missed"
-    surely = "surely " if each.undecided else ""
+    match = _ONE_VALUE.match(choice.conditions[choice.worst])
+    value = choice.nearest.values[f"value[{choice.worst + 1}]"]
+    amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
+    reached = f"there {words.measured(match[1], amount)}" if match else "there a limit is missed"
+    surely = "surely " if choice.undecided else ""
     return (
-        f"no combination {surely}keeps all limits; {_point_words(each, each.nearest, words, True)}"
+        f"no combination {surely}keeps all limits; {_point_words(choice, choice.nearest, words, True)}"
         f" comes nearest: {reached}"
     )
 
 
-def _rival_head(each: ChosenPoints, words: Words) -> str:
+def _rival_head(choice: ChosenPoints, words: Words) -> str:
     """Return which points may be better, as far as estimates tell."""
-    open_ = [*each.undecided, *each.rivals][:1]
+    open_ = [*choice.undecided, *choice.rivals][:1]
     if not open_:
         return ""
-    point = _point_words(each, open_[0], words, True)
+    point = _point_words(choice, open_[0], words, True)
     return f"; undecided is whether {point} is better"
 
 
-def _decided_row(each: ChosenPoints, words: Words) -> list[str]:
-    best = each.found[0]
+def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
+    best = choice.found[0]
     point = [
         setting_amount(path, float(best.point[path]), unit, words)
-        for path, unit in each.units.items()
+        for path, unit in choice.units.items()
     ]
     values = [
         value_amount(text.partition(" ")[0], value.value, value.unit, value.ends)
-        for number, text in enumerate(each.conditions, start=1)
+        for number, text in enumerate(choice.conditions, start=1)
         for value in [best.values[f"value[{number}]"]]
     ]
-    return [words.case(each.case), *point, _number(best, OBJECTIVE), *values]
+    return [words.case(choice.case), *point, _number(best, OBJECTIVE), *values]
 
 
 _ONE_VALUE = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*[\d.]")
 """A condition that limits one value of an answer by a number."""
 
 
-def _sentences(each: ChosenPoints) -> Iterator[str]:
-    if not each.found:
-        yield f"{_nothing(each)}; {_effort(each)}"
+def _sentences(choice: ChosenPoints) -> Iterator[str]:
+    if not choice.found:
+        yield f"{_nothing(choice)}; {_effort(choice)}"
     else:
-        best, *others = each.found
+        best, *runners_up = choice.found
         yield (
-            f"the least {each.objective}, {_number(best, OBJECTIVE)}, is at"
-            f" {_place(each, best)}{_against(each)}; {_effort(each)}"
+            f"the least {choice.objective}, {_number(best, OBJECTIVE)}, is at"
+            f" {_place(choice, best)}{_against(choice)}; {_effort(choice)}"
         )
-        for number, text in enumerate(each.conditions, start=1):
+        for number, text in enumerate(choice.conditions, start=1):
             yield (
                 f"there {text} holds with {_number(best, f'value[{number}]')},"
                 f" {_number(best, f'slack[{number}]')} to spare"
             )
-        if others:
+        if runners_up:
             listed = "; ".join(
-                f"{_number(other, OBJECTIVE)} at {_place(each, other)}" for other in others
+                f"{_number(runner_up, OBJECTIVE)} at {_place(choice, runner_up)}"
+                for runner_up in runners_up
             )
-            yield f"next {'comes' if len(others) == 1 else 'come'} {listed}"
-    if each.undecided:
-        yield _undecided(each)
-    if each.contradicted is not None:
-        held, failed = (_place(each, point) for point in each.contradicted)
+            yield f"next {'comes' if len(runners_up) == 1 else 'come'} {listed}"
+    if choice.undecided:
+        yield _undecided(choice)
+    if choice.contradicted is not None:
+        held, failed = (_place(choice, point) for point in choice.contradicted)
         yield (
             f"the assumption is wrong here: {held} meets the conditions, and {failed}, with no less of"
             " anything, does not; so points that were left out may be better: write monotone: false"
         )
 
 
-def _against(each: ChosenPoints) -> str:
+def _against(choice: ChosenPoints) -> str:
     """Return which points may have a lesser objective, as far as estimates tell."""
-    if not each.rivals:
+    if not choice.rivals:
         return ""
-    first, more = each.rivals[0], len(each.rivals) - 1
-    others = f" and {counted(more, 'further point')}" if more else ""
-    return f", undecided against {_place(each, first)}{others}, because the intervals overlap"
+    first, more = choice.rivals[0], len(choice.rivals) - 1
+    further_words = f" and {counted(more, 'further point')}" if more else ""
+    return (
+        f", undecided against {_place(choice, first)}{further_words}, because the intervals overlap"
+    )
 
 
-def _nothing(each: ChosenPoints) -> str:
+def _nothing(choice: ChosenPoints) -> str:
     """Describe that no point meets the conditions, and which point is nearest."""
-    total, left = each.points
-    if not left:
+    total, solvable_count = choice.points
+    if not solvable_count:
         return f"none of {counted(total, 'point')} meets the conditions on what is varied"
-    if each.nearest is None:
+    if choice.nearest is None:
         no_values = (
             "no point has the values of all conditions; they may be known with method: simulation"
             " in base"
         )
-        return "no point surely meets all conditions" if each.undecided else no_values
-    value = each.nearest.find(f"value[{each.worst + 1}]") or 0.0
-    slack = each.nearest.find(f"slack[{each.worst + 1}]") or 0.0
+        return "no point surely meets all conditions" if choice.undecided else no_values
+    value = choice.nearest.find(f"value[{choice.worst + 1}]") or 0.0
+    slack = choice.nearest.find(f"slack[{choice.worst + 1}]") or 0.0
     apart = percent(abs(slack) / (abs(value) or 1.0))
     return (
-        f"no point {'surely ' if each.undecided else ''}meets all conditions; nearest is"
-        f" {_place(each, each.nearest)}, where {each.conditions[each.worst]} fails with"
-        f" {_number(each.nearest, f'value[{each.worst + 1}]')}, {apart} off"
+        f"no point {'surely ' if choice.undecided else ''}meets all conditions; nearest is"
+        f" {_place(choice, choice.nearest)}, where {choice.conditions[choice.worst]} fails with"
+        f" {_number(choice.nearest, f'value[{choice.worst + 1}]')}, {apart} off"
     )
 
 
-def _effort(each: ChosenPoints) -> str:
+def _effort(choice: ChosenPoints) -> str:
     """Return how it is known that nothing is better."""
-    total, left = each.points
-    among = (
-        f"{each.solved} of {counted(total, 'point')} {'was' if each.solved == 1 else 'were'} solved"
+    total, solvable_count = choice.points
+    among = f"{choice.solved} of {counted(total, 'point')} {'was' if choice.solved == 1 else 'were'} solved"
+    among += (
+        f", {total - solvable_count} break a condition on what is varied alone"
+        if solvable_count < total
+        else ""
     )
-    among += f", {total - left} break a condition on what is varied alone" if left < total else ""
-    among += f", in order of rising {each.objective}" if each.ordered and each.found else ""
-    if each.unanswered:
+    among += f", in order of rising {choice.objective}" if choice.ordered and choice.found else ""
+    if choice.unanswered:
         among += (
-            f", {each.unanswered} of them {'has' if each.unanswered == 1 else 'have'} no answer"
+            f", {choice.unanswered} of them {'has' if choice.unanswered == 1 else 'have'} no answer"
         )
     return among + (
-        ", assuming that more of any quantity breaks no condition" if each.monotone else ""
+        ", assuming that more of any quantity breaks no condition" if choice.monotone else ""
     )
 
 
-def _undecided(each: ChosenPoints) -> str:
-    first, more = each.undecided[0], len(each.undecided) - 1
-    others = f", and {counted(more, 'further point')}" if more else ""
+def _undecided(choice: ChosenPoints) -> str:
+    first, more = choice.undecided[0], len(choice.undecided) - 1
+    further_words = f", and {counted(more, 'further point')}" if more else ""
     return (
         f"undecided, because a limit lies in the interval: {_number(first, OBJECTIVE)} at"
-        f" {_place(each, first)}{others}"
+        f" {_place(choice, first)}{further_words}"
     )
 
 
-def _place(each: ChosenPoints, answer: Answer) -> str:
+def _place(choice: ChosenPoints, answer: Answer) -> str:
     return ", ".join(
-        f"{path} = {quantity(float(answer.point[path]), unit)}" for path, unit in each.units.items()
+        f"{path} = {quantity(float(answer.point[path]), unit)}"
+        for path, unit in choice.units.items()
     )
 
 
@@ -726,15 +777,15 @@ _MOST_UNDECIDED = 10
 def _table(choices: Sequence[ChosenPoints]) -> ResultTable:
     """Lay out what was found for cases among which the same is chosen by the same."""
     first, rows = choices[0], []
-    for each in choices:
+    for choice in choices:
         listed = {
-            "chosen": each.found[:1],
-            "runner-up": each.found[1:],
-            "undecided": each.undecided[:_MOST_UNDECIDED],
+            "chosen": choice.found[:1],
+            "runner-up": choice.found[1:],
+            "undecided": choice.undecided[:_MOST_UNDECIDED],
         }
-        listed["nearest"] = (each.nearest,) if each.nearest else ()
+        listed["nearest"] = (choice.nearest,) if choice.nearest else ()
         rows += [
-            (each.case, words, answer) for words, answers in listed.items() for answer in answers
+            (choice.case, words, answer) for words, answers in listed.items() for answer in answers
         ]
     answers = [answer for *_, answer in rows]
 

@@ -136,8 +136,8 @@ class RankResult(QuestionResult):
 
     def sentences(self) -> list[str]:
         """Name what helps most: of the changes, then of the quantities."""
-        words = [f"{_where(each)}: {_verdict(each)}" for each in self.changes]
-        words += [f"{_where(each)}: {_best_quantity(each)}" for each in self.rankings]
+        words = [f"{_where(change)}: {_verdict(change)}" for change in self.changes]
+        words += [f"{_where(ranking)}: {_best_quantity(ranking)}" for ranking in self.rankings]
         return words
 
     def headline(self, words: Words) -> list[str]:
@@ -145,11 +145,13 @@ class RankResult(QuestionResult):
         does.
         """
         if not self.changes:
-            several = len({each.case for each in self.rankings}) > 1
+            several = len({ranking.case for ranking in self.rankings}) > 1
             return [_quantity_head(self.rankings[0], words, several)]
         groups: dict[str, list[str]] = {}
-        for each in self.changes:
-            groups.setdefault(each.under, []).append(str(_best(each).point["change"]))
+        for ranking_of_changes in self.changes:
+            groups.setdefault(ranking_of_changes.under, []).append(
+                str(_best(ranking_of_changes).point["change"])
+            )
         counted_heads = [
             _most_often_head(under, best) for under, best in groups.items() if len(best) > MOST_SAID
         ]
@@ -160,20 +162,20 @@ class RankResult(QuestionResult):
         if not self.changes:
             rows = [
                 [
-                    f"{each.point['change']} {words.quantity(str(each.point['parameter']))}",
-                    percent(each["time_saved"], ends=each.values["time_saved"].ends),
+                    f"{row.point['change']} {words.quantity(str(row.point['parameter']))}",
+                    percent(row["time_saved"], ends=row.values["time_saved"].ends),
                 ]
-                for each in self.rankings[0].rows[:_MOST_CHOICES]
-                if each["time_saved"] is not None
+                for row in self.rankings[0].rows[:_MOST_CHOICES]
+                if row["time_saved"] is not None
             ]
             return (["change", "time saved"], rows) if len(rows) > 1 else None
         effects = sorted(self.changes[0].effects, key=lambda each: -(_reduced(each).value or 0.0))
         rows = [
             [
-                spelt(str(each.point["change"])),
-                percent(_reduced(each).value, ends=_reduced(each).ends),
+                spelt(str(effect.point["change"])),
+                percent(_reduced(effect).value, ends=_reduced(effect).ends),
             ]
-            for each in effects[:_MOST_CHOICES]
+            for effect in effects[:_MOST_CHOICES]
         ]
         first = words.case(self.changes[0].case)
         return [f"change of {first}", "overhead removed"], rows
@@ -181,107 +183,121 @@ class RankResult(QuestionResult):
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the quantities of each case, then the changes and their pairs."""
         yield _SHARES if self.rankings else ""
-        for each in self.rankings:
-            yield _quantities(each)
-            yield _undecided(each)
-            yield _not_changed(each)
-            yield f"Without effect here: {', '.join(map(code, each.idle))}." if each.idle else ""
+        for ranking in self.rankings:
+            yield _quantities(ranking)
+            yield _undecided(ranking)
+            yield _not_changed(ranking)
+            yield (
+                f"Without effect here: {', '.join(map(code, ranking.idle))}."
+                if ranking.idle
+                else ""
+            )
         yield _REDUCTIONS if self.changes else ""
-        for found in self.changes:
-            yield _changes(found)
-            yield _pairs(found)
+        for change in self.changes:
+            yield _changes(change)
+            yield _pairs(change)
 
     def named_answers(self) -> dict[str, Answer]:
         """Name the answer with the effect of each single change."""
-        found = ((each, effect) for each in self.changes for effect in each.effects)
+        changes_and_effects = (
+            (change, effect) for change in self.changes for effect in change.effects
+        )
         return {
-            effect_name(each.case, str(effect.point["change"]), each.under): effect
-            for each, effect in found
+            effect_name(
+                change_ranking.case, str(effect.point["change"]), change_ranking.under
+            ): effect
+            for change_ranking, effect in changes_and_effects
         }
 
     def draw(self, spec: ChangesSpec, order: Mapping[str, int]) -> Figure:
         """Draw the overhead reduction of each change, a group of bars for each case."""
-        drawn = [
-            each
-            for each in self.changes
-            if each.under == spec.under and each.case in (spec.cases or (each.case,))
+        rankings_drawn = [
+            change
+            for change in self.changes
+            if change.under == spec.under and change.case in (spec.cases or (change.case,))
         ]
-        return _bars(drawn, spec.title)
+        return _bars(rankings_drawn, spec.title)
 
 
 EFFECT_VALUES = {"time": "s", "overhead": "s", "time_saved": "1", "overhead_reduction": "1"}
 """The values of the answer with a change, and their units."""
 
 
-def read(asked: RankSpec, study: StudyContext) -> Question:
+def read(rank_spec: RankSpec, study: StudyContext) -> Question:
     """Read what a study ranks, and build every model.
 
     Raises
     ------
     SpecError : a case has no such quantity, or a change sets what is not allowed
     """
-    technologies = ["", *asked.under] if asked.changes else []
+    technologies = ["", *rank_spec.under] if rank_spec.changes else []
     problems = [
         study.problem(place, "this draws changes of rank, and there are none under that technology")
-        for place, each in study.pictures(ChangesSpec)
-        if each.under not in technologies
+        for place, picture in study.pictures(ChangesSpec)
+        if picture.under not in technologies
     ]
     problems += [
         study.problem(
             (*place, "cases", index),
-            f"rank has no changes of {name}{did_you_mean(name, asked.cases)}",
+            f"rank has no changes of {name}{did_you_mean(name, rank_spec.cases)}",
         )
-        for place, each in study.pictures(ChangesSpec)
-        for index, name in enumerate(each.cases)
-        if name not in asked.cases
+        for place, picture in study.pictures(ChangesSpec)
+        for index, name in enumerate(picture.cases)
+        if name not in rank_spec.cases
     ]
     if problems:
         raise SpecError(problems)
     rankings: list[_CaseRanking] = []
     changes: list[_CaseChanges] = []
-    for case in asked.cases:
-        for technology, settings in _under(study.cases[case], asked, study.tree).items():
-            if asked.of or not asked.changes:
+    for case in rank_spec.cases:
+        for technology, settings in _under(study.cases[case], rank_spec, study.tree).items():
+            if rank_spec.of or not rank_spec.changes:
                 rankings.append(
                     _case_ranking(
-                        evaluator(case, settings, study.library).smoothed, technology, asked, study
+                        evaluator(case, settings, study.library).smoothed,
+                        technology,
+                        rank_spec,
+                        study,
                     )
                 )
-            if asked.changes:
+            if rank_spec.changes:
                 # A model is built once for all changes of numbers that it is computed from, and
                 # once more for each other.
-                changes.append(_ChangeReader(case, settings, asked, study).read(technology))
+                changes.append(_ChangeReader(case, settings, rank_spec, study).read(technology))
 
     def solve(answers: BaseAnswers) -> RankResult:
         return RankResult(
-            tuple(each.solve(answers) for each in rankings), tuple(each.solve() for each in changes)
+            tuple(ranking.solve(answers) for ranking in rankings),
+            tuple(change.solve() for change in changes),
         )
 
     names = [
-        effect_name(each.case, name, each.technology) for each in changes for name in each.singles
+        effect_name(change.case, name, change.technology)
+        for change in changes
+        for name in change.singles
     ]
     # Elasticities are read off the gradients of the cases.
-    ranked = lambda: [each.case.case for each in rankings if each.of_the_case]
+    ranked = lambda: [ranking.case.case for ranking in rankings if ranking.of_the_case]
     return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=ranked)
 
 
 def _under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
     """Return the settings of a case as it is, and under each technology that a ranking names."""
-    found: dict[str, Settings] = {"": settings}
+    settings_by_name: dict[str, Settings] = {"": settings}
     for index, name in enumerate(spec.under):
         mark = value_mark(tree, ["rank", "under", index])
-        found[name] = {**settings, TECHNOLOGY: Scalar(name, name, mark, quoted=True)}
-    return found
+        settings_by_name[name] = {**settings, TECHNOLOGY: Scalar(name, name, mark, quoted=True)}
+    return settings_by_name
 
 
 def _case_ranking(
     case: Evaluator, technology: str, spec: RankSpec, study: StudyContext
 ) -> _CaseRanking:
     problems: list[Problem] = []
-    known = case.built.entries
+    described = case.built.entries
     for index, path in enumerate(spec.of):
-        if canonical(case.inputs.tree, path) not in known:
-            why = f"{case.case} has no quantity {path!r}{did_you_mean(path, list(known))}"
+        if canonical(case.inputs.tree, path) not in described:
+            why = f"{case.case} has no quantity {path!r}{did_you_mean(path, list(described))}"
             problems.append(study.problem(("rank", "of", index), why))
     if case.inputs.kind == "law" and case.unit(case.form.quantity) != "s":
         why = (
@@ -325,10 +341,10 @@ class _CaseRanking:
         answer = answers.cases[name] if self.of_the_case else self.case.answer(ALL_SHARES)
         if answer.failed:
             return Ranking(name, change, (), (), self.technology)
-        wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(
+        paths_wanted = [canonical(self.case.inputs.tree, path) for path in self.spec.of] or list(
             self.case.built.parameters
         )
-        rows = [self._row(path, change, answer) for path in wanted]
+        rows = [self._row(path, change, answer) for path in paths_wanted]
         matter = sorted((row for row in rows if _matters(row)), key=_weight, reverse=True)
         # What may not be changed by that much, such as one server, was not tried and so is not said
         # to have no effect.
@@ -346,8 +362,8 @@ class _CaseRanking:
         }
         best = max(effects, key=lambda words: _saved(effects[words]))
         effect = effects[best]
-        (opposite,) = (each for words, each in effects.items() if words != best)
-        tried = [words for words, each in effects.items() if each["time_saved"] is not None]
+        (opposite,) = (effect for words, effect in effects.items() if words != best)
+        tried = [words for words, effect in effects.items() if effect["time_saved"] is not None]
         share, unit = answer.share.get(first, {}).get(path), str(entry.given.dimension)
         elasticity = (
             beyond_rounding(answer.gradient[first].get(path, 0.0) * value / base) if base else 0.0
@@ -375,13 +391,15 @@ class _CaseRanking:
             },
         )
 
-    def _paired(self, changed: BuiltModel, path: str, change: float, left: float) -> Value:
+    def _paired(self, changed: BuiltModel, path: str, change: float, share_left: float) -> Value:
         """Return the part saved where settings are uncertain, by the same draws on both sides."""
         after = replace(self.case, built=changed)
         ends = paired_saving(self.case.smoothed, after.smoothed, path, 1.0 + change)
         if ends.low is None or ends.high is None:
-            return Value(1 - left, "1")
-        return Value(1 - left, "1", min(ends.low, 1 - left), max(ends.high, 1 - left))
+            return Value(1 - share_left, "1")
+        return Value(
+            1 - share_left, "1", min(ends.low, 1 - share_left), max(ends.high, 1 - share_left)
+        )
 
     def _effect(self, path: str, change: float, answer: Answer) -> Answer:
         """Solve again with the changed value, for the time it saves; none if the spec does not
@@ -389,10 +407,12 @@ class _CaseRanking:
         """
         from slipstick.method.methods import form_of
 
-        given, first = self.case.built.entries[path].given, self.case.form.quantity
-        if given.value == 0.0 or not answer[first]:
+        given_value, first = self.case.built.entries[path].given, self.case.form.quantity
+        if given_value.value == 0.0 or not answer[first]:
             return Answer("rank", "", {"time_saved": Value(0.0, "1")}, exact=True)
-        node = quantity_node(given.value * (1.0 + change), str(given.dimension), Mark("rank", 1, 1))
+        node = quantity_node(
+            given_value.value * (1.0 + change), str(given_value.dimension), Mark("rank", 1, 1)
+        )
         try:
             changed = build(self.case.inputs.with_value(path, node))
         except SpecError:
@@ -456,18 +476,25 @@ class _CaseChanges:
         two gain apart is the sum.
         """
         singles: dict[tuple[str, ...], _ChangedPoint] = {
-            (name,): each for name, each in self.singles.items()
+            (name,): single for name, single in self.singles.items()
         }
         solved = _solved({(): self.before, **singles, **dict(self.pairs)})
         before = solved[()]
-        found = {
+        effects_by_names = {
             names: self._effect(names, after, before) for names, after in solved.items() if names
         }
         pairs = []
         for names in self.pairs:
-            apart = Value(sum(_reduced(found[name,]).value or 0.0 for name in names), "1")
-            pairs.append(replace(found[names], values={**found[names].values, "apart": apart}))
-        budget, effects = self.spec.budget, tuple(found[names] for names in singles)
+            apart = Value(
+                sum(_reduced(effects_by_names[name,]).value or 0.0 for name in names), "1"
+            )
+            pairs.append(
+                replace(
+                    effects_by_names[names],
+                    values={**effects_by_names[names].values, "apart": apart},
+                )
+            )
+        budget, effects = self.spec.budget, tuple(effects_by_names[names] for names in singles)
         ranking = ChangeRanking(
             self.case, self.technology, before, effects, (), budget.value if budget else None
         )
@@ -498,15 +525,17 @@ class _ChangeReader:
     def __init__(self, case: str, settings: Settings, rank: RankSpec, study: StudyContext) -> None:
         self.case, self.rank, self.study = case, rank, study
         inputs = resolved_with(settings, study.library)
-        paths = {path for each in rank.changes.values() for path in (*each.values, *each.times)}
+        paths = {
+            path for change in rank.changes.values() for path in (*change.values, *change.times)
+        }
         # What is set to what it is anyway is there to be varied.
         absent = {
             path: inputs.given(path) for path in sorted(paths) if at(inputs.tree, path) is None
         }
         neutral = {
             path: quantity_node(*now, Mark("rank", 1, 1))
-            for path, given in absent.items()
-            if (now := _now(given, path)) is not None
+            for path, given_value in absent.items()
+            if (now := _now(given_value, path)) is not None
         }
         self.settings = {**neutral, **settings}
         self.before = evaluator(case, self.settings, study.library).smoothed
@@ -515,37 +544,39 @@ class _ChangeReader:
         changed = {
             name: self._changed(name, self.before.built.entries) for name in self.rank.changes
         }
-        singles = {name: self._point(each) for name, each in changed.items()}
+        singles = {name: self._point(node) for name, node in changed.items()}
         pairs: dict[tuple[str, ...], _ChangedPoint] = {}
-        for one, two in combinations(changed, 2) if self.rank.budget is not None else ():
-            (case, values), (other, further) = singles[one], singles[two]
-            if case is other is self.before and self.before.inputs.apart(values, further):
-                pairs[one, two] = case, {**values, **further}
+        for first_name, two in combinations(changed, 2) if self.rank.budget is not None else ():
+            (case, values), (second_case, further_values) = singles[first_name], singles[two]
+            if case is second_case is self.before and self.before.inputs.apart(
+                values, further_values
+            ):
+                pairs[first_name, two] = case, {**values, **further_values}
             else:
                 # The second is laid over the first, so that factors on one quantity multiply.
-                pairs[one, two] = self._point(
-                    {**changed[one], **self._changed(two, _laid(*singles[one]))}
+                pairs[first_name, two] = self._point(
+                    {**changed[first_name], **self._changed(two, _laid(*singles[first_name]))}
                 )
         return _CaseChanges(self.case, technology, (self.before, {}), singles, pairs, self.rank)
 
-    def _changed(self, name: str, known: Mapping[str, DescribedValue]) -> dict[str, Node]:
+    def _changed(self, name: str, described: Mapping[str, DescribedValue]) -> dict[str, Node]:
         """Return what a change sets, its factors multiplied with the values known by now."""
         spec, place = self.rank.changes[name], ("rank", "changes", name)
-        found: dict[str, Node] = {}
+        nodes: dict[str, Node] = {}
         for path in spec.values:
-            found[path] = self.study.written((*place, "set", path))
+            nodes[path] = self.study.written((*place, "set", path))
         for path, factor in spec.times.items():
             where: Place = (*place, "times", path)
-            there = known.get(canonical(self.before.inputs.tree, path))
-            now = _now(there.given if there else None, path)
+            described_there = described.get(canonical(self.before.inputs.tree, path))
+            now = _now(described_there.given if described_there else None, path)
             if now is None:
-                near = did_you_mean(path, list(known))
+                near = did_you_mean(path, list(described))
                 why = f"{self.case} has no quantity {path!r} to multiply{near}"
                 raise self.study.refusal(where, why, key=True)
-            found[path] = quantity_node(
+            nodes[path] = quantity_node(
                 now[0] * factor.value, now[1], value_mark(self.study.tree, where)
             )
-        return found
+        return nodes
 
     def _point(self, nodes: Mapping[str, Node]) -> _ChangedPoint:
         """Check what is set in its place, and set it without building anew where it is a number
@@ -556,59 +587,72 @@ class _ChangeReader:
         if self.before.built.can_vary(paths.values()):
             for path, node in nodes.items():
                 inputs = inputs.with_value(path, node)
-            given = {name: found.value for name in paths.values() if (found := inputs.given(name))}
-            if given.keys() >= {*paths.values()}:  # else one is a formula, perhaps
-                return self.before, given
+            given_values = {
+                name: quantity_there.value
+                for name in paths.values()
+                if (quantity_there := inputs.given(name))
+            }
+            if given_values.keys() >= {*paths.values()}:  # else one is a formula, perhaps
+                return self.before, given_values
         return evaluator(self.case, {**self.settings, **nodes}, self.study.library).smoothed, {}
 
 
 def _laid(case: Evaluator, values: Mapping[str, float]) -> Mapping[str, DescribedValue]:
     """Describe the quantities at a changed point."""
-    known = case.built.entries
-    given = {path: replace(known[path].given, value=value) for path, value in values.items()}
-    return {**known, **{path: replace(known[path], given=each) for path, each in given.items()}}
+    described = case.built.entries
+    given_values = {
+        path: replace(described[path].given, value=value) for path, value in values.items()
+    }
+    return {
+        **described,
+        **{
+            path: replace(described[path], given=given_value)
+            for path, given_value in given_values.items()
+        },
+    }
 
 
-def _now(given: Given | None, path: str) -> tuple[float, str] | None:
+def _now(quantity: Given | None, path: str) -> tuple[float, str] | None:
     """Return value and unit of a quantity; a class of cost that is not mentioned has a factor of
     1.
     """
-    if given:
-        return given.value, str(given.dimension)
+    if quantity:
+        return quantity.value, str(quantity.dimension)
     return (1.0, "1") if path.startswith(f"{TECHNOLOGY}.") else None
 
 
 def _solved(points: Mapping[tuple[str, ...], _ChangedPoint]) -> dict[tuple[str, ...], Answer]:
     """Return time and overhead at each point, all points of one model at once."""
-    found: dict[tuple[str, ...], Answer] = {}
+    answers_by_names: dict[tuple[str, ...], Answer] = {}
     for case in {id(case): case for case, _ in points.values()}.values():
-        here = {names: values for names, (of, values) in points.items() if of is case}
-        paths = sorted({path for each in here.values() for path in each})
+        points_of_case = {names: values for names, (of, values) in points.items() if of is case}
+        paths = sorted({path for point in points_of_case.values() for path in point})
         own = {path: case.built.parameters[path].value or 0.0 for path in paths}
-        given = {
-            path: np.array([each.get(path, own[path]) for each in here.values()]) for path in paths
+        columns_given = {
+            path: np.array([point.get(path, own[path]) for point in points_of_case.values()])
+            for path in paths
         }
-        columns, how = case.solved(given)
+        columns, how = case.solved(columns_given)
         first = case.form.quantity
         overhead = OVERHEAD if OVERHEAD in columns else first
-        for index, names in enumerate(here):
+        for index, names in enumerate(points_of_case):
             values = {
                 "time": _value(columns, first, index),
                 "overhead": _value(columns, overhead, index),
             }
-            failed = case.why(given, index) if values["time"].value is None else None
-            found[names] = Answer(
+            failed = case.why(columns_given, index) if values["time"].value is None else None
+            answers_by_names[names] = Answer(
                 "changes", values=values, failed=failed, **how.at(index % len(how.methods))
             )
-    return found
+    return answers_by_names
 
 
 def _value(columns: Mapping[str, Array], name: str, index: int) -> Value:
     """Read a value with its interval off columns, of which those of one point hold for all."""
     value, low, high = (
         (
-            finite(float(each[index % len(each)]))
-            if (each := columns.get(column)) is not None
+            finite(float(array[index % len(array)]))
+            if (array := columns.get(column)) is not None
             else None
         )
         for column in (name, f"low[{name}]", f"high[{name}]")
@@ -628,9 +672,9 @@ def effect_name(case: str, change: str, technology: str) -> str:
 def _undecided(ranking: Ranking) -> str:
     """Return which neighbours in a ranking of estimates may stand in the other order."""
     pairs = [
-        f"{code(str(one.point['parameter']))} and {code(str(other.point['parameter']))}"
-        for one, other in pairwise(ranking.rows)
-        if overlap(one.values["time_saved"].ends, other.values["time_saved"].ends)
+        f"{code(str(earlier.point['parameter']))} and {code(str(later.point['parameter']))}"
+        for earlier, later in pairwise(ranking.rows)
+        if overlap(earlier.values["time_saved"].ends, later.values["time_saved"].ends)
     ]
     return (
         f"Undecided, because their intervals overlap: the order of {', of '.join(pairs)}."
@@ -642,7 +686,7 @@ def _undecided(ranking: Ranking) -> str:
 def _best_quantity(ranking: Ranking) -> str:
     """Return which change of a single quantity saves most, as solved with that change."""
     size = percent(ranking.change)
-    best, *others = ranking.rows or (None,)
+    best, *further_rows = ranking.rows or (None,)
     if best is None:
         return "no quantity changes the time"
     saved = best.values["time_saved"]
@@ -654,9 +698,9 @@ def _best_quantity(ranking: Ranking) -> str:
     if saved.value <= 0.0:
         return f"no change of a single quantity by {size} shortens the time"
     rivals = [
-        f"{each.point['change']} of {each.point['parameter']}"
-        for each in others
-        if overlap(saved.ends, each.values["time_saved"].ends)
+        f"{row.point['change']} of {row.point['parameter']}"
+        for row in further_rows
+        if overlap(saved.ends, row.values["time_saved"].ends)
     ]
     undecided = (
         f", undecided against {', '.join(rivals[:MOST_SAID])}"
@@ -676,59 +720,57 @@ def _quantity_head(ranking: Ranking, words: Words, several: bool) -> str:
     """Return which change of a single quantity saves most, in a reader's words."""
     size = percent(ranking.change)
     lead = f"{words.case(ranking.case)}: " if several else ""
-    known = [row for row in ranking.rows if row["time_saved"] is not None]
-    if not known:
+    solved_rows = [row for row in ranking.rows if row["time_saved"] is not None]
+    if not solved_rows:
         return f"{lead}no quantity shortens the time when it is changed by {size}"
-    best, *others = known
+    best, *further_rows = solved_rows
     saved = best.values["time_saved"]
     if (saved.value or 0.0) <= 0.0 or (saved.low is not None and saved.low <= 0.0):
         surely = "surely " if (saved.value or 0.0) > 0.0 else ""
         return f"{lead}no change of a single quantity by {size} {surely}shortens the time"
     change = f"{best.point['change']} {words.quantity(str(best.point['parameter']))}"
-    rivals = [row for row in others if overlap(saved.ends, row.values["time_saved"].ends)]
-    next_best = rivals[:1] or others[:1]
-    further = ""
+    rivals = [row for row in further_rows if overlap(saved.ends, row.values["time_saved"].ends)]
+    next_best = rivals[:1] or further_rows[:1]
+    further_words = ""
     for row in next_best:
-        other = f"{row.point['change']} {words.quantity(str(row.point['parameter']))}"
+        second_words = f"{row.point['change']} {words.quantity(str(row.point['parameter']))}"
         amount = percent(row["time_saved"], ends=row.values["time_saved"].ends)
         order = "undecided is whether more than" if rivals else "next comes"
-        further = f"; {order} {other} ({amount})"
-    return (
-        f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the time{further}"
-    )
+        further_words = f"; {order} {second_words} ({amount})"
+    return f"{lead}{change} saves most: {percent(saved.value, ends=saved.ends)} of the time{further_words}"
 
 
-def _change_head(found: ChangeRanking, words: Words) -> str:
+def _change_head(change_ranking: ChangeRanking, words: Words) -> str:
     """Return which change removes most overhead, in a reader's words."""
-    best, before = _best(found), found.before.values["overhead"]
+    best, before = _best(change_ranking), change_ranking.before.values["overhead"]
     overhead = quantity(before.value, "s", ends=before.ends)
     gain = _reduced(best)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
-    part = percent(gain.value, ends=gain.ends)
+    gain_words = percent(gain.value, ends=gain.ends)
     rivals = [
-        spelt(str(each.point["change"]))
-        for each in found.effects
-        if each is not best and overlap(gain.ends, _reduced(each).ends)
+        spelt(str(effect.point["change"]))
+        for effect in change_ranking.effects
+        if effect is not best and overlap(gain.ends, _reduced(effect).ends)
     ]
     undecided = f" (undecided against {joined(rivals[:MOST_SAID])})" if rivals else ""
     words_of_best = spelt(str(best.point["change"]))
-    head = (
-        f"of single changes, {words_of_best} removes most overhead{undecided}: {part} of {overhead}"
-    )
-    pair = next(filter(found.affordable, found.pairs), None)
+    head = f"of single changes, {words_of_best} removes most overhead{undecided}: {gain_words} of {overhead}"
+    pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
     if pair is None:
         return head
     both = joined([spelt(name) for name in str(pair.point["change"]).split(" + ")])
     gain = _reduced(pair)
-    budget = "" if found.budget is None else f" within a budget of {found.budget:g}"
+    budget = (
+        "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
+    )
     return f"{head}; the best pair{budget} is {both}: {percent(gain.value, ends=gain.ends)}"
 
 
 def _most_often_head(under: str, best: Sequence[str]) -> str:
     """Count in how many cases each change removes the most overhead, in a reader's words."""
-    (first, count), *others = Counter(best).most_common(MOST_SAID)
-    more = "".join(f", {spelt(name)} in {cases}" for name, cases in others)
+    (first, count), *further_changes = Counter(best).most_common(MOST_SAID)
+    more = "".join(f", {spelt(name)} in {cases}" for name, cases in further_changes)
     where = f"with {spelt(under)}, " if under else ""
     return f"{where}{spelt(first)} removes most overhead in {count} of {len(best)} cases{more}"
 
@@ -736,30 +778,28 @@ def _most_often_head(under: str, best: Sequence[str]) -> str:
 def _not_changed(ranking: Ranking) -> str:
     """Return which changes have no answer, such as a server that the change saturates."""
     changes = [
-        f"{each.point['without an answer']} of {code(str(each.point['parameter']))}"
-        for each in ranking.rows
-        if each.point["without an answer"]
+        f"{row.point['without an answer']} of {code(str(row.point['parameter']))}"
+        for row in ranking.rows
+        if row.point["without an answer"]
     ]
     return f"Without an answer: {', '.join(changes)}." if changes else ""
 
 
-def _where(found: Ranking | ChangeRanking) -> str:
-    return f"{found.case} under {found.under}" if found.under else found.case
+def _where(ranking: Ranking | ChangeRanking) -> str:
+    return f"{ranking.case} under {ranking.under}" if ranking.under else ranking.case
 
 
 def _quantities(ranking: Ranking) -> ResultTable:
     rows = ranking.rows
 
     def values(name: str, title: str, **look: Any) -> ResultColumn:
-        return ResultColumn.of(title, [each.values[name] for each in rows], "1", **look)
+        return ResultColumn.of(title, [row.values[name] for row in rows], "1", **look)
 
-    changes = [_signed(str(each.point["change"])) for each in rows]
+    changes = [_signed(str(row.point["change"])) for row in rows]
     columns = [
-        ResultColumn("parameter", [each.point["parameter"] for each in rows], place=True),
-        ResultColumn("meaning", [each.point["meaning"] for each in rows]),
-        ResultColumn(
-            "value", [each["value"] for each in rows], [each.unit("value") for each in rows]
-        ),
+        ResultColumn("parameter", [row.point["parameter"] for row in rows], place=True),
+        ResultColumn("meaning", [row.point["meaning"] for row in rows]),
+        ResultColumn("value", [row["value"] for row in rows], [row.unit("value") for row in rows]),
         values("share", "share", written=as_percent),
         values("elasticity", "elasticity", written=lambda value, *_: fraction(value)),
         ResultColumn("change", changes),
@@ -779,46 +819,56 @@ def _signed(change: str) -> str:
     return f"{'-' if word == 'less' else '+'}{size}" if change else NOTHING
 
 
-def _changes(found: ChangeRanking) -> ResultTable:
-    effects = (*found.effects, *found.pairs)
+def _changes(change_ranking: ChangeRanking) -> ResultTable:
+    effects = (*change_ranking.effects, *change_ranking.pairs)
     columns = [
-        ResultColumn(name, [each.point.get(name) for each in effects], place=True, on_page=False)
+        ResultColumn(
+            name, [effect.point.get(name) for effect in effects], place=True, on_page=False
+        )
         for name in ("case", "technology")
     ]
-    columns.append(ResultColumn("change", [each.point["change"] for each in effects], place=True))
+    columns.append(
+        ResultColumn("change", [effect.point["change"] for effect in effects], place=True)
+    )
     columns.append(
         ResultColumn(
-            "cost", [each.point.get("cost") for each in effects], place=True, written=as_number
+            "cost", [effect.point.get("cost") for effect in effects], place=True, written=as_number
         )
     )
     for name, unit in EFFECT_VALUES.items():
-        values, written = (
-            [each.values.get(name) for each in effects],
+        values, writer = (
+            [effect.values.get(name) for effect in effects],
             as_percent if unit == "1" else None,
         )
         columns.append(
-            ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=written)
+            ResultColumn.of(name, values, unit, title=name.replace("_", " "), written=writer)
         )
-    failed = {row: each.failed for row, each in enumerate(effects) if each.failed}
-    title = f"### Changes of {escape(_where(found))}"
+    failed = {row: effect.failed for row, effect in enumerate(effects) if effect.failed}
+    title = f"### Changes of {escape(_where(change_ranking))}"
     return ResultTable(
-        "changes", columns, Provenance.of(effects), failed, title, range(len(found.effects))
+        "changes",
+        columns,
+        Provenance.of(effects),
+        failed,
+        title,
+        range(len(change_ranking.effects)),
     )
 
 
-def _pairs(found: ChangeRanking) -> str | ResultTable:
-    pairs = found.pairs[:_MOST_PAIRS]
+def _pairs(change_ranking: ChangeRanking) -> str | ResultTable:
+    pairs = change_ranking.pairs[:_MOST_PAIRS]
     if not pairs:
         return ""
-    more = [round((_reduced(each).value or 0.0) - (each["apart"] or 0.0), 12) for each in pairs]
+    more = [round((_reduced(pair).value or 0.0) - (pair["apart"] or 0.0), 12) for pair in pairs]
     columns = [
-        ResultColumn("pair", [each.point["change"] for each in pairs], place=True),
-        ResultColumn("cost", [each.point.get("cost") for each in pairs], written=as_number),
+        ResultColumn("pair", [pair.point["change"] for pair in pairs], place=True),
+        ResultColumn("cost", [pair.point.get("cost") for pair in pairs], written=as_number),
         ResultColumn(
-            "within the budget", ["yes" if found.affordable(each) else "no" for each in pairs]
+            "within the budget",
+            ["yes" if change_ranking.affordable(pair) else "no" for pair in pairs],
         ),
         ResultColumn.of("overhead reduction", map(_reduced, pairs), "1", written=as_percent),
-        ResultColumn("sum of the two", [each["apart"] for each in pairs], "1", written=as_percent),
+        ResultColumn("sum of the two", [pair["apart"] for pair in pairs], "1", written=as_percent),
         ResultColumn(
             "difference", more, "1", written=lambda value, *_: percent(value, signed=True)
         ),
@@ -826,17 +876,17 @@ def _pairs(found: ChangeRanking) -> str | ResultTable:
     return ResultTable("", columns, Provenance.of(pairs))
 
 
-def _reduced(each: Answer) -> Value:
+def _reduced(answer: Answer) -> Value:
     """Return the overhead reduction; none where there is no overhead before, or no answer."""
-    return each.values.get("overhead_reduction", Value(None, "1"))
+    return answer.values.get("overhead_reduction", Value(None, "1"))
 
 
-def _verdict(found: ChangeRanking) -> str:
-    before = found.before.values
+def _verdict(change_ranking: ChangeRanking) -> str:
+    before = change_ranking.before.values
     overhead, time = (
         quantity(before[name].value, "s", ends=before[name].ends) for name in ("overhead", "time")
     )
-    best = _best(found)
+    best = _best(change_ranking)
     gain = _reduced(best)
     if not gain.value or gain.value <= 0:
         return f"no change removes any of the overhead of {overhead}"
@@ -845,18 +895,22 @@ def _verdict(found: ChangeRanking) -> str:
         f" {percent(gain.value, ends=gain.ends)} of {overhead}, in a time of {time}"
     )
     rivals = [
-        each
-        for each in found.effects
-        if each is not best and overlap(gain.ends, _reduced(each).ends)
+        effect
+        for effect in change_ranking.effects
+        if effect is not best and overlap(gain.ends, _reduced(effect).ends)
     ]
     if rivals:
-        names = ", ".join(str(each.point["change"]) for each in rivals)
+        names = ", ".join(str(rival.point["change"]) for rival in rivals)
         words += f", undecided against {names}, because their intervals overlap"
-    pair = next(filter(found.affordable, found.pairs), None)
-    budget = "" if found.budget is None else f" within a budget of {found.budget:g}"
+    pair = next(filter(change_ranking.affordable, change_ranking.pairs), None)
+    budget = (
+        "" if change_ranking.budget is None else f" within a budget of {change_ranking.budget:g}"
+    )
     if pair is None:
         return words + (
-            f"; no pair costs less than {found.budget:g}" if found.budget is not None else ""
+            f"; no pair costs less than {change_ranking.budget:g}"
+            if change_ranking.budget is not None
+            else ""
         )
     gain = _reduced(pair)
     both = (
@@ -866,8 +920,8 @@ def _verdict(found: ChangeRanking) -> str:
     return f"{words}; the best pair{budget} is {pair.point['change']}: {both}"
 
 
-def _best(found: ChangeRanking) -> Answer:
-    return max(found.effects, key=lambda each: _reduced(each).value or 0.0)
+def _best(change_ranking: ChangeRanking) -> Answer:
+    return max(change_ranking.effects, key=lambda each: _reduced(each).value or 0.0)
 
 
 def _together(gain: float, apart: float) -> str:
@@ -883,39 +937,39 @@ _GROUP_WIDTH = 0.8  # width of a group of bars, as a part of its place
 _MOST_BARS = 20  # in a row, to be read at the width of a page
 
 
-def _bars(found: Sequence[ChangeRanking], title: str) -> Figure:
+def _bars(rankings: Sequence[ChangeRanking], title: str) -> Figure:
     """Draw a group of bars for each case, a bar for each change."""
     from slipstick.report.look import axis_title, sheet, tilt, titled
 
-    names = [str(each.point["change"]) for each in found[0].effects]
-    beside = -(-len(found) // -(-len(found) * len(names) // _MOST_BARS))
-    rows = -(-len(found) // beside)
+    names = [str(effect.point["change"]) for effect in rankings[0].effects]
+    beside = -(-len(rankings) // -(-len(rankings) * len(names) // _MOST_BARS))
+    rows = -(-len(rankings) // beside)
     figure = sheet(max(6.0, 3.0 + 0.35 * len(names) * beside), 4.2 if rows == 1 else 3.0 * rows)
     for row, axes in enumerate(figure.subplots(rows, 1, sharey=True, squeeze=False)[:, 0]):
-        cases = found[row * beside : (row + 1) * beside]
+        cases = rankings[row * beside : (row + 1) * beside]
         _grouped(axes, cases, names)
-        axes.set_xticks(range(len(cases)), [each.case for each in cases])
+        axes.set_xticks(range(len(cases)), [case.case for case in cases])
         axes.set_xlim(-0.6, beside - 0.4)
-        if max(len(each.case) for each in found) > 12:
+        if max(len(ranking.case) for ranking in rankings) > 12:
             tilt(axes)
         axes.set_ylabel(axis_title("overhead reduction", "%"))
     axes.set_xlabel("case")
     return titled(figure, title, "change", *axes.get_legend_handles_labels())
 
 
-def _grouped(axes: Axes, found: Sequence[ChangeRanking], names: Sequence[str]) -> None:
+def _grouped(axes: Axes, rankings: Sequence[ChangeRanking], names: Sequence[str]) -> None:
     """Draw the bars of some cases."""
     from slipstick.report.look import draw_intervals, filled
 
     width = _GROUP_WIDTH / len(names)
     for index, name in enumerate(names):
-        effects = [_reduced(one.effects[index]) for one in found]
+        effects = [_reduced(ranking.effects[index]) for ranking in rankings]
         heights, low, high = (
-            100 * np.array([getattr(each, part) for each in effects], float)
-            for part in ("value", "low", "high")
+            100 * np.array([getattr(effect, end) for effect in effects], float)
+            for end in ("value", "low", "high")
         )
         heights = np.nan_to_num(heights)
-        places: Array = np.arange(float(len(found))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
+        places: Array = np.arange(float(len(rankings))) - _GROUP_WIDTH / 2 + (index + 0.5) * width
         axes.bar(places, heights, width, label=name, **filled(index))
         draw_intervals(axes, places, heights, low, high)
     axes.axhline(0.0, color="black", linewidth=0.8)

@@ -127,45 +127,47 @@ class SampleResult(QuestionResult):
     def sentences(self) -> list[str]:
         """Describe the range of each answer, and what causes it."""
         return [
-            f"{found.case}: {_sentence(each)}" for found in self.samples for each in found.outcomes
+            f"{sample.case}: {_sentence(outcome)}"
+            for sample in self.samples
+            for outcome in sample.outcomes
         ]
 
     def headline(self, words: Words) -> list[str]:
         """State between what the first answers lie, and what causes it."""
         several = len(self.samples) > 1
         heads = [
-            _head(each, words.case(found.case) if several else "", words)
-            for found in self.samples
-            for each in found.outcomes[:2]
+            _head(outcome, words.case(sample.case) if several else "", words)
+            for sample in self.samples
+            for outcome in sample.outcomes[:2]
         ]
         return heads[:2]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the outer quantiles and the middle of each answer, case by case."""
         rows = [
-            [words.case(found.case), words.value(each.name), *_outer(each)]
-            for found in self.samples
-            for each in found.outcomes
+            [words.case(sample.case), words.value(outcome.name), *_outer(outcome)]
+            for sample in self.samples
+            for outcome in sample.outcomes
         ]
         return (["", "", "low", "middle", "high"], rows[:_MOST_ROWS]) if len(rows) > 1 else None
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the distributions, the quantiles and the causes of the variance, case by case."""
-        for found in self.samples:
-            missing = f"; {found.without} have no answer" if found.without else ""
-            yield f"### {escape(found.case)}"
-            yield f"{found.samples} {found.draw} points, seed {found.seed}{missing}."
-            yield "\n".join(f"- {code(path)}: {escape(words)}" for path, words in found.of.items())
-            yield _quantile_table(found)
-            yield _influence_table(found)
+        for sample in self.samples:
+            missing = f"; {sample.without} have no answer" if sample.without else ""
+            yield f"### {escape(sample.case)}"
+            yield f"{sample.samples} {sample.draw} points, seed {sample.seed}{missing}."
+            yield "\n".join(f"- {code(path)}: {escape(words)}" for path, words in sample.of.items())
+            yield _quantile_table(sample)
+            yield _influence_table(sample)
 
     def draw(self, spec: HistogramSpec, order: Mapping[str, int]) -> Figure:
         """Draw how a sampled value is distributed, its quantiles as lines."""
         outcomes = {
-            each.name: each
-            for found in self.samples
-            if found.case == spec.case
-            for each in found.outcomes
+            outcome.name: outcome
+            for sample in self.samples
+            if sample.case == spec.case
+            for outcome in sample.outcomes
         }
         if spec.value not in outcomes:
             raise UnknownNameError("sampled value", spec.value, list(outcomes))
@@ -187,7 +189,7 @@ class _SampledCase:
     words: Mapping[str, str]
 
 
-def read(asked: SampleSpec, study: StudyContext) -> Question:
+def read(sample_spec: SampleSpec, study: StudyContext) -> Question:
     """Read what a study samples, and build the models; nothing is solved.
 
     Raises
@@ -195,30 +197,35 @@ def read(asked: SampleSpec, study: StudyContext) -> Question:
     SpecError : a path leads nowhere, or a distribution reaches values that are not allowed there
     """
     problems = [
-        study.problem(place, f"this draws a sample of {each.case}, and the study has none")
-        for place, each in study.pictures(HistogramSpec)
-        if each.case not in asked.cases
+        study.problem(place, f"this draws a sample of {picture.case}, and the study has none")
+        for place, picture in study.pictures(HistogramSpec)
+        if picture.case not in sample_spec.cases
     ]
     cases = []
-    for case in asked.cases:
+    for case in sample_spec.cases:
         built = evaluator(
-            case, _with_all(asked, study.tree, study.cases[case]), study.library
+            case, _with_all(sample_spec, study.tree, study.cases[case]), study.library
         ).smoothed
-        found: dict[str, Uncertainty] = {}
+        distributions: dict[str, Uncertainty] = {}
         words: dict[str, str] = {}
-        for written, each in asked.of.items():
-            path = canonical(built.inputs.tree, written)
-            found[path], words[path] = distribution_of(each), _in_words(each)
-            problems += _problems(written, path, each, found[path], built, study)
-        cases.append(_SampledCase(asked, built, found, words))
+        for path_as_written, distribution_spec in sample_spec.of.items():
+            path = canonical(built.inputs.tree, path_as_written)
+            distributions[path], words[path] = (
+                distribution_of(distribution_spec),
+                _in_words(distribution_spec),
+            )
+            problems += _problems(
+                path_as_written, path, distribution_spec, distributions[path], built, study
+            )
+        cases.append(_SampledCase(sample_spec, built, distributions, words))
     if problems:
         raise SpecError(problems)
 
     def solve(answers: BaseAnswers) -> SampleResult:
-        return SampleResult(tuple(_sampled(each, answers.wanted) for each in cases))
+        return SampleResult(tuple(_sampled(case, answers.wanted) for case in cases))
 
     names = {sampled.case.case: sampled.case.names for sampled in cases}
-    return Question(solve, values=asked.answer, names_by_case=names)
+    return Question(solve, values=sample_spec.answer, names_by_case=names)
 
 
 def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
@@ -226,17 +233,17 @@ def _with_all(spec: SampleSpec, tree: Node, settings: Settings) -> Settings:
     is there.
     """
     middle: dict[str, Node] = {}
-    for path, each in spec.of.items():
+    for path, distribution_spec in spec.of.items():
         if path.startswith("technology."):
-            value = distribution_of(each).value_at(0.5)
+            value = distribution_of(distribution_spec).value_at(0.5)
             middle[path] = quantity_node(
-                value, str(each.dimension), value_mark(tree, ["sample", "of", path])
+                value, str(distribution_spec.dimension), value_mark(tree, ["sample", "of", path])
             )
     return {**middle, **settings}
 
 
 def _problems(
-    written: str,
+    path_as_written: str,
     path: str,
     spec: Uncertain,
     distribution: Uncertainty,
@@ -246,11 +253,13 @@ def _problems(
     """Refuse a path that is no quantity, or shapes the model, and check the least and the
     largest value in their place.
     """
-    place = ("sample", "of", written)
+    place = ("sample", "of", path_as_written)
     if not built.built.computed_from([path]) or path not in built.built.parameters:
-        near = did_you_mean(written, sorted(built.built.free & built.built.parameters.keys()))
+        near = did_you_mean(
+            path_as_written, sorted(built.built.free & built.built.parameters.keys())
+        )
         why = (
-            f"no answer of {built.case} is computed from {written} as a number that can be"
+            f"no answer of {built.case} is computed from {path_as_written} as a number that can be"
             f" anything{near}"
         )
         yield study.problem(place, why, key=True)
@@ -258,55 +267,63 @@ def _problems(
     dimension = built.built.parameters[path].dimension
     if spec.dimension != dimension:
         yield study.problem(
-            place, f"{written} is a [{dimension}], and this is distributed as a [{spec.dimension}]"
+            place,
+            f"{path_as_written} is a [{dimension}], and this is distributed as a [{spec.dimension}]",
         )
         return
     mark = value_mark(study.tree, place)
     for value in map(distribution.value_at, (1e-9, 0.5, 1 - 1e-9)):
         try:
-            built.inputs.with_value(written, quantity_node(value, str(spec.dimension), mark)).given(
-                written
-            )
+            built.inputs.with_value(
+                path_as_written, quantity_node(value, str(spec.dimension), mark)
+            ).given(path_as_written)
         except SpecError as error:
-            what = error.problems[0].message
+            message = error.problems[0].message
             yield study.problem(
-                place, f"{what}; one of its values is not allowed, so choose another distribution"
+                place,
+                f"{message}; one of its values is not allowed, so choose another distribution",
             )
             return
 
 
 def _in_words(spec: Uncertain) -> str:
-    given: dict[str, list[str]] = {}
-    for key, each in quantities(spec).items():
-        given.setdefault(str(key[0]), []).append(each.text)
+    texts_by_key: dict[str, list[str]] = {}
+    for key, parameter in quantities(spec).items():
+        texts_by_key.setdefault(str(key[0]), []).append(parameter.text)
     for name in ("spread", "weights"):
         value = getattr(spec, name, None) or []
-        given |= (
-            {name: [each.text for each in (value if isinstance(value, list) else [value])]}
+        texts_by_key |= (
+            {
+                name: [
+                    parameter.text for parameter in (value if isinstance(value, list) else [value])
+                ]
+            }
             if value
             else {}
         )
-    said = ", ".join(f"{name} {' '.join(texts)}" for name, texts in given.items())
-    return f"{getattr(spec, 'distribution', '')}: {said}{', a guess' if spec.assumed else ''}"
+    keys_in_words = ", ".join(f"{name} {' '.join(texts)}" for name, texts in texts_by_key.items())
+    return (
+        f"{getattr(spec, 'distribution', '')}: {keys_in_words}{', a guess' if spec.assumed else ''}"
+    )
 
 
-def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
+def _sampled(sampled_case: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     """Draw points, answer at each, and read off quantiles and indices.
 
     Points come in eight independent sets, each scrambled anew; how far the sets' quantiles differ
     says how sure they are (Student's t). Sensitivity indices are SciPy's, after Saltelli.
     """
-    spec, case = asked.spec, asked.case
+    spec, case = sampled_case.spec, sampled_case.case
     names = [name for name in dict.fromkeys(spec.answer or answer) if name in case.names]
-    points = _points(asked)
+    points = _points(sampled_case)
     # A value of a known name may have no meaning at any point, and then no column.
     nothing = dict.fromkeys(names, np.full(spec.samples, np.nan))
     solved, how = case.solved(points, {*names, case.form.quantity})
-    found = {**nothing, **solved}
+    columns = {**nothing, **solved}
     own = {**nothing, **case.columns({}, names)}
-    without = int(np.count_nonzero(~np.isfinite(found[case.form.quantity])))
+    without = int(np.count_nonzero(~np.isfinite(columns[case.form.quantity])))
     influences, why = (
-        _influences(asked, {name: found[name] for name in names})
+        _influences(sampled_case, {name: columns[name] for name in names})
         if spec.indices and not without
         else ({}, "")
     )
@@ -317,9 +334,11 @@ def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
             name=name,
             unit=case.unit(name),
             stated=float(own[name][0]) if np.isfinite(own[name][0]) else None,
-            mean=float(np.nanmean(found[name])) if np.isfinite(found[name]).any() else float("nan"),
-            quantiles=_quantiles(found[name], spec.band.value),
-            points=found[name],
+            mean=float(np.nanmean(columns[name]))
+            if np.isfinite(columns[name]).any()
+            else float("nan"),
+            quantiles=_quantiles(columns[name], spec.band.value),
+            points=columns[name],
             influences=influences.get(name, ()),
             why=why,
         )
@@ -327,7 +346,7 @@ def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     ]
     return SampleStudy(
         case.case,
-        asked.words,
+        sampled_case.words,
         tuple(outcomes),
         spec.samples,
         spec.draw,
@@ -337,66 +356,69 @@ def _sampled(asked: _SampledCase, answer: Sequence[str]) -> SampleStudy:
     )
 
 
-def _points(asked: _SampledCase) -> dict[str, Array]:
-    spec = asked.spec
+def _points(sampled_case: _SampledCase) -> dict[str, Array]:
+    spec = sampled_case.spec
     sets = [
         sample_points(
-            asked.distributions,
+            sampled_case.distributions,
             spec.samples // _REPLICATIONS,
             random_stream(spec.seed, "sample", number),
             spec.draw,
         )
         for number in range(_REPLICATIONS)
     ]
-    return {path: np.concatenate([each[path] for each in sets]) for path in asked.distributions}
+    return {
+        path: np.concatenate([point_set[path] for point_set in sets])
+        for path in sampled_case.distributions
+    }
 
 
 def _quantiles(values: Array, band: float) -> dict[float, tuple[float, float, float]]:
     """Return quantiles of all points, each with its interval from those of the sets."""
-    known = values[np.isfinite(values)]
-    found = {}
-    for part in ((1 - band) / 2, 0.5, (1 + band) / 2):
-        part = round(part, 12)
-        if not len(known):
-            found[part] = (float("nan"),) * 3
+    finite = values[np.isfinite(values)]
+    quantiles = {}
+    for level in ((1 - band) / 2, 0.5, (1 + band) / 2):
+        level = round(level, 12)
+        if not len(finite):
+            quantiles[level] = (float("nan"),) * 3
             continue
-        middle = float(np.quantile(known, part))
-        sets = [each[np.isfinite(each)] for each in np.split(values, _REPLICATIONS)]
-        each_set = [float(np.quantile(each, part)) for each in sets if len(each)]
+        middle = float(np.quantile(finite, level))
+        sets = [value_set[np.isfinite(value_set)] for value_set in np.split(values, _REPLICATIONS)]
+        each_set = [float(np.quantile(value_set, level)) for value_set in sets if len(value_set)]
         half = (
             _T_95 * float(np.std(each_set, ddof=1)) / len(each_set) ** 0.5
             if len(each_set) > 1
             else float("nan")
         )
-        found[part] = (middle, middle - half, middle + half)
-    return found
+        quantiles[level] = (middle, middle - half, middle + half)
+    return quantiles
 
 
 def _influences(
-    asked: _SampledCase, found: Mapping[str, Array]
+    sampled_case: _SampledCase, columns: Mapping[str, Array]
 ) -> tuple[dict[str, tuple[SensitivityIndex, ...]], str]:
     """Ask SciPy for first-order and total indices of every answer that varies."""
     from scipy.stats import sobol_indices
 
-    paths = sorted(asked.distributions)
+    paths = sorted(sampled_case.distributions)
     # Of an answer that never changes nothing causes the variance.
-    kept = [
+    names = [
         name
-        for name, points in found.items()
+        for name, points in columns.items()
         if np.isfinite(points).all() and np.ptp(points) > 1e-12 * abs(points[0])
     ]
 
     def function(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        solved = asked.case.columns(dict(zip(paths, points, strict=True)), kept)
-        return np.stack([solved[name] for name in kept])
+        solved = sampled_case.case.columns(dict(zip(paths, points, strict=True)), names)
+        return np.stack([solved[name] for name in names])
 
-    if not kept:
+    if not names:
         return {}, "no answer changes"
     if len(paths) == 1:
-        return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in kept}, ""
-    rng = random_stream(asked.spec.seed, "sample:indices")
-    dists = [SimpleNamespace(ppf=asked.distributions[path].quantile) for path in paths]
-    result = sobol_indices(func=function, n=asked.spec.samples, dists=dists, rng=rng)
+        return {name: (SensitivityIndex(paths[0], 1.0, 1.0),) for name in names}, ""
+    rng = random_stream(sampled_case.spec.seed, "sample:indices")
+    dists = [SimpleNamespace(ppf=sampled_case.distributions[path].quantile) for path in paths]
+    result = sobol_indices(func=function, n=sampled_case.spec.samples, dists=dists, rng=rng)
     first, total = np.atleast_2d(result.first_order), np.atleast_2d(result.total_order)
     return {
         name: tuple(
@@ -405,85 +427,98 @@ def _influences(
                     SensitivityIndex(path, float(first[row, place]), float(total[row, place]))
                     for place, path in enumerate(paths)
                 ),
-                key=lambda each: -each.total,
+                key=lambda outcome: -outcome.total,
             )
         )
-        for row, name in enumerate(kept)
+        for row, name in enumerate(names)
     }, ""
 
 
 _MOST_ROWS = 6
 
 
-def _outer(each: SampledValue) -> list[str]:
+def _outer(sampled: SampledValue) -> list[str]:
     """Return the lowest, the middle and the highest quantile that was asked for."""
-    parts = list(each.quantiles)
-    chosen = (parts[0], parts[len(parts) // 2], parts[-1])
-    return [value_amount(each.name, each.quantiles[part][0], each.unit) for part in chosen]
+    levels = list(sampled.quantiles)
+    chosen = (levels[0], levels[len(levels) // 2], levels[-1])
+    return [
+        value_amount(sampled.name, sampled.quantiles[level][0], sampled.unit) for level in chosen
+    ]
 
 
-def _head(each: SampledValue, case: str, words: Words) -> str:
+def _head(sampled: SampledValue, case: str, words: Words) -> str:
     """State between what an answer lies, and what causes most of it, in a reader's words."""
-    low, middle, high = _outer(each)
-    parts = list(each.quantiles)
-    inside = 100 * (parts[-1] - parts[0])
+    low, middle, high = _outer(sampled)
+    levels = list(sampled.quantiles)
+    inside = 100 * (levels[-1] - levels[0])
     cause = ""
-    if each.influences:
-        first = each.influences[0]
+    if sampled.influences:
+        first = sampled.influences[0]
         cause = f", mostly because of {words.quantity(first.path)} ({percent(first.total)} of the variance)"
     lead = f"{case}: " if case else ""
-    name = words.value(each.name)
+    name = words.value(sampled.name)
     return (
         f"{lead}{name} {middle} in the middle, and between {low} and {high} in {inside:.4g} of 100"
         f" draws{cause}"
     )
 
 
-def _sentence(each: SampledValue) -> str:
-    parts = list(each.quantiles)
-    low, high = (quantity(each.quantiles[part][0], each.unit) for part in (parts[0], parts[-1]))
-    stated = "" if each.stated is None else f", {quantity(each.stated, each.unit)} as stated"
+def _sentence(sampled: SampledValue) -> str:
+    levels = list(sampled.quantiles)
+    low, high = (
+        quantity(sampled.quantiles[level][0], sampled.unit) for level in (levels[0], levels[-1])
+    )
+    stated = (
+        "" if sampled.stated is None else f", {quantity(sampled.stated, sampled.unit)} as stated"
+    )
     cause = ""
-    if each.influences:
-        first = each.influences[0]
+    if sampled.influences:
+        first = sampled.influences[0]
         cause = (
             f"; {first.path} causes the largest part of the variance, {percent(first.total)} in"
             " total"
         )
-    elif each.why:
-        cause = f"; {each.why}"
-    mean = f", {quantity(each.mean, each.unit)} on average"
-    inside = percent(parts[-1] - parts[0])
-    return (
-        f"{each.name} lies between {low} and {high} in {inside} of the points{mean}{stated}{cause}"
-    )
+    elif sampled.why:
+        cause = f"; {sampled.why}"
+    mean = f", {quantity(sampled.mean, sampled.unit)} on average"
+    inside = percent(levels[-1] - levels[0])
+    return f"{sampled.name} lies between {low} and {high} in {inside} of the points{mean}{stated}{cause}"
 
 
-def _quantile_table(found: SampleStudy) -> ResultTable:
+def _quantile_table(sample_study: SampleStudy) -> ResultTable:
     """Lay out the quantiles of each answer, a row each; the page turns them into columns that
     fit.
     """
-    parts = list(found.outcomes[0].quantiles) if found.outcomes else []
+    levels = list(sample_study.outcomes[0].quantiles) if sample_study.outcomes else []
     columns = [
-        ResultColumn("case", [found.case] * len(parts), place=True, on_page=False),
-        ResultColumn("quantile", parts, written=as_percent, place=True),
+        ResultColumn("case", [sample_study.case] * len(levels), place=True, on_page=False),
+        ResultColumn("quantile", levels, written=as_percent, place=True),
     ]
-    for each in found.outcomes:
-        middle, low, high = zip(*(each.quantiles[part] for part in parts), strict=True)
-        columns.append(ResultColumn(each.name, middle, each.unit, (low, high)))
-    how = Provenance.of([found] * len(parts))
+    for outcome in sample_study.outcomes:
+        middle, low, high = zip(*(outcome.quantiles[level] for level in levels), strict=True)
+        columns.append(ResultColumn(outcome.name, middle, outcome.unit, (low, high)))
+    how = Provenance.of([sample_study] * len(levels))
     return ResultTable("sample", columns, how)
 
 
-def _influence_table(found: SampleStudy) -> ResultTable:
-    rows = [(each.name, one) for each in found.outcomes for one in each.influences]
+def _influence_table(sample_study: SampleStudy) -> ResultTable:
+    rows = [
+        (outcome.name, influence)
+        for outcome in sample_study.outcomes
+        for influence in outcome.influences
+    ]
     columns = [
         ResultColumn("value", [name for name, _ in rows], place=True),
-        ResultColumn("quantity", [one.path for _, one in rows], place=True),
-        ResultColumn("first order", [one.first_order for _, one in rows], "1", written=_two_digits),
-        ResultColumn("total", [one.total for _, one in rows], "1", written=_two_digits),
+        ResultColumn("quantity", [influence.path for _, influence in rows], place=True),
+        ResultColumn(
+            "first order",
+            [influence.first_order for _, influence in rows],
+            "1",
+            written=_two_digits,
+        ),
+        ResultColumn("total", [influence.total for _, influence in rows], "1", written=_two_digits),
     ]
-    return ResultTable("", columns, Provenance.of([found] * len(rows)))
+    return ResultTable("", columns, Provenance.of([sample_study] * len(rows)))
 
 
 def _two_digits(value: float | None, unit: str, ends: Ends) -> str:
@@ -493,14 +528,14 @@ def _two_digits(value: float | None, unit: str, ends: Ends) -> str:
 _MOST_BINS = 40
 
 
-def _histogram(axes: Axes, each: SampledValue) -> None:
-    known = each.points[np.isfinite(each.points)]
-    unit, factor = choose(known.tolist(), Dimension.of(each.unit))
-    counts, edges = np.histogram(known / factor, bins=min(_MOST_BINS, max(8, len(known) // 25)))
+def _histogram(axes: Axes, sampled: SampledValue) -> None:
+    finite = sampled.points[np.isfinite(sampled.points)]
+    unit, factor = choose(finite.tolist(), Dimension.of(sampled.unit))
+    counts, edges = np.histogram(finite / factor, bins=min(_MOST_BINS, max(8, len(finite) // 25)))
     axes.bar(
-        edges[:-1], counts / len(known), np.diff(edges), align="edge", **{**filled(3), "hatch": ""}
+        edges[:-1], counts / len(finite), np.diff(edges), align="edge", **{**filled(3), "hatch": ""}
     )
-    for index, (part, (middle, low, high)) in enumerate(each.quantiles.items()):
+    for index, (level, (middle, low, high)) in enumerate(sampled.quantiles.items()):
         colour, _, dashes = STROKES[index]
         if low < high:
             axes.axvspan(low / factor, high / factor, color=colour, alpha=0.18, linewidth=0)
@@ -508,11 +543,11 @@ def _histogram(axes: Axes, each: SampledValue) -> None:
             middle / factor,
             color=colour,
             linestyle=dashes,
-            label=f"{percent(part)} of the points below",
+            label=f"{percent(level)} of the points below",
         )
-    if each.stated is not None:
+    if sampled.stated is not None:
         axes.axvline(
-            each.stated / factor, color=STROKES[3][0], linestyle=STROKES[3][2], label="as stated"
+            sampled.stated / factor, color=STROKES[3][0], linestyle=STROKES[3][2], label="as stated"
         )
-    axes.set_xlabel(axis_title(each.name, unit))
+    axes.set_xlabel(axis_title(sampled.name, unit))
     axes.set_ylabel(axis_title("part of the points", "1"))
