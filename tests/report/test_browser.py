@@ -43,6 +43,22 @@ def text(browser: Browser, name: str) -> str:
     return str(browser.value(f'document.getElementById("{name}").textContent'))
 
 
+def field(browser: Browser, name: str) -> str:
+    return str(browser.value(f'document.getElementById("{name}").value'))
+
+
+def type_into(browser: Browser, name: str, words: str) -> None:
+    """Type words in place of those in a field, as at a keyboard."""
+    browser.value(f'document.getElementById("{name}").select()')
+    browser.value(f'document.getElementById("{name}").focus()')
+    browser.call("Input.insertText", text=words)
+    for kind in ("keyDown", "keyUp"):
+        browser.call(
+            "Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13
+        )
+    browser.value("document.activeElement.blur()")
+
+
 def is_of(
     pixels: Pixels, colour: tuple[int, int, int]
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -66,9 +82,9 @@ def nothing_went_wrong(browser: Browser) -> None:
 def moved(browser: Browser, model: str, found: LiveModel, index: int, place: int) -> LiveModel:
     """Move a slider, and answer the model in Python for the value that the page says."""
     browser.value(MOVE.format(index=index, place=place))
-    now, slider = text(browser, f"now-{index}"), found.sliders[index]
+    now, slider = field(browser, f"now-{index}"), found.sliders[index]
     assert now != quantity(slider.value, slider.unit)
-    if slider.whole:  # of which the page shows four digits
+    if slider.whole and not slider.counted:  # of which the page shows four digits
         part = place / int(browser.value(f'document.getElementById("slider-{index}").max'))
         now = str(round(slider.low * (slider.high / slider.low) ** part))
     return live_model(
@@ -222,4 +238,38 @@ def test_a_report_opens_with_its_pictures_and_its_model(browser: Browser, tmp_pa
     ]
     assert not is_of(part, GROUND).all()
     assert re.match(r"\d", text(browser, "value"))
+    nothing_went_wrong(browser)
+
+
+def test_a_service_is_moved_to_its_saturation_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    path, page = tmp_path / "shop.yaml", tmp_path / "shop.html"
+    path.write_text(
+        "queueing-network: 1\nclasses: {requests: {arrivals: 80 /s}}\n"
+        "stations: {db: {service: {requests: 10 ms}}}\n"
+    )
+    found = live_model({"model": read_value(str(path), "model")})
+    page.write_text(live_page(found))
+    browser.open(page)
+    assert text(browser, "value") == "50 ms"
+    type_into(browser, "now-0", "90 req/s")
+    assert text(browser, "value") == "100 ms"
+    assert [text(browser, f"{name}-0") for name in ("changed", "change")] == ["100 ms", "+100 %"]
+    type_into(browser, "wanted", "50 ms")
+    assert "At most 50 ms up to 80 /s" in text(browser, "caption")
+    labels = browser.value(
+        '[...document.querySelectorAll("#curve text")].map((e) => e.textContent)'
+    )
+    assert {"saturated at 100 /s", "limit 50 ms"} <= set(labels)
+    type_into(browser, "now-0", "90")
+    assert "write a number with a unit" in text(browser, "problem")
+    state = browser.value("location.hash")
+    type_into(browser, "now-0", "105 /s")
+    assert text(browser, "value") == "no steady state"
+    assert "classes.requests.arrivals saturates it at 100 /s" in text(browser, "saturated")
+    type_into(browser, "now-1", "2")
+    assert text(browser, "saturated") == ""
+    assert found.sliders[1].name == "stations.db.servers"
+    browser.value(f"location.hash = {state!r}")
+    browser.value("new Promise((done) => setTimeout(done, 50))")
+    assert text(browser, "value") == "100 ms"
     nothing_went_wrong(browser)

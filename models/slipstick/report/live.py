@@ -27,7 +27,7 @@ from slipstick.report.formatting import losses_sentence, percent, quantity
 from slipstick.report.shorten import ABOUT, INPUTS, PAGE_LINES, first_page, printed_lines
 from slipstick.units import rungs, show
 
-LARGEST = 100 * 1024
+LARGEST = 160 * 1024
 """Bytes of a page without pictures; a model that makes it larger stands with fixed answers."""
 
 RUNS = frozenset(
@@ -50,6 +50,8 @@ RUNS = frozenset(
 """The operators that `live.js` knows."""
 
 _STEPS = 1000  # of a slider
+_MOST_WHOLE = 400
+_MOST_UNFOLDED = 20  # values of an answer
 _MOST_SHOWN = 300  # values or components of an answer, and lines of what was given or noted
 
 
@@ -65,6 +67,11 @@ class Slider:
     whole: bool
     meaning: str = ""
 
+    @property
+    def counted(self) -> bool:
+        """Whether it has a step for each whole number: there are few."""
+        return self.whole and self.high - self.low <= _MOST_WHOLE
+
 
 @dataclass(frozen=True, slots=True)
 class LiveModel:
@@ -78,8 +85,10 @@ class LiveModel:
     tape : what `Tape.listing` gives for the value, the account, and the stages of pipelines; None
         where it does not run
     grid : in the place of a tape, answers at the points of a grid: its axes with the logarithms of
-        their nodes, logarithms of the value and shares of the account along the axes in order, and
-        the largest error that was seen between the points
+        their nodes, each value and the shares of the account along the axes in order, and the
+        largest error that was seen between the points
+    shown : of a tape, the register of each value that the page shows, the first one first
+    busy : of a tape, the register of the utilization of each station, which is 1 at saturation
     values : of all inputs, in base units
     components : of the labels of the account
     pipelines : names of the stages of each, in the order of the outputs
@@ -96,7 +105,14 @@ class LiveModel:
     components: Mapping[str, str] = field(default_factory=dict)
     pipelines: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sliders: Sequence[Slider] = ()
+    shown: Mapping[str, int] = field(default_factory=dict)
+    busy: Mapping[str, int] = field(default_factory=dict)
     fixed: str = ""
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the values that the page shows, the first one first."""
+        return list(self.grid["outputs"]) if self.grid else list(self.shown)
 
 
 def live_page(model: LiveModel) -> str:
@@ -127,7 +143,10 @@ def _section(model: LiveModel) -> tuple[str, str]:
         why = f"the page would have more than {LARGEST // 1024} KiB"
     note = f"<p>This page shows fixed answers: {escape(why)}.</p>" if why else ""
     account = f"<h2>Account</h2>{_bars(model.answer.account)}" if model.answer.account else ""
-    return _told(model.answer) + note + _values(model.answer) + account, ""
+    return (
+        _told(model.answer) + note + _values(model.answer) + account + _notes(model.answer),
+        "",
+    )
 
 
 def _live(model: LiveModel) -> str:
@@ -138,45 +157,97 @@ def _live(model: LiveModel) -> str:
     components = [
         name for name in answer.account if model.grid is None or name in model.grid["shares"]
     ]
-    unit = answer.unit(model.quantity)
+    units = {name: answer.unit(name) for name in model.outputs}
+    dimensions = {"s", *units.values(), *(slider.unit for slider in model.sliders)}
     data = {
         "tape": tape,
         "grid": model.grid,
         "values": model.values,
-        "unit": unit,
+        "outputs": [{"name": name, "unit": unit} for name, unit in units.items()],
+        "shown": model.shown,
+        "busy": model.busy,
         "components": components,
         "pipelines": [
             {"name": name, "stages": list(stages)} for name, stages in model.pipelines.items()
         ],
-        "sliders": [asdict(slider) for slider in model.sliders],
-        "ladders": {
-            unit_name: rungs(Dimension.of(unit_name))
-            for unit_name in {unit, "s", *(slider.unit for slider in model.sliders)}
-        },
+        "sliders": [{**asdict(slider), "counted": slider.counted} for slider in model.sliders],
+        "ladders": {unit: rungs(Dimension.of(unit)) for unit in dimensions},
+        "units": {unit: written_units(unit) for unit in dimensions},
     }
-    first = (
-        f'<section aria-live="polite"><h2>{escape(model.quantity)}</h2>'
-        f'<p><output id="value">{escape(quantity(answer.find(model.quantity), unit))}</output> '
-        '<span id="ratio">as given</span></p>'
-        + "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
-        + (f"<p>{escape(_interpolated(model.grid))}</p>" if model.grid else "")
-        + "</section>"
-    )
-    controls = "".join(_slider(index, slider) for index, slider in enumerate(model.sliders))
-    controls = (
-        f'<form><h2>Inputs</h2>{controls}<button type="button" id="reset">As given</button></form>'
-    )
-    bars = (
-        f"<h2>Account</h2>{_bars({name: answer.account[name] for name in components})}"
-        if components
-        else ""
-    )
-    ranking = '<h2>What matters</h2><ol id="ranking"></ol>'
-    none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
     # A text may not end the element that it is in, nor begin a comment.
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    body = f"{_told(answer)}{none}{first}{controls}{bars}{ranking}{_values(answer)}"
+    none = "<noscript><p>Without JavaScript the numbers stay as given.</p></noscript>"
+    account = ""
+    if components:
+        bars = _bars({name: answer.account[name] for name in components})
+        account = f"<h2>Account of {escape(model.quantity)}</h2>{bars}"
+    body = (
+        f'{_told(answer)}{none}<div class="live"><div>{_answer_part(model)}</div>'
+        f"<div>{_controls(model)}</div></div>{_comparison(model)}{account}"
+        f'<h2>What matters</h2><ol id="ranking"></ol>{_notes(answer)}{_values(answer)}'
+    )
     return f'{body}<script type="application/json" id="model">{text}</script>'
+
+
+def _answer_part(model: LiveModel) -> str:
+    """Write the chosen value, its curve, and the fields that choose both."""
+    unit = model.answer.unit(model.quantity)
+    now = escape(quantity(model.answer.find(model.quantity), unit))
+    limits = "".join(f'<p id="limit-{index}"></p>' for index in range(len(model.pipelines)))
+    note = f"<p><small>{escape(_interpolated(model.grid))}</small></p>" if model.grid else ""
+    inputs = [slider.name for slider in model.sliders]
+    return (
+        f'<section aria-live="polite"><h2 id="shown">{escape(model.quantity)}</h2>'
+        f'<p><output id="value">{now}</output> <span id="ratio">as given</span></p>'
+        f'<p id="saturated"></p>{limits}</section>'
+        f'<p class="choices">{_choice("output", "Output", model.outputs)} '
+        f"{_choice('against', 'against', inputs)} "
+        '<label for="wanted">Limit</label> <input id="wanted" size="9"></p>'
+        f'<figure><svg id="curve" role="img" aria-labelledby="caption"></svg>'
+        f'<figcaption id="caption"></figcaption></figure>{note}'
+    )
+
+
+def _controls(model: LiveModel) -> str:
+    """Write a slider and a field for each input, and a link with the state of the page."""
+    sliders = "".join(_slider(index, slider) for index, slider in enumerate(model.sliders))
+    return (
+        f'<form><h2>Inputs</h2>{sliders}<p id="problem" role="alert"></p>'
+        '<p><button type="button" id="reset">As given</button> '
+        '<a id="link" href="#">Link to this state</a></p></form>'
+    )
+
+
+def _comparison(model: LiveModel) -> str:
+    """Write the table of all values as given and as changed."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f"<td>{escape(quantity(model.answer.find(name), model.answer.unit(name)))}</td>"
+        f'<td id="changed-{index}"></td><td id="change-{index}"></td></tr>'
+        for index, name in enumerate(model.outputs)
+    )
+    return (
+        '<h2>As given and as changed</h2><table class="numbers"><thead>'
+        "<tr><th>value</th><th>as given</th>"
+        f"<th>as changed</th><th>change</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _choice(name: str, label: str, options: Sequence[str]) -> str:
+    items = "".join(f"<option>{escape(option)}</option>" for option in options)
+    return f'<label for="{name}">{label}</label> <select id="{name}">{items}</select>'
+
+
+def written_units(unit: str) -> dict[str, float]:
+    """Return the units in which a value of a dimension can be typed, with their factors.
+
+    >>> written_units("1/s")["/min"]
+    0.016666666666666666
+    """
+    dimension = Dimension.of(unit)
+    if dimension == Dimension.of("1/s"):
+        return {f"/{name}": 1 / factor for name, factor, _ in rungs(Dimension.of("s"))}
+    return {name: factor for name, factor, _ in rungs(dimension)}
 
 
 def _interpolated(grid: Mapping[str, Any]) -> str:
@@ -188,18 +259,26 @@ def _interpolated(grid: Mapping[str, Any]) -> str:
 
 
 def _told(answer: Answer) -> str:
-    how = "exact" if answer.exact else "not exact"
-    values_in_words = [
+    """Write which method answered, and what was given beside the model."""
+    how = "solved exactly" if answer.exact else "not exact"
+    given = [
         f"{path} = {value if isinstance(value, str) else f'{value:g}'}"
         for path, value in answer.given.items()
     ]
+    opening = f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p>"
+    return opening + _list(given)
+
+
+def _notes(answer: Answer) -> str:
+    """Write what the method and an import left out or assumed."""
     losses = [losses_sentence(answer.left_out)] if answer.left_out else []
-    lines, more = _first(
-        [f"<li>{escape(line)}</li>" for line in (*values_in_words, *losses, *answer.notes)]
-    )
-    return f"<p>{escape(answer.model)} by {escape(answer.method)}: {how}.</p><ul>{lines}</ul>{more}".replace(
-        "<ul></ul>", ""
-    )
+    notes = _list([*losses, *answer.notes])
+    return f"<h2>Notes</h2>{notes}" if notes else ""
+
+
+def _list(lines: Sequence[str]) -> str:
+    shown, more = _first([f"<li>{escape(line)}</li>" for line in lines])
+    return f"<ul>{shown}</ul>{more}" if shown else ""
 
 
 def _first(lines: Sequence[str]) -> tuple[str, str]:
@@ -211,15 +290,24 @@ def _first(lines: Sequence[str]) -> tuple[str, str]:
 
 
 def _slider(index: int, slider: Slider) -> str:
-    at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
-    label = escape(slider.name) + (
+    """Write a slider with a field; one of few whole numbers has a step for each."""
+    if slider.counted:
+        low, high, at = int(slider.low), int(slider.high), int(slider.value)
+    else:
+        low, high = 0, _STEPS
+        at = round(_STEPS * log(slider.value / slider.low) / log(slider.high / slider.low))
+    name = escape(slider.name)
+    spoken = escape(f"{slider.name} {slider.meaning}".strip())
+    label = name.replace(".", ".<wbr>") + (
         f" <small>{escape(slider.meaning)}</small>" if slider.meaning else ""
     )
     now = escape(show(slider.value, Dimension.of(slider.unit)))
     return (
-        f'<p><label for="slider-{index}">{label}</label> <output id="now-{index}"'
-        f' for="slider-{index}">{now}</output><input type="range" id="slider-{index}" min="0"'
-        f' max="{_STEPS}" value="{at}"></p>'
+        f'<p class="input"><label for="slider-{index}">{label}</label>'
+        f'<input type="text" class="typed" id="now-{index}" value="{now}" size="9"'
+        f' aria-label="{name}, a number with its unit">'
+        f'<input type="range" id="slider-{index}" min="{low}" max="{high}" value="{at}"'
+        f' aria-label="{spoken}"></p>'
     )
 
 
@@ -243,7 +331,10 @@ def _values(answer: Answer) -> str:
         for name, value in answer.values.items()
     ]
     shown, more = _first(rows)
-    return f"<h2>Answer as given</h2><table>{shown}</table>{more}"
+    if len(rows) <= _MOST_UNFOLDED:
+        return f"<h2>Answer as given</h2><table>{shown}</table>{more}"
+    heading = f"<h2>All {len(rows)} values as given</h2>"
+    return f"<details><summary>{heading}</summary><table>{shown}</table>{more}</details>"
 
 
 def report_page(title: str, markdown: str, folder: Path, live: LiveModel | None = None) -> str:
@@ -356,24 +447,51 @@ def _hash(text: str) -> str:
 
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --ground: #ffffff; --line: #c9d1d9; --fill: #4477aa; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --ground: #0d1117; --line: #444c56; --fill: #7aa7d9; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 62rem;
+:root { color-scheme: light dark; --ink: #1b1f24; --ground: #ffffff; --line: #c9d1d9; --fill: #4477aa;
+ --limit: #b3261e; --faint: #57606a; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --ground: #0d1117; --line: #444c56; --fill: #7aa7d9;
+ --limit: #ff9d94; --faint: #9da7b3; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground); max-width: 68rem;
  margin: 2rem auto; padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.25; }
 summary > h2 { display: inline-block; margin: .5rem 0; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; font-weight: normal; }
+thead th, .numbers td { white-space: nowrap; }
 .r { text-align: right; }
 img { max-width: 100%; background: #ffffff; }
+@media (max-width: 40rem) { p:has(> img:only-child) { overflow-x: auto; } p > img:only-child { max-width: none; width: 44rem; } }
 code { font-size: .9em; overflow-wrap: anywhere; }
-label small { opacity: .75; }
+th code, td code { overflow-wrap: normal; white-space: nowrap; }
+label small, small { color: var(--faint); }
 main { overflow-wrap: break-word; }
 .bars th { overflow-wrap: anywhere; }
-input[type=range] { display: block; width: 100%; accent-color: var(--fill); }
+a { color: var(--fill); }
+.live { display: grid; gap: 0 2rem; grid-template-columns: minmax(0, 1fr); }
+@media (min-width: 60rem) { .live { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); } }
+.input { display: flex; flex-wrap: wrap; gap: .2rem .8rem; align-items: baseline; margin: .8rem 0; }
+.input label { flex: 1 1 10rem; min-width: 0; overflow-wrap: anywhere; }
+input, select, button { font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--faint);
+ border-radius: 3px; padding: .15rem .4rem; max-width: 100%; }
+:focus-visible { outline: 3px solid var(--fill); outline-offset: 2px; }
+input[type=range] { display: block; flex: 1 1 100%; width: 100%; padding: 0; accent-color: var(--fill); }
 #value { font-size: 2rem; font-weight: 600; }
+#problem:empty, #saturated:empty { display: none; }
+#problem, #saturated { color: var(--limit); }
+figure { margin: 0; }
+#curve { display: block; width: 100%; height: 280px; }
+#curve text { font-size: 13px; fill: var(--ink); }
+#curve .axis { stroke: var(--faint); fill: none; }
+#curve .rule { stroke: var(--line); }
+#curve .line { stroke: var(--fill); stroke-width: 2.5; fill: none; }
+#curve .given { stroke: var(--faint); stroke-width: 1.5; stroke-dasharray: 5 4; fill: none; }
+#curve .limit { stroke: var(--limit); stroke-width: 1.5; stroke-dasharray: 8 4; }
+#curve .mark { fill: var(--limit); }
+#curve circle { fill: var(--fill); stroke: var(--ground); stroke-width: 2; }
 .bars { display: table; width: 100%; }
-.bars td:nth-child(2) { width: 60%; }
+.bars td:nth-child(2) { width: 50%; }
+@media (max-width: 40rem) { .bars tr { display: grid; grid-template-columns: 1fr 1fr; }
+ .bars th, .bars td { border: 0; } .bars td:nth-child(2) { width: auto; grid-column: 1 / 3; grid-row: 2; } }
 .bar { display: block; height: 1.1rem; min-width: 1px; background: var(--fill); }
 @media print { form, noscript { display: none; } body { margin: 0; max-width: none; font-size: 11px; }
  img { max-height: 12rem; } .bar { print-color-adjust: exact; } }

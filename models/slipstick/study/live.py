@@ -4,35 +4,35 @@ inputs that matter most.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil
-from typing import Any
 
-from scipy.interpolate import RegularGridInterpolator
-
-from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
+from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownNameError
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
-from slipstick.late import Array, np
+from slipstick.late import np
 from slipstick.law import Law
 from slipstick.limits import added_up
 from slipstick.method.answers import CompiledModel
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.methods import form_of
+from slipstick.method.networks.open_form import OpenForm, open_form
 from slipstick.model.activity import Choice, Fork, Pipeline
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.steps import each_once
 from slipstick.model.system import Labels, Model
-from slipstick.report.formatting import quantity
 from slipstick.report.live import LiveModel, Slider
 from slipstick.results.study import Results
-from slipstick.schema.inputs import BuiltModel, Settings, resolve, solve_settings
+from slipstick.schema.inputs import BuiltModel, Settings, build, resolve, solve_settings
 from slipstick.schema.library import Library
-from slipstick.study.points import gathered
+from slipstick.schema.text import read_value
+from slipstick.study.live_grid import AnswerGrid, GridForm, structure_counts
 from slipstick.vocabulary import (
     BOUNDS,
     CLOSED_FORM,
+    EXACT,
     MARKOV_CHAIN,
     MEAN_VALUE,
     METHODS,
@@ -44,16 +44,16 @@ _FIRST = ("time", "response_time")  # what a page shows, where there is one
 _MOST_SLIDERS = 8
 _REACH = 10.0  # a slider goes from a tenth of the value given to ten times as much
 _FEWEST = 16.0  # a whole number goes up to so much at least
-_AXES, _NODES = 2, (13, 25)
-_CLOSE, _CLOSE_IF_COSTLY = (
-    3e-3,
-    2e-2,
-)  # more nodes are taken where interpolation between fewer is further off
-_GRID_REACHES = (
-    4.0,
-    2.0,
-    1.25,
-)  # of a grid around the values given, less far where points have no answer
+_AXES = 2
+_MOST_OUTPUTS = 8
+_WANTED = (
+    *("time", "response_time", "throughput", "efficiency", "speedup", "processors_lost"),
+    *("utilization", "queue_length"),
+)
+"""What a page shows of an answer, in this order, where its study does not say it."""
+_GRID_REACHES = (4.0, 2.0, 1.25)
+"""A grid reaches so far around the values given: less far where points have no answer."""
+_BEYOND = 1.1  # a slider of an open network goes a little beyond saturation
 _TRIED = 100
 _GRIDDED = (MEAN_VALUE, *(name for name in METHODS[NETWORK] if name not in (SIMULATION, BOUNDS)))
 
@@ -95,8 +95,12 @@ def live_model(
         key=lambda name: (name.partition("[")[0] not in _FIRST, name not in answer.gradient),
     )
     found = LiveModel(title, answer, quantity)
+    if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
+        formulas = open_form(model)
+        if formulas is not None:
+            return _open(found, built, formulas, over)
     if answer.method != CLOSED_FORM:
-        return _gridded(found, built, over)
+        return _gridded(found, built, over, settings, library)
     if isinstance(model, Law):
         if model.conditions:
             return replace(
@@ -104,8 +108,9 @@ def live_model(
             )
         tape = CompiledLaw(model, built.parameters).tape
         listing = tape.listing()
+        outputs = 2 * listing["outputs"]
         return _moved(
-            replace(found, tape={**listing, "outputs": 2 * listing["outputs"]}),
+            replace(found, tape={**listing, "outputs": outputs}, shown={quantity: outputs[0]}),
             tape,
             built,
             None,
@@ -117,18 +122,17 @@ def live_model(
             found, fixed="a stream of arrivals saturates, which is not checked in a page"
         )
     form = ClosedForm(model)
-    tape = Tape(
-        [
-            form.time,
-            form.account,
-            *(stage for group in form.stages.values() for stage in group.values()),
-        ]
-    )
+    stages = [time for group in form.stages.values() for time in group.values()]
+    throughput = model.population.size / form.time
+    tape = Tape([form.time, form.account, *stages, throughput])
     listing, labels = tape.listing(), Labels.of(model, "memory")
     components = {label: labels.component(label) for _, label in listing["labels"]}
     pipelines = {name: tuple(group) for name, group in form.stages.items()}
+    shown = {quantity: listing["outputs"][0]}
+    if "throughput" in answer.values:
+        shown["throughput"] = listing["outputs"].pop()
     return _moved(
-        replace(found, tape=listing, components=components, pipelines=pipelines),
+        replace(found, tape=listing, components=components, pipelines=pipelines, shown=shown),
         tape,
         built,
         form,
@@ -185,6 +189,171 @@ def _moved(
     return replace(model, values=values, sliders=sliders[:_MOST_SLIDERS])
 
 
+def _open(found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[str]) -> LiveModel:
+    """Let an open network run in the page by its formulas, up to the saturation of its stations."""
+    values = {name: value for name, value in form.values.items() if name in found.answer.values}
+    names = [found.quantity, *_shown_first(values, found.quantity)]
+    tape = Tape([values[found.quantity], form.account, *values.values(), *form.busy.values()])
+    listing = tape.listing()
+    registers = dict(zip(values, listing["outputs"][2:], strict=False))
+    busy = listing["outputs"][2 + len(values) :]
+    given = {
+        name: float(parameter.value)
+        for name, parameter in tape.parameters.items()
+        if parameter.value is not None
+    }
+    known = {name: value for name, value in given.items() if value > 0}
+    makes = {
+        name: _open_slider(_slider(tape.parameters[name], value, built), tape, 2 + len(values))
+        for name, value in known.items()
+    }
+    slopes = found.answer.gradient.get(found.quantity, {})
+    effects = {
+        name: abs(slopes.get(name, 0.0) * value) or _step(tape, makes[name])
+        for name, value in known.items()
+    }
+    ranked = _ranked(effects, over)
+    # Arrivals and servers first: they are what one can change.
+    first = [name for name in ranked if name.endswith((".arrivals", ".servers"))]
+    order = list(dict.fromkeys((*over, *first, *ranked)))[:_MOST_SLIDERS]
+    return replace(
+        found,
+        tape={**listing, "outputs": listing["outputs"][:2]},
+        values=given,
+        components={label: label for _, label in listing["labels"]},
+        sliders=[makes[name] for name in order],
+        shown={name: registers[name] for name in names},
+        busy=dict(zip(form.busy, busy, strict=True)),
+    )
+
+
+def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
+    """Let a slider end a little beyond the saturation of the first station.
+
+    Parameters
+    ----------
+    slider : with its ends by ratios
+    tape : of the network
+    busy : the first output that is a utilization
+    """
+
+    def utilization(value: float) -> float:
+        outputs = tape.run({slider.name: np.array([value, value])})[busy:]
+        return max((float(output[0]) for output in outputs), default=0.0)
+
+    if slider.whole or utilization(slider.high) < 1:
+        return slider
+    low, high = slider.value, slider.high
+    for _ in range(_BISECTIONS):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if utilization(middle) >= 1 else (middle, high)
+    return replace(slider, high=min(slider.high, _BEYOND * high))
+
+
+_BISECTIONS = 40
+
+
+def _shown_first(names: Iterable[str], quantity: str) -> list[str]:
+    """Return the values that a page shows beside the first, those of most interest first."""
+    among = [name for name in names if name != quantity]
+    ranks = {name: rank for rank, name in enumerate(_WANTED)}
+    known = [name for name in among if name.partition("[")[0] in ranks]
+    known.sort(key=lambda name: ranks[name.partition("[")[0]])
+    return known[: _MOST_OUTPUTS - 1]
+
+
+def _gridded(
+    found: LiveModel, built: BuiltModel, over: Sequence[str], settings: Settings, library: Library
+) -> LiveModel:
+    """Answer at the points of a grid over the inputs that matter most, and see how far off
+    interpolation is between them.
+    """
+    method = found.answer.method
+    if method not in _GRIDDED:
+        return replace(found, fixed=f"answers by {method} do not run in a page")
+    compiled = form_of(built.model, built.parameters, method, built.options.simulation)
+
+    def rebuilt(counts: Mapping[str, int]) -> CompiledModel | None:
+        texts = {name: read_value(str(count), name) for name, count in counts.items()}
+        with suppress(SlipstickError):
+            other = build(resolve({**settings, **texts}, library))
+            return form_of(other.model, other.parameters, method, other.options.simulation)
+        return None
+
+    chances = _chances(built)
+    structures = {
+        name: parameter
+        for name, parameter in structure_counts(built).items()
+        if name not in compiled.parameters
+    }
+    known = {
+        name: built.parameters[name]
+        for name in compiled.parameters
+        if name in built.parameters and name not in chances
+    } | structures
+    values = {
+        name: float(parameter.value)
+        for name, parameter in known.items()
+        if parameter.value is not None and parameter.value > 0
+    }
+    form = GridForm(compiled, structures, rebuilt)
+    slopes = found.answer.gradient.get(found.quantity, {})
+    names = _axes(found, form, known, values, over)
+    if not names:
+        return replace(found, fixed=f"no input changes the answer by {method} smoothly")
+    costly = _costly(built.model, method)
+    outputs = [found.quantity, *_shown_first(found.answer.values, found.quantity)]
+    grid = AnswerGrid(form, found.answer, found.quantity, outputs, costly)
+    given = {name: values[name] for name in names}
+    with added_up() as spent:
+        for reach in _GRID_REACHES:
+            wide = [_slider(known[name], values[name], built, reach) for name in names]
+            for sliders in (wide, grid.within_answers(wide, slopes)):
+                data = grid.data(sliders)
+                if data:
+                    return replace(found, grid=data, values=given, sliders=sliders)
+            if sum(spent) > 1:
+                return replace(
+                    found,
+                    fixed="the points of a grid take more than the limits of one answer allow",
+                )
+    return replace(found, fixed=grid.missing(sliders))
+
+
+def _axes(
+    found: LiveModel,
+    form: GridForm,
+    known: Mapping[str, Parameter],
+    values: Mapping[str, float],
+    over: Sequence[str],
+) -> list[str]:
+    """Choose the inputs of a grid: those asked for, then the one that matters most and the number
+    of processors, servers or permits that matters most.
+    """
+    slopes = found.answer.gradient.get(found.quantity, {})
+    effects = {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}
+    counts = [
+        name
+        for name, value in values.items()
+        if str(known[name].dimension) == "1" and value == int(value) and _counted(name)
+    ]
+    for name in counts:
+        column = form.columns({name: np.array([values[name], 2 * values[name]])}).get(
+            found.quantity, np.full(2, np.nan)
+        )
+        effects[name] = float(np.nan_to_num(abs(column[1] - column[0]), nan=0.0))
+    ranked = _ranked(effects, over)
+    others = [name for name in ranked if name not in over]
+    best = [name for name in others if name not in counts][:1]
+    most = [name for name in others if name in counts][:1]
+    return list(dict.fromkeys((*over, *best, *most, *others)))[:_AXES]
+
+
+def _counted(path: str) -> bool:
+    """Return whether a path ends in a number of processors, customers, servers or permits."""
+    return path.rpartition(".")[2] in ("processors", "population", "servers", "permits")
+
+
 def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
     """Put the inputs that are asked for first, then the others by what they change."""
     for name in over:
@@ -195,189 +364,6 @@ def _ranked(effects: Mapping[str, float], over: Sequence[str]) -> list[str]:
         key=lambda name: -effects[name],
     )
     return [*dict.fromkeys(over), *further_names]
-
-
-def _gridded(model: LiveModel, built: BuiltModel, over: Sequence[str]) -> LiveModel:
-    """Answer at the points of a grid over the inputs that matter most, and see how far off
-    interpolation is between them.
-    """
-    method = model.answer.method
-    form = (
-        form_of(built.model, built.parameters, method, built.options.simulation)
-        if method in _GRIDDED
-        else None
-    )
-    slopes = model.answer.gradient.get(model.quantity, {})
-    among = form.parameters if form else ()
-    known_values = {
-        name: built.parameters[name]
-        for name in among
-        if name in built.parameters and name not in _chances(built)
-    }
-    values = {
-        name: float(parameter.value)
-        for name, parameter in known_values.items()
-        if parameter.value is not None and parameter.value > 0
-    }
-    names = _ranked(
-        {name: abs(slopes.get(name, 0.0) * value) for name, value in values.items()}, over
-    )[:_AXES]
-    if form is None or not names:
-        return replace(model, fixed=f"answers by {method} do not run in a page")
-    with added_up() as spent:
-        for reach in _GRID_REACHES:
-            sliders = [_slider(known_values[name], values[name], built, reach) for name in names]
-            if grid := _grid(
-                form, sliders, model, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
-            ):
-                return replace(
-                    model, grid=grid, values={name: values[name] for name in names}, sliders=sliders
-                )
-            sliders = _within_answers(form, sliders, slopes)
-            if grid := _grid(
-                form, sliders, model, _CLOSE_IF_COSTLY if _costly(built.model, method) else _CLOSE
-            ):
-                return replace(
-                    model, grid=grid, values={name: values[name] for name in names}, sliders=sliders
-                )
-            if sum(spent) > 1:
-                return replace(
-                    model,
-                    fixed="the points of a grid take more than the limits of one answer allow",
-                )
-    return replace(model, fixed=_missing(form, sliders))
-
-
-_MOST_HALVINGS = 20
-
-
-def _within_answers(
-    form: CompiledModel, sliders: Sequence[Slider], slopes: Mapping[str, float]
-) -> list[Slider]:
-    """Draw in the ends that lengthen the time, all together, until there is an answer where all
-    sliders stand at them: an open network has none beyond saturation.
-    """
-    limited = list(sliders)
-    for _ in range(_MOST_HALVINGS):
-        longer = {
-            slider.name: slider.high if slopes.get(slider.name, 0.0) > 0 else slider.low
-            for slider in limited
-        }
-        if np.isfinite(form.times({name: np.array([end]) for name, end in longer.items()})).all():
-            return limited
-        limited = [_drawn_in(slider, high=slopes.get(slider.name, 0.0) > 0) for slider in limited]
-    return list(sliders)
-
-
-def _drawn_in(slider: Slider, *, high: bool) -> Slider:
-    """Draw in one end of a slider by half, on a scale of ratios."""
-    end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
-    if slider.whole:
-        end = float(np.floor(end) if high else np.ceil(end))
-    return replace(slider, high=end) if high else replace(slider, low=end)
-
-
-def _missing(form: CompiledModel, sliders: Sequence[Slider]) -> str:
-    """Return where a grid has no answer, and why: at an end of one input, or of several together."""
-    for slider in sliders:
-        for end in (slider.low, slider.high):
-            answer = form.points({slider.name: np.array([end])}).answer(0, shares=False)
-            if answer.failed:
-                place = f"{slider.name} = {quantity(end, slider.unit)}"
-                return f"at {place} there is no answer: {answer.failed}"
-    names = " and ".join(slider.name for slider in sliders)
-    return f"where {names} are all changed there is no answer at some points"
-
-
-def _costly(model: object, method: str) -> bool:
-    """Return whether a point takes about 10 ms: a network's Markov chain, or branches or items that
-    are joined.
-    """
-    if not isinstance(model, Model):
-        return method == MARKOV_CHAIN
-    return any(isinstance(node, Fork | Pipeline) for node in each_once(model.bodies))
-
-
-def _grid(
-    form: CompiledModel, sliders: Sequence[Slider], model: LiveModel, close: float
-) -> dict[str, Any]:
-    """Return the data of `LiveModel.grid`, with few nodes where they are enough; nothing where a
-    point has no answer.
-    """
-    unit_points = np.random.default_rng(0).random((_TRIED, len(sliders))).T
-    places = [
-        slider.low * (slider.high / slider.low) ** fraction
-        for slider, fraction in zip(sliders, unit_points, strict=True)
-    ]
-    places = [
-        place.round() if slider.whole else place
-        for slider, place in zip(sliders, places, strict=True)
-    ]
-    exact: Array | None = None
-    for count in _NODES:
-        logs = [np.log(_nodes(slider, count)) for slider in sliders]
-        at_nodes = _columns(
-            form, sliders, [np.exp(places.ravel()) for places in np.meshgrid(*logs, indexing="ij")]
-        )
-        with np.errstate(all="ignore"):
-            column = np.log(at_nodes[model.quantity])
-        if not np.isfinite(column).all():
-            return {}
-        exact = _columns(form, sliders, places)[model.quantity] if exact is None else exact
-        guess = RegularGridInterpolator(logs, column.reshape(tuple(map(len, logs))))
-        low, high = (np.array([log[end] for log in logs]) for end in (0, -1))
-        inside = np.clip(np.log(np.array(places).T), low, high)  # but for rounding
-        error = float(np.nanmax(np.abs(np.exp(guess(inside)) / exact - 1), initial=0.0))
-        if error <= close:
-            break
-    account = {
-        name: at_nodes[f"account[{name}]"]
-        for name in model.answer.account
-        if f"account[{name}]" in at_nodes
-    }
-    total = sum(account.values(), np.zeros(1))
-    return {
-        "axes": [
-            {"name": slider.name, "nodes": nodes.tolist()}
-            for slider, nodes in zip(sliders, logs, strict=True)
-        ],
-        "logs": _short(column, 9),
-        "shares": {name: _short(seconds / total, 4) for name, seconds in account.items()},
-        "error": error,
-        "tried": _TRIED,
-    }
-
-
-def _columns(
-    form: CompiledModel, sliders: Sequence[Slider], points: Sequence[Array]
-) -> dict[str, Array]:
-    values, count = (
-        {slider.name: column for slider, column in zip(sliders, points, strict=True)},
-        len(points[0]),
-    )
-    return gathered(
-        count,
-        (
-            (cut, form.points({name: value[cut] for name, value in values.items()}).columns())
-            for cut in form.blocks(values, count)
-        ),
-    )
-
-
-def _nodes(slider: Slider, count: int) -> Array:
-    """Place nodes by equal ratios, one at the value itself."""
-    halves = (
-        np.geomspace(*ends, count // 2 + 1)
-        for ends in ((slider.low, slider.value), (slider.value, slider.high))
-    )
-    nodes = np.concatenate(
-        [half[:-1] if first else half for first, half in zip((True, False), halves, strict=True)]
-    )
-    return np.unique(nodes.round() if slider.whole else nodes)
-
-
-def _short(column: Array, digits: int) -> list[float]:
-    return [float(f"{number:.{digits}g}") for number in column.tolist()]
 
 
 def _chances(built: BuiltModel) -> set[str]:
@@ -408,6 +394,17 @@ def _slider(parameter: Parameter, value: float, built: BuiltModel, reach: float 
     entry = built.entries.get(parameter.name)
     unit, meaning = str(parameter.dimension), entry.meaning if entry else ""
     low, high = value / reach, min(value * reach, max(value, 1e308))  # JSON has no number beyond
-    if integral := unit == "1" and value >= 2 and value == int(value):
-        low, high = float(max(1, ceil(low))), max(high, _FEWEST)
-    return Slider(parameter.name, value, low, high, unit, integral, meaning)
+    whole = unit == "1" and value == int(value) and (value >= 2 or _counted(parameter.name))
+    if whole:
+        low = 1.0 if _counted(parameter.name) else float(max(1, ceil(low)))
+        high = max(high, _FEWEST)
+    return Slider(parameter.name, value, low, high, unit, whole, meaning)
+
+
+def _costly(model: object, method: str) -> bool:
+    """Return whether a point takes about 10 ms: a network's Markov chain, or branches or items that
+    are joined.
+    """
+    if method == MARKOV_CHAIN or not isinstance(model, Model):
+        return method == MARKOV_CHAIN
+    return any(isinstance(node, Fork | Pipeline) for node in each_once(model.bodies))

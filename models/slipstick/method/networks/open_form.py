@@ -1,0 +1,119 @@
+"""Open networks of product form as formulas: each station is an M/M/c queue by itself.
+
+A page evaluates them without a solver, for any number of servers and up to saturation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from slipstick.expression.nodes import COUNT, TIME, Booked, Expr, Number, Parameter, total
+from slipstick.law.station import MMC_WAITING_TIME
+from slipstick.model.network import NetworkStation, OpenClass, QueueingNetwork
+from slipstick.vocabulary import DISCIPLINES, NEVER, SAME_EXPONENTIAL
+
+__all__ = ["OpenForm", "open_form"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenForm:
+    """The mean values of an open network as expressions.
+
+    Parameters
+    ----------
+    values : response time, residence times, utilizations and queue lengths, named as in answers
+    busy : the utilization of each station that saturates, above 1 beyond saturation [1]
+    account : the response time of the first class, booked to the stations [s]
+    """
+
+    values: Mapping[str, Expr]
+    busy: Mapping[str, Expr]
+    account: Expr
+
+
+def open_form(model: QueueingNetwork) -> OpenForm | None:
+    r"""Return the mean values of an open network of product form; None for other networks.
+
+        a_k = sum over r of \lambda_r D_rk,    R_rk = D_rk (1 + C(c_k, a_k) / (c_k - a_k))
+
+    with Erlang's C from `slipstick.law.station`; a delay has R_rk = D_rk.
+
+    Parameters
+    ----------
+    model : classes with Poisson arrivals, without routing, limits of capacity or patience
+
+    Source: Baskett, Chandy, Muntz, Palacios, J. ACM 22(2), 1975, 248-260.
+
+    >>> from slipstick.model.network import network, open_class, station
+    >>> shop = network({"r": open_class(80.0)}, {"db": station(service={"r": 0.01})})
+    >>> print(open_form(shop).busy["db"])
+    classes.r.arrivals * stations.db.service.r / stations.db.servers
+    """
+    classes = {
+        name: entry
+        for name, entry in model.classes.items()
+        if isinstance(entry, OpenClass) and _plain(entry)
+    }
+    if not classes or model.chains or len(classes) < len(model.classes):
+        return None
+    if not all(map(_product_form, model.stations.values())):
+        return None
+    arrivals = {name: entry.arrivals for name, entry in classes.items()}
+    values: dict[str, Expr] = {}
+    busy: dict[str, Expr] = {}
+    residence: dict[str, dict[str, Expr]] = {name: {} for name in classes}
+    for name, station in model.stations.items():
+        demands = {label: _demand(station, label) for label in station.visitors()}
+        load = total(arrivals[label] * demand for label, demand in demands.items())
+        servers = Parameter(f"stations.{name}.servers", COUNT, float(station.servers))
+        delay = DISCIPLINES[station.discipline].delay
+        for label, demand in demands.items():
+            at_station = _booked(name, demand, servers, load, delay=delay)
+            residence[label][name] = at_station
+            values[f"residence_time[{label},{name}]"] = at_station
+        if not delay:
+            busy[name] = values[f"utilization[{name}]"] = load / servers
+        values[f"queue_length[{name}]"] = total(
+            arrivals[label] * residence[label][name] for label in demands
+        )
+    responses: dict[str, Expr] = {
+        f"response_time[{label}]": total(times.values(), TIME) for label, times in residence.items()
+    }
+    return OpenForm({**responses, **values}, busy, next(iter(responses.values())))
+
+
+def _plain(entry: OpenClass) -> bool:
+    """Return whether customers arrive one by one, in a Poisson stream."""
+    return not entry.bursty and entry.batch == 1 and not entry.trace
+
+
+def _product_form(station: NetworkStation) -> bool:
+    """Return whether a station is an M/M/c queue, or equivalent to one in its mean values."""
+    form = DISCIPLINES[station.discipline].product_form
+    limits = (station.rates, station.capacity, station.patience, station.timeout, station.priority)
+    if any(limits) or form == NEVER:
+        return False
+    times = set(station.service.values())
+    alike = len(station.visitors()) < 2 or (not station.demand and len(times) == 1)
+    exponential = all(scv == Number(1.0) for scv in station.scv.values())
+    return form != SAME_EXPONENTIAL or (alike and exponential)
+
+
+def _demand(station: NetworkStation, label: str) -> Expr:
+    """Return the service demand of a class [s]."""
+    if label in station.demand:
+        return station.demand[label]
+    service = station.service[label]
+    return service * station.visits[label] if label in station.visits else service
+
+
+def _booked(name: str, demand: Expr, servers: Expr, load: Expr, *, delay: bool) -> Expr:
+    """Return the residence time at a station, booked to service and waiting.
+
+    The wait is that of several servers whose only class brings the whole load.
+    """
+    if delay:
+        return Booked(name, demand)
+    wait: Expr = MMC_WAITING_TIME.equation(servers, demand, load / demand)
+    return Booked(name, demand) + Booked(f"wait:{name}", wait)

@@ -1,0 +1,285 @@
+"""Answers at the points of a grid, for a page that interpolates between them.
+
+The axes are the input that matters most and the number of processors, servers or permits that
+matters most. A number that the model is built with, such as servers, takes a model for each value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scipy.interpolate import RegularGridInterpolator
+
+from slipstick.answer import Answer
+from slipstick.expression.nodes import COUNT, Parameter
+from slipstick.late import Array, np
+from slipstick.method.answers import CompiledModel
+from slipstick.model.network import QueueingNetwork
+from slipstick.model.system import Model, Permits, Station
+from slipstick.report.formatting import quantity
+from slipstick.report.live import Slider
+from slipstick.schema.inputs import BuiltModel
+from slipstick.study.points import gathered
+from slipstick.vocabulary import DISCIPLINES
+
+__all__ = ["AnswerGrid", "GridForm", "structure_counts"]
+
+_NODES = (13, 25)
+_TRIED = 100
+_CLOSE = 3e-3
+"""More nodes are taken where interpolation between fewer is further off."""
+_MOST_HALVINGS = 20
+_MOST_STRUCTURES = 12
+"""Values of a number that the model is built with: each takes a model of its own."""
+
+
+def structure_counts(built: BuiltModel) -> dict[str, Parameter]:
+    """Return the numbers of servers and permits with which a model is built, by their paths."""
+    model = built.model
+    if isinstance(model, QueueingNetwork):
+        counts = {
+            f"stations.{name}.servers": station.servers
+            for name, station in model.stations.items()
+            if not station.rates and not DISCIPLINES[station.discipline].delay
+        }
+    elif isinstance(model, Model):
+        stations = {
+            f"resources.{name}.servers": resource.servers
+            for name, resource in model.resources.items()
+            if isinstance(resource, Station)
+        }
+        permits = {
+            f"resources.{name}.permits": resource.number
+            for name, resource in model.resources.items()
+            if isinstance(resource, Permits)
+        }
+        counts = {**stations, **permits}
+    else:
+        counts = {}
+    return {name: Parameter(name, COUNT, float(number)) for name, number in counts.items()}
+
+
+@dataclass(slots=True)
+class GridForm:
+    """A model that is answered at any values, by one compiled model for each combination of the
+    numbers with which it is built.
+
+    Parameters
+    ----------
+    form : compiled at the values given
+    structures : numbers with which the model is built, by path
+    compiled : compiles the model with other such numbers; None where it refuses them
+    """
+
+    form: CompiledModel
+    structures: Mapping[str, Parameter]
+    compiled: Callable[[Mapping[str, int]], CompiledModel | None]
+    forms: dict[tuple[tuple[str, int], ...], CompiledModel | None] = field(default_factory=dict)
+
+    def columns(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        """Answer at aligned points; NaN where there is no answer."""
+        names = [name for name in values if name in self.structures]
+        if not names:
+            return _columns(self.form, values)
+        count = len(next(iter(values.values())))
+        keys = np.array([values[name] for name in names]).T.astype(int)
+        columns: dict[str, Array] = {}
+        for key in {tuple(row) for row in keys.tolist()}:
+            rows = np.flatnonzero((keys == key).all(axis=1))
+            form = self._form(names, key)
+            if form is None:
+                continue
+            others = {name: column[rows] for name, column in values.items() if name not in names}
+            part = _columns(form, others or {"": np.zeros(len(rows))})
+            for name, column in part.items():
+                columns.setdefault(name, np.full(count, np.nan))[rows] = column
+        return columns
+
+    def _form(self, names: Sequence[str], numbers: tuple[int, ...]) -> CompiledModel | None:
+        key = tuple(zip(names, numbers, strict=True))
+        if key not in self.forms:
+            self.forms[key] = self.compiled(dict(key))
+        return self.forms[key]
+
+    def failure(self, name: str, value: float) -> str | None:
+        """Return why there is no answer where one input has another value."""
+        if name in self.structures:
+            form = self._form([name], (int(value),))
+            return form.points({}).answer(0, shares=False).failed if form else "refused"
+        return self.form.points({name: np.array([value])}).answer(0, shares=False).failed
+
+
+def _columns(form: CompiledModel, values: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the columns of a compiled model at aligned points, solved block by block."""
+    count = len(next(iter(values.values())))
+    known = {name: column for name, column in values.items() if name}
+    if not known:
+        answers = form.points({}).columns()
+        return {name: np.broadcast_to(column, (count,)) for name, column in answers.items()}
+    return gathered(
+        count,
+        (
+            (cut, form.points({name: column[cut] for name, column in known.items()}).columns())
+            for cut in form.blocks(known, count)
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGrid:
+    """The making of a grid.
+
+    Parameters
+    ----------
+    form : answers at any point
+    answer : at the values given
+    quantity : the first value that the page shows
+    outputs : names of all values that it shows
+    costly : whether a point takes so long that few nodes have to be enough
+    """
+
+    form: GridForm
+    answer: Answer
+    quantity: str
+    outputs: Sequence[str]
+    costly: bool
+
+    def data(self, sliders: Sequence[Slider]) -> dict[str, Any]:
+        """Return what `LiveModel.grid` has, with few nodes where they are enough; nothing where a
+        point has no answer.
+        """
+        tried = self._tried(sliders)
+        exact: dict[str, Array] = {}
+        for count in _NODES[:1] if self.costly else _NODES:
+            logs = [np.log(_nodes(slider, count, self.form.structures)) for slider in sliders]
+            mesh = [np.exp(axis.ravel()) for axis in np.meshgrid(*logs, indexing="ij")]
+            at_nodes = self._at(sliders, mesh)
+            if not np.isfinite(at_nodes.get(self.quantity, np.full(1, np.nan))).all():
+                return {}
+            exact = exact or self._at(sliders, tried)
+            outputs = [name for name in self.outputs if np.isfinite(at_nodes[name]).all()]
+            errors = {
+                name: _error(logs, at_nodes[name], np.log(np.array(tried).T), exact[name])
+                for name in outputs
+            }
+            if errors[self.quantity] <= _CLOSE:
+                break
+        account = {
+            name: at_nodes[f"account[{name}]"]
+            for name in self.answer.account
+            if f"account[{name}]" in at_nodes
+        }
+        whole = sum(account.values(), np.zeros(1))
+        if not np.isfinite(whole).all():  # a method that answered some points has none
+            account = {}
+        return {
+            "axes": [
+                {"name": slider.name, "nodes": nodes.tolist()}
+                for slider, nodes in zip(sliders, logs, strict=True)
+            ],
+            "outputs": {
+                name: _stored(at_nodes[name], 9 if name == self.quantity else 6) for name in outputs
+            },
+            "shares": {name: _short(column / whole, 4) for name, column in account.items()},
+            "error": errors[self.quantity],
+            "errors": {name: float(f"{error:.2g}") for name, error in errors.items()},
+            "tried": _TRIED,
+        }
+
+    def _at(self, sliders: Sequence[Slider], points: Sequence[Array]) -> dict[str, Array]:
+        values = {
+            slider.name: column.round() if slider.whole else column
+            for slider, column in zip(sliders, points, strict=True)
+        }
+        return self.form.columns(values)
+
+    def _tried(self, sliders: Sequence[Slider]) -> list[Array]:
+        """Draw points between the ends of the sliders, by a fixed seed."""
+        drawn = np.random.default_rng(0).random((_TRIED, len(sliders))).T
+        places = [
+            slider.low * (slider.high / slider.low) ** part
+            for slider, part in zip(sliders, drawn, strict=True)
+        ]
+        return [
+            place.round() if slider.whole else place
+            for slider, place in zip(sliders, places, strict=True)
+        ]
+
+    def within_answers(
+        self, sliders: Sequence[Slider], slopes: Mapping[str, float]
+    ) -> list[Slider]:
+        """Draw in the ends that lengthen the time, all together, until there is an answer where
+        all sliders stand at them: an open network has none beyond saturation.
+        """
+        drawn = list(sliders)
+        for _ in range(_MOST_HALVINGS):
+            longest = {
+                slider.name: np.array([slider.high if _longer(slider, slopes) else slider.low])
+                for slider in drawn
+            }
+            column = self.form.columns(longest).get(self.quantity, np.full(1, np.nan))
+            if np.isfinite(column).all():
+                return drawn
+            drawn = [_drawn_in(slider, high=_longer(slider, slopes)) for slider in drawn]
+        return list(sliders)
+
+    def missing(self, sliders: Sequence[Slider]) -> str:
+        """Return where a grid has no answer, and why: at an end of one input, or of several
+        together.
+        """
+        for slider in sliders:
+            for end in (slider.low, slider.high):
+                failed = self.form.failure(slider.name, end)
+                if failed:
+                    place = f"{slider.name} = {quantity(end, slider.unit)}"
+                    return f"at {place} there is no answer: {failed}"
+        names = " and ".join(slider.name for slider in sliders)
+        return f"where {names} are all changed there is no answer at some points"
+
+
+def _longer(slider: Slider, slopes: Mapping[str, float]) -> bool:
+    return slopes.get(slider.name, 0.0) > 0
+
+
+def _drawn_in(slider: Slider, *, high: bool) -> Slider:
+    """Draw in one end of a slider by half, on a scale of ratios."""
+    end = float(np.sqrt((slider.high if high else slider.low) * slider.value))
+    if slider.whole:
+        end = float(np.floor(end) if high else np.ceil(end))
+    return replace(slider, high=end) if high else replace(slider, low=end)
+
+
+def _error(logs: Sequence[Array], column: Array, places: Array, exact: Array) -> float:
+    """Return the largest relative error of interpolation at points of which the answer is known."""
+    stored = _stored(column)
+    table = np.array(stored["column"]).reshape(tuple(map(len, logs)))
+    low, high = (np.array([axis[end] for axis in logs]) for end in (0, -1))
+    inside = np.clip(places, low, high)  # but for rounding
+    guess = RegularGridInterpolator(logs, table)(inside)
+    guess = np.exp(guess) if stored["logs"] else guess
+    scale = np.maximum(np.abs(exact), 1e-3 * np.nanmax(np.abs(exact), initial=1e-300))
+    return float(np.nanmax(np.abs(guess - exact) / scale, initial=0.0))
+
+
+def _stored(column: Array, digits: int = 6) -> dict[str, Any]:
+    """Return a column as a page has it: logarithms where all values are above 0."""
+    logs = bool((column > 0).all())
+    return {"logs": logs, "column": _short(np.log(column) if logs else column, digits)}
+
+
+def _nodes(slider: Slider, count: int, structures: Mapping[str, Parameter]) -> Array:
+    """Place nodes by equal ratios, one at the value itself; of whole numbers all if they are few."""
+    if slider.whole and slider.high - slider.low < max(count, 16):
+        return np.arange(slider.low, slider.high + 1)
+    if slider.name in structures:
+        count = _MOST_STRUCTURES
+    ends = ((slider.low, slider.value), (slider.value, slider.high))
+    halves = [np.geomspace(*pair, count // 2 + 1) for pair in ends if pair[0] < pair[1]]
+    nodes = np.concatenate([*halves, [slider.value]])
+    return np.unique(nodes.round() if slider.whole else np.unique(nodes.round(15)))
+
+
+def _short(column: Array, digits: int) -> list[float]:
+    return [float(f"{entry:.{digits}g}") for entry in column.tolist()]
