@@ -133,7 +133,7 @@ def _write(page: str) -> None:
     with TemporaryDirectory() as folder:
         work = Path(folder)
         text = rewritten(page, work)
-        if text != TEXTS[page]:
+        if text != TEXTS[page] or missing_pictures(page, work):
             (FOLDER / page).write_text(text)
             for picture in _PICTURE.findall(text):
                 (FOLDER / picture).parent.mkdir(parents=True, exist_ok=True)
