@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import ceil
+from math import ceil, isclose
 
+from slipstick.answer import Answer
 from slipstick.errors import ModelError, NoAnswerError, SlipstickError, UnknownNameError
 from slipstick.expression.nodes import Parameter, parameters
 from slipstick.expression.tape import Tape
@@ -97,7 +98,7 @@ def live_model(
     found = LiveModel(title, answer, quantity)
     if isinstance(model, QueueingNetwork) and answer.method == EXACT and answer.exact:
         formulas = open_form(model)
-        if formulas is not None:
+        if formulas is not None and _agree(formulas, answer):
             return _open(found, built, formulas, over)
     if answer.method != CLOSED_FORM:
         return _gridded(found, built, over, settings, library)
@@ -225,6 +226,19 @@ def _open(found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[st
         shown={name: registers[name] for name in names},
         busy=dict(zip(form.busy, busy, strict=True)),
     )
+
+
+def _agree(form: OpenForm, answer: Answer) -> bool:
+    """Return whether the formulas give the values of the exact solver."""
+    names = [name for name in form.values if name in answer.values]
+    columns = Tape([form.values[name] for name in names]).run({})
+    return all(
+        isclose(float(column[0]), answer.find(name) or 0.0, rel_tol=_AGREED, abs_tol=_AGREED)
+        for name, column in zip(names, columns, strict=True)
+    )
+
+
+_AGREED = 1e-9
 
 
 def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
