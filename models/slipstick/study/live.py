@@ -191,7 +191,7 @@ def _moved(
 
 
 def _open(found: LiveModel, built: BuiltModel, form: OpenForm, over: Sequence[str]) -> LiveModel:
-    """Let an open network run in the page by its formulas, up to the saturation of its stations."""
+    """Make a page in which an open network runs by its formulas, up to saturation."""
     values = {name: value for name, value in form.values.items() if name in found.answer.values}
     names = [found.quantity, *_shown_first(values, found.quantity)]
     tape = Tape([values[found.quantity], form.account, *values.values(), *form.busy.values()])
@@ -242,7 +242,7 @@ _AGREED = 1e-9
 
 
 def _open_slider(slider: Slider, tape: Tape, busy: int) -> Slider:
-    """Let a slider end a little beyond the saturation of the first station.
+    """Return a slider that ends a little beyond the saturation of the first station.
 
     Parameters
     ----------
