@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slipstick.model.uncertainty import Period, Trend, Uncertainty, gain, outside
+from slipstick.model.trend import Period, PeriodRate, Trend, gain, outside
+from slipstick.model.uncertainty import Uncertainty
 
 PERIODS = (
     Period(1990, 2000, Uncertainty("fixed", 1.5)),
@@ -55,21 +56,38 @@ def test_processors_multiply_and_costs_divide() -> None:
         "t",
         "",
         {
-            "processors": (Period(1990, 2000, Uncertainty("fixed", 2.0)),),
-            "wire": (Period(1990, 2000, Uncertainty("fixed", 1.5)),),
+            "processors": PeriodRate((Period(1990, 2000, Uncertainty("fixed", 2.0)),)),
+            "wire": PeriodRate((Period(1990, 2000, Uncertainty("fixed", 1.5)),)),
         },
+        {"processors": "processors", "wire": "wire"},
     )
     own = {"technology.processors": 3.0, "technology.wire": 0.5}
-    found = trend.values(1991, np.array([1993.0]), trend.stated(), own)
+    found = trend.values(1991, np.array([1993.0]), own)
     assert found["technology.processors"].tolist() == [[pytest.approx(12.0)]]
     assert found["technology.wire"].tolist() == [[pytest.approx(0.5 / 2.25)]]
-    assert [name for name, _ in trend.draws()] == ["processors.0", "wire.0"]
+    assert trend.draws(np.array([1991.0, 1993.0]), 4, 0) == {}  # nothing is uncertain
+
+
+def test_a_period_cut_into_equal_ones_has_the_band_of_the_whole() -> None:
+    whole = PeriodRate((Period(2000, 2030, Uncertainty("lognormal", 1.3, 0.1)),))
+    cut = PeriodRate(
+        tuple(Period(y, y + 5, Uncertainty("lognormal", 1.3, 0.1)) for y in range(2000, 2030, 5))
+    )
+    years = np.array([2024.0, 2029.0, 2034.0])
+    bands = []
+    for rate in (whole, cut):
+        trend = Trend("t", "", {"wire": rate}, {"wire": "wire"})
+        gains = rate.gain(2024, years, trend.draws(years, 256, 3)["wire"])
+        bands.append(np.quantile(gains, [0.05, 0.95], axis=0))
+    assert bands[1] == pytest.approx(bands[0])
+    assert bands[0][1, 2] / bands[0][0, 2] == pytest.approx(np.exp(2 * 1.645), rel=0.03)
 
 
 def test_what_is_carried_on_is_told() -> None:
-    assert outside(PERIODS, 1995, 2015) == []
-    assert outside(PERIODS, 1985, 2030) == [(PERIODS[0], 1985, 1990), (PERIODS[-1], 2020, 2030)]
-    assert outside(PERIODS, 2025, 2030) == [(PERIODS[-1], 2025, 2030)]
+    rate = PeriodRate(PERIODS)
+    assert outside(rate, 1995, 2015) == []
+    assert outside(rate, 1985, 2030) == [(PERIODS[0], 1985, 1990), (PERIODS[-1], 2020, 2030)]
+    assert outside(rate, 2025, 2030) == [(PERIODS[-1], 2025, 2030)]
 
 
 def test_the_stated_rate_is_the_median() -> None:

@@ -9,7 +9,7 @@ from slipstick.model.machine import Machine
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.machine import MachineSpec
 from slipstick.schema.kinds.quantity import entries, hardware_of, validate
-from slipstick.schema.kinds.technology import TrendSpec
+from slipstick.schema.kinds.trend import TrendSpec
 from slipstick.schema.library import Library
 from tests.specs import settings
 

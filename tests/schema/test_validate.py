@@ -66,7 +66,7 @@ MACHINES = [
         "processors: {zzz: 8}",
         [
             "2:13: processors.count: key 'count' is missing: how many there are",
-            "2:14: processors.zzz: unknown key; known: count, speed, flops, units",
+            "2:14: processors.zzz: unknown key; known: count, speed, flops, kind, units",
         ],
     ),
     (2, "processors: 8", ["2:13: processors: write keys and values; got 8"]),
@@ -250,7 +250,7 @@ ACTIVITIES = [
         [
             (
                 "4:30: cycle.0.technology: write 'application', 'software', 'system', 'protocol',"
-                " 'signal', 'adapter', 'switch', 'wire', 'memory' or 'memory_latency'; got 'wier'; did you mean 'wire'?"
+                " 'signal', 'adapter', 'switch', 'wire', 'memory', 'memory_latency' or 'storage'; got 'wier'; did you mean 'wire'?"
             )
         ],
     ),
@@ -434,7 +434,8 @@ STUDIES = [
         [
             (
                 "3:38: pictures.0.kind: write 'bands', 'bars', 'changes', 'comparison', 'fits',"
-                " 'growth', 'histogram', 'lines', 'map', 'projection', 'timeline' or 'trace'; got"
+                " 'growth', 'histogram', 'lines', 'map', 'projection', 'rates',"
+                " 'shares', 'timeline' or 'trace'; got"
                 " 'bar'; did you mean 'bars'?"
             )
         ],

@@ -43,6 +43,7 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
+from slipstick.cli.trend import trend
 from slipstick.errors import (
     InputError,
     ModelError,
@@ -764,7 +765,7 @@ def statements(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(statements_page(folders), out)
 
 
-for _each in (list_, show, new, check, schema, glossary, counts, limits, status):
+for _each in (list_, show, new, check, schema, trend, glossary, counts, limits, status):
     cli.add_command(_each)
 cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", cli.commands))
 
@@ -862,7 +863,17 @@ class _ProgressBar:
 
 
 def _references(model: str, specs: Mapping[str, str | None]) -> dict[str, Node]:
-    named = {key: text_node(value, f"--{key}") for key, value in specs.items() if value is not None}
+    from slipstick.schema.text import read_value
+
+    named = {
+        key: (
+            read_value(value, f"--{key}")
+            if value.lstrip().startswith("{")
+            else text_node(value, f"--{key}")
+        )
+        for key, value in specs.items()
+        if value is not None
+    }
     return {"model": text_node(model, "MODEL"), **named}
 
 

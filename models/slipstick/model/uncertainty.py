@@ -1,15 +1,11 @@
 """What is known of a quantity that is not known exactly: distributions, by their quantiles, and
 points drawn from them.
-
-A trend says how many times faster each class of cost gets from one year to another, period by
-period.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from math import exp, sqrt
 from statistics import NormalDist
@@ -124,135 +120,6 @@ class Uncertainty:
                 reached = list(accumulate(weights))
                 value = values[bisect_left(reached, probability * reached[-1])]
         return float(value)
-
-
-PROCESSORS = "processors"
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """The rate of one period.
-
-    Parameters
-    ----------
-    start, end : years
-    factor : how many times faster each year; its median is the rate that is stated
-    source : where the rate comes from
-    assumed : it is a guess
-    """
-
-    start: float
-    end: float
-    factor: Uncertainty
-    source: str = ""
-    assumed: bool = False
-
-    @property
-    def median(self) -> float:
-        """How many times faster each year, as stated."""
-        return self.factor.value_at(0.5)
-
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """How fast each class of cost gets cheaper.
-
-    Parameters
-    ----------
-    name, title : of the trend
-    rates : periods without gaps, by ``processors`` or class of cost; what is not listed stays as it
-        is
-    """
-
-    name: str
-    title: str
-    rates: Mapping[str, tuple[Period, ...]]
-
-    def draws(self) -> Iterator[tuple[str, Uncertainty]]:
-        """Name the rate of each period: what is drawn, once for all years, where a trend is
-        uncertain.
-        """
-        for name, periods in self.rates.items():
-            yield from ((f"{name}.{index}", period.factor) for index, period in enumerate(periods))
-
-    def stated(self) -> dict[str, Array]:
-        """Return the rates as stated, by name, each as one sample [1, periods]."""
-        return {
-            name: np.array([[period.median for period in periods]])
-            for name, periods in self.rates.items()
-        }
-
-    def values(
-        self, base: float, years: Array, factors: Mapping[str, Array], own: Mapping[str, float]
-    ) -> dict[str, Array]:
-        """Return the values of the section ``technology``, by path.
-
-        Parameters
-        ----------
-        base : year that the values of the model are of
-        years : to which they are taken
-        factors : yearly factors by name [samples, periods]
-        own : by path, what there is in the base year: the processors are so many times faster, a
-            class costs so much of its time
-
-        Returns
-        -------
-        by path [samples, years]
-        """
-        values_by_path = {}
-        for name, periods in self.rates.items():
-            path, gained = f"technology.{name}", gain(periods, base, years, factors[name])
-            values_by_path[path] = own[path] * gained if name == PROCESSORS else own[path] / gained
-        return values_by_path
-
-
-def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
-    """Count the years from the base to each year that fall into each period; the first and last are
-    carried on.
-
-    Parameters
-    ----------
-    periods : in order, without gaps
-    base, years : from where, and to where; years before the base count negative
-
-    >>> one, two = (Period(a, b, None) for a, b in ((1990, 2000), (2000, 2010)))
-    >>> elapsed((one, two), 1995, np.array([1985.0, 2003.0, 2015.0])).tolist()
-    [[-10.0, 0.0], [5.0, 3.0], [5.0, 15.0]]
-    """
-    starts = np.array([-np.inf, *(period.start for period in periods[1:])])
-    ends = np.array([*(period.end for period in periods[:-1]), np.inf])
-    return np.asarray(np.clip(years[:, None], starts, ends) - np.clip(base, starts, ends))
-
-
-def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array) -> Array:
-    """Multiply yearly factors up, from the base to each year: exp(sum of years in a period x log
-    factor).
-
-    Parameters
-    ----------
-    periods, base, years : as for `elapsed`
-    factors : yearly factor of each period [samples, periods]
-
-    Returns
-    -------
-    how many times faster [samples, years]
-    """
-    with np.errstate(all="ignore"):
-        return np.asarray(np.exp(np.log(factors) @ elapsed(periods, base, years).T))
-
-
-def outside(
-    periods: tuple[Period, ...], first: float, last: float
-) -> list[tuple[Period, float, float]]:
-    """List the periods whose rate is carried on beyond them between two years, and from where to
-    where.
-    """
-    gaps = []
-    if first < periods[0].start:
-        gaps.append((periods[0], first, min(last, periods[0].start)))
-    if last > periods[-1].end:
-        gaps.append((periods[-1], max(first, periods[-1].end), last))
-    return gaps
 
 
 QUASI_RANDOM, RANDOM = "quasi-random", "random"

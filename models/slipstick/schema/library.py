@@ -45,7 +45,7 @@ _SPECS = {
     "workload": ("workloads", "programs:WorkloadSpec", "sor"),
     "technology": ("technologies", "kinds.technology:TechnologySpec", "eight-times"),
     "fitted": ("fitted", "kinds.fitted:FittedSpec", "serving-vllm"),
-    "trend": ("trends", "kinds.technology:TrendSpec", "milestones"),
+    "trend": ("trends", "kinds.trend:TrendSpec", "milestones"),
     "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
     "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "three-tier"),
     "study": ("studies", "kinds.study:StudySpec", "my-program"),
@@ -357,6 +357,10 @@ class Library:
         networks.
         """
         tree = with_present_names(kind, tree)
+        if kind == "machine" and "base" in tree.entries:
+            from slipstick.schema.machine_years import machine_of_a_year
+
+            return machine_of_a_year(tree, self)
         based = self._extended(kind, _with_bandwidth(tree), _open)
         places = (
             [("network", "network"), ("network", "node", "network")] if kind == "machine" else []
@@ -379,6 +383,10 @@ class Library:
                     "write the name of a machine, a file that ends in .yaml, or its keys and values"
                 )
                 raise node.mark.error(why, path)
+        if kind == "trend":
+            from slipstick.schema.kinds.trend import with_points
+
+            based = with_points(based, self)
         if kind in ("queueing-network", "activity"):
             from slipstick.schema.arrivals import with_samples, with_traces
 

@@ -77,7 +77,8 @@ def _conditions(spec: StudySpec) -> Iterator[str]:
         for question_spec in question.values() if isinstance(question, Mapping) else [question]:
             if isinstance(where := getattr(question_spec, "where", None), str):
                 yield where
-            yield from getattr(question_spec, "watch", ())
+            conditions = getattr(question_spec, "watch", ())
+            yield from (getattr(condition, "that", condition) for condition in conditions)
 
 
 def _limits(condition: str) -> Iterator[tuple[str, float]]:

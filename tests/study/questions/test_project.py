@@ -12,7 +12,7 @@ import yaml
 from scipy import stats
 
 from slipstick.errors import SpecError, UnknownNameError
-from slipstick.model.uncertainty import PROCESSORS, gain
+from slipstick.model.trend import PROCESSORS
 from slipstick.report.formatting import question_section
 from slipstick.results.study import tidy_columns
 from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
@@ -360,9 +360,8 @@ def test_the_processors_that_dvsm_today_states_for_2024_are_what_its_trend_gives
     }
     empty = Table({}, Mark("", 1, 1))
     context = StudyContext(StudySpec(study=1), empty, {}, {}, Library())
-    found = trend_called("milestones", ("trend",), context).trend
-    years = np.array([2024.0])
-    (gained,) = gain(found.rates[PROCESSORS], 1996, years, found.stated()[PROCESSORS])[0]
+    found = trend_called("milestones", ("trend",), context).trend()
+    (gained,) = found.rates[PROCESSORS].gain(1996, np.array([2024.0]))[0]
     assert stated == {round(gained)}
 
 

@@ -241,7 +241,7 @@ WRONG = [
     (
         "of: parameters.latency",
         "of: year",
-        "seek.it.of: the year needs trend and base_year beside it",
+        "seek.it.of: the year needs trend beside it",
     ),
     (
         "of: parameters.latency",

@@ -17,11 +17,13 @@ from slipstick.schema.kinds.quantity import (
     Described,
     Given,
     PerByte,
+    ProcessorKind,
     Rate,
     Spec,
     Speed,
     Time,
     Whole,
+    Year,
     part_of,
 )
 from slipstick.vocabulary import FLAT, LEVELS
@@ -177,6 +179,13 @@ class ProcessorsSpec(Spec):
             "floating-point operations that a processor sustains in a second, as 19.5e12 /s"
         ),
     )
+    kind: ProcessorKind | None = Field(
+        None,
+        description=(
+            "what a processor is, for trends: a core, which is the default, a socket, or a GPU by its"
+            " format of numbers"
+        ),
+    )
     units: Whole | None = Field(
         None,
         description="parts of a processor that compute at once, such as multiprocessors of a GPU",
@@ -292,6 +301,7 @@ class MachineSpec(Described):
     """Processors on a network. What no model asks for may be left out."""
 
     machine: Literal[1] = Field(1, description="version of this format")
+    year: Year | None = Field(None, description="year in which such a machine came, for trends")
     processors: ProcessorsSpec = Field(description="the processors")
     memory: MemorySpec = Field(MemorySpec(), description="the memory")
     system: SystemSpec = Field(SystemSpec(), description="the operating system")

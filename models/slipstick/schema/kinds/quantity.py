@@ -553,8 +553,14 @@ Technology = Literal[
     "wire",
     "memory",
     "memory_latency",
+    "storage",
 ]
 """A class of cost, as `slipstick.model.activity.TECHNOLOGIES` lists them."""
+
+ProcessorKind = Literal["core", "socket", "gpu-fp64", "gpu-fp32", "gpu-bf16"]
+"""What a processor of a machine is, for trends: a core, all cores of a socket, or a GPU whose rate
+is that of a format of numbers.
+"""
 
 Part = Annotated[Given, Quantity(COUNT, most=1.0)]
 
@@ -601,6 +607,7 @@ class Factors(Gain):
     memory_latency: Factor | None = Field(
         None, description="factor on the wait for one access to memory after the other"
     )
+    storage: Factor | None = Field(None, description="factor on the traffic of storage")
 
 
 def factors(spec: Factors, parameters: Mapping[str, Expr]) -> dict[str, Expr]:

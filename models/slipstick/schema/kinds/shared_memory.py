@@ -8,7 +8,16 @@ from pydantic import Field
 from slipstick.expression.nodes import TIME, Dimension, Parameter
 from slipstick.model import machine as hardware
 from slipstick.schema.kinds.constraints import Name, broken_rule, one_of
-from slipstick.schema.kinds.quantity import Described, Given, Quantity, Spec, Time, Whole, part_of
+from slipstick.schema.kinds.quantity import (
+    Described,
+    Given,
+    Quantity,
+    Spec,
+    Time,
+    Whole,
+    Year,
+    part_of,
+)
 from slipstick.vocabulary import BACK_OFFS, BARRIERS, HOME, LOCKS, MOST_HOLDERS
 
 _NOTHING = Given(0.0, TIME, "0 s")
@@ -188,6 +197,7 @@ class SharedMemorySpec(Described):
     """Processors that share memory."""
 
     machine: Literal[1] = Field(1, description="version of this format")
+    year: Year | None = Field(None, description="year in which such a machine came, for trends")
     processors: ClockedProcessorsSpec = Field(description="the processors")
     cache: CacheSpec | None = Field(
         None, description="each processor's cache; none if shared data are not cached"

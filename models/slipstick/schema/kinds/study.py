@@ -190,13 +190,29 @@ class RankSpec(QuestionSpec):
                 raise broken_rule(f"{name} needs a cost, for there is a budget", "changes", name)
 
 
+class WatchSpec(Spec):
+    """A condition on answers, and what a sentence calls it."""
+
+    that: Note = Field(description="the condition")
+    says: Note = Field(description="what the report calls it")
+
+
 class ProjectSpec(QuestionSpec):
     """Years ahead, along one or several trends."""
 
     trends: DistinctNotes = Field(
         description="trends: names in the catalogue, or files", min_length=1
     )
-    base_year: Year = Field(description="year that the values of the cases are of")
+    base_year: Year | None = Field(
+        None,
+        description=(
+            "year that the values of the cases are of; by default each case starts in the year of its"
+            " machine"
+        ),
+    )
+    as_of: Year | None = Field(
+        None, description="use only points of series that were known in that year"
+    )
     years: AxisValues | None = Field(None, description="years to give answers for, rising")
     factors: AxisValues | None = Field(
         None,
@@ -204,9 +220,13 @@ class ProjectSpec(QuestionSpec):
             "how many times faster processors are than in the base year, rising; in place of years"
         ),
     )
-    cases: DistinctNames = Field(["base"], description="the cases to project", min_length=1)
-    watch: DistinctNotes = Field(
-        [], description="conditions on answers, such as efficiency >= 0.5: when does each hold?"
+    cases: DistinctNames = Field([], description="the cases to project; all by default")
+    watch: list[Note | WatchSpec] = Field(
+        [],
+        description=(
+            "conditions on answers, such as efficiency >= 0.5, or with that and says: when does each"
+            " hold? parameters.NAME is the value of a parameter of the model"
+        ),
     )
     samples: Samples = Field(
         256, description="draws of the uncertain rates, a power of two; 0 for no band"
@@ -266,13 +286,15 @@ class SeekSpec(QuestionSpec):
         "linear", description="how the places are spread"
     )
     trend: Note = Field("", description="the trend that the years go along")
-    base_year: Year | None = Field(None, description="year that the values of the cases are of")
+    base_year: Year | None = Field(
+        None, description="year that the values of the cases are of; by default of their machines"
+    )
     cases: DistinctNames = Field(["base"], description="the cases to look at", min_length=1)
 
     def check_rules(self) -> None:
         along = self.of == YEAR
-        if along and not (self.trend and self.base_year is not None):
-            raise broken_rule("the year needs trend and base_year beside it", "of")
+        if along and not self.trend:
+            raise broken_rule("the year needs trend beside it", "of")
         if not along and (self.trend or self.base_year is not None):
             raise broken_rule(f"trend and base_year go with of: year, not with {self.of}", "of")
 
@@ -902,6 +924,25 @@ class ProjectionPictureSpec(Drawn):
     log: Literal["none", "y"] = Field("none", description="logarithmic vertical axis")
 
 
+class SharesPictureSpec(Drawn):
+    """Where the time of a case goes over the years."""
+
+    question: ClassVar[str] = "project"
+    kind: Literal["shares"] = Field(
+        description="the part of the time that each class of cost takes over the years, with bands"
+    )
+    cases: DistinctNames = Field([], description="a panel for each; all of project by default")
+
+
+class RatesPictureSpec(Drawn):
+    """The points of series, and the rates that are fitted to them."""
+
+    question: ClassVar[str] = "project"
+    kind: Literal["rates"] = Field(
+        description="the points of the series that a projection uses, with level and band"
+    )
+
+
 class HistogramSpec(Drawn):
     """How a sampled value is distributed."""
 
@@ -923,7 +964,8 @@ class ChangesSpec(Drawn):
 
 
 _OfCases = BandsSpec | BarsSpec | ChangesSpec | ComparisonPictureSpec
-_OfMany = GrowthPictureSpec | HistogramSpec | LinesSpec | MapSpec | ProjectionPictureSpec
+_OfYears = ProjectionPictureSpec | RatesPictureSpec | SharesPictureSpec
+_OfMany = GrowthPictureSpec | HistogramSpec | LinesSpec | MapSpec | _OfYears
 PictureSpec = Annotated[_OfCases | _OfMany | TimelineSpec, Field(discriminator="kind")]
 _PICTURES: tuple[type[Drawn], ...] = get_args(get_args(PictureSpec)[0])
 

@@ -1,16 +1,12 @@
-"""Distributions of uncertain quantities, technologies as files, what they make of models, and
-trends over years.
-"""
+"""Distributions of uncertain quantities, technologies as files, and what they make of models."""
 
-import math
 from collections.abc import Collection, Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
 from slipstick.errors import SpecError
-from slipstick.expression.nodes import COUNT, TIME, Dimension
+from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.model.activity import TECHNOLOGIES
 from slipstick.schema.kinds.constraints import Note, broken_rule
 from slipstick.schema.kinds.quantity import (
@@ -21,8 +17,6 @@ from slipstick.schema.kinds.quantity import (
     Part,
     Quantity,
     Spec,
-    Technology,
-    Year,
     problems_of,
     validate,
 )
@@ -32,7 +26,7 @@ from slipstick.schema.text import replace as replaced
 from slipstick.units import parse
 
 if TYPE_CHECKING:
-    from slipstick.model.uncertainty import Period, Trend, Uncertainty
+    from slipstick.model.uncertainty import Uncertainty
 
 AnyValue = Annotated[Given, Quantity(None, least=None)]
 Weight = Annotated[Given, Quantity(COUNT, least=None, above=0.0)]
@@ -243,6 +237,7 @@ class TechnologySpec(Described, Gain):
     memory_latency: ClassChange | None = Field(
         None, description="wait for one access to memory after the other"
     )
+    storage: ClassChange | None = Field(None, description="traffic of storage")
     prefetched_faults: Part | None = Field(
         None,
         description="part of the faults that are prefetched, of programs that have such an input",
@@ -279,161 +274,6 @@ class TechnologySpec(Described, Gain):
                 raise broken_rule(
                     f"{QUANTITIES[name]} stands under values, too; write it once", name, "to"
                 )
-
-
-_YEAR = 31_557_600.0  # a year of 365.25 days [s]
-
-Span = Annotated[Given, Quantity(TIME, least=None, above=0.0)]
-
-
-class PeriodSpec(Spec):
-    """The rate of one period: exactly one of factor, doubling, halving and uncertain."""
-
-    first: Year = Field(alias="from", description="year in which the period begins")
-    to: Year = Field(description="year in which it ends")
-    factor: Factor | None = Field(None, description="how many times faster each year")
-    doubling: Span | None = Field(
-        None, description="time in which it gets twice as fast, such as 18 month"
-    )
-    halving: Span | None = Field(None, description="time in which it gets half as fast")
-    uncertain: DistributionSpec | None = Field(
-        None, description="how many times faster each year, as a distribution"
-    )
-    spread: Spread | None = Field(
-        None,
-        description=(
-            "standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
-        ),
-    )
-
-    def check_rules(self) -> None:
-        rates = (self.factor, self.doubling, self.halving, self.uncertain)
-        if sum(rate is not None for rate in rates) != 1:
-            raise broken_rule(
-                "a period needs exactly one of factor, doubling, halving and uncertain"
-            )
-        if self.spread is not None and self.uncertain is not None:
-            raise broken_rule("uncertain says how far the rate spreads; leave out spread", "spread")
-        if not self.to > self.first:
-            raise broken_rule(
-                f"the period ends in {self.to:g}, before it has begun in {self.first:g}", "to"
-            )
-        if isinstance(self.uncertain, Uncertain):
-            self._check_uncertain(self.uncertain)
-
-    def _check_uncertain(self, spec: Uncertain) -> None:
-        if spec.dimension != COUNT:
-            raise broken_rule(
-                f"a yearly factor is a plain number, not a [{spec.dimension}]", "uncertain"
-            )
-        if isinstance(spec, NormalSpec) or any(
-            quantity.value <= 0 for quantity in quantities(spec).values()
-        ):
-            raise broken_rule(
-                "a yearly factor is more than 0, and this one need not be; use another", "uncertain"
-            )
-
-
-Periods = Annotated[list[PeriodSpec], Field(min_length=1)]
-
-
-class RatesSpec(Spec):
-    """Periods, in order, of each thing that changes."""
-
-    processors: Periods | None = Field(
-        None, description="the processors, and with them the software"
-    )
-    application: Periods | None = Field(None, description="application time, beside the processors")
-    software: Periods | None = Field(None, description="run-time software, beside the processors")
-    system: Periods | None = Field(None, description="system calls, beside the processors")
-    protocol: Periods | None = Field(None, description="protocol software, beside the processors")
-    signal: Periods | None = Field(None, description="signals, beside the processors")
-    adapter: Periods | None = Field(None, description="adapter latency")
-    switch: Periods | None = Field(None, description="switch latency")
-    wire: Periods | None = Field(None, description="time on the wire, as bandwidth has it")
-    memory: Periods | None = Field(None, description="traffic of memory")
-    memory_latency: Periods | None = Field(
-        None, description="wait for one access to memory after the other"
-    )
-
-    @property
-    def listed(self) -> dict[str, list[PeriodSpec]]:
-        """Return the periods of everything that changes, by name."""
-        rates = {name: getattr(self, name) for name in type(self).model_fields}
-        return {name: periods for name, periods in rates.items() if periods is not None}
-
-    def check_rules(self) -> None:
-        for name, periods in self.listed.items():
-            for index, (before, after) in enumerate(pairwise(periods), 1):
-                if after.first != before.to:
-                    problem_words = (
-                        "overlaps the one before"
-                        if after.first < before.to
-                        else "leaves a gap after the one before"
-                    )
-                    why = f"the period from {after.first:g} {problem_words}, which ends in {before.to:g}"
-                    raise broken_rule(why, name, index, "from")
-        if not self.listed:
-            raise broken_rule("name at least one class of cost that changes, such as processors")
-
-
-class TrendSpec(Described):
-    """How fast each class of cost gets cheaper; what is not listed stays as it is."""
-
-    trend: Literal[1] = Field(description="version of this format")
-    rates: RatesSpec = Field(description="rates of processors and of classes of cost")
-    benefit: Part | None = Field(
-        None,
-        description=(
-            "part of each doubling of the processors that classes under partly realize; all by"
-            " default"
-        ),
-    )
-    fully: list[Technology] | None = Field(
-        None, description="classes whose time is divided by processors"
-    )
-    partly: list[Technology] | None = Field(None, description="classes that gain a part only")
-
-
-def trend_of(spec: TrendSpec, name: str) -> "Trend":
-    """Build the trend of a checked file, its source keys spelt out."""
-    from slipstick.model.uncertainty import Trend
-
-    rates = {
-        key: tuple(_period(period, spec) for period in periods)
-        for key, periods in spec.rates.listed.items()
-    }
-    return Trend(name, spec.title or name, rates)
-
-
-def _period(spec: PeriodSpec, trend: TrendSpec) -> "Period":
-    from slipstick.model.uncertainty import Period
-
-    rate_given = spec.uncertain or spec.factor or spec.doubling or spec.halving
-    assert rate_given is not None
-    source = rate_given.source or trend.source
-    factor = (
-        distribution_of(spec.uncertain) if isinstance(spec.uncertain, Uncertain) else _factor(spec)
-    )
-    return Period(
-        spec.first, spec.to, factor, trend.sources.get(source, source), rate_given.assumed
-    )
-
-
-def _factor(spec: PeriodSpec) -> "Uncertainty":
-    from slipstick.model.uncertainty import Uncertainty
-
-    if spec.factor:
-        yearly = spec.factor.value
-    elif spec.doubling:
-        yearly = math.exp2(_YEAR / spec.doubling.value)
-    else:
-        assert spec.halving is not None
-        yearly = math.exp2(-_YEAR / spec.halving.value)
-    uncertain = spec.spread and spec.spread.value
-    return (
-        Uncertainty("lognormal", yearly, uncertain) if uncertain else Uncertainty("fixed", yearly)
-    )
 
 
 PREFETCHED = ("prefetched_faults", "prefetched_locks")

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from slipstick.errors import UnknownNameError
-from slipstick.expression.nodes import Dimension
-from slipstick.late import Array, NDArray, np
+from slipstick.expression.nodes import number_text
+from slipstick.late import Array, np
 from slipstick.method.sign_changes import Change
-from slipstick.model.uncertainty import (
-    PROCESSORS,
-    Trend,
-    gain,
-    outside,
-    random_stream,
-    sample_points,
-)
+from slipstick.model.trend import PROCESSORS, Draws, SeriesRate, Trend, outside
 from slipstick.report.formatting import (
     NOTHING,
     counted,
@@ -31,33 +25,57 @@ from slipstick.report.formatting import (
     quantity,
     value_amount,
 )
-from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.results.question import Decision, QuestionResult, ResultColumn, ResultTable
-from slipstick.results.sweep import Axis, Sweep, split_name
+from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
 from slipstick.results.words import Words, spelt
-from slipstick.schema.kinds.study import YEAR, ProjectionPictureSpec, ProjectSpec
-from slipstick.schema.text import at
-from slipstick.study.cases import StudyContext, axis_nodes, numbers_of
+from slipstick.schema.inputs import Settings, resolve
+from slipstick.schema.kinds.study import (
+    YEAR,
+    ProjectionPictureSpec,
+    ProjectSpec,
+    RatesPictureSpec,
+    SharesPictureSpec,
+    WatchSpec,
+)
+from slipstick.schema.text import Mark, Scalar, Table, at
+from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of
+from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
+from slipstick.study.questions.ahead import (
+    CLASS,
+    Arrival,
+    ClassShare,
+    DrawnCase,
+    Overtaking,
+    OwnYear,
+    arrival_words,
+    arrivals,
+    first_crossings,
+    overtaking_words,
+    overtakings,
+    saved_by_processors,
+    share_words,
+    shares,
+    work_of,
+)
+from slipstick.study.questions.ahead_pictures import rates_figure, shares_figure, values_figure
 from slipstick.study.questions.trends import (
     Condition,
     TrendedCase,
     condition_of,
-    factors_of,
+    told_year,
     trend_called,
     trended_case,
     year,
+    year_of,
 )
-from slipstick.units import choose
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_CLASS = "technology["
+    ProjectedSpec = ProjectionPictureSpec | SharesPictureSpec | RatesPictureSpec
+
 _SPAN, _PLACES = (1900.0, 2200.0), 300_001
-_MOST_POINTS = 200_000
-"""The number of draws answered at a time, to bound the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,8 @@ class UsedRate:
     low, high : ends of the band of the factor [1]
     source : where it comes from
     assumed : it is a guess
+    measured : it is fitted to a series of points
+    weak : the series has few points
     beyond : years outside its period that it is used for, from and to; None if there are none
     """
 
@@ -84,28 +104,40 @@ class UsedRate:
     high: float
     source: str
     assumed: bool
+    measured: bool = False
+    weak: bool = False
     beyond: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DominantClass:
-    """A class of cost that takes the most time from one year to another."""
+    """A class of cost that takes the most time from one year to another.
+
+    Parameters
+    ----------
+    name, first, last : of the class, and the years
+    low, high : ends of the band of the year in which it becomes the largest, over the draws
+    """
 
     name: str
     first: float
     last: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionHistory:
     """When a condition holds along a track: at the first year, where that changes, and where
-    estimates do not tell.
+    estimates do not tell; and the part of the draws in which it holds in the last year. Worded, it is told in words of its own.
     """
 
     condition: str
     holds_first: bool | None
     crossings: tuple[Change, ...]
     undecided: tuple[tuple[float, float], ...] = ()
+    holds_last: float | None = None
+    worded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +153,10 @@ class ProjectedCase:
     dominant : the class of cost that takes the most time, from when to when
     conditions : when conditions hold
     still : classes of its steps that the trend has no rate of
+    base_year : that its values are of
+    shares : the part of the time that each class of cost takes
+    saved : the most that faster processors alone save of the time of the last year
+    kind, kind_told : what its processors are taken for, and whether its machine tells it
     """
 
     case: str
@@ -129,6 +165,11 @@ class ProjectedCase:
     dominant: tuple[DominantClass, ...] = ()
     conditions: tuple[ConditionHistory, ...] = ()
     still: tuple[str, ...] = ()
+    base_year: float = 0.0
+    shares: tuple[ClassShare, ...] = ()
+    saved: float | None = None
+    kind: str = ""
+    kind_told: bool = True
 
     @property
     def values(self) -> list[str]:
@@ -142,16 +183,18 @@ class Projection:
 
     Parameters
     ----------
-    base_year : that the cases' values are of
     years : rising
     tracks : case by case, trend by trend
     rates : every rate that is used
     titles : of the trends, by name
     samples, band, seed : draws, and the part of them that the band holds
     factors : how many times faster processors are in each of the years, if that was asked
+    overtakings : in which year one case overtakes another
+    arrivals : machines that came, beside what a trend said of those before
+    trends : by name and kind of processors
+    as_of : the year whose points were used, if that was asked
     """
 
-    base_year: float
     years: Array
     tracks: tuple[ProjectedCase, ...]
     rates: tuple[UsedRate, ...]
@@ -160,9 +203,13 @@ class Projection:
     band: float
     seed: int
     factors: Array | None = None
+    overtakings: tuple[Overtaking, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
+    trends: tuple[Trend, ...] = field(default=(), repr=False)
+    as_of: float | None = None
 
 
-_MOST_YEARS = 12
+_MOST_YEARS, _MOST_HEADS = 12, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,30 +227,29 @@ class ProjectResult(QuestionResult):
         """Return from where to where the first cases go, and when the first condition holds."""
         tracks = self.projection.tracks
         several = len(tracks) > 1
-        heads = [_track_head(track, self.projection, words, several) for track in tracks[:2]]
+        heads = [_track_head(each, self.projection, words, several) for each in tracks[:2]]
         histories = [
-            _history_head(track, condition, self.projection, words, several)
+            _history_head(track, each, self.projection, words, several)
             for track in tracks[:1]
-            for condition in track.conditions[:1]
+            for each in track.conditions[:1]
+            if not each.worded
         ]
-        return [*heads, *histories][:3]
+        return [*_share_head(self.projection, words), *heads, *histories][:3]
 
     def decision(self, words: Words) -> Decision | None:
         """Return the values at the first and the last year, case by case."""
-        projection, rows = self.projection, []
-        names = projection.tracks[0].values[:2]
-        for track in projection.tracks[:_MOST_TRACKS]:
+        found, rows = self.projection, []
+        names = found.tracks[0].values[:2]
+        for each in found.tracks[:_MOST_TRACKS]:
             cells = [
-                value_amount(name, *_at(track.sweep, name, place))
+                value_amount(name, *_at(each.sweep, name, place))
                 for name in names
-                if name in track.sweep.columns
+                if name in each.sweep.columns
                 for place in (0, -1)
             ]
-            rows.append([_track_name(track, projection, words), *cells])
+            rows.append([_track_name(each, found, words), *cells])
         head = [
-            f"{words.value(name)} in {year(projection.years[at])}"
-            for name in names
-            for at in (0, -1)
+            f"{words.value(name)} in {year(found.years[at])}" for name in names for at in (0, -1)
         ]
         return (["", *head], rows) if len(rows) > 1 else None
 
@@ -211,33 +257,41 @@ class ProjectResult(QuestionResult):
         """Return which steps the first trend has no rate of, which of its rates are guesses, or used
         outside their periods.
         """
-        doubts = [*islice(_still(self.projection), 1), *islice(_warnings(self.projection), 1)]
-        return "; ".join(doubts)
+        found = [*islice(_still(self.projection), 1), *islice(_warnings(self.projection), 1)]
+        return "; ".join(found)
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield how rates were drawn; then give the years of each case along each trend, and the
         rates.
         """
-        projection = self.projection
-        titles = ", and ".join(f"{name} ({title})" for name, title in projection.titles.items())
-        sampled_words = (
-            f" {counted(projection.samples, 'draw')} of the rates give the band of {percent(projection.band)}"
-            " in brackets, with one draw of a rate for all years. A band does not cover an error"
-            " of the trend itself."
+        found = self.projection
+        titles = ", and ".join(f"{name} ({title})" for name, title in found.titles.items())
+        drawn = (
+            f" {counted(found.samples, 'draw')} of the rates give the band of {percent(found.band)}"
+            " in brackets. A rate as written has one draw for all years; that of a series has the"
+            " error of its level, of its rate, later changes of its rate, and the scatter of"
+            " devices. More processors are no faster processors: their numbers stay as they are."
         )
-        yield prose(
-            f"From {year(projection.base_year)}, along {titles}.{sampled_words if projection.samples else ''}"
-        )
-        for track in projection.tracks:
-            yield _years_table(projection, track)
+        starts = sorted({track.base_year for track in found.tracks})
+        begins = " and ".join(map(year, starts))
+        known = f", with points known in {year(found.as_of)}" if found.as_of is not None else ""
+        yield prose(f"From {begins}, along {titles}{known}.{drawn if found.samples else ''}")
+        for track in found.tracks:
+            yield _years_table(found, track)
+        if found.arrivals:
+            yield _arrivals_table(found)
         yield "### Rates"
-        yield _rates_table(projection)
+        yield _rates_table(found)
 
-    def draw(self, spec: ProjectionPictureSpec, order: Mapping[str, int]) -> Figure:
+    def draw(self, spec: ProjectedSpec, order: Mapping[str, int]) -> Figure:
         """Draw values over the years, a line with its band for each case and trend; a panel for
-        each value.
+        each value. Or draw where the time goes, or the points of the rates.
         """
-        return _panels(self.projection, spec)
+        if isinstance(spec, SharesPictureSpec):
+            return shares_figure(self.projection, spec)
+        if isinstance(spec, RatesPictureSpec):
+            return rates_figure(self.projection, spec)
+        return values_figure(self.projection, spec)
 
 
 @dataclass(frozen=True)
@@ -250,14 +304,44 @@ class _ProjectedCases:
     listed: Sequence[float] | Array
     tracks: tuple[tuple[TrendedCase, tuple[Condition, ...]], ...]
     factors: Array | None = None
+    settings: Mapping[str, Settings] = field(default_factory=dict)
+    own_years: tuple[tuple[Evaluator, float, str], ...] = ()
 
     @property
     def years(self) -> Array:
         """The years as an array."""
         return np.asarray(self.listed, dtype=float)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The parts of the draws below the ends of the band."""
+        return (1 - self.spec.band.value) / 2, (1 + self.spec.band.value) / 2
 
-def read(project_spec: ProjectSpec, study: StudyContext) -> Question:
+    def years_of(self, track: TrendedCase) -> Array:
+        """Return the years of a case: where each starts in its own, those from then on."""
+        if self.spec.base_year is not None or self.factors is not None:
+            return self.years
+        later = self.years[self.years > track.base_year]
+        inside = self.years[0] <= track.base_year <= self.years[-1]
+        return np.array([track.base_year, *later]) if inside else later
+
+    def span(self, trend: Trend) -> tuple[float, float]:
+        """Return the first and the last year that a trend is used for."""
+        bases = [track.base_year for track, _ in self.tracks if track.trend is trend]
+        bases = bases or [track.base_year for track, _ in self.tracks]
+        return min(*bases, float(self.years[0])), max(*bases, float(self.years[-1]))
+
+    def draws(self, trend: Trend) -> dict[str, Draws]:
+        """Draw the rates of a trend, the same for every case along it, so that cases differ by what
+        they are.
+        """
+        if not self.spec.samples:
+            return {}
+        bases = [track.base_year for track, _ in self.tracks]
+        return trend.draws(np.unique([*bases, *self.years]), self.spec.samples, self.spec.seed)
+
+
+def read(asked: ProjectSpec, study: StudyContext) -> Question:
     """Read what a study asks about the years ahead; nothing is solved but the cases themselves.
 
     Raises
@@ -265,33 +349,80 @@ def read(project_spec: ProjectSpec, study: StudyContext) -> Question:
     SpecError : a trend, a condition, a case or a year is wrong
     """
     trends = [
-        trend_called(name, ("project", "trends", index), study)
-        for index, name in enumerate(project_spec.trends)
+        trend_called(name, ("project", "trends", index), study, asked.as_of)
+        for index, name in enumerate(asked.trends)
     ]
-    years: Sequence[float] | Array | None = _years(project_spec, study)
+    years: Sequence[float] | Array | None = _years(asked, study)
+    names = asked.cases or list(study.cases)
+    place = ("project", "base_year") if asked.base_year is not None else ("project",)
+    starts = {case: year_of(case, asked.base_year, place, study) for case in names}
     factors = None
     if years is None:
-        factors = _factors(project_spec, study)
-        years = _reached(trends[0].trend, project_spec.base_year, factors, study)
+        factors = _factors(asked, study)
+        years = _reached(trends[0].trend(), starts[names[0]], factors, study)
     tracks = []
-    for case in project_spec.cases:
+    for case in names:
+        if years is not None and factors is None and starts[case] > years[-1]:
+            why = f"{case} begins in {starts[case]:g}, after the last of the years, {years[-1]:g}"
+            raise study.refusal(("project", "years"), why)
         for trended in trends:
-            track = trended_case(
-                case, trended, project_spec.base_year, ("project", "base_year"), study
-            ).smoothed
+            track = trended_case(case, trended, starts[case], place, study).smoothed
             conditions = (
-                condition_of(text, ("project", "watch", index), track.case, study, track.case)
-                for index, text in enumerate(project_spec.watch)
+                _condition(asked_condition, ("project", "watch", index), track, study)
+                for index, asked_condition in enumerate(asked.watch)
             )
             tracks.append((track, tuple(conditions)))
-    cases = _ProjectedCases(project_spec, years, tuple(tracks), factors)
+    own = tuple(_in_own_years(asked, names, study)) if factors is None else ()
+    cases = _ProjectedCases(asked, years, tuple(tracks), factors, study.cases, own)
     return Question(lambda answers: ProjectResult(_projected(cases, answers.wanted)))
 
 
-def _factors(project_spec: ProjectSpec, study: StudyContext) -> Array:
+def _in_own_years(
+    asked: ProjectSpec, names: Sequence[str], study: StudyContext
+) -> Iterator[tuple[Evaluator, float, str]]:
+    """Yield the projected cases, and every other one whose machine tells its year, with that year
+    and the kind of its processors.
+    """
+    for case, settings in study.cases.items():
+        start = asked.base_year if case in names else None
+        start = start if start is not None else told_year(case, study)
+        if start is not None:
+            kind = at(resolve(settings, study.library).tree, ["machine", "processors", "kind"])
+            words = str(kind.value) if isinstance(kind, Scalar) else ""
+            yield evaluator(case, settings, study.library).smoothed, start, words
+
+
+_PARAMETER = re.compile(r"\bparameters\.[A-Za-z_]\w*")
+
+
+def _condition(
+    asked_condition: str | WatchSpec, place: Place, track: TrendedCase, study: StudyContext
+) -> Condition:
+    """Read a condition; a parameter of the model stands for its value in the case."""
+    text, says = (
+        (asked_condition, asked_condition)
+        if isinstance(asked_condition, str)
+        else (asked_condition.that, asked_condition.says)
+    )
+
+    def value(match: re.Match[str]) -> str:
+        parameter = track.case.built.parameters.get(match[0])
+        if parameter is None or parameter.value is None:
+            known = [name for name in track.case.built.parameters if name.startswith("parameters.")]
+            raise study.refusal(place, str(UnknownNameError("parameter", match[0], known)))
+        unit = "" if str(parameter.dimension) == "1" else f" {parameter.dimension}"
+        return f"({number_text(parameter.value)}{unit})"
+
+    written = _PARAMETER.sub(value, text)
+    return replace(
+        condition_of(written, place, track.case, study, track.case), text=says, worded=says != text
+    )
+
+
+def _factors(asked: ProjectSpec, study: StudyContext) -> Array:
     place = ("project", "factors")
-    assert project_spec.factors is not None
-    numbers = numbers_of(axis_nodes(project_spec.factors, study.written(place), place))
+    assert asked.factors is not None
+    numbers = numbers_of(axis_nodes(asked.factors, study.written(place), place))
     if numbers is None or len(numbers) < 2 or numbers[0] <= 0 or not np.all(np.diff(numbers) > 0):
         raise study.refusal(
             place, "factors are at least two plain numbers above 0 that rise, such as 1 and 16"
@@ -307,7 +438,7 @@ def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> 
             place, f"trend {trend.name} has no rate of {PROCESSORS}; project along years"
         )
     years = np.linspace(*_SPAN, _PLACES)
-    reached = np.log(gain(trend.rates[PROCESSORS], base, years, trend.stated()[PROCESSORS])[0])
+    reached = np.log(trend.rates[PROCESSORS].gain(base, years)[0])
     if not np.all(np.diff(reached) > 0):
         raise study.refusal(
             place, f"processors do not always gain along {trend.name}; project along years"
@@ -322,16 +453,16 @@ def _reached(trend: Trend, base: float, factors: Array, study: StudyContext) -> 
     return np.interp(np.log(factors), reached, years)
 
 
-def _years(project_spec: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
+def _years(asked: ProjectSpec, study: StudyContext) -> Sequence[float] | None:
     node = at(study.tree, ["project", "years"])
-    if node is None or project_spec.years is None:
+    if node is None or asked.years is None:
         return None
     place: tuple[str | int, ...] = ("project", "years")
-    numbers = numbers_of(axis_nodes(project_spec.years, node, place))
+    numbers = numbers_of(axis_nodes(asked.years, node, place))
     if (
         numbers is None
         or len(numbers) < 2
-        or not all(earlier < later for earlier, later in pairwise(numbers))
+        or not all(one < other for one, other in pairwise(numbers))
     ):
         raise study.refusal(
             place, "years are at least two plain numbers that rise, such as 2024 and 2034"
@@ -343,53 +474,92 @@ def _years(project_spec: ProjectSpec, study: StudyContext) -> Sequence[float] | 
     return numbers
 
 
-def _projected(projected_cases: _ProjectedCases, answer: Sequence[str]) -> Projection:
-    spec = projected_cases.spec
-    trends = {track.trend.name: track.trend for track, _ in projected_cases.tracks}
+def _projected(asked: _ProjectedCases, answer: Sequence[str]) -> Projection:
+    spec, ends = asked.spec, asked.ends
+    trends = {(track.trend.name, track.trend.kind): track.trend for track, _ in asked.tracks}
+    tracks: list[ProjectedCase] = []
+    drawn: list[DrawnCase] = []
+    for track, conditions in asked.tracks:
+        projected, answers = _track(track, conditions, asked, answer)
+        tracks.append(projected)
+        drawn.append(answers)
     return Projection(
-        factors=projected_cases.factors,
-        base_year=spec.base_year,
-        years=projected_cases.years,
-        tracks=tuple(
-            _track(track, conditions, projected_cases, answer)
-            for track, conditions in projected_cases.tracks
-        ),
-        rates=tuple(rate for trend in trends.values() for rate in _rates(trend, projected_cases)),
-        titles={name: trend.title for name, trend in trends.items()},
+        factors=asked.factors,
+        years=asked.years,
+        tracks=tuple(tracks),
+        rates=tuple(rate for trend in trends.values() for rate in _rates(trend, asked)),
+        titles={trend.name: trend.title for trend in trends.values()},
         samples=spec.samples,
         band=spec.band.value,
         seed=spec.seed,
+        overtakings=tuple(overtakings(drawn, ends)) if asked.factors is None else (),
+        arrivals=tuple(arrivals(drawn, _own_years(asked), ends)) if asked.factors is None else (),
+        trends=tuple(trends.values()),
+        as_of=spec.as_of,
     )
+
+
+_NOTHING_SET = Table({}, Mark("", 1, 1))
+
+
+def _own_years(asked: _ProjectedCases) -> list[OwnYear]:
+    """Solve every case of the study whose machine tells its year, in that year."""
+    found = []
+    for case, start, kind in asked.own_years:
+        settings = asked.settings[case.case]
+        answers = case.columns({})
+        along = at(settings.get("machine", _NOTHING_SET), ["trend"])
+        found.append(
+            OwnYear(
+                case.case,
+                start,
+                kind,
+                work_of(settings, case),
+                case.form.quantity,
+                answers,
+                along.text if isinstance(along, Scalar) else "",
+            )
+        )
+    return found
 
 
 def _track(
     track: TrendedCase,
     conditions: Sequence[Condition],
-    projected_cases: _ProjectedCases,
+    asked: _ProjectedCases,
     answer: Sequence[str],
-) -> ProjectedCase:
-    years, case = projected_cases.years, track.case
+) -> tuple[ProjectedCase, DrawnCase]:
+    years, case = asked.years_of(track), track.case
     values = track.values(years)
-    solved_columns, how = case.solved(values)
-    bands, margins = _band(track, conditions, projected_cases, answer)
-    columns = {name: solved_columns[name] for name in answer if name in solved_columns}
+    found, how = case.solved(values)
+    draws = asked.draws(track.trend)
+    drawn = _drawn(track, draws, conditions, asked, answer)
+    ends = asked.ends
+    bands = {name: np.quantile(drawn[name], ends, axis=0) for name in answer if name in drawn}
+    margins = [
+        condition.look({name: values.reshape(-1) for name, values in drawn.items()})[0][0].reshape(
+            -1, len(years)
+        )
+        for condition in conditions
+        if drawn
+    ]
+    answers = DrawnCase(track, years, found, drawn, draws, work_of(asked.settings[case.case], case))
+    columns = {name: found[name] for name in answer if name in found}
     for name, value in list(columns.items()):
         for number, end in enumerate((f"low[{name}]", f"high[{name}]")):
             if name in bands:
                 columns[end] = bands[name][number]
-            if end in solved_columns:
+            if end in found:
                 # A band of estimates is widened by how far each of them may be off, which is the
                 # most that both can be.
-                columns[end] = columns.get(end, value) + (solved_columns[end] - value)
-    failed = np.flatnonzero(~np.isfinite(solved_columns[case.form.quantity]))
+                columns[end] = columns.get(end, value) + (found[end] - value)
+    failed = np.flatnonzero(~np.isfinite(found[case.form.quantity]))
     sweep = Sweep(
         name="project",
         axes=(Axis(YEAR, "", tuple(years.tolist())),),
         cases=[case.case] * len(years),
         points=(
-            {YEAR: years}
-            if projected_cases.factors is None
-            else {"processors": projected_cases.factors, YEAR: years}
+            {YEAR: years} if asked.factors is None else {"processors": asked.factors, YEAR: years}
         ),
         columns=columns,
         units={name: case.unit(name) for name in columns},
@@ -402,92 +572,112 @@ def _track(
         _history(
             track,
             condition,
-            solved_columns,
+            found,
             years,
             margins[index] if margins else None,
-            projected_cases.spec.band.value,
+            asked.spec.band.value,
         )
         for index, condition in enumerate(conditions)
     )
-    return ProjectedCase(
+    projected = ProjectedCase(
         case.case,
         track.trend.name,
         sweep,
-        tuple(_dominant(solved_columns, years)),
+        tuple(_dominant(answers, ends)),
         tuple(histories),
         track.still,
+        track.base_year,
+        tuple(shares(answers, ends)),
+        saved_by_processors(answers, ends),
+        track.trend.kind,
+        track.kind_told,
     )
+    return projected, answers
 
 
-def _band(
+def _drawn(
     track: TrendedCase,
+    draws: Mapping[str, Draws],
     conditions: Sequence[Condition],
-    projected_cases: _ProjectedCases,
+    asked: _ProjectedCases,
     answer: Sequence[str],
-) -> tuple[dict[str, Array], list[Array]]:
-    """Return the band of each answer [ends, years], and the margins of each condition [samples,
-    years] of all draws.
+) -> dict[str, Array]:
+    """Return the answers in every draw, those of conditions and of classes of cost among them
+    [samples, years].
     """
-    spec, years = projected_cases.spec, projected_cases.years
-    if not spec.samples:
-        return {}, []
-    # The same draws for every case along a trend, so that cases differ by what they are.
-    draws = sample_points(
-        dict(track.trend.draws()),
-        spec.samples,
-        random_stream(spec.seed, f"project:{track.trend.name}"),
-    )
-    factors = factors_of(track.trend, draws)
-    wanted_names = {
-        *answer,
-        *(name for condition in conditions for name in condition.columns.values()),
-    }
-    pieces: list[dict[str, Array]] = []
-    step = max(1, _MOST_POINTS // len(years))
-    for start in range(0, spec.samples, step):
-        cut = {name: factor[start : start + step] for name, factor in factors.items()}
-        pieces.append(track.case.columns(track.values(years, cut), wanted_names))
-    columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    shape, ends = (spec.samples, len(years)), ((1 - spec.band.value) / 2, (1 + spec.band.value) / 2)
-    margins = [condition.look(columns)[0][0].reshape(shape) for condition in conditions]
-    return {
-        name: np.quantile(columns[name].reshape(shape), ends, axis=0)
-        for name in answer
-        if name in columns
-    }, margins
+    years, samples = asked.years_of(track), asked.spec.samples
+    if not samples:
+        return {}
+    wanted = {*answer, *(name for each in conditions for name in each.columns.values())}
+    wanted |= {track.case.form.quantity, *(n for n in track.case.names if n.startswith(CLASS))}
+    columns = track.case.columns(track.values(years, draws), wanted)
+    count = len(next(iter(columns.values())))
+    if count == len(years):  # nothing is uncertain
+        return {name: np.tile(values, (samples, 1)) for name, values in columns.items()}
+    return {name: values.reshape(samples, len(years)) for name, values in columns.items()}
 
 
-def _dominant(columns: Mapping[str, Array], years: Array) -> Iterator[DominantClass]:
+def _dominant(case: DrawnCase, ends: tuple[float, float]) -> Iterator[DominantClass]:
     """Yield which class of cost takes the most time, from when to when."""
-    names = [name for name in columns if name.startswith(_CLASS)]
+    found, years = case.stated, case.years
+    names = [name for name in found if name.startswith(CLASS)]
     if not names:
         return
-    table = np.stack([columns[name] for name in names])
-    finite = np.isfinite(table).all(axis=0)
-    largest = [int(index) for index in np.argmax(table[:, finite], axis=0)]
-    for name, group in groupby(zip(largest, years[finite], strict=True), key=lambda pair: pair[0]):
+    table = np.stack([found[name] for name in names])
+    known = np.isfinite(table).all(axis=0)
+    largest = [int(each) for each in np.argmax(table[:, known], axis=0)]
+    for name, group in groupby(zip(largest, years[known], strict=True), key=lambda pair: pair[0]):
         span = [year for _, year in group]
-        yield DominantClass(
-            names[name].removeprefix(_CLASS).removesuffix("]"), float(span[0]), float(span[-1])
+        low, high = (
+            _becomes_largest(case, names, name, ends) if span[0] > years[0] else (None, None)
         )
+        yield DominantClass(
+            names[name].removeprefix(CLASS).removesuffix("]"),
+            float(span[0]),
+            float(span[-1]),
+            low,
+            high,
+        )
+
+
+def _becomes_largest(
+    case: DrawnCase, names: Sequence[str], index: int, ends: tuple[float, float]
+) -> tuple[float | None, float | None]:
+    """Return the band of the year in which a class of cost becomes the largest, over the draws in
+    which it does.
+    """
+    if names[index] not in case.drawn:
+        return None, None
+    others = np.max([case.drawn[name] for at, name in enumerate(names) if at != index], axis=0)
+    with np.errstate(all="ignore"):
+        margins = np.log(case.drawn[names[index]]) - np.log(others)
+    places = first_crossings(margins, case.years)
+    crossed = places[np.isfinite(places)]
+    if not len(crossed):
+        return None, None
+    low, high = np.quantile(crossed, ends)
+    return float(low), float(high)
 
 
 def _history(
     track: TrendedCase,
     condition: Condition,
-    columns: Mapping[str, Array],
+    found: Mapping[str, Array],
     years: Array,
     margins: Array | None,
     band: float,
 ) -> ConditionHistory:
-    looked, holds = condition.look(columns)
+    looked, holds = condition.look(found)
     crossings, undecided = condition.changes(
-        columns, years, lambda several: track.case.columns(track.values(several))
+        found, years, lambda several: track.case.columns(track.values(several))
     )
     first = bool(holds[0]) if np.isfinite(looked[0, 0]) else None
     ends = ((1 - band) / 2, (1 + band) / 2)
-    with_bands = tuple(_with_band(crossing, margins, years, ends) for crossing in crossings)
-    return ConditionHistory(condition.text, first, with_bands, tuple(undecided))
+    with_bands = tuple(_with_band(each, margins, years, ends) for each in crossings)
+    last = None if margins is None else float(np.mean(margins[:, -1] >= 0))
+    return ConditionHistory(
+        condition.text, first, with_bands, tuple(undecided), last, condition.worded
+    )
 
 
 def _with_band(
@@ -498,40 +688,27 @@ def _with_band(
     """
     if margins is None:
         return change
-    places = _first_crossings(margins if change.starts else -margins, years)
+    places = first_crossings(margins if change.starts else -margins, years)
     crossed = places[np.isfinite(places)]
     if not len(crossed):
         return replace(change, part=0.0)
-    low, high = (float(quantile) for quantile in np.quantile(crossed, ends))
+    low, high = (float(each) for each in np.quantile(crossed, ends))
     if change.low is not None and change.high is not None:
         low, high = low - (change.value - change.low), high + (change.high - change.value)
     return replace(change, low=low, high=high, part=len(crossed) / len(places))
 
 
-def _first_crossings(margins: Array, years: Array) -> Array:
-    """Find, draw by draw, where a margin first rises through 0, on straight lines between the
-    years [samples].
-    """
-    rises: NDArray[np.bool_] = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
-    index = np.argmax(rises, axis=1)
-    rows = np.arange(len(margins))
-    near, far = margins[rows, index], margins[rows, index + 1]
-    with np.errstate(all="ignore"):
-        place = years[index] + (years[index + 1] - years[index]) * near / (near - far)
-    return np.where(rises.any(axis=1), place, np.nan)
-
-
-def _rates(trend: Trend, projected_cases: _ProjectedCases) -> Iterator[UsedRate]:
-    """List the rates that are used between the base year and the years asked for."""
-    base, years = projected_cases.spec.base_year, projected_cases.years
-    first, last = min(base, float(years[0])), max(base, float(years[-1]))
-    ends = np.array(
-        [(1 - projected_cases.spec.band.value) / 2, (1 + projected_cases.spec.band.value) / 2]
-    )
-    for name, periods in trend.rates.items():
-        beyond = outside(periods, first, last)
-        for period in periods:
-            out = tuple((start, end) for used_period, start, end in beyond if used_period is period)
+def _rates(trend: Trend, asked: _ProjectedCases) -> Iterator[UsedRate]:
+    """List the rates that are used between the base years and the years asked for."""
+    first, last = asked.span(trend)
+    ends = np.array(asked.ends)
+    for name, rate in trend.rates.items():
+        if isinstance(rate, SeriesRate):
+            yield _series_rate(trend, name, rate, (first, last))
+            continue
+        beyond = outside(rate, first, last)
+        for period in rate.periods:
+            out = tuple((start, end) for each, start, end in beyond if each is period)
             if out or (period.start < last and period.end > first):
                 low, high = period.factor.quantile(ends)
                 yield UsedRate(
@@ -544,21 +721,57 @@ def _rates(trend: Trend, projected_cases: _ProjectedCases) -> Iterator[UsedRate]
                     float(high),
                     period.source,
                     period.assumed,
-                    out,
+                    beyond=out,
                 )
 
 
-def _outcomes(projection: Projection) -> Iterator[str]:
-    for track in projection.tracks:
+def _series_rate(trend: Trend, name: str, rate: SeriesRate, span: tuple[float, float]) -> UsedRate:
+    """Return what a series says of the years that are asked for."""
+    series = rate.fit.series
+    middle, low, high = rate.fit.rate(*span)
+    measured = series.measured
+    first, last = measured[0], measured[-1]
+    weak = f", weak: {len(measured)} points" if series.weak else f", {len(measured)} points"
+    plans = len(series.used) - len(measured)
+    planned = f" and {counted(plans, 'announced one')}" if plans else ""
+    label = f"{trend.kind}: " if trend.kind else ""
+    return UsedRate(
+        trend.name,
+        f"{label}{name}",
+        span[0],
+        span[1],
+        middle,
+        low,
+        high,
+        f"{series.title}, {series.name}{weak}{planned}, {year(first.year)} to {year(last.year)}",
+        assumed=False,
+        measured=True,
+        weak=series.weak,
+    )
+
+
+def _outcomes(found: Projection) -> Iterator[str]:
+    words = [
+        text
+        for track in found.tracks
+        for text in share_words(
+            _subject(found, track), float(found.years[-1]), track.shares, track.saved
+        )
+    ]
+    worded = [text for track in found.tracks for text in _worded(track, _subject(found, track))]
+    words = [*worded, *words]
+    if words and found.factors is None:
+        yield ". ".join(f"{text[0].upper()}{text[1:]}" for text in words[:_MOST_HEADS])
+    yield from map(overtaking_words, found.overtakings)
+    yield from arrival_words(found.arrivals)
+    for track in found.tracks:
         subject = f"{track.case} along {track.trend}"
         if goes := list(_goes(track)):
-            yield f"{subject}, {year(projection.years[0])} to {year(projection.years[-1])}: {', '.join(goes)}"
-        yield from (f"{subject}: {dominant_word}" for dominant_word in _dominant_words(track))
-        yield from (
-            f"{subject}: {_condition_text(history, projection)}" for history in track.conditions
-        )
-    yield from _unmoved(projection)
-    yield from _still(projection)
+            yield f"{subject}, {_years_words(track)}: {', '.join(goes)}"
+        yield from (f"{subject}: {each}" for each in _dominant_words(track))
+        yield from (f"{subject}: {_condition_text(each, found)}" for each in track.conditions)
+    yield from _unmoved(found)
+    yield from _still(found)
 
 
 _MOST_TRACKS = 6
@@ -571,16 +784,16 @@ def _at(sweep: Sweep, name: str, place: int) -> tuple[float, str, tuple[float, f
     return float(sweep.columns[name][place]), sweep.units[name], ends
 
 
-def _track_name(track: ProjectedCase, projection: Projection, words: Words) -> str:
+def _track_name(track: ProjectedCase, found: Projection, words: Words) -> str:
     """Return what tells a case along a trend from the others."""
-    cases = {track.case for track in projection.tracks}
-    trends = {track.trend for track in projection.tracks}
+    cases = {each.case for each in found.tracks}
+    trends = {each.trend for each in found.tracks}
     names = [words.case(track.case)] if len(cases) > 1 or len(trends) == 1 else []
     names += [f"trend {spelt(track.trend)}"] if len(trends) > 1 else []
     return ", ".join(names)
 
 
-def _track_head(track: ProjectedCase, projection: Projection, words: Words, several: bool) -> str:
+def _track_head(track: ProjectedCase, found: Projection, words: Words, several: bool) -> str:
     """Return how the values of a case change over the years, in a reader's words."""
     goes = []
     for name in track.values[:2]:
@@ -595,42 +808,77 @@ def _track_head(track: ProjectedCase, projection: Projection, words: Words, seve
             continue
         amounts = [value_amount(name, *_at(track.sweep, name, place)) for place in (0, -1)]
         goes.append(f"{words.value(name)} {verb} from {amounts[0]} to {amounts[1]}")
-    lead = f"{_track_name(track, projection, words)}: " if several else ""
-    span = f"from {year(projection.years[0])} to {year(projection.years[-1])}"
+    lead = f"{_track_name(track, found, words)}: " if several else ""
+    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
     if not goes:
         return f"{lead}{span} there is no answer"
     return f"{lead}{span} {joined(goes)}"
 
 
 def _history_head(
-    track: ProjectedCase,
-    history: ConditionHistory,
-    projection: Projection,
-    words: Words,
-    several: bool,
+    track: ProjectedCase, each: ConditionHistory, found: Projection, words: Words, several: bool
 ) -> str:
     """Return when a condition holds, in a reader's words."""
-    lead = f"{_track_name(track, projection, words)}: " if several else ""
-    clause = words.condition(history.condition)
-    span = f"from {year(projection.years[0])} to {year(projection.years[-1])}"
+    lead = f"{_track_name(track, found, words)}: " if several else ""
+    clause = words.condition(each.condition)
+    span = f"from {year(found.years[0])} to {year(found.years[-1])}"
     changes = [
         f"from {year(change.value)} on" if change.starts else f"until {year(change.value)}"
-        for change in history.crossings[:2]
+        for change in each.crossings[:2]
     ]
     changes += [
-        f"undecided from {year(first)} to {year(last)}" for first, last in history.undecided[:1]
+        f"undecided from {year(first)} to {year(last)}" for first, last in each.undecided[:1]
     ]
     if changes:
         return f"{lead}{clause} {joined(changes)}"
-    if history.holds_first is None:
+    if each.holds_first is None:
         return f"{lead}whether {clause} has no answer"
-    return f"{lead}{clause} {'throughout' if history.holds_first else 'in no year'} {span}"
+    return f"{lead}{clause} {'throughout' if each.holds_first else 'in no year'} {span}"
 
 
-def _still(projection: Projection) -> Iterator[str]:
+def _share_head(found: Projection, words: Words) -> list[str]:
+    """Return where the time of each case goes in the last year, and when worded conditions hold, in
+    one text.
+    """
+    if found.factors is not None:
+        return []
+    several = len(found.tracks) > 1
+    names = [_track_name(track, found, words) if several else "" for track in found.tracks]
+    last = float(found.years[-1])
+    texts = [
+        text
+        for track, name in zip(found.tracks, names, strict=True)
+        for text in (*_worded(track, name), *share_words(name, last, track.shares, track.saved))
+    ]
+    return (
+        [". ".join(f"{text[0].upper()}{text[1:]}" for text in texts[:_MOST_HEADS])] if texts else []
+    )
+
+
+def _worded(track: ProjectedCase, name: str) -> Iterator[str]:
+    """Yield since when, or until when, a condition with words of its own holds."""
+    for each in track.conditions:
+        if each.worded and each.crossings:
+            crossing = each.crossings[0]
+            span = f" ({year(crossing.low)} to {year(crossing.high)})" if crossing.part else ""
+            when = f"{'from' if crossing.starts else 'until'} {year(crossing.value)}{span}"
+            yield f"{name}{': ' if name else ''}{when}, {each.condition}"
+
+
+def _years_words(track: ProjectedCase) -> str:
+    years = track.sweep.points[YEAR]
+    return f"{year(float(years[0]))} to {year(float(years[-1]))}"
+
+
+def _subject(found: Projection, track: ProjectedCase) -> str:
+    """Return what a sentence calls a case: with its trend where there are several."""
+    return f"{track.case}, {track.trend}" if len(found.titles) > 1 else track.case
+
+
+def _still(found: Projection) -> Iterator[str]:
     """Yield which classes of steps no rate of a trend moves, once for all cases of a trend."""
     classes: dict[str, dict[str, None]] = {}
-    for track in projection.tracks:
+    for track in found.tracks:
         classes.setdefault(track.trend, {}).update(dict.fromkeys(track.still))
     for trend, names in classes.items():
         if names:
@@ -641,16 +889,16 @@ def _still(projection: Projection) -> Iterator[str]:
             )
 
 
-def _unmoved(projection: Projection) -> Iterator[str]:
+def _unmoved(found: Projection) -> Iterator[str]:
     """Yield which rates change nothing, once for all cases of which it holds."""
     cases: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for track in projection.tracks:
+    for track in found.tracks:
         if track.sweep.idle:
             cases.setdefault((track.trend, track.sweep.idle), []).append(track.case)
     for (trend, names), listed in cases.items():
         of = (
             f"of {', '.join(listed)} "
-            if len(listed) < len({track.case for track in projection.tracks})
+            if len(listed) < len({each.case for each in found.tracks})
             else ""
         )
         yield (
@@ -675,91 +923,115 @@ def _goes(track: ProjectedCase) -> Iterator[str]:
 
 
 def _dominant_words(track: ProjectedCase) -> Iterator[str]:
-    first, *later_classes = track.dominant or (None,)
-    if first is not None and not later_classes:
+    first, *others = track.dominant or (None,)
+    if first is not None and not others:
         yield f"{first.name} takes the most time in all years"
     elif first is not None:
-        rest = "".join(
-            f", {dominant.name} from {year(dominant.first)}"
-            for dominant in later_classes
-            if dominant
-        )
+        rest = "".join(f", {_largest_from(each)}" for each in others if each)
         yield f"{first.name} takes the most time until {year(first.last)}{rest}"
 
 
-def _condition_text(history: ConditionHistory, projection: Projection) -> str:
+def _largest_from(each: DominantClass) -> str:
+    words = f"{each.name} from {year(each.first)}"
+    if each.low is not None and each.high is not None:
+        words += f" ({year(each.low)} to {year(each.high)})"
+    return words
+
+
+def _condition_text(each: ConditionHistory, found: Projection) -> str:
     open_ = [
         (
             f"is undecided in {year(first)}"
             if first == last
             else f"is undecided from {year(first)} to {year(last)}"
         )
-        for first, last in history.undecided
+        for first, last in each.undecided
     ]
-    if not history.crossings and not open_:
-        span = f"from {year(projection.years[0])} to {year(projection.years[-1])}"
-        if history.holds_first is None:
-            return f"{history.condition} has no answer in {year(projection.years[0])}"
+    if not each.crossings and not open_:
+        span = f"from {year(found.years[0])} to {year(found.years[-1])}"
+        if each.holds_first is None:
+            return f"{each.condition} has no answer in {year(found.years[0])}"
+        often = ""
+        if each.holds_last is not None and 0.001 < each.holds_last < 0.999:
+            often = f" (at the end in {percent(each.holds_last)} of the draws)"
         return (
-            f"{history.condition} holds {span}"
-            if history.holds_first
-            else f"{history.condition} holds in no year {span}"
+            f"{each.condition} holds {span}{often}"
+            if each.holds_first
+            else f"{each.condition} holds in no year {span}{often}"
         )
-    words = [*(_crossing(crossing) for crossing in history.crossings), *open_]
-    return f"{history.condition} {', '.join(words)}"
+    words = [*(_crossing(crossing) for crossing in each.crossings), *open_]
+    return f"{each.condition} {', '.join(words)}"
 
 
-def _crossing(crossing: Change) -> str:
-    sentence = (
-        f"{'holds from' if crossing.starts else 'holds until'}"
-        f" {year(crossing.value)}{' on' if crossing.starts else ''}"
+def _crossing(each: Change) -> str:
+    said = (
+        f"{'holds from' if each.starts else 'holds until'}"
+        f" {year(each.value)}{' on' if each.starts else ''}"
     )
-    if crossing.low is not None and crossing.high is not None:
+    if each.low is not None and each.high is not None:
         most = (
             ""
-            if crossing.part is None or crossing.part > 0.999
-            else f", in {percent(crossing.part)} of the draws"
+            if each.part is None or each.part > 0.999
+            else f", in {percent(each.part)} of the draws"
         )
-        sentence += f" ({year(crossing.low)} to {year(crossing.high)}{most})"
-    elif crossing.part == 0.0:
-        sentence += " (in none of the draws)"
-    return sentence + (", by a jump" if crossing.jump else "")
+        said += f" ({year(each.low)} to {year(each.high)}{most})"
+    elif each.part == 0.0:
+        said += " (in none of the draws)"
+    return said + (", by a jump" if each.jump else "")
 
 
-def _warnings(projection: Projection) -> Iterator[str]:
+def _warnings(found: Projection) -> Iterator[str]:
     """Yield which rates are guesses, and which are used outside their periods, trend by trend."""
-    for trend in projection.titles:
-        rates = [rate for rate in projection.rates if rate.trend == trend]
-        guesses = [f"{spelt(rate.name)} {_span(rate)}" for rate in rates if rate.assumed]
+    for trend in found.titles:
+        rates = [each for each in found.rates if each.trend == trend]
+        if rates and all(each.measured for each in rates):
+            yield from _series_words(trend, rates, found)
+            continue
+        guesses = [f"{spelt(each.name)} {_span(each)}" for each in rates if each.assumed]
         some = (
             f"these rates are guesses: {', '.join(guesses)}"
             if guesses
             else "no rate is marked as a guess"
         )
-        guessed_words = "every rate that is used is a guess" if len(guesses) == len(rates) else some
+        said = "every rate that is used is a guess" if len(guesses) == len(rates) else some
         spans: dict[tuple[float, float], list[str]] = {}
-        for rate in rates:
-            for span in rate.beyond:
-                spans.setdefault(span, []).append(spelt(rate.name))
+        for each in rates:
+            for span in each.beyond:
+                spans.setdefault(span, []).append(spelt(each.name))
         outside = "; ".join(
             f"{', '.join(names)} for {year(start)} to {year(end)}"
             for (start, end), names in spans.items()
         )
         yield (
-            f"{trend}: {guessed_words};"
+            f"{trend}: {said};"
             f" {f'used outside their periods: {outside}' if outside else 'none is used outside its period'}"
         )
 
 
-def _span(rate: UsedRate) -> str:
-    return f"{year(rate.start)} to {year(rate.end)}"
+def _series_words(trend: str, rates: Sequence[UsedRate], found: Projection) -> Iterator[str]:
+    """Yield which series are weak, and which machines do not tell what their processors are."""
+    idle = [set(t.sweep.idle) for t in found.tracks if t.trend == trend]
+    unused = set.intersection(*idle) if idle else set()
+    weak = [each.name for each in rates if each.weak and each.name.split(": ")[-1] not in unused]
+    words = "every rate is fitted to measured points; none is a guess"
+    yield f"{trend}: {words}" + (f"; series of few points: {', '.join(weak)}" if weak else "")
+    untold = [t.case for t in found.tracks if t.trend == trend and not t.kind_told]
+    if untold:
+        yield (
+            f"{', '.join(dict.fromkeys(untold))}: the machine does not tell what a processor is, so"
+            " it is taken for a core; write processors.kind"
+        )
 
 
-def _years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
+def _span(each: UsedRate) -> str:
+    return f"{year(each.start)} to {year(each.end)}"
+
+
+def _years_table(found: Projection, track: ProjectedCase) -> ResultTable:
     """Lay out one case along one trend; the page shows a few years, the first and the last among
     them.
     """
-    count = len(projection.years)
+    count = len(track.sweep.points[YEAR])
     step = -(-(count - 1) // (_MOST_YEARS - 2))
     rows = range(count) if count <= _MOST_YEARS else [*range(0, count - 1, step), count - 1]
     columns = [
@@ -781,79 +1053,55 @@ def _years_table(projection: Projection, track: ProjectedCase) -> ResultTable:
     return ResultTable("project", columns, track.sweep.provenance, track.sweep.failed, title, rows)
 
 
-def _rates_table(projection: Projection) -> str:
+def _rates_table(found: Projection) -> str:
     shared: dict[UsedRate, list[str]] = {}
-    for rate in projection.rates:
+    for each in found.rates:
         # What one trend takes over from another is listed once.
-        shared.setdefault(replace(rate, trend=""), []).append(rate.trend)
+        shared.setdefault(replace(each, trend=""), []).append(each.trend)
     rows = [
         [
             escape(", ".join(trends)),
-            escape(rate.name),
-            _span(rate),
-            f"{rate.factor:.3g}",
-            f"{rate.low:.3g} to {rate.high:.3g}" if rate.high > rate.low else NOTHING,
-            "; ".join(f"{year(start)} to {year(end)}" for start, end in rate.beyond) or NOTHING,
-            f"guess: {escape(rate.source)}" if rate.assumed else escape(rate.source),
+            escape(each.name),
+            _span(each),
+            f"{each.factor:.3g}",
+            f"{each.low:.3g} to {each.high:.3g}" if each.high > each.low else NOTHING,
+            "; ".join(f"{year(start)} to {year(end)}" for start, end in each.beyond) or NOTHING,
+            f"guess: {escape(each.source)}" if each.assumed else escape(each.source),
         ]
-        for rate, trends in shared.items()
+        for each, trends in shared.items()
     ]
     head = [
         "trend",
         "of",
         "period",
         "times faster a year",
-        percent(projection.band),
+        percent(found.band),
         "used outside",
         "source",
     ]
     return markdown_table(head, rows, [3])
 
 
-def _panels(projection: Projection, spec: ProjectionPictureSpec) -> Figure:
-    figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
-    panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
-    for name, axes in zip(spec.y, panels, strict=True):
-        _lines(axes, projection, name, spec)
-    if projection.factors is None:
-        panels[-1].set_xlabel("year")
-    else:
-        logarithmic(panels[-1].xaxis, projection.factors)
-        panels[-1].set_xlabel("times that processors are as fast")
-    return titled(figure, spec.title, "case, trend", *panels[0].get_legend_handles_labels())
-
-
-def _lines(axes: Axes, projection: Projection, name: str, spec: ProjectionPictureSpec) -> None:
-    sweeps = {
-        f"{track.case}, {track.trend}": track.sweep
-        for track in projection.tracks
-        if name in track.sweep.columns
-    }
-    if not sweeps:
-        raise UnknownNameError(
-            "projected value",
-            name,
-            list(dict.fromkeys(n for t in projection.tracks for n in t.values)),
-        )
-    across = projection.years if projection.factors is None else projection.factors
-    shown = np.concatenate([sweep.columns[name] for sweep in sweeps.values()])
-    unit, factor = choose(
-        shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name])
-    )
-    for index, (label, swept) in enumerate(sweeps.items()):
-        colour, marker, dashes = STROKES[index % len(STROKES)]
-        look: dict[str, Any] = {
-            "color": colour,
-            "marker": marker,
-            "linestyle": dashes,
-            "markevery": 5,
-        }
-        axes.plot(across, swept.columns[name] / factor, label=label, **look)
-        if f"low[{name}]" in swept.columns:
-            low, high = (end / factor for end in swept.ends(name))
-            axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.set_ylabel(axis_title(name, unit))
-    if spec.log == "y":
-        logarithmic(axes.yaxis, shown / factor)
-    elif np.min(shown, initial=0.0, where=np.isfinite(shown)) >= 0:
-        axes.set_ylim(bottom=0)
+def _arrivals_table(found: Projection) -> ResultTable:
+    """Lay out machines that came beside what the trend said, by class of cost."""
+    rows = found.arrivals
+    columns = [
+        ResultColumn("before", [each.before for each in rows], place=True),
+        ResultColumn("case", [each.case for each in rows], place=True),
+        ResultColumn("trend", [each.trend for each in rows], place=True, on_page=False),
+        ResultColumn("year", [each.year for each in rows], written=lambda value, *_: year(value)),
+        ResultColumn("of", [each.name for each in rows]),
+        ResultColumn("was", [each.was for each in rows], "s"),
+        ResultColumn(
+            "by the trend",
+            [each.said for each in rows],
+            "s",
+            ([each.low for each in rows], [each.high for each in rows]),
+        ),
+        ResultColumn("came", [each.came for each in rows], "s"),
+        ResultColumn("held", ["yes" if each.held else "no" for each in rows]),
+    ]
+    first = found.tracks[0].sweep.provenance
+    how = Provenance([first.methods[0]] * len(rows), [bool(first.exact[0])] * len(rows))
+    title = "### Machines that came, beside the trend from before"
+    return ResultTable("arrivals", columns, how, {}, title)

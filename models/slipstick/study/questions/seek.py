@@ -50,6 +50,7 @@ from slipstick.study.questions.trends import (
     trend_called,
     trended_case,
     year,
+    year_of,
 )
 from slipstick.study.sweep import axis_of
 from slipstick.study.uncertain import HIGH_PART, LOW_PART, drawn
@@ -347,14 +348,14 @@ def read(spec_by_name: Mapping[str, SeekSpec], study: StudyContext) -> Question:
 def _along_a_trend(name: str, spec: SeekSpec, case: str, study: StudyContext) -> _CaseSearch:
     place: Place = ("seek", name)
     trended = trend_called(spec.trend, (*place, "trend"), study)
-    assert spec.base_year is not None
-    track = trended_case(case, trended, spec.base_year, (*place, "base_year"), study)
+    base_year = year_of(case, spec.base_year, (*place, "base_year"), study)
+    track = trended_case(case, trended, base_year, (*place, "base_year"), study)
     numbers = numbers_of(axis_nodes(_axis(spec), study.written(place), place))
     if numbers is None or not 1900 <= min(numbers) <= max(numbers) <= 2200:
         raise study.refusal((*place, "from"), "years are plain numbers between 1900 and 2200")
     places = _rising(numbers, study, place)
     condition = condition_of(spec.where, (*place, "where"), track.case, study)
-    outside = beyond(trended.trend, spec.base_year, places)
+    outside = beyond(track.trend, base_year, places)
     return _CaseSearch(name, spec, track.case, condition, places, track.values, YEAR, "1", outside)
 
 

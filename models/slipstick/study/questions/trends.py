@@ -12,12 +12,12 @@ from slipstick.expression.nodes import Dimension, Parameter
 from slipstick.late import Array, NDArray, np
 from slipstick.method.sign_changes import ROUNDING, Change, changes, estimated_changes, margin
 from slipstick.model.system import Model
-from slipstick.model.uncertainty import PROCESSORS, Trend, outside
+from slipstick.model.trend import PROCESSORS, Draws, PeriodRate, Trend, outside
 from slipstick.report.formatting import NOTHING
 from slipstick.results.sweep import split_name
 from slipstick.schema.inputs import resolve
 from slipstick.schema.kinds.quantity import read_condition, read_expression, validate
-from slipstick.schema.kinds.technology import TrendSpec, trend_of
+from slipstick.schema.kinds.trend import CORE, TrendSpec, trend_of
 from slipstick.schema.library import TECHNOLOGY
 from slipstick.schema.text import Mark, Node, Scalar, at, value_mark
 from slipstick.study.cases import BASE, Place, StudyContext
@@ -26,15 +26,35 @@ from slipstick.study.evaluator import Evaluator, evaluator
 _SHARED = ("benefit", "fully", "partly")
 """What a trend may say of how the processors' gain is passed on."""
 
+_PROCESSORS = ("machine", "processors")
+
 _ONE = Scalar(1, "1", Mark("trend", 1, 1), quoted=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Trended:
-    """A trend as read, with the nodes that it lays over a case."""
+    """A trend as read, with the nodes that it lays over a case.
 
-    trend: Trend
+    Parameters
+    ----------
+    name, spec : of the trend
+    laid : by path
+    as_of : year whose knowledge is used; None is today's
+    """
+
+    name: str
+    spec: TrendSpec
     laid: Mapping[str, Node]
+    as_of: float | None = None
+
+    @property
+    def title(self) -> str:
+        """What the trend calls itself."""
+        return self.spec.title or self.name
+
+    def trend(self, kind: str = CORE) -> Trend:
+        """Build the trend for a kind of processors."""
+        return trend_of(self.spec, self.name, kind, self.as_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +66,29 @@ class TrendedCase:
     case : built with everything that the trend changes
     trend, base_year : what it goes along, and the year that its own values are of
     own : what the trend changes, at the case's own values
+    kind_told : whether its machine tells what its processors are
     """
 
     case: Evaluator
     trend: Trend
     base_year: float
     own: Mapping[str, float]
+    kind_told: bool = True
 
     @property
     def smoothed(self) -> TrendedCase:
         """The same without simulation by default: draws are thousands of points."""
         return replace(self, case=self.case.smoothed)
 
-    def values(self, years: Array, factors: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    def values(self, years: Array, draws: Mapping[str, Draws] | None = None) -> dict[str, Array]:
         """Return what the trend changes, by path, sample by sample [samples x years].
 
         Parameters
         ----------
         years : to answer for
-        factors : yearly factors by name [samples, periods]; as stated by default
+        draws : by name, as the trend draws them; as stated by default
         """
-        values_by_path = self.trend.values(
-            self.base_year, years, factors or self.trend.stated(), self.own
-        )
+        values_by_path = self.trend.values(self.base_year, years, self.own, draws)
         return {path: values.reshape(-1) for path, values in values_by_path.items()}
 
     @property
@@ -92,8 +112,10 @@ class TrendedCase:
         )
 
 
-def trend_called(name: str, place: Place, study: StudyContext) -> Trended:
-    """Read a trend that a study names.
+def trend_called(
+    name: str, place: Place, study: StudyContext, as_of: float | None = None
+) -> Trended:
+    """Read a trend that a study names, as it was known in a year.
 
     Raises
     ------
@@ -107,7 +129,13 @@ def trend_called(name: str, place: Place, study: StudyContext) -> Trended:
         f"{TECHNOLOGY}.{key}": node for key in _SHARED if (node := at(file, [key])) is not None
     }
     short = name.rpartition("/")[2].removesuffix(".yaml").removesuffix(".yml")
-    return Trended(trend_of(spec, short), shared_settings)
+    if as_of is not None and spec.rates is not None:
+        why = (
+            f"trend {short} has rates without points, so nothing tells what was known in"
+            f" {as_of:g}; name one of series"
+        )
+        raise study.refusal(("project", "as_of"), why)
+    return Trended(short, spec, shared_settings, as_of)
 
 
 def trended_case(
@@ -135,22 +163,25 @@ def trended_case(
             " activity"
         )
         raise study.refusal(place, why)
-    _check_base_year(trended.trend, base_year, place, study)
+    kind = at(inputs.tree, [*_PROCESSORS, "kind"])
+    trend = trended.trend(str(kind.value) if isinstance(kind, Scalar) else CORE)
+    _check_base_year(trend, base_year, place, study)
     added = {path: node for path, node in trended.laid.items() if at(inputs.tree, path) is None}
     added |= {
         path: _ONE
-        for name in trended.trend.rates
+        for name in trend.rates
         if at(inputs.tree, path := f"{TECHNOLOGY}.{name}") is None
     }
     built = evaluator(case, {**settings, **added}, library)
-    own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trended.trend.rates}
+    own = {f"{TECHNOLOGY}.{name}": 1.0 for name in trend.rates}
     own = {path: built.built.parameters[path].value or 1.0 for path in own}
-    return TrendedCase(built, trended.trend, base_year, own)
+    return TrendedCase(built, trend, base_year, own, kind is not None)
 
 
 def _check_base_year(trend: Trend, year: float, place: Place, study: StudyContext) -> None:
-    for name, periods in trend.rates.items():
-        if outside(periods, year, year):
+    for name, rate in trend.rates.items():
+        if isinstance(rate, PeriodRate) and outside(rate, year, year):
+            periods = rate.periods
             span = f"{periods[0].start:g} to {periods[-1].end:g}"
             why = (
                 f"trend {trend.name} knows rates of {name} for {span} only, so nothing can start in"
@@ -166,17 +197,35 @@ def beyond(trend: Trend, base_year: float, years: Sequence[float] | Array) -> tu
     first, last = float(min(base_year, *years)), float(max(base_year, *years))
     return tuple(
         f"{name} ({period.start:g} to {period.end:g})"
-        for name, periods in trend.rates.items()
-        for period, _, _ in outside(periods, first, last)
+        for name, rate in trend.rates.items()
+        for period, _, _ in outside(rate, first, last)
     )
 
 
-def factors_of(trend: Trend, draws: Mapping[str, Array]) -> dict[str, Array]:
-    """Arrange drawn rates by name [samples, periods]."""
-    return {
-        name: np.stack([draws[f"{name}.{index}"] for index in range(len(periods))], axis=1)
-        for name, periods in trend.rates.items()
-    }
+def told_year(case: str, study: StudyContext) -> float | None:
+    """Return the year of the machine of a case; None if it does not tell it."""
+    node = at(resolve(study.cases[case], study.library).tree, ["machine", "year"])
+    told = isinstance(node, Scalar) and isinstance(node.value, int | float)
+    return float(node.value or 0) if isinstance(node, Scalar) and told else None
+
+
+def year_of(case: str, given: float | None, place: Place, study: StudyContext) -> float:
+    """Return the year that the values of a case are of: the one given, or that of its machine.
+
+    Raises
+    ------
+    SpecError : neither tells it
+    """
+    if given is not None:
+        return given
+    own = told_year(case, study)
+    if own is not None:
+        return own
+    tree = resolve(study.cases[case], study.library).tree
+    title = at(tree, ["machine", "title"])
+    machine = f"its machine ({title.text})" if isinstance(title, Scalar) else "its machine"
+    why = f"{case}: {machine} does not tell its year; write base_year, or year in the machine"
+    raise study.refusal(place, why)
 
 
 def year(value: float | None) -> str:
@@ -223,6 +272,7 @@ class Condition:
         for
     case : whose answers the columns are
     given : columns that are what was set, not answers
+    worded : the text is words for it
     """
 
     text: str
@@ -231,6 +281,7 @@ class Condition:
     others: Mapping[str, tuple[Evaluator, str]]
     case: Evaluator
     given: Collection[str] = ()
+    worded: bool = False
 
     @property
     def wanted(self) -> set[str]:

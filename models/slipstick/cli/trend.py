@@ -1,0 +1,86 @@
+"""The commands about trends: rates fitted to points, and fits of earlier years held against what
+came.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slipstick.cli.console import DONE, complete, json_option, out_option, print_json, write_text
+
+if TYPE_CHECKING:
+    from slipstick.model.series import PointSeries
+
+
+@click.group()
+def trend() -> None:
+    """Fit rates to points, and hold fits of earlier years against what came."""
+
+
+@trend.command()
+@click.argument("file", shell_complete=complete("spec"))
+@json_option
+def fit(file: str, as_json: bool) -> int:
+    """Fit rates to the points of FILE: a table in CSV with the columns year and value, or a trend.
+
+    Further columns are series, unit, device, source, from_memory, announced, known, error and apart.
+
+    \b
+    Examples:
+      slipstick trend fit measured
+      slipstick trend fit my-points.csv
+    """
+    from slipstick.report.trends import fit_document, fit_text
+
+    series = _series(file)
+    if as_json:
+        print_json({"rates": fit_document(series)})
+        return DONE
+    return write_text(fit_text(series), None)
+
+
+@trend.command()
+@click.argument("file", default="measured", shell_complete=complete("spec"))
+@click.option(
+    "--choose", is_flag=True, help="Judge each start by what is chosen on the others, too."
+)
+@click.option("--markdown", is_flag=True, help="Lay the tables out for a page.")
+@out_option
+@json_option
+def backtest(file: str, choose: bool, markdown: bool, out: Path | None, as_json: bool) -> int:
+    """Fit each series of FILE as it was known in 2005, 2010 and 2015, and predict what came.
+
+    \b
+    Examples:
+      slipstick trend backtest
+      slipstick trend backtest --choose --markdown
+    """
+    from slipstick.report.trends import back_test_document, back_test_text
+
+    series = _series(file)
+    if as_json:
+        print_json({"predictions": back_test_document(series)})
+        return DONE
+    return write_text(back_test_text(series, choose=choose, markdown=markdown), out)
+
+
+def _series(reference: str) -> list[PointSeries]:
+    """Read the series of a table of points, or of a trend by its name or file."""
+    from slipstick.schema.kinds.quantity import validate
+    from slipstick.schema.kinds.trend import TrendSpec, points_table, series_of
+    from slipstick.schema.library import Library
+    from slipstick.schema.text import Mark
+
+    if reference.endswith((".yaml", ".yml")) or "." not in reference:
+        tree = Library().load("trend", reference, Mark(reference, 1, 1))
+    else:
+        tree = points_table(Path(reference))
+    found = list(series_of(validate(TrendSpec, tree)).values())
+    if not found:
+        from slipstick.cli.console import refuse
+
+        refuse("FILE", f"trend {reference} has rates as written and no series of points")
+    return found

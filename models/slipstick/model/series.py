@@ -1,0 +1,462 @@
+"""Series of measured points over the years, and what is fitted to them.
+
+The logarithm of what a series measures, turned so that more is better, is a level whose yearly rate
+changes at random and tends to 0 (an integrated Ornstein-Uhlenbeck process); each device lies about
+the level by a scatter:
+
+.. math:: dr = -\\theta r\\,dt + q\\,dW, \\quad dl = r\\,dt, \\quad y_i = l(t_i) + e_i
+
+With :math:`\\theta = 0` the rate is a random walk. All is Gaussian, so levels of any years, given
+the points, follow in closed form, and a period that is cut into parts has the same band as the
+whole. The damping is the shrinking of rates: technologies slow down (Gardner, McKenzie, Forecasting
+trends in time series, Management Science 31(10), 1985, damp trends in the same way).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import isfinite, log, sqrt
+
+from slipstick.errors import ModelError
+from slipstick.late import Array, np
+
+NORMAL_90 = 1.6448536269514722  # 90 % of a normal distribution lie within so many deviations
+FEW_POINTS = 8
+"""A series with fewer usable points is weak."""
+
+FEWEST_POINTS, SHORTEST_SPAN = 4, 4.0
+"""A series is fitted to at least so many points over so many years."""
+
+_LEVEL_VARIANCE = 100.0  # the level of the first year may be anything
+_SCATTERS = (0.03, 0.05, 0.07, 0.1, 0.13, 0.17, 0.22, 0.3, 0.4, 0.6)
+
+
+@dataclass(frozen=True, slots=True)
+class RateModel:
+    """How rates of technologies change, which holds for all series.
+
+    Parameters
+    ----------
+    damping : part of its rate that a technology loses in a year [1/year]
+    walk : standard deviation by which a rate changes in the square root of a year, of logarithms
+    start : standard deviation of a rate of which nothing is known, of logarithms [1/year]
+    scatter, scatter_spread : median of the scatter of devices about their level, and the standard
+        deviation of its logarithm; a series of few points takes its scatter from here
+    common : correlation of the changes of two series
+    """
+
+    damping: float = 0.07
+    walk: float = 0.04
+    start: float = 0.2
+    scatter: float = 0.12
+    scatter_spread: float = 0.3
+    common: float = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPoint:
+    """A measured, or announced, point.
+
+    Parameters
+    ----------
+    year, value : when, and how much, in the unit of the series
+    device, source : of what, and where it stands
+    from_memory : the source was not opened
+    announced : it is a plan, not a measurement
+    error : standard deviation of the logarithm of the value, beside the scatter [1]
+    known : year in which it was known; by default its own
+    apart : of another line of products: not fitted, and held against the fit in back-tests
+    """
+
+    year: float
+    value: float
+    device: str = ""
+    source: str = ""
+    from_memory: bool = False
+    announced: bool = False
+    error: float = 0.0
+    known: float | None = None
+    apart: bool = False
+
+    @property
+    def known_since(self) -> float:
+        """The year in which it was known."""
+        return self.year if self.known is None else self.known
+
+
+@dataclass(frozen=True, slots=True)
+class PointSeries:
+    """Points of one kind of device.
+
+    Parameters
+    ----------
+    name, title, unit : what it is called, and what is measured
+    points : rising in their years
+    less_is_better : as of latencies
+    breaks : years in which the rate changed at once; nothing before one tells the rate after it
+    limit : a value that it cannot pass; None if there is none
+    limit_source : why
+    """
+
+    name: str
+    title: str
+    unit: str
+    points: tuple[SeriesPoint, ...]
+    less_is_better: bool = False
+    breaks: tuple[float, ...] = ()
+    limit: float | None = None
+    limit_source: str = ""
+
+    @property
+    def used(self) -> tuple[SeriesPoint, ...]:
+        """The points that are fitted."""
+        return tuple(point for point in self.points if not point.apart)
+
+    @property
+    def measured(self) -> tuple[SeriesPoint, ...]:
+        """The points that are fitted and measured."""
+        return tuple(point for point in self.used if not point.announced)
+
+    @property
+    def weak(self) -> bool:
+        """Whether it has few measured points."""
+        return len(self.measured) < FEW_POINTS
+
+    @property
+    def sign(self) -> float:
+        """1 where more is better, -1 where less is."""
+        return -1.0 if self.less_is_better else 1.0
+
+    def as_of(self, year: float) -> PointSeries:
+        """Return the series as it was known in a year, without breaks, which are seen later."""
+        known = tuple(point for point in self.points if point.known_since <= year)
+        return PointSeries(
+            self.name,
+            self.title,
+            self.unit,
+            known,
+            self.less_is_better,
+            (),
+            self.limit,
+            self.limit_source,
+        )
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are enough points to fit."""
+        return enough([point.year for point in self.used])
+
+
+def enough(years: Sequence[float]) -> bool:
+    """Return whether points of these years suffice for a rate.
+
+    >>> enough([2001.0, 2002.0, 2003.0, 2004.0]), enough([2001.0, 2002.0, 2003.0, 2005.0])
+    (False, True)
+    """
+    return len(years) >= FEWEST_POINTS and max(years) - min(years) >= SHORTEST_SPAN
+
+
+def fitted(series: PointSeries, growth: RateModel | None = None) -> FittedSeries:
+    """Fit a series; its scatter is the likeliest of a list, with what is usual of scatters.
+
+    Raises
+    ------
+    ModelError : there are too few points, or one is no positive number
+    """
+    if not series.usable:
+        raise ModelError(
+            f"series {series.name} has {len(series.used)} points; at least {FEWEST_POINTS} over"
+            f" {SHORTEST_SPAN:g} years are needed for a rate"
+        )
+    for point in series.points:
+        if not (point.value > 0 and isfinite(point.value)):
+            raise ModelError(
+                f"series {series.name}, {point.year:g}: a value is more than 0, got {point.value!r}"
+            )
+    growth = growth or RateModel()
+    candidates = [FittedSeries(series, growth, scatter) for scatter in _SCATTERS]
+    return max(candidates, key=FittedSeries.log_posterior)
+
+
+@dataclass(frozen=True)
+class FittedSeries:
+    """A series, and the level that its points tell.
+
+    Parameters
+    ----------
+    series : the points
+    growth : how rates change
+    scatter : standard deviation of a device about the level, of logarithms
+
+    >>> points = tuple(SeriesPoint(2000.0 + n, 1.2**n) for n in range(21))
+    >>> found = fitted(PointSeries("doubling", "", "", points))
+    >>> mean, _ = found.log_gain(2018.0, np.array([2020.0]))
+    >>> abs(float(np.exp(mean[0])) - 1.44) < 0.02
+    True
+    """
+
+    series: PointSeries
+    growth: RateModel
+    scatter: float
+
+    @cached_property
+    def years(self) -> Array:
+        """The years of the points."""
+        return np.array([point.year for point in self.series.used])
+
+    @cached_property
+    def logs(self) -> Array:
+        """The logarithms of the points, more being better."""
+        return np.array([self.series.sign * log(point.value) for point in self.series.used])
+
+    @cached_property
+    def _noise(self) -> Array:
+        """The covariance of what lies between the points and the level; plans err together."""
+        points = self.series.used
+        errors = np.array([point.error for point in points])
+        plans = np.array([point.error * point.announced for point in points])
+        single = self.scatter**2 + np.where(plans > 0, 0.0, errors**2)
+        return np.asarray(np.diag(single) + np.outer(plans, plans))
+
+    def covariance(self, first: Array, second: Array) -> Array:
+        """Return the covariance of levels before any point is known [first, second]."""
+        start = min(self.years[0], *first, *second)
+        starts = [-np.inf, *self.series.breaks, np.inf]
+        total = np.full((len(first), len(second)), _LEVEL_VARIANCE)
+        for begin, end in pairwise(starts):
+            origin = max(begin, start)
+            one, two = (
+                np.clip(years, origin, max(end, origin)) - origin for years in (first, second)
+            )
+            total = total + level_covariance(one, two, self.growth)
+        return np.asarray(total)
+
+    @cached_property
+    def _solved(self) -> tuple[Array, Array]:
+        matrix = self.covariance(self.years, self.years) + self._noise
+        factor = np.linalg.cholesky(matrix)
+        weights = np.linalg.solve(matrix, self.logs - self.logs[0])
+        return np.asarray(factor, dtype=float), np.asarray(weights, dtype=float)
+
+    def log_posterior(self) -> float:
+        """Return the logarithm of the likelihood of the points, times what is usual of scatters."""
+        factor, weights = self._solved
+        likelihood = -0.5 * (self.logs - self.logs[0]) @ weights - np.log(np.diag(factor)).sum()
+        unusual = log(self.scatter / self.growth.scatter) / self.growth.scatter_spread
+        return float(likelihood - 0.5 * unusual**2)
+
+    def levels(self, years: Array) -> tuple[Array, Array]:
+        """Return mean [years] and covariance [years, years] of the level, given the points."""
+        factor, weights = self._solved
+        years = np.asarray(years, dtype=float)
+        across = self.covariance(years, self.years)
+        half = np.linalg.solve(factor, across.T)
+        mean = np.asarray(self.logs[0] + across @ weights, dtype=float)
+        return mean, np.asarray(self.covariance(years, years) - half.T @ half)
+
+    def log_gain(self, base: float, years: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of what the level gains from the base to each year."""
+        together = np.array([base, *years])
+        mean, covariance = self.levels(together)
+        differences = np.hstack([-np.ones((len(years), 1)), np.eye(len(years))])
+        return differences @ mean, differences @ covariance @ differences.T
+
+    def predicted(self, years: Array) -> tuple[Array, Array]:
+        """Return mean and standard deviation of the logarithm of a device of each year."""
+        mean, covariance = self.levels(years)
+        variance = np.maximum(np.diag(covariance), 0.0) + self.scatter**2
+        return self._limited(mean), np.sqrt(variance)
+
+    def _limited(self, levels: Array) -> Array:
+        limit = self.series.limit
+        return levels if limit is None else np.minimum(levels, self.series.sign * log(limit))
+
+    def paths(self, years: Array, normals: Array) -> Array:
+        """Return drawn levels [samples, years].
+
+        Parameters
+        ----------
+        years : rising
+        normals : standard normal numbers [samples, years]
+        """
+        mean, covariance = self.levels(years)
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        order = np.argsort(values)[::-1]  # what varies most takes the first numbers
+        signs = np.where(vectors[:, order].sum(axis=0) < 0, -1.0, 1.0)
+        roots = np.sqrt(np.maximum(values[order], 0.0))
+        drawn = mean + (normals * roots) @ (vectors[:, order] * signs).T
+        return self._limited(np.asarray(drawn))
+
+    def gain(self, base: float, years: Array) -> Array:
+        """Return how many times better a device of each year is than one of the base year: the
+        median [years].
+        """
+        level = self._limited(self.levels(np.array([base, *years]))[0])
+        return np.asarray(np.exp(level[1:] - level[0]))
+
+    def rate(self, first: float, last: float) -> tuple[float, float, float]:
+        """Return how many times better it got each year between two years, with the ends of 90 %."""
+        mean, covariance = self.log_gain(first, np.array([last]))
+        middle, deviation = float(mean[0]), sqrt(max(float(covariance[0, 0]), 0.0))
+        ends = (middle, middle - NORMAL_90 * deviation, middle + NORMAL_90 * deviation)
+        yearly = [float(np.exp(end / (last - first))) for end in ends]
+        return yearly[0], yearly[1], yearly[2]
+
+    def periods(self) -> list[tuple[float, float]]:
+        """List the periods between its first point, its breaks and its last point."""
+        measured = [point.year for point in self.series.measured]
+        first, last = measured[0], measured[-1]
+        inner = [year for year in self.series.breaks if first < year < last]
+        return list(pairwise([first, *inner, last]))
+
+
+def level_covariance(first: Array, second: Array, growth: RateModel) -> Array:
+    """Return the covariance of two levels, so many years after a start with an unknown rate.
+
+    It is :math:`s^2 A(x) A(y) + q^2 \\int_0^{\\min(x, y)} A(x - u) A(y - u)\\,du` with
+    :math:`A(x) = (1 - e^{-\\theta x}) / \\theta`.
+
+    >>> growth = RateModel(damping=1e-4, walk=0.5, start=0.0)
+    >>> level_covariance(np.array([3.0]), np.array([3.0]), growth)  # a walk: q^2 3^3 / 3
+    array([[2.25]])
+    """
+    damping = growth.damping
+    rows, columns = np.asarray(first)[:, None], np.asarray(second)[None, :]
+    less, more = np.minimum(rows, columns), np.maximum(rows, columns)
+    if damping < 1e-3:  # the closed form cancels; a walk is the limit
+        reach = rows * columns
+        walked = less**2 * (3 * more - less) / 6
+    else:
+        reach = np.expm1(-damping * rows) * np.expm1(-damping * columns) / damping**2
+        near, apart = np.exp(-damping * less), np.exp(-damping * (more - less))
+        far, both = np.exp(-damping * more), np.exp(-damping * (more + less))
+        walked = (
+            less - (1 - near) / damping - (apart - far) / damping + (apart - both) / (2 * damping)
+        )
+        walked = walked / damping**2
+    return np.asarray(growth.start**2 * reach + growth.walk**2 * walked)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A later point, and what a fit of the earlier ones said.
+
+    Parameters
+    ----------
+    series, start : which, and the year as of which it was fitted
+    year : of the later point
+    error : logarithm of real over predicted
+    deviation : standard deviation of the predicted logarithm
+    """
+
+    series: str
+    start: float
+    year: float
+    error: float
+    deviation: float
+
+    @property
+    def horizon(self) -> float:
+        """Years ahead."""
+        return self.year - self.start
+
+    @property
+    def held(self) -> bool:
+        """Whether the band of 90 % holds the point."""
+        return abs(self.error) <= NORMAL_90 * self.deviation
+
+    @property
+    def score(self) -> float:
+        """The logarithm of the density that was predicted at the point; more is better."""
+        return -0.5 * (self.error / self.deviation) ** 2 - log(self.deviation)
+
+
+@dataclass(frozen=True, slots=True)
+class BackTest:
+    """What fits of a year say of all that came later.
+
+    Parameters
+    ----------
+    start : the year
+    predictions : of every later point of every series that could be fitted
+    widths : of each such series, how far 90 % reach each way at ten years, as a factor
+    """
+
+    start: float
+    predictions: tuple[Prediction, ...]
+    widths: tuple[float, ...]
+
+    @property
+    def holds(self) -> float:
+        """The part of the later points that the bands of 90 % hold."""
+        return float(np.mean([each.held for each in self.predictions]))
+
+    @property
+    def width(self) -> float:
+        """The median of the widths."""
+        return float(np.median(self.widths))
+
+    @property
+    def score(self) -> float:
+        """The mean score of the predictions."""
+        return float(np.mean([each.score for each in self.predictions]))
+
+
+def back_test(
+    series: Iterable[PointSeries], start: float, growth: RateModel | None = None
+) -> BackTest:
+    """Fit each series with what was known in a year, and predict every later measured point."""
+    predictions: list[Prediction] = []
+    widths: list[float] = []
+    for every in series:
+        later = [p for p in every.points if p.year > start and not p.announced]
+        known = every.as_of(start)
+        if not (later and known.usable):
+            continue
+        fit = fitted(known, growth)
+        years = np.array([*(point.year for point in later), start + 10.0])
+        mean, deviation = fit.predicted(years)
+        widths.append(float(np.exp(NORMAL_90 * deviation[-1])))
+        for index, point in enumerate(later):
+            error = every.sign * log(point.value) - float(mean[index])
+            predictions.append(
+                Prediction(every.name, start, point.year, error, float(deviation[index]))
+            )
+    return BackTest(start, tuple(predictions), tuple(widths))
+
+
+STARTS = (2005.0, 2010.0, 2015.0)
+"""The years as of which series are back-tested."""
+
+WIDEST = 4.0
+"""The median width at ten years that a choice may have."""
+
+DAMPINGS = (0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12)
+WALKS = (0.025, 0.03, 0.0325, 0.035, 0.0375, 0.04, 0.045, 0.05)
+"""What is tried where damping and walk are chosen."""
+
+
+def chosen(series: Sequence[PointSeries], starts: Sequence[float]) -> RateModel:
+    """Choose damping and walk by the mean score of back-tests, among those whose median width at
+    ten years is at most `WIDEST`.
+
+    Parameters
+    ----------
+    series : all series
+    starts : years of the back-tests that it is chosen on
+    """
+    best: tuple[float, RateModel] | None = None
+    for damping in DAMPINGS:
+        for walk in WALKS:
+            growth = RateModel(damping, walk)
+            tests = [back_test(series, start, growth) for start in starts]
+            width = float(np.median([width for test in tests for width in test.widths]))
+            score = float(np.mean([test.score for test in tests]))
+            if width <= WIDEST and (best is None or score > best[0]):
+                best = score, growth
+    if best is None:
+        raise ModelError(f"no choice has a median width of at most {WIDEST:g} at ten years")
+    return best[1]

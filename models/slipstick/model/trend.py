@@ -1,0 +1,306 @@
+"""Trends: how many times faster each class of cost gets from one year to another, by rates as
+written, period by period, or by series of measured points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar
+
+from slipstick.late import Array, np
+from slipstick.model.series import FittedSeries, RateModel
+from slipstick.model.uncertainty import Uncertainty, random_stream, sample_points
+
+PROCESSORS = "processors"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The rate of one period.
+
+    Parameters
+    ----------
+    start, end : years
+    factor : how many times faster each year; its median is the rate that is stated
+    source : where the rate comes from
+    assumed : it is a guess
+    """
+
+    start: float
+    end: float
+    factor: Uncertainty
+    source: str = ""
+    assumed: bool = False
+
+    @property
+    def median(self) -> float:
+        """How many times faster each year, as stated."""
+        return self.factor.value_at(0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRate:
+    """Rates as written, period by period, without gaps.
+
+    All periods of a rate have one draw: a rate that was stated too high was so throughout, and a
+    period that is cut into equal ones has the band of the whole.
+
+    Parameters
+    ----------
+    periods : in order
+    """
+
+    periods: tuple[Period, ...]
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether any period has more than one rate."""
+        return any(period.factor.kind != "fixed" for period in self.periods)
+
+    def numbers(self, years: int) -> int:
+        """Count the normal numbers of a draw."""
+        return 1
+
+    def drawn(self, years: Array, normals: Array) -> PeriodDraws:
+        """Return draws of the rate [samples, 1 number]."""
+        from scipy.special import ndtr
+
+        parts = ndtr(normals[:, 0])
+        return PeriodDraws(
+            np.stack([period.factor.quantile(parts) for period in self.periods], axis=1)
+        )
+
+    def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:
+        """Return how many times faster it is in each year than in the base year.
+
+        Parameters
+        ----------
+        base, years : from when, and to when
+        draws : of the rate; as stated without them
+
+        Returns
+        -------
+        gains [samples, years]
+        """
+        if draws is None:
+            factors = np.array([[period.median for period in self.periods]])
+        else:
+            assert isinstance(draws, PeriodDraws)
+            factors = draws.factors
+        return gain(self.periods, base, years, factors)
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodDraws:
+    """Draws of a rate as written: yearly factors [samples, periods]."""
+
+    factors: Array
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesDraws:
+    """Draws of a series.
+
+    Parameters
+    ----------
+    years : rising
+    levels : logarithms [samples, years]
+    later : how far the device of a later year lies about the level, of logarithms [samples]
+    devices : how far the device of a base year does [samples, years]
+    """
+
+    years: Array
+    levels: Array
+    later: Array
+    devices: Array
+
+    def gain(self, base: float, years: Array) -> Array:
+        """Return how many times better a device of each year is than that of the base year
+        [samples, years].
+
+        The device of another year is another device; that of the base year is itself.
+        """
+        columns = np.searchsorted(self.years, years)
+        (own,) = np.searchsorted(self.years, [base])
+        logs = self.levels[:, columns] - self.levels[:, own, None]
+        scatter = (self.later - self.devices[:, own])[:, None] * (np.asarray(years) != base)
+        return np.asarray(np.exp(logs + scatter))
+
+
+Draws = PeriodDraws | SeriesDraws
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRate:
+    """A rate that is fitted to a series of points.
+
+    Parameters
+    ----------
+    fit : the series and its level
+    """
+
+    fit: FittedSeries
+    uncertain: ClassVar[bool] = True
+
+    def numbers(self, years: int) -> int:
+        """Count the normal numbers of a draw: of the level in each year, and of devices."""
+        return 2 * years + 1
+
+    def drawn(self, years: Array, normals: Array) -> SeriesDraws:
+        """Return draws of the level in the years [samples, numbers]."""
+        count, scatter = len(years), self.fit.scatter
+        return SeriesDraws(
+            years,
+            self.fit.paths(years, normals[:, :count]),
+            scatter * normals[:, count],
+            scatter * normals[:, count + 1 :],
+        )
+
+    def gain(self, base: float, years: Array, draws: Draws | None = None) -> Array:
+        """Return how many times faster a device of each year is than one of the base year
+        [samples, years]; the median without draws.
+        """
+        if draws is None:
+            return self.fit.gain(base, years)[None, :]
+        assert isinstance(draws, SeriesDraws)
+        return draws.gain(base, years)
+
+
+Rate = PeriodRate | SeriesRate
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How fast each class of cost gets cheaper.
+
+    Parameters
+    ----------
+    name, title : of the trend
+    rates : by ``processors`` or class of cost; what is not listed stays as it is
+    keys : what each rate is drawn by; rates with the same key have the same draws
+    kind : of the processors that it is for
+    """
+
+    name: str
+    title: str
+    rates: Mapping[str, Rate]
+    keys: Mapping[str, str]
+    kind: str = ""
+
+    def draws(self, years: Array, samples: int, seed: int) -> dict[str, Draws]:
+        """Draw each uncertain rate; a part of what is drawn all rates have in common.
+
+        Parameters
+        ----------
+        years : for which there will be draws, rising
+        samples : how many draws, a power of two
+        seed : key of the random streams; a rate has the same draws in every trend of the name
+
+        Returns
+        -------
+        by the name of the rate
+        """
+        uncertain = {name: rate for name, rate in self.rates.items() if rate.uncertain}
+        by_key = {self.keys[name]: rate for name, rate in uncertain.items()}
+        shared = self._normals("", len(years), samples, seed) if len(by_key) > 1 else None
+        drawn: dict[str, Draws] = {}
+        for key, rate in by_key.items():
+            normals = self._normals(key, rate.numbers(len(years)), samples, seed)
+            if shared is not None:
+                count = min(len(years), normals.shape[1])
+                part = RateModel().common
+                own = sqrt(1 - part) * normals[:, :count]
+                normals[:, :count] = own + sqrt(part) * shared[:, :count]
+            drawn[key] = rate.drawn(years, normals)
+        return {name: drawn[self.keys[name]] for name in uncertain}
+
+    def _normals(self, key: str, count: int, samples: int, seed: int) -> Array:
+        """Return normal numbers of a key [samples, count], in an order of its own."""
+        rng = random_stream(seed, f"project:{self.name}:{key}")
+        standard = Uncertainty("normal", 0.0, 1.0)
+        names = [f"{index:06}" for index in range(count)]
+        points = sample_points(dict.fromkeys(names, standard), samples, rng)
+        # Sequences of two keys fill space only if they are not in the same order.
+        return np.stack([points[name] for name in names], axis=1)[rng.permutation(samples)]
+
+    def values(
+        self,
+        base: float,
+        years: Array,
+        own: Mapping[str, float],
+        draws: Mapping[str, Draws] | None = None,
+    ) -> dict[str, Array]:
+        """Return the values of the section ``technology``, by path.
+
+        Parameters
+        ----------
+        base : year that the values of the model are of
+        years : to which they are taken
+        own : by path, what there is in the base year: the processors are so many times faster, a
+            class costs so much of its time
+        draws : as `draws` returns them; without them the rates are as stated
+
+        Returns
+        -------
+        by path [samples, years]
+        """
+        values_by_path = {}
+        for name, rate in self.rates.items():
+            path, gained = f"technology.{name}", rate.gain(base, years, (draws or {}).get(name))
+            values_by_path[path] = own[path] * gained if name == PROCESSORS else own[path] / gained
+        samples = max(len(values) for values in values_by_path.values())
+        return {
+            path: np.broadcast_to(values, (samples, len(years)))
+            for path, values in values_by_path.items()
+        }
+
+
+def elapsed(periods: tuple[Period, ...], base: float, years: Array) -> Array:
+    """Count the years from the base to each year that fall into each period; the first and last are
+    carried on.
+
+    Parameters
+    ----------
+    periods : in order, without gaps
+    base, years : from where, and to where; years before the base count negative
+
+    >>> one, two = (Period(a, b, None) for a, b in ((1990, 2000), (2000, 2010)))
+    >>> elapsed((one, two), 1995, np.array([1985.0, 2003.0, 2015.0])).tolist()
+    [[-10.0, 0.0], [5.0, 3.0], [5.0, 15.0]]
+    """
+    starts = np.array([-np.inf, *(period.start for period in periods[1:])])
+    ends = np.array([*(period.end for period in periods[:-1]), np.inf])
+    return np.asarray(np.clip(years[:, None], starts, ends) - np.clip(base, starts, ends))
+
+
+def gain(periods: tuple[Period, ...], base: float, years: Array, factors: Array) -> Array:
+    """Multiply yearly factors up, from the base to each year: exp(sum of years in a period x log
+    factor).
+
+    Parameters
+    ----------
+    periods, base, years : as for `elapsed`
+    factors : yearly factor of each period [samples, periods]
+
+    Returns
+    -------
+    how many times faster [samples, years]
+    """
+    with np.errstate(all="ignore"):
+        return np.asarray(np.exp(np.log(factors) @ elapsed(periods, base, years).T))
+
+
+def outside(rate: Rate, first: float, last: float) -> list[tuple[Period, float, float]]:
+    """List the periods whose rate is carried on beyond them between two years, and from where to
+    where; a series tells every year, with a band that grows.
+    """
+    if isinstance(rate, SeriesRate):
+        return []
+    gaps, periods = [], rate.periods
+    if first < periods[0].start:
+        gaps.append((periods[0], first, min(last, periods[0].start)))
+    if last > periods[-1].end:
+        gaps.append((periods[-1], max(first, periods[-1].end), last))
+    return gaps

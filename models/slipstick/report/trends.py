@@ -1,0 +1,200 @@
+"""Tables of trends: what is fitted to series of points, and how fits of earlier years held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from slipstick.late import np
+from slipstick.model.series import (
+    STARTS,
+    BackTest,
+    FittedSeries,
+    PointSeries,
+    Prediction,
+    RateModel,
+    back_test,
+    chosen,
+    fitted,
+)
+from slipstick.report.formatting import NOTHING, counted, markdown_table, percent, plain_table
+
+AHEAD = 10.0
+"""Years ahead of the last point for which a fit tells the rate."""
+
+HORIZONS = ((0.0, 3.0), (3.0, 6.0), (6.0, 10.0), (10.0, 30.0))
+_WORST = 8  # misses that are listed
+
+
+def fit_rows(series: Sequence[PointSeries]) -> list[list[str]]:
+    """Return a row for each period of each series: points, rate with its band, and what is ahead."""
+    rows = []
+    for each in series:
+        measured = each.measured
+        if not each.usable:
+            rows.append(
+                [each.name, str(len(measured)), *[NOTHING] * 3, "too few points for a rate"]
+            )
+            continue
+        fit = fitted(each)
+        for first, last in fit.periods():
+            note = "weak: few points" if each.weak else ""
+            rows.append(_row(fit, first, last, str(len(measured)), note))
+        last = measured[-1].year
+        plans = len(each.used) - len(measured)
+        note = f"with {counted(plans, 'announced point')}" if plans else "expected"
+        rows.append(_row(fit, last, last + AHEAD, "", note))
+    return rows
+
+
+def _row(fit: FittedSeries, first: float, last: float, points: str, note: str) -> list[str]:
+    middle, low, high = fit.rate(first, last)
+    return [
+        fit.series.name,
+        points,
+        f"{first:g} to {last:g}",
+        f"{middle:.2f} ({low:.2f} to {high:.2f})",
+        f"{np.exp(fit.scatter):.2f}",
+        note,
+    ]
+
+
+_FIT_HEAD = ("series", "points", "years", "times better a year", "scatter", "note")
+
+
+def fit_text(series: Sequence[PointSeries]) -> str:
+    """Lay out rates by period for the terminal, with what they are fitted by."""
+    return f"{plain_table(_FIT_HEAD, fit_rows(series), [1, 4])}\n\n{method_words()}\n"
+
+
+def fit_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
+    """Return the rates by period as JSON has them."""
+    keys = ("series", "points", "years", "rate", "scatter", "note")
+    return [dict(zip(keys, row, strict=True)) for row in fit_rows(series)]
+
+
+def method_words() -> str:
+    """Return how rates change by the fit, and what that was chosen on."""
+    growth = RateModel()
+    starts = ", ".join(f"{start:g}" for start in STARTS)
+    return (
+        f"The rate loses {percent(growth.damping)} of itself a year and changes by {growth.walk:g}"
+        f" in the square root of a year, of logarithms; both were chosen on back-tests of the shipped"
+        f" series from {starts}. The correlation of two series, {growth.common:g}, is about what"
+        " the errors of those tests have."
+    )
+
+
+def back_test_text(series: Sequence[PointSeries], *, choose: bool, markdown: bool) -> str:
+    """Lay out how fits of earlier years held, by start, by horizon, and the worst misses.
+
+    Parameters
+    ----------
+    series : all
+    choose : judge each start by what is chosen on the others, too
+    markdown : for a page, else for the terminal
+    """
+    tests = [back_test(series, start) for start in STARTS]
+    table: Callable[..., str] = markdown_table if markdown else plain_table
+    blocks = [
+        _verdict(tests),
+        table(_HEAD, [*map(_start_row, tests), _pooled(tests)], range(1, 6)),
+        table(_HORIZON_HEAD, list(_horizon_rows(tests)), range(1, 4)),
+        table(_MISS_HEAD, list(_misses(tests)), [2]),
+    ]
+    if choose:
+        blocks.insert(2, _judged(series, table))
+    return "\n\n".join([*blocks, method_words()]) + "\n"
+
+
+_HEAD = ("as of", "series", "later points", "90 % holds", "median error", "width at ten years")
+_HORIZON_HEAD = ("years ahead", "points", "90 % holds", "median error")
+_MISS_HEAD = ("series", "as of", "missed", "worst", "real/predicted", "band")
+
+
+def _verdict(tests: Sequence[BackTest]) -> str:
+    points = _all(tests)
+    over = np.mean([each.error < 0 for each in points])
+    return (
+        f"{percent(float(np.mean([each.held for each in points])))} of {len(points)} later points lie"
+        f" within the bands of 90 %; {percent(float(over))} are below what was predicted."
+    )
+
+
+def _all(tests: Sequence[BackTest]) -> list[Prediction]:
+    return [each for test in tests for each in test.predictions]
+
+
+def _start_row(test: BackTest) -> list[str]:
+    return [
+        f"{test.start:g}",
+        str(len(test.widths)),
+        str(len(test.predictions)),
+        percent(test.holds),
+        _median_error(test.predictions),
+        f"{test.width:.1f}",
+    ]
+
+
+def _pooled(tests: Sequence[BackTest]) -> list[str]:
+    points, widths = _all(tests), [width for test in tests for width in test.widths]
+    held = float(np.mean([each.held for each in points]))
+    width = f"{np.median(widths):.2f}"
+    return ["all", str(len(widths)), str(len(points)), percent(held), _median_error(points), width]
+
+
+def _median_error(points: Sequence[Prediction]) -> str:
+    return f"{np.exp(np.median([abs(each.error) for each in points])):.2f}"
+
+
+def _horizon_rows(tests: Sequence[BackTest]) -> Iterator[list[str]]:
+    for low, high in HORIZONS:
+        points = [each for each in _all(tests) if low < each.horizon <= high]
+        if points:
+            held = float(np.mean([each.held for each in points]))
+            label = f"{low:g} to {high:g}"
+            yield [label, str(len(points)), percent(held), _median_error(points)]
+
+
+def _misses(tests: Sequence[BackTest]) -> Iterator[list[str]]:
+    """Yield the series that broke their trend, the worst first."""
+    groups: dict[tuple[str, float], list[Prediction]] = {}
+    for each in _all(tests):
+        if not each.held:
+            groups.setdefault((each.series, each.start), []).append(each)
+    listed = sorted(groups.values(), key=lambda group: -max(abs(each.error) for each in group))
+    for group in listed[:_WORST]:
+        worst = max(group, key=lambda each: abs(each.error))
+        yield [
+            worst.series,
+            f"{worst.start:g}",
+            str(len(group)),
+            f"{worst.year:g}",
+            f"{np.exp(worst.error):.2f}",
+            f"{np.exp(1.6448536 * worst.deviation):.1f}",
+        ]
+
+
+def _judged(series: Sequence[PointSeries], table: Callable[..., str]) -> str:
+    """Judge each start by the damping and walk that the other starts choose."""
+    rows, tests = [], []
+    for start in STARTS:
+        others = [each for each in STARTS if each != start]
+        growth = chosen(series, others)
+        test = back_test(series, start, growth)
+        tests.append(test)
+        choice = [f"{growth.damping:g}", f"{growth.walk:g}"]
+        rows.append([" and ".join(f"{each:g}" for each in others), *choice, *_start_row(test)])
+    rows.append(["", "", "", *_pooled(tests)])
+    head = ("chosen on", "damping", "walk", "judged as of", *_HEAD[1:])
+    return table(head, rows, range(1, 9))
+
+
+def back_test_document(series: Sequence[PointSeries]) -> list[dict[str, Any]]:
+    """Return every prediction of the back-tests as JSON has it."""
+    return [
+        {**asdict(each), "held": each.held}
+        for start in STARTS
+        for each in back_test(series, start).predictions
+    ]

@@ -1,0 +1,501 @@
+"""Trends as files: rates as written, period by period, and series of measured points."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from slipstick.errors import did_you_mean, short
+from slipstick.expression.nodes import COUNT, TIME, Dimension
+from slipstick.model.series import (
+    FEWEST_POINTS,
+    SHORTEST_SPAN,
+    PointSeries,
+    SeriesPoint,
+    enough,
+    fitted,
+)
+from slipstick.schema.kinds.constraints import Distinct, Name, Note, broken_rule
+from slipstick.schema.kinds.quantity import (
+    Described,
+    Factor,
+    Given,
+    Part,
+    ProcessorKind,
+    Quantity,
+    Spec,
+    Technology,
+    Year,
+)
+from slipstick.schema.kinds.technology import (
+    DistributionSpec,
+    NormalSpec,
+    Spread,
+    Uncertain,
+    distribution_of,
+    quantities,
+)
+from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at, file_text, replace
+
+if TYPE_CHECKING:
+    from slipstick.model.trend import Period, Rate, Trend
+    from slipstick.model.uncertainty import Uncertainty
+    from slipstick.schema.library import Library
+
+_YEAR = 31_557_600.0  # a year of 365.25 days [s]
+
+Span = Annotated[Given, Quantity(TIME, least=None, above=0.0)]
+
+
+class PeriodSpec(Spec):
+    """The rate of one period: exactly one of factor, doubling, halving and uncertain."""
+
+    first: Year = Field(alias="from", description="year in which the period begins")
+    to: Year = Field(description="year in which it ends")
+    factor: Factor | None = Field(None, description="how many times faster each year")
+    doubling: Span | None = Field(
+        None, description="time in which it gets twice as fast, such as 18 month"
+    )
+    halving: Span | None = Field(None, description="time in which it gets half as fast")
+    uncertain: DistributionSpec | None = Field(
+        None, description="how many times faster each year, as a distribution"
+    )
+    spread: Spread | None = Field(
+        None,
+        description=(
+            "standard deviation of the logarithm of the yearly factor, such as 3%; 0 by default"
+        ),
+    )
+
+    def check_rules(self) -> None:
+        rates = (self.factor, self.doubling, self.halving, self.uncertain)
+        if sum(rate is not None for rate in rates) != 1:
+            raise broken_rule(
+                "a period needs exactly one of factor, doubling, halving and uncertain"
+            )
+        if self.spread is not None and self.uncertain is not None:
+            raise broken_rule("uncertain says how far the rate spreads; leave out spread", "spread")
+        if not self.to > self.first:
+            raise broken_rule(
+                f"the period ends in {self.to:g}, before it has begun in {self.first:g}", "to"
+            )
+        if isinstance(self.uncertain, Uncertain):
+            self._check_uncertain(self.uncertain)
+
+    def _check_uncertain(self, spec: Uncertain) -> None:
+        if spec.dimension != COUNT:
+            raise broken_rule(
+                f"a yearly factor is a plain number, not a [{spec.dimension}]", "uncertain"
+            )
+        if isinstance(spec, NormalSpec) or any(
+            quantity.value <= 0 for quantity in quantities(spec).values()
+        ):
+            raise broken_rule(
+                "a yearly factor is more than 0, and this one need not be; use another", "uncertain"
+            )
+
+
+Periods = Annotated[list[PeriodSpec], Field(min_length=1)]
+
+
+class RatesSpec(Spec):
+    """Periods, in order, of each thing that changes."""
+
+    processors: Periods | None = Field(
+        None, description="the processors, and with them the software"
+    )
+    application: Periods | None = Field(None, description="application time, beside the processors")
+    software: Periods | None = Field(None, description="run-time software, beside the processors")
+    system: Periods | None = Field(None, description="system calls, beside the processors")
+    protocol: Periods | None = Field(None, description="protocol software, beside the processors")
+    signal: Periods | None = Field(None, description="signals, beside the processors")
+    adapter: Periods | None = Field(None, description="adapter latency")
+    switch: Periods | None = Field(None, description="switch latency")
+    wire: Periods | None = Field(None, description="time on the wire, as bandwidth has it")
+    memory: Periods | None = Field(None, description="traffic of memory")
+    memory_latency: Periods | None = Field(
+        None, description="wait for one access to memory after the other"
+    )
+    storage: Periods | None = Field(None, description="traffic of storage")
+
+    @property
+    def listed(self) -> dict[str, list[PeriodSpec]]:
+        """Return the periods of everything that changes, by name."""
+        rates = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: periods for name, periods in rates.items() if periods is not None}
+
+    def check_rules(self) -> None:
+        for name, periods in self.listed.items():
+            for index, (before, after) in enumerate(pairwise(periods), 1):
+                if after.first != before.to:
+                    problem_words = (
+                        "overlaps the one before"
+                        if after.first < before.to
+                        else "leaves a gap after the one before"
+                    )
+                    why = f"the period from {after.first:g} {problem_words}, which ends in {before.to:g}"
+                    raise broken_rule(why, name, index, "from")
+        if not self.listed:
+            raise broken_rule("name at least one class of cost that changes, such as processors")
+
+
+AnyPositive = Annotated[Given, Quantity(None, least=None, above=0.0)]
+PROCESSORS = "processors"
+CORE = "core"
+"""The kind of processors of a machine that does not tell it."""
+
+
+class PointSpec(Spec):
+    """A point of a series: what a device of a year had."""
+
+    year: Year = Field(description="when the device came")
+    value: AnyPositive = Field(description="how much it had, with the same unit in all points")
+    device: Note = Field("", description="which device")
+    source: Note = Field("", description="where it stands; a key of sources, or text")
+    from_memory: bool = Field(False, description="its source was not opened")
+    announced: bool = Field(False, description="it is a plan, not a measurement")
+    apart: bool = Field(
+        False,
+        description="of another line of products: not fitted, and held against the fit all the same",
+    )
+    error: Spread | None = Field(
+        None, description="standard deviation of the logarithm of the value, such as 30%"
+    )
+    known: Year | None = Field(None, description="year in which it was known; by default its own")
+
+    def check_rules(self) -> None:
+        if self.announced and (self.known is None or self.error is None):
+            raise broken_rule(
+                "an announced point needs known, the year of the plan, and error, how far it may"
+                " be off",
+                "announced",
+            )
+
+
+class LimitSpec(Spec):
+    """A value that no device can pass."""
+
+    value: AnyPositive = Field(description="the value, in the unit of the points")
+    source: Note = Field("", description="why")
+
+
+class SeriesSpec(Spec):
+    """Measured points of one kind of device, to which a rate is fitted."""
+
+    title: Note = Field("", description="what is measured")
+    of: list[Technology | Literal["processors"]] = Field(
+        [], description="the classes of cost that go with it; none: it is shown only"
+    )
+    processors: Annotated[list[ProcessorKind], Distinct] = Field(
+        [], description="kinds of processors that it is for; all by default"
+    )
+    unit: Note = Field("", description="unit of points that are plain numbers")
+    less_is_better: bool | None = Field(
+        None, description="as of latencies; by default where the points are times"
+    )
+    breaks: list[Year] = Field(
+        [], description="years in which the rate changed at once, rising, as seen today"
+    )
+    limit: LimitSpec | None = Field(None, description="a value that it cannot pass")
+    points: list[PointSpec] = Field(
+        description="the points, or a file of them: columns year, value, device, source",
+        min_length=1,
+    )
+
+    def check_rules(self) -> None:
+        dimension = self.points[0].value.dimension
+        for index, point in enumerate(self.points):
+            if point.value.dimension != dimension:
+                why = f"a [{point.value.dimension}] does not go with a [{dimension}]"
+                raise broken_rule(why, "points", index, "value")
+        if self.limit and self.limit.value.dimension != dimension:
+            raise broken_rule(
+                f"the points are a [{dimension}], the limit a [{self.limit.value.dimension}]",
+                "limit",
+            )
+        for before, after in pairwise(self.breaks):
+            if not after > before:
+                raise broken_rule(f"breaks rise, got {after:g} after {before:g}", "breaks")
+
+    @property
+    def dimension(self) -> Dimension:
+        """What is measured."""
+        return self.points[0].value.dimension
+
+    @property
+    def falls(self) -> bool:
+        """Whether less is better."""
+        if self.less_is_better is not None:
+            return self.less_is_better
+        return self.dimension == TIME or self.unit in _TIMES
+
+
+_TIMES = ("ns", "us", "ms", "s")
+
+
+class TrendSpec(Described):
+    """How fast each class of cost gets cheaper; what is not listed stays as it is."""
+
+    trend: Literal[1] = Field(1, description="version of this format")
+    rates: RatesSpec | None = Field(None, description="rates of processors and of classes of cost")
+    series: dict[Name, SeriesSpec] = Field({}, description="series of measured points, by name")
+    benefit: Part | None = Field(
+        None,
+        description=(
+            "part of each doubling of the processors that classes under partly realize; all by"
+            " default"
+        ),
+    )
+    fully: list[Technology] | None = Field(
+        None, description="classes whose time is divided by processors"
+    )
+    partly: list[Technology] | None = Field(None, description="classes that gain a part only")
+
+    def check_rules(self) -> None:
+        if self.rates is None and not self.series:
+            raise broken_rule("write rates, or series of points, of what changes", "trend")
+        driven: dict[tuple[str, str], str] = {}
+        for name, series in self.series.items():
+            fitted_years = [point.year for point in series.points if not point.apart]
+            if series.of and not enough(fitted_years):
+                why = (
+                    f"a rate needs at least {FEWEST_POINTS} points over {SHORTEST_SPAN:g} years, got"
+                    f" {len(fitted_years)}; leave out of, or add points"
+                )
+                raise broken_rule(why, "series", name, "points")
+            for place in [(of, kind) for of in series.of for kind in series.processors or ("",)]:
+                if place in driven:
+                    of, kind = place
+                    why = f"{of}{f' of {kind}' if kind else ''} goes with {driven[place]} already"
+                    raise broken_rule(why, "series", name, "of")
+                driven[place] = name
+
+
+def series_of(spec: TrendSpec) -> dict[str, PointSeries]:
+    """Build the series of a checked trend, by name, their source keys spelt out."""
+    found = {}
+    for name, series in spec.series.items():
+        points = [
+            SeriesPoint(
+                point.year,
+                point.value.value,
+                point.device,
+                spec.sources.get(point.source, point.source) or spec.source,
+                point.from_memory,
+                point.announced,
+                point.error.value if point.error else 0.0,
+                point.known,
+                point.apart,
+            )
+            for point in series.points
+        ]
+        limit = series.limit
+        found[name] = PointSeries(
+            name,
+            series.title or name,
+            series.unit or str(series.dimension),
+            tuple(sorted(points, key=lambda point: point.year)),
+            series.falls,
+            tuple(series.breaks),
+            limit.value.value if limit else None,
+            spec.sources.get(limit.source, limit.source) if limit else "",
+        )
+    return found
+
+
+def trend_of(spec: TrendSpec, name: str, kind: str = CORE, as_of: float | None = None) -> Trend:
+    """Build the trend of a checked file, its source keys spelt out.
+
+    Parameters
+    ----------
+    spec, name : the file, and what it is called
+    kind : of the processors that it is for
+    as_of : the year whose knowledge it uses; None is today's
+    """
+    from slipstick.model.trend import PeriodRate, SeriesRate, Trend
+
+    rates: dict[str, Rate] = {}
+    keys: dict[str, str] = {}
+    for key, periods in (spec.rates.listed if spec.rates else {}).items():
+        rates[key], keys[key] = PeriodRate(tuple(_period(period, spec) for period in periods)), key
+    known = series_of(spec)
+    driven = driving_series(spec, kind)
+    for series_name in dict.fromkeys(driven.values()):
+        series = known[series_name] if as_of is None else known[series_name].as_of(as_of)
+        if not series.usable:
+            continue
+        rate = SeriesRate(fitted(series))
+        classes = [of for of, driver in driven.items() if driver == series_name]
+        rates.update(dict.fromkeys(classes, rate))
+        keys.update(dict.fromkeys(classes, f"series {series_name}"))
+    return Trend(name, spec.title or name, rates, keys, kind if spec.series else "")
+
+
+def driving_series(spec: TrendSpec, kind: str) -> dict[str, str]:
+    """Return the series that each class goes with on a kind of processors: one for the kind before
+    one for all.
+    """
+    driven: dict[str, str] = {}
+    for name, series in spec.series.items():
+        for of in series.of:
+            if kind in series.processors or (not series.processors and of not in driven):
+                driven[of] = name
+    return driven
+
+
+def _period(spec: PeriodSpec, trend: TrendSpec) -> Period:
+    from slipstick.model.trend import Period
+
+    rate_given = spec.uncertain or spec.factor or spec.doubling or spec.halving
+    assert rate_given is not None
+    source = rate_given.source or trend.source
+    factor = (
+        distribution_of(spec.uncertain) if isinstance(spec.uncertain, Uncertain) else _factor(spec)
+    )
+    return Period(
+        spec.first, spec.to, factor, trend.sources.get(source, source), rate_given.assumed
+    )
+
+
+def _factor(spec: PeriodSpec) -> Uncertainty:
+    from slipstick.model.uncertainty import Uncertainty
+
+    if spec.factor:
+        yearly = spec.factor.value
+    elif spec.doubling:
+        yearly = math.exp2(_YEAR / spec.doubling.value)
+    else:
+        assert spec.halving is not None
+        yearly = math.exp2(-_YEAR / spec.halving.value)
+    uncertain = spec.spread and spec.spread.value
+    return (
+        Uncertainty("lognormal", yearly, uncertain) if uncertain else Uncertainty("fixed", yearly)
+    )
+
+
+_COLUMNS = tuple(PointSpec.model_fields)
+
+
+def with_points(tree: Table, library: Library) -> Table:
+    """Read the files of points that the series of a trend name, each from the folder of the file
+    that names it.
+
+    Parameters
+    ----------
+    tree : the trend
+    library : finds the files, and remembers what was read
+
+    Raises
+    ------
+    SpecError : a file is not there, or a line is no point
+    """
+    named = at(tree, ["series"])
+    for name in named.entries if isinstance(named, Table) else ():
+        place = ["series", name, "points"]
+        points = at(tree, place)
+        if isinstance(points, Scalar) and isinstance(points.value, str):
+            path = library.beside(points.value, points.mark)
+            text = file_text(path, "data_bytes", "keep a part of it")
+            library.keep_hash(path)
+            by_series = points_in(text, str(path))
+            if set(by_series) != {""} and name not in by_series:
+                why = f"{points.value} has no series {name!r}{did_you_mean(name, [*by_series])}"
+                raise points.mark.error(why, place)
+            changed = replace(tree, place, by_series.get(name, by_series.get("", (points, "")))[0])
+            unit = by_series.get(name, by_series.get("", (points, "")))[1]
+            if unit and at(changed, ["series", name, "unit"]) is None:
+                node = Scalar(unit, unit, points.mark, quoted=True)
+                changed = replace(changed, ["series", name, "unit"], node)
+            assert isinstance(changed, Table)
+            tree = changed
+    return tree
+
+
+def points_table(path: Path) -> Table:
+    """Read a table of points as a trend of series that no class of cost goes with.
+
+    Parameters
+    ----------
+    path : of the file, a CSV with the columns year and value
+    """
+    mark = Mark(str(path), 1, 1)
+    series: dict[str, Entry] = {}
+    text = file_text(path, "data_bytes", "keep a part of it")
+    for name, (points, unit) in points_in(text, str(path)).items():
+        entries = {"points": Entry(mark, points)}
+        if unit:
+            entries["unit"] = Entry(mark, Scalar(unit, unit, mark, quoted=True))
+        label = name or re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "series"
+        series[label] = Entry(mark, Table(entries, mark))
+    return Table({"series": Entry(mark, Table(series, mark))}, mark)
+
+
+def points_in(text: str, file: str) -> dict[str, tuple[Listing, str]]:
+    """Read a table of points: of each series its points, and their unit.
+
+    Parameters
+    ----------
+    text, file : of the table, with a line of names; year and value are needed
+    """
+    rows = csv.reader(StringIO(text.removeprefix("\ufeff")))
+    head = [name.strip() for name in next(rows, [])]
+    for wanted in ("year", "value"):
+        if wanted not in head:
+            why = f"the first line names the columns; {wanted} is missing among {', '.join(map(short, head))}"
+            raise Mark(file, 1, 1).error(why, "")
+    items: dict[str, list[Node]] = {}
+    units: dict[str, str] = {}
+    for number, cells in _numbered(rows):
+        row = dict(zip(head, cells, strict=False))
+        name = row.get("series", "")
+        mark = Mark(file, number, 1)
+        items.setdefault(name, []).append(_point(row, mark))
+        unit = row.get("unit", "")
+        if units.setdefault(name, unit) != unit:
+            why = (
+                f"series {name or file} is in {units[name]!r}, and here in {unit!r}; write one unit"
+            )
+            raise mark.error(why, "unit")
+    if not items:
+        raise Mark(file, 1, 1).error("has no points below its line of names", "")
+    return {
+        name: (Listing(tuple(listed), listed[0].mark), units[name])
+        for name, listed in items.items()
+    }
+
+
+def _numbered(rows: Any) -> Iterator[tuple[int, list[str]]]:
+    for cells in rows:
+        if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
+            yield rows.line_num, [cell.strip() for cell in cells]
+
+
+def _point(row: Mapping[str, str], mark: Mark) -> Table:
+    """Make a point of a line; a number stays a number, and yes or true stands for a mark."""
+    entries = {}
+    for column in _COLUMNS:
+        text = row.get(column, "")
+        if not text:
+            continue
+        value: str | float | bool = text
+        if column in ("from_memory", "announced", "apart"):
+            value = text.casefold() in ("yes", "true", "1")
+        elif column in ("year", "value", "known"):
+            value = _number(text)
+        entries[column] = Entry(mark, Scalar(value, text, mark, quoted=False))
+    return Table(entries, mark)
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text

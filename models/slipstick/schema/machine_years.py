@@ -1,0 +1,188 @@
+"""A machine in another year: its quantities, each taken along a trend by the class of cost that it
+belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from slipstick.expression.nodes import TIME, TIME_PER_BYTE, number_text
+from slipstick.late import np
+from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, from_plain, replace
+from slipstick.units import parse
+
+if TYPE_CHECKING:
+    from slipstick.model.trend import Trend
+    from slipstick.schema.library import Library
+
+KEYS = ("machine", "base", "year", "trend", "title")
+_NETWORK = {
+    "adapter": "adapter",
+    "switch": "switch",
+    "wire.per_byte": "wire",
+    "in_switch.start": "switch",
+    "in_switch.per_byte": "wire",
+}
+_QUANTITIES = {
+    "processors.flops": "application",
+    "processors.speed": "processors",
+    "memory.bandwidth": "memory",
+    "memory.domain.bandwidth": "memory",
+    "memory.latency": "memory_latency",
+    "system.signal": "signal",
+    "system.call": "system",
+}
+"""The class of cost that each quantity of a machine belongs to."""
+
+
+_SPEED = "processors.speed"
+"""What the costs of software and protocol are divided by; 1 where a machine does not give it."""
+
+
+def machine_of_a_year(tree: Table, library: Library) -> Table:
+    """Take a machine along a trend.
+
+    Parameters
+    ----------
+    tree : with the keys base, year and trend
+    library : what was read so far
+
+    Raises
+    ------
+    SpecError : a key is missing or wrong, or the base does not tell its year
+    """
+    for key, entry in tree.entries.items():
+        if key not in KEYS:
+            why = f"unknown key; a machine in a year has {', '.join(KEYS[1:])}"
+            raise entry.key_mark.error(why, ["machine", key])
+    for key in ("base", "year", "trend"):
+        if key not in tree.entries:
+            why = f"a machine in a year needs {key} beside the others of base, year and trend"
+            raise tree.mark.error(why, ["machine", key])
+    base = _base(tree.entries["base"].node, library)
+    start, end = _years(tree, base)
+    trend = _trend(tree.entries["trend"].node, base, library)
+    changed: Node = base
+    for path, gained in _gains(base, trend, start, end):
+        changed = replace(changed, path, _scaled(_found(base, path), gained, trend, (start, end)))
+    title = at(base, ["title"])
+    words = title.text if isinstance(title, Scalar) else "a machine"
+    own = at(tree, ["title"])
+    text = own.text if isinstance(own, Scalar) else f"{words}, taken to {end:g} along {trend.name}"
+    assert isinstance(changed, Table)
+    mark = tree.mark
+    entries = {
+        **changed.entries,
+        "title": Entry(mark, Scalar(text, text, mark, quoted=True)),
+        "year": Entry(mark, tree.entries["year"].node),
+    }
+    return Table(entries, mark)
+
+
+def _base(node: Node, library: Library) -> Table:
+    from slipstick.schema.library import is_shared_memory
+
+    if isinstance(node, Table):
+        base = library.resolve("machine", node)
+    elif isinstance(node, Scalar) and isinstance(node.value, str):
+        base = library.load("machine", node.value, node.mark, "machine.base")
+    else:
+        raise node.mark.error(
+            "write the name of a machine, a file that ends in .yaml, or its keys and values",
+            "machine.base",
+        )
+    if is_shared_memory(base):
+        why = "a machine with shared memory has no classes of cost, so no trend takes it to a year"
+        raise node.mark.error(why, "machine.base")
+    return base
+
+
+def _years(tree: Table, base: Table) -> tuple[float, float]:
+    """Return the year of the base, and the year that is wanted."""
+    wanted, node = tree.entries["year"].node, at(base, ["year"])
+    if not isinstance(node, Scalar) or not isinstance(node.value, int | float):
+        why = "this machine does not tell its year, so no trend can start there; write year in it"
+        raise tree.entries["base"].node.mark.error(why, "machine.base")
+    ok = isinstance(wanted, Scalar) and isinstance(wanted.value, int | float)
+    if not (ok and isinstance(wanted, Scalar) and 1900 <= float(wanted.value or 0) <= 2200):
+        raise wanted.mark.error("a year lies between 1900 and 2200, such as 2034", "machine.year")
+    return float(node.value), float(wanted.value or 0)
+
+
+def _trend(node: Node, base: Table, library: Library) -> Trend:
+    from slipstick.schema.kinds.trend import CORE, TrendSpec, trend_of
+
+    if not (isinstance(node, Scalar) and isinstance(node.value, str)):
+        raise node.mark.error(
+            "write the name of a trend, or a file that ends in .yaml", "machine.trend"
+        )
+    file = library.load("trend", node.value, node.mark, "machine.trend")
+    spec = validate(TrendSpec, file)
+    name = PurePath(node.value).name.removesuffix(".yaml").removesuffix(".yml")
+    if spec.benefit is not None:
+        why = (
+            f"along {name} software has only a part of the gain of processors, by what each step is;"
+            " project the case instead"
+        )
+        raise node.mark.error(why, "machine.trend")
+    kind_node = at(base, ["processors", "kind"])
+    kind = str(kind_node.value) if isinstance(kind_node, Scalar) else CORE
+    return library.once(("trend", id(file), kind), lambda: trend_of(spec, name, kind), (file, base))
+
+
+def _gains(base: Table, trend: Trend, start: float, end: float) -> Iterator[tuple[str, float]]:
+    """Yield by how much each quantity of the machine gets better."""
+    gained = {
+        name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in trend.rates.items()
+    }
+    for path, of in _paths(base):
+        factor = gained.get(of, 1.0)
+        if path == "processors.flops" and "application" not in gained:
+            factor = gained.get("processors", 1.0)
+        if factor != 1.0:
+            yield path, factor
+
+
+def _paths(base: Table) -> Iterator[tuple[str, str]]:
+    """Yield each quantity that the machine has, with its class of cost."""
+    named: Mapping[str, str] = {
+        **_QUANTITIES,
+        **{f"network.{path}": of for path, of in _NETWORK.items()},
+        **{f"node.network.{path}": of for path, of in _NETWORK.items()},
+    }
+    for path, of in named.items():
+        if at(base, path) is not None or path == _SPEED:
+            yield path, of
+    for network in ("network", "node.network"):
+        ranges = at(base, f"{network}.protocol.ranges")
+        for name in ranges.entries if isinstance(ranges, Table) else ():
+            for part in ("total", "call"):
+                for key in ("fixed", "per_byte"):
+                    path = f"{network}.protocol.ranges.{name}.{part}.{key}"
+                    if at(base, path) is not None:
+                        yield path, "protocol"
+
+
+def _found(base: Table, path: str) -> Node:
+    node = at(base, path)
+    return Scalar(1, "1", base.mark, quoted=False) if node is None else node
+
+
+def _scaled(node: Node, gained: float, trend: Trend, years: tuple[float, float]) -> Node:
+    """Return a quantity of a machine of another year: a rate times the gain, a time over it."""
+    inner = at(node, ["value"]) if isinstance(node, Table) else node
+    assert isinstance(inner, Scalar)
+    value, dimension = parse(str(inner.value))
+    falls = dimension in (TIME, TIME_PER_BYTE)
+    changed = value / gained if falls else value * gained
+    unit = "" if str(dimension) == "1" else f" {dimension}"
+    mark = node.mark if isinstance(node, Scalar) else inner.mark
+    source = f"that of {years[0]:g}, taken to {years[1]:g} along {trend.name}"
+    return _quantity(f"{number_text(changed)}{unit}", source, mark)
+
+
+def _quantity(text: str, source: str, mark: Mark) -> Node:
+    return from_plain({"value": text, "source": source}, mark)

@@ -1,0 +1,383 @@
+"""What a projection shows of its cases beside their values: where the time goes, what faster
+processors would save, which case overtakes which, and machines that came beside what a trend said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from slipstick.late import Array, np
+from slipstick.model.trend import PROCESSORS, Draws
+from slipstick.report.formatting import percent, quantity
+from slipstick.schema.library import TECHNOLOGY
+from slipstick.schema.text import Node, plain
+from slipstick.study.evaluator import Evaluator
+from slipstick.study.questions.trends import TrendedCase, year
+
+CLASS = "technology["
+MEANINGS: Mapping[str, str] = {
+    "application": "computation",
+    "software": "run-time software",
+    "system": "system calls",
+    "protocol": "protocol software",
+    "signal": "signals",
+    "adapter": "network adapters",
+    "switch": "switches",
+    "wire": "the wire",
+    "memory": "memory traffic",
+    "memory_latency": "waiting for memory",
+    "storage": "storage",
+    "waiting": "waiting",
+}
+"""Classes of cost in the words of a sentence."""
+
+CaseWork = frozenset[tuple[str, str]]
+"""What a case does: its settings but for machine and technology."""
+
+_SEVERAL = ("system", "signal", "adapter", "switch")
+"""Classes that are several things in the words of a sentence."""
+
+_AT_ONCE = 1e12  # so many times faster, that what is left of a time is rounding
+_MOST_PAIRS = 6  # pairs of cases that are held against each other
+
+
+@dataclass(frozen=True, slots=True)
+class ClassShare:
+    """The part of the time that a class of cost takes in each year, with its band [years]."""
+
+    name: str
+    part: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaking:
+    """The first year in which one case takes less time than another that was as fast or faster.
+
+    Parameters
+    ----------
+    case, overtaken : which
+    year : as stated
+    low, high : ends of the band over the draws in which it does
+    part : of the draws in which it does
+    """
+
+    case: str
+    overtaken: str
+    trend: str
+    year: float
+    low: float | None
+    high: float | None
+    part: float
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A machine that came, beside what the trend said of the one before.
+
+    Parameters
+    ----------
+    before, case, trend : the case of the earlier machine, that of the later one, and the trend
+    start, year : the years of both
+    name : time, or the class of cost whose time it is
+    was, said, low, high, came : the time before, as the trend has it in the later year, with its
+        band, and as it is on the machine that came [s]
+    """
+
+    before: str
+    case: str
+    trend: str
+    start: float
+    year: float
+    name: str
+    was: float
+    said: float
+    low: float
+    high: float
+    came: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the band holds the machine that came."""
+        return self.low <= self.came * (1 + 1e-9) and self.came <= self.high * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class OwnYear:
+    """A case in its own year.
+
+    Parameters
+    ----------
+    name, year, kind : of the case, its machine, and the processors of that
+    work : what it does, whatever it does it on
+    time, answers : the column of its time, and the columns
+    along : the trend that its machine was taken along; empty if it came
+    """
+
+    name: str
+    year: float
+    kind: str
+    work: CaseWork
+    time: str
+    answers: Mapping[str, Array]
+    along: str = ""
+
+
+@dataclass(frozen=True)
+class DrawnCase:
+    """A case along a trend, with its answers as stated and in each draw.
+
+    Parameters
+    ----------
+    track : the case
+    years : its years
+    stated : answers by column [years]
+    drawn : answers by column [samples, years]; nothing without draws
+    draws : of the rates
+    work : what it does, whatever it does it on
+    """
+
+    track: TrendedCase
+    years: Array
+    stated: Mapping[str, Array]
+    drawn: Mapping[str, Array]
+    draws: Mapping[str, Draws]
+    work: CaseWork
+
+    @property
+    def time(self) -> str:
+        """The column of its time."""
+        return self.track.case.form.quantity
+
+    @property
+    def name(self) -> str:
+        """The name of the case."""
+        return self.track.case.case
+
+
+def work_of(settings: Mapping[str, Node], case: Evaluator) -> CaseWork:
+    """Return what a case does, whatever it does it on, by its settings that a time depends on."""
+    hardware = ("machine", TECHNOLOGY)
+    return frozenset(
+        (path, repr(plain(node)))
+        for path, node in settings.items()
+        if path.partition(".")[0] not in hardware
+        and not (path.startswith("parameters.") and path not in case.form.parameters)
+    )
+
+
+def shares(case: DrawnCase, ends: tuple[float, float]) -> list[ClassShare]:
+    """Return the part of the time that each class of cost takes, the largest at the end first."""
+    names = [name for name in case.stated if name.startswith(CLASS)]
+    if not names:
+        return []
+    total = np.sum([case.stated[name] for name in names], axis=0)
+    drawn_total = sum((case.drawn[name] for name in names if name in case.drawn), np.zeros(1))
+    found = []
+    for name in names:
+        with np.errstate(all="ignore"):
+            part = case.stated[name] / total
+            low = high = part
+            if name in case.drawn:
+                low, high = np.quantile(case.drawn[name] / drawn_total, ends, axis=0)
+        found.append(ClassShare(name.removeprefix(CLASS).removesuffix("]"), part, low, high))
+    return sorted(found, key=lambda share: -_last(share.part))
+
+
+def _last(values: Array) -> float:
+    return float(values[-1]) if np.isfinite(values[-1]) else -1.0
+
+
+def saved_by_processors(case: DrawnCase, ends: tuple[float, float]) -> float | None:
+    """Return the most that faster processors alone can save of the time in the last year: the case
+    is solved again with processors that take no time, in every draw.
+
+    Returns
+    -------
+    the upper end of the band, or the part as stated without draws; None where the trend has no
+    processors
+    """
+    moved = [name for name in (PROCESSORS, "application") if name in case.track.trend.rates]
+    if not moved or case.time != "time":
+        return None
+    values = case.track.values(case.years[-1:], case.draws or None)
+    before = case.track.case.columns(values, {case.time})[case.time]
+    for name in moved:
+        path = f"{TECHNOLOGY}.{name}"
+        at_once = values[path] * _AT_ONCE if name == PROCESSORS else values[path] / _AT_ONCE
+        values = {**values, path: at_once}
+    after = case.track.case.columns(values, {case.time})[case.time]
+    with np.errstate(all="ignore"):
+        saved = 1 - after / before
+    saved = saved[np.isfinite(saved)]
+    return float(np.quantile(saved, ends[1])) if len(saved) else None
+
+
+def overtakings(cases: Sequence[DrawnCase], ends: tuple[float, float]) -> list[Overtaking]:
+    """Find in which year cases along one trend overtake each other."""
+    found: list[Overtaking] = []
+    for one, two in combinations(cases, 2):
+        alike = one.track.trend.name == two.track.trend.name and one.work == two.work
+        if not alike or len(found) >= _MOST_PAIRS:
+            continue
+        common = np.intersect1d(one.years, two.years)
+        if len(common) < 2 or one.time != two.time:
+            continue
+        stated = _difference(one, two, common, drawn=False)
+        drawn = _difference(one, two, common, drawn=True)
+        if not np.isfinite(stated).all():
+            continue
+        first, second = (one, two) if stated[0, 0] > 0 else (two, one)
+        sign = 1.0 if stated[0, 0] > 0 else -1.0
+        place = first_crossings(-sign * stated, common)[0]
+        places = first_crossings(-sign * drawn, common)
+        crossed = places[np.isfinite(places)]
+        if not np.isfinite(place):
+            continue
+        low, high = np.quantile(crossed, ends) if len(crossed) else (np.nan, np.nan)
+        found.append(
+            Overtaking(
+                first.name,
+                second.name,
+                one.track.trend.name,
+                float(place),
+                float(low) if len(crossed) else None,
+                float(high) if len(crossed) else None,
+                len(crossed) / max(1, len(places)),
+            )
+        )
+    return found
+
+
+def _difference(one: DrawnCase, two: DrawnCase, years: Array, *, drawn: bool) -> Array:
+    """Return the logarithm of the ratio of two times [samples, years]."""
+    logs = []
+    for case in (one, two):
+        columns = case.drawn if drawn and case.time in case.drawn else case.stated
+        values = np.atleast_2d(columns[case.time])
+        with np.errstate(all="ignore"):
+            logs.append(np.log(values[:, np.searchsorted(case.years, years)]))
+    return np.asarray(logs[0] - logs[1])
+
+
+def first_crossings(margins: Array, years: Array) -> Array:
+    """Find, draw by draw, where a margin first rises through 0, on straight lines between the
+    years [samples].
+    """
+    rises = (margins[:, :-1] <= 0) & (margins[:, 1:] > 0)
+    index = np.argmax(rises, axis=1)
+    rows = np.arange(len(margins))
+    near, far = margins[rows, index], margins[rows, index + 1]
+    with np.errstate(all="ignore"):
+        place = years[index] + (years[index + 1] - years[index]) * near / (near - far)
+    return np.where(rises.any(axis=1), place, np.nan)
+
+
+def arrivals(
+    cases: Sequence[DrawnCase], own_years: Sequence[OwnYear], ends: tuple[float, float]
+) -> list[Arrival]:
+    """Hold each machine that came later against the trend of each earlier one that does the same
+    work.
+
+    Parameters
+    ----------
+    cases : along trends
+    own_years : cases in their own years
+    ends : of the band
+    """
+    found: list[Arrival] = []
+    by_name = {own.name: own for own in own_years}
+    for before in cases:
+        earlier = by_name[before.name]
+        for later in own_years:
+            start, came_in, name = before.track.base_year, later.year, later.name
+            alike = earlier.kind == later.kind and before.time == later.time
+            alike = alike and earlier.work == later.work
+            if not came_in > start or not alike or later.along == before.track.trend.name:
+                continue
+            at = np.array([came_in])
+            track = before.track
+            said = track.case.columns(track.values(at), None)
+            drawn = (
+                track.case.columns(track.values(at, before.draws), None) if before.draws else said
+            )
+            own = earlier.answers
+            classes = [each for each in later.answers if each.startswith(CLASS) and each in said]
+            for each in (before.time, *classes):
+                low, high = np.quantile(drawn[each], ends)
+                label = each.removeprefix(CLASS).removesuffix("]")
+                values = (own[each][0], said[each][0], low, high, later.answers[each][0])
+                was, stated, low, high, came = (float(value) for value in values)
+                found.append(
+                    Arrival(
+                        before.name,
+                        name,
+                        track.trend.name,
+                        start,
+                        came_in,
+                        label,
+                        was,
+                        stated,
+                        low,
+                        high,
+                        came,
+                    )
+                )
+    return found
+
+
+def share_words(
+    case: str, last: float, listed: Sequence[ClassShare], saved: float | None
+) -> Iterator[str]:
+    """Yield where the time goes in the last year, and what faster processors would save of it."""
+    if not listed or not np.isfinite(listed[0].part[-1]):
+        return
+    largest = listed[0]
+    low, high = float(largest.low[-1]), float(largest.high[-1])
+    part = percent(float(largest.part[-1]))
+    span = f"{percent(low)} to {percent(high)}" if high > low else part
+    words = (
+        f"{case}{': ' if case else ''}by {year(last)} {MEANINGS.get(largest.name, largest.name)}"
+        f" {'take' if largest.name in _SEVERAL else 'takes'} {span} of the time"
+    )
+    if saved is not None:
+        words += f"; faster processors alone save at most {percent(max(0.0, saved))}"
+    yield words
+
+
+def overtaking_words(found: Overtaking) -> str:
+    """Return in which year a case overtakes another."""
+    words = f"{found.case} takes less time than {found.overtaken} from {year(found.year)} on"
+    if found.low is not None:
+        often = "" if found.part > 0.999 else f", in {percent(found.part)} of the draws"
+        words += f" ({_band_words(found)}{often})"
+    return words
+
+
+def _band_words(found: Overtaking) -> str:
+    assert found.low is not None
+    assert found.high is not None
+    return f"{year(found.low)} to {year(found.high)}"
+
+
+def arrival_words(found: Sequence[Arrival]) -> Iterator[str]:
+    """Yield how the time on each machine that came compares with what the trend said of it."""
+    for each in found:
+        if each.name != "time":
+            continue
+        said = quantity(each.said, "s", ends=(each.low, each.high))
+        came = quantity(each.came, "s")
+        if not each.high > each.low:
+            yield (
+                f"{each.case} of {year(each.year)} takes {came}, {each.came / each.said:.3g} times"
+                f" what {each.trend} had for it from {each.before} of {year(each.start)}, {said}"
+            )
+            continue
+        verdict = "within the band" if each.held else "outside the band"
+        yield (
+            f"{each.case} of {year(each.year)} takes {came}, {verdict} that {each.trend} had for it"
+            f" from {each.before} of {year(each.start)}: {said}"
+        )

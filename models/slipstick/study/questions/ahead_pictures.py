@@ -1,0 +1,177 @@
+"""Pictures of projections: values over the years, where the time goes, and the points of rates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slipstick.errors import ModelError, UnknownNameError
+from slipstick.expression.nodes import Dimension
+from slipstick.late import np
+from slipstick.model.series import NORMAL_90
+from slipstick.model.trend import SeriesRate
+from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
+from slipstick.schema.kinds.study import YEAR
+from slipstick.study.questions.ahead import MEANINGS
+from slipstick.units import choose
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from slipstick.model.series import FittedSeries
+    from slipstick.schema.kinds.study import (
+        ProjectionPictureSpec,
+        RatesPictureSpec,
+        SharesPictureSpec,
+    )
+    from slipstick.study.questions.project import ProjectedCase, Projection
+
+_SMALLEST = 0.02  # a class that never takes more of the time is not drawn
+
+
+def values_figure(found: Projection, spec: ProjectionPictureSpec) -> Figure:
+    """Draw values over the years, a panel for each value."""
+    figure = sheet(8.2, 1.0 + 3.0 * len(spec.y))
+    panels = figure.subplots(len(spec.y), 1, sharex=True, squeeze=False)[:, 0]
+    for name, axes in zip(spec.y, panels, strict=True):
+        _lines(axes, found, name, spec)
+    if found.factors is None:
+        panels[-1].set_xlabel("year")
+    else:
+        logarithmic(panels[-1].xaxis, found.factors)
+        panels[-1].set_xlabel("times that processors are as fast")
+    return titled(figure, spec.title, "case, trend", *panels[0].get_legend_handles_labels())
+
+
+def _lines(axes: Axes, found: Projection, name: str, spec: ProjectionPictureSpec) -> None:
+    sweeps = {
+        f"{each.case}, {each.trend}": each.sweep
+        for each in found.tracks
+        if name in each.sweep.columns
+    }
+    if not sweeps:
+        raise UnknownNameError(
+            "projected value", name, list(dict.fromkeys(n for t in found.tracks for n in t.values))
+        )
+    shown = np.concatenate([each.columns[name] for each in sweeps.values()])
+    unit, factor = choose(
+        shown[np.isfinite(shown)].tolist(), Dimension.of(next(iter(sweeps.values())).units[name])
+    )
+    for index, (label, each) in enumerate(sweeps.items()):
+        colour, marker, dashes = STROKES[index % len(STROKES)]
+        look: dict[str, Any] = {
+            "color": colour,
+            "marker": marker,
+            "linestyle": dashes,
+            "markevery": 5,
+        }
+        across = each.points[YEAR] if found.factors is None else found.factors
+        axes.plot(across, each.columns[name] / factor, label=label, **look)
+        if f"low[{name}]" in each.columns:
+            low, high = (end / factor for end in each.ends(name))
+            axes.fill_between(across, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.set_ylabel(axis_title(name, unit))
+    if spec.log == "y":
+        logarithmic(axes.yaxis, shown / factor)
+    elif np.min(shown, initial=0.0, where=np.isfinite(shown)) >= 0:
+        axes.set_ylim(bottom=0)
+
+
+def shares_figure(found: Projection, spec: SharesPictureSpec) -> Figure:
+    """Draw the part of the time that each class of cost takes over the years, with its band; a
+    panel for each case.
+    """
+    names = list(dict.fromkeys(track.case for track in found.tracks))
+    unknown = [name for name in spec.cases if name not in names]
+    if unknown:
+        raise UnknownNameError("projected case", unknown[0], names)
+    tracks = [track for track in found.tracks if track.case in (spec.cases or names)]
+    strokes = {name: index for index, name in enumerate(_largest(tracks))}
+    columns = min(2, len(tracks))
+    rows = -(-len(tracks) // columns)
+    figure = sheet(8.2, 1.0 + 2.6 * rows)
+    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
+    for axes in panels[len(tracks) :]:
+        axes.set_visible(False)
+    handles: dict[str, Any] = {}
+    for track, axes in zip(tracks, panels, strict=False):
+        _draw_shares(axes, track, strokes, handles)
+        several = len(found.titles) > 1
+        axes.set_title(f"{track.case}, {track.trend}" if several else track.case)
+    labels = [MEANINGS.get(name, name) for name in handles]
+    return titled(figure, spec.title, "class of cost", list(handles.values()), labels)
+
+
+def _largest(tracks: list[ProjectedCase]) -> list[str]:
+    """Name the classes that are worth a line, in the order of the first case."""
+    listed = [share for track in tracks for share in track.shares]
+    worth = [share.name for share in listed if np.nanmax(share.part, initial=0.0) > _SMALLEST]
+    return list(dict.fromkeys(worth))[: len(STROKES)]
+
+
+def _draw_shares(
+    axes: Axes, track: ProjectedCase, strokes: dict[str, int], handles: dict[str, Any]
+) -> None:
+    years = track.sweep.points[YEAR]
+    for share in track.shares:
+        if share.name not in strokes:
+            continue
+        colour, marker, dashes = STROKES[strokes[share.name]]
+        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": dashes}
+        (line,) = axes.plot(years, 100 * share.part, markevery=5, **look)
+        axes.fill_between(
+            years, 100 * share.low, 100 * share.high, color=colour, alpha=0.15, linewidth=0
+        )
+        handles.setdefault(share.name, line)
+    axes.set_ylim(0, 100)
+    _whole_years(axes)
+    axes.set_ylabel("part of the time [%]")
+    axes.set_xlabel("year")
+
+
+def rates_figure(found: Projection, spec: RatesPictureSpec) -> Figure:
+    """Draw the points of each series that moves a case, with its level and its band to the last
+    year.
+    """
+    fits: dict[str, FittedSeries] = {}
+    for trend in found.trends:
+        for rate in trend.rates.values():
+            if isinstance(rate, SeriesRate):
+                fits.setdefault(rate.fit.series.name, rate.fit)
+    if not fits:
+        raise ModelError("no trend of this projection has series of points to draw")
+    columns = min(2, len(fits))
+    rows = -(-len(fits) // columns)
+    figure = sheet(8.2, 0.6 + 2.4 * rows)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes in panels[len(fits) :]:
+        axes.set_visible(False)
+    for fit, axes in zip(fits.values(), panels, strict=False):
+        _draw_rate(axes, fit, float(found.years[-1]))
+    return titled(figure, spec.title)
+
+
+def _draw_rate(axes: Axes, fit: FittedSeries, last: float) -> None:
+    series = fit.series
+    years = np.linspace(float(fit.years[0]), max(last, float(fit.years[-1])), 60)
+    mean, deviation = fit.predicted(years)
+    ends = [np.exp(series.sign * (mean + side * NORMAL_90 * deviation)) for side in (-1, 0, 1)]
+    low, middle, high = ends
+    axes.plot(years, middle, color=STROKES[0][0])
+    axes.fill_between(years, low, high, color=STROKES[0][0], alpha=0.15, linewidth=0)
+    apart = [point for point in series.points if point.apart]
+    plans = [point for point in series.used if point.announced]
+    for points, marker in ((series.measured, "o"), (plans, "^"), (apart, "x")):
+        if points:
+            xs, ys = [point.year for point in points], [point.value for point in points]
+            axes.plot(xs, ys, marker, color=STROKES[1][0], markersize=4, linestyle="none")
+    _whole_years(axes)
+    logarithmic(axes.yaxis, np.array([*low, *high, *(point.value for point in series.points)]))
+    axes.set_ylabel(series.unit)
+    axes.set_title(f"{series.title}{', weak' if series.weak else ''}", fontsize=8)
+
+
+def _whole_years(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))

@@ -1,0 +1,130 @@
+"""Fitting points and back-testing at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.model.series import STARTS, WIDEST, RateModel, back_test, chosen
+from slipstick.report.trends import HORIZONS, back_test_text
+from tests.model.test_series import shipped_series
+
+ROWS = "".join(f"{2000 + 2 * n},{1.3 ** (2 * n):.4g},GB/s,device {n}\n" for n in range(9))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["trend", *arguments])
+    output = capsys.readouterr()
+    return status, output.out, output.err
+
+
+def test_a_table_of_points_gets_its_rates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(f"year,value,unit,device\n# a note\n{ROWS}")
+    status, output, _ = run(capsys, "fit", "mine.csv")
+    assert status == 0
+    assert "mine" in output
+    assert "2000 to 2016  1.30 (1.2" in output
+    status, output, _ = run(capsys, "fit", "mine.csv", "--json")
+    first, ahead = json.loads(output)["rates"]
+    assert first["points"] == "9"
+    assert ahead["years"] == "2016 to 2026"
+
+
+def test_the_table_may_hold_several_series_and_few_points(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"a,{2000 + n},{2**n},ns\nb,{2000 + n},3,ns\n" for n in range(3))
+    more = "".join(f"a,{2010 + n},{5000 - n},ns\n" for n in range(3))
+    path = tmp_path / "two.csv"
+    path.write_text(f"series,year,value,unit\n{rows}{more}")
+    _, output, _ = run(capsys, "fit", str(path))
+    assert "too few points for a rate" in output
+    # Nanoseconds are times, so that more of them is a loss.
+    (line,) = [line for line in output.splitlines() if line.startswith("a ") and "2012  " in line]
+    assert float(line.split("2000 to 2012")[1].split()[0]) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("year,speed\n2000,1\n", "value is missing among 'year', 'speed'"),
+        ("year,value\n", "has no points below its line of names"),
+        ("year,value\n2000,fast\n", "mine.csv:2:1: series.mine.points.0.value"),
+        ("year,value\n2000,0\n", "must be more than 0"),
+        ("year,value\n20,1\n", "series.mine.points.0.year: at least 1900"),
+        ("year,value,unit\n2000,1,GB/s\n2001,2,MB/s\n", "write one unit"),
+        ("year,value\n2000,1 GB/s\n2001,2 s\n", "does not go with"),
+    ],
+)
+def test_a_table_that_is_wrong_is_refused_at_its_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(text)
+    status, _, errors = run(capsys, "fit", "mine.csv")
+    assert status == 2
+    assert words in errors
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("milestones", "rates as written and no series of points"),
+        ("mesured", "did you mean 'measured'"),
+        ("none.csv", "none.csv"),
+    ],
+)
+def test_what_has_no_points_is_refused(
+    capsys: pytest.CaptureFixture[str], name: str, words: str
+) -> None:
+    status, _, errors = run(capsys, "fit", name)
+    assert status == 2
+    assert words in errors
+
+
+def test_the_back_test_counts_what_the_predictions_say(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, output, _ = run(capsys, "backtest", "--json")
+    predictions = json.loads(output)["predictions"]
+    tests = [back_test(shipped_series(), start) for start in STARTS]
+    assert len(predictions) == sum(len(test.predictions) for test in tests)
+    held = sum(each["held"] for each in predictions) / len(predictions)
+    _, text, _ = run(capsys, "backtest")
+    assert text.startswith(f"{100 * held:.1f} % of {len(predictions)} later points")
+    counted = [
+        sum(low < each["year"] - each["start"] <= high for each in predictions)
+        for low, high in HORIZONS
+    ]
+    assert sum(counted) == len(predictions)
+    for (low, high), count in zip(HORIZONS, counted, strict=True):
+        assert f"{low:g} to {high:g}" in text
+        assert f" {count} " in text
+
+
+def test_the_choice_is_the_best_of_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slipstick.model.series.DAMPINGS", (0.06, 0.07))
+    monkeypatch.setattr("slipstick.model.series.WALKS", (0.02, 0.04))
+    series = shipped_series()
+    allowed = [
+        (test.score, growth)
+        for growth in (
+            RateModel(damping, walk) for damping in (0.06, 0.07) for walk in (0.02, 0.04)
+        )
+        if (test := back_test(series, 2015.0, growth)).width <= WIDEST
+    ]
+    assert len(allowed) in (2, 3)
+    assert chosen(series, [2015.0]) == max(allowed, key=lambda each: each[0])[1]
+    text = back_test_text(series, choose=True, markdown=False)
+    assert "chosen on" in text
+    assert "2010 and 2015" in text

@@ -1,0 +1,311 @@
+"""Steps along measured series by their class, machines of a year, and what a projection shows of
+its cases.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slipstick.errors import ModelError, SpecError, UnknownNameError
+from slipstick.report.formatting import question_section
+from slipstick.schema.inputs import solve_settings
+from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.kinds.study import RatesPictureSpec, SharesPictureSpec
+from slipstick.schema.kinds.trend import TrendSpec, trend_of
+from slipstick.schema.library import Library
+from slipstick.schema.text import read_value
+from slipstick.study.check import check_file
+from slipstick.study.questions.project import Projection, ProjectResult
+from slipstick.study.questions.trends import year
+from tests.questions import result_of
+from tests.study.small_program import found, in_folder
+
+MACHINE = """\
+machine: 1
+title: Nodes
+year: 2020
+processors: {count: 64, kind: KIND, flops: 30e9 /s}
+memory: {bandwidth: 6 GB/s, latency: 90 ns}
+network: infiniband-hdr
+"""
+MODEL = """\
+activity: 1
+title: Parts
+machine: machine.yaml
+parameters: {scale: 1, cost: 5}
+population: {processors: 64}
+useful: [busy]
+cycle:
+  - {name: update, flops: 1e8 * scale, component: busy}
+  - {name: stream, bytes: 10 MB * scale, component: memory}
+  - {name: pointers, chase: 1000 * scale, component: memory}
+  - {name: exchange, message: 1 MiB, component: network}
+  - {name: save, delay: 1 ms, technology: storage, component: disk}
+"""
+CLASSES = ("application", "memory", "memory_latency", "wire", "adapter", "protocol", "storage")
+PROJECT = "project: {trends: [measured], years: [2020, 2034], samples: 0}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = in_folder(tmp_path, monkeypatch)
+    write("gpu-bf16")
+    return path
+
+
+def write(kind: str = "", first: int = 2020) -> None:
+    text = MACHINE.replace("kind: KIND, ", f"kind: {kind}, " if kind else "")
+    Path("machine.yaml").write_text(text.replace("year: 2020", f"year: {first}"))
+    Path("model.yaml").write_text(MODEL)
+
+
+def projection(text: str) -> Projection:
+    return result_of(found(text, base="{model: model.yaml}"), ProjectResult).projection
+
+
+def gains(kind: str, start: float, end: float) -> dict[str, float]:
+    spec = validate(TrendSpec, Library().load("trend", "measured"))
+    rates = trend_of(spec, "measured", kind).rates
+    return {name: float(rate.gain(start, np.array([end]))[0, 0]) for name, rate in rates.items()}
+
+
+@pytest.mark.parametrize("kind", ["gpu-bf16", "gpu-fp64", "socket", "core"])
+def test_each_step_follows_the_series_of_its_class(folder: Path, kind: str) -> None:
+    write(kind)
+    answer = ", ".join(f"'technology[{name}]'" for name in CLASSES)
+    (track,) = projection(f"answer: [time, {answer}]\n{PROJECT}").tracks
+    gained = gains(kind, 2020, 2034)
+    gained["protocol"] = gained["processors"]
+    for name in CLASSES:
+        first, last = track.sweep.columns[f"technology[{name}]"]
+        assert first > 0
+        assert first / last == pytest.approx(gained.get(name, 1.0), rel=1e-9), name
+    assert track.still == (("memory_latency",) if kind.startswith("gpu") else ())
+
+
+def test_a_gpu_and_a_core_compute_along_other_series() -> None:
+    gpu, core = gains("gpu-bf16", 2024, 2034), gains("core", 2024, 2034)
+    assert gpu["application"] > 2 * core["application"]
+    assert gpu["memory"] > core["memory"]
+    assert gpu["wire"] == core["wire"]
+
+
+@pytest.mark.parametrize("end", [2027, 2034])
+def test_a_machine_of_a_year_is_the_projection_to_it(folder: Path, end: int) -> None:
+    text = f"answer: [time]\n{PROJECT}".replace("2034", str(end))
+    (track,) = projection(text).tracks
+    written = {
+        "model": read_value("model.yaml", "model"),
+        "machine": read_value(f"{{base: machine.yaml, year: {end}, trend: measured}}", "machine"),
+    }
+    machine = solve_settings(written, Library(), [None], ())[0][0]["time"]
+    # The step that saves is no quantity of a machine.
+    saved = 1e-3 * (1 - 1 / gains("gpu-bf16", 2020, end)["storage"])
+    assert machine is not None
+    assert machine - saved == pytest.approx(track.sweep.columns["time"][-1], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        ("{base: machine.yaml, year: 2034}", "a machine in a year needs trend beside"),
+        (
+            "{base: machine.yaml, year: soon, trend: measured}",
+            "a year lies between 1900 and 2200, such as 2034",
+        ),
+        ("{base: machine.yaml, year: 2034, trend: mesured}", "did you mean 'measured'"),
+        ("{base: machine.yaml, year: 2034, trend: measured, speed: 2}", "speed: unknown key"),
+        ("{base: sequent-symmetry-s81, year: 2034, trend: measured}", "shared memory has no class"),
+        (
+            "{base: 5, year: 2034, trend: measured}",
+            "write the name of a machine, a file that ends in .yaml, or its keys and values",
+        ),
+        (
+            "{base: machine.yaml, year: 2034, trend: 5}",
+            "write the name of a trend, or a file that ends in .yaml",
+        ),
+        ("{base: none.yaml, year: 2034, trend: measured}", "none.yaml"),
+    ],
+)
+def test_a_machine_of_a_year_that_cannot_be_is_refused(
+    folder: Path, machine: str, words: str
+) -> None:
+    with pytest.raises(SpecError, match=re.escape(words)):
+        found(f"cases: {{later: {{machine: {machine}}}}}\n", base="{model: model.yaml}")
+
+
+def test_each_case_starts_in_the_year_of_its_machine_and_all_are_projected(folder: Path) -> None:
+    Path("new.yaml").write_text(
+        MACHINE.replace("kind: KIND, ", "kind: gpu-bf16, ")
+        .replace("year: 2020", "year: 2024")
+        .replace("6 GB/s", "30 GB/s")
+    )
+    made = projection(
+        "cases: {new: {machine: new.yaml}, costly: {parameters.cost: 9}}\nanswer: [time]\n"
+        + "project: {trends: [measured], years: [2020, 2024, 2028, 2034]}\n"
+    )
+    assert [(track.case, track.base_year) for track in made.tracks] == [
+        ("base", 2020.0),
+        ("new", 2024.0),
+        ("costly", 2020.0),
+    ]
+    assert list(made.tracks[1].sweep.points["year"]) == [2024, 2028, 2034]
+    # What no time depends on is no other work.
+    came = [each for each in made.arrivals if each.name == "time"]
+    assert [(each.before, each.case) for each in came] == [("base", "new"), ("costly", "new")]
+    assert came[0].said == pytest.approx(made.tracks[0].sweep.columns["time"][1])
+    assert came[0].came == pytest.approx(made.tracks[1].sweep.columns["time"][0])
+    section = question_section(ProjectResult(made))
+    assert "new of 2024 takes" in section
+    for spec in (
+        SharesPictureSpec(kind="shares", name="a", title="b"),
+        RatesPictureSpec(kind="rates", name="a", title="b"),
+    ):
+        assert ProjectResult(made).draw(spec, {}).axes
+
+
+def test_a_machine_without_a_year_needs_one(folder: Path) -> None:
+    write("core")
+    text = Path("machine.yaml").read_text().replace("year: 2020\n", "")
+    Path("machine.yaml").write_text(text)
+    with pytest.raises(SpecError, match="does not tell its year; write base_year, or year in the"):
+        projection(f"answer: [time]\n{PROJECT}")
+
+
+def test_a_machine_that_does_not_tell_its_processors_is_taken_for_cores(folder: Path) -> None:
+    write("")
+    made = projection(f"answer: [time]\n{PROJECT}")
+    assert made.tracks[0].kind == "core"
+    words = ProjectResult(made).sentences()
+    assert any("is taken for a core; write processors.kind" in each for each in words)
+
+
+def test_with_what_was_known_earlier_the_rates_are_others(folder: Path) -> None:
+    write("gpu-fp32", first=2015)
+    text = "answer: [time]\nproject: {trends: [measured], years: [2015, 2025], as_of: 2015}\n"
+    then, now = projection(text), projection(text.replace(", as_of: 2015", ""))
+    assert then.tracks[0].sweep.columns["time"][-1] != now.tracks[0].sweep.columns["time"][-1]
+    assert "points known in 2015" in question_section(ProjectResult(then))
+    with pytest.raises(SpecError, match="rates without points, so nothing tells what was known"):
+        projection(text.replace("measured", "milestones"))
+
+
+def test_the_most_that_processors_save_is_what_the_model_says(folder: Path) -> None:
+    (track,) = projection(f"answer: [time]\n{PROJECT}").tracks
+    columns = {share.name: share.part[-1] for share in track.shares}
+    named = sum(columns[name] for name in ("application", "protocol"))
+    assert sum(columns.values()) == pytest.approx(1.0)
+    assert track.saved == pytest.approx(named, rel=1e-9)
+    (head, *_) = ProjectResult(projection(f"answer: [time]\n{PROJECT}")).sentences()
+    assert head.startswith("Base: by 2034 ")
+
+
+def test_one_case_overtakes_another_in_a_year_with_its_band(folder: Path) -> None:
+    # More flops and a slower memory, which gets better sooner than a core.
+    write("core")
+    other = Path("machine.yaml").read_text().replace("30e9 /s", "60e9 /s")
+    Path("other.yaml").write_text(other.replace("6 GB/s", "2.5 GB/s"))
+    made = projection(
+        "cases: {other: {machine: other.yaml}}\nanswer: [time]\n"
+        + "project: {trends: [measured], years: {from: 2020, to: 2034, step: 1}}\n"
+    )
+    (overtaking,) = made.overtakings
+    one, two = (track.sweep.columns["time"] for track in made.tracks)
+    (index,) = np.flatnonzero(np.diff(np.sign(one - two)))
+    assert 2020 + index <= overtaking.year <= 2021 + index
+    assert overtaking.low is not None
+    assert overtaking.high is not None
+    assert overtaking.low <= overtaking.year <= overtaking.high
+    assert year(overtaking.year) in ProjectResult(made).sentences()[1]
+
+
+def test_a_watched_condition_may_have_words_and_parameters(folder: Path) -> None:
+    text = (
+        "answer: [time]\nproject: {trends: [measured], years: {from: 2020, to: 2034, step: 2},"
+        " watch: [{says: it pays, that: time * parameters.cost <= 3 * own.time}]}\n"
+    )
+    made = projection(text)
+    (condition,) = made.tracks[0].conditions
+    (crossing,) = condition.crossings
+    assert crossing.starts
+    assert "it pays" in ProjectResult(made).sentences()[0]
+    with pytest.raises(SpecError, match=r"no parameter .parameters.costs.; did you mean"):
+        projection(text.replace("parameters.cost ", "parameters.costs "))
+
+
+def test_points_of_a_user_drive_a_class_from_yaml_or_from_a_table(folder: Path) -> None:
+    rows = [(year, 100 * 1.5 ** (year - 2015)) for year in range(2010, 2021)]
+    table = "year,value,unit\n" + "".join(f"{year},{value},GB/s\n" for year, value in rows)
+    Path("points.csv").write_text(table)
+    Path("csv.yaml").write_text("trend: 1\nseries: {mine: {of: [memory], points: points.csv}}\n")
+    listed = ", ".join(f"{{year: {year}, value: {value} GB/s}}" for year, value in rows)
+    Path("points.yaml").write_text(
+        f"trend: 1\nseries: {{mine: {{of: [memory], points: [{listed}]}}}}\n"
+    )
+    answers = []
+    for name in ("csv.yaml", "points.yaml"):
+        (track,) = projection(f"answer: [time]\n{PROJECT.replace('measured', name)}").tracks
+        answers.append(track.sweep.columns["time"])
+    assert answers[0] == pytest.approx(answers[1])
+    assert answers[0][0] - answers[0][1] > 0.9 * 10e6 / 6e9
+
+
+SERIES = "{year: 2010, value: 1}, {year: 2012, value: 2}, {year: 2014, value: 3}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("trend: 1", "write rates, or series of points, of what changes"),
+        (
+            "series: {a: {of: [wire], points: [POINTS]}}",
+            "a rate needs at least 4 points over 4 years, got 3; leave out of, or add points",
+        ),
+        (
+            "series: {a: {breaks: [2012, 2011], points: [POINTS]}}",
+            "breaks rise, got 2011 after 2012",
+        ),
+        (
+            "series: {a: {limit: {value: 2 s}, points: [POINTS]}}",
+            "the points are a [1], the limit a [s]",
+        ),
+        (
+            "series: {a: {points: [POINTS, {year: 2020, value: 3, announced: true}]}}",
+            "an announced point needs known, the year of the plan, and error, how far it may be off",
+        ),
+        (
+            "series: {a: {of: [wire], points: [MORE]}, b: {of: [wire], points: [MORE]}}",
+            "wire goes with a already",
+        ),
+        ("series: {a: {points: none.csv}}", "there is no file of measurements"),
+        ("series: {a: {points: two.csv}}", "two.csv has no series 'a'"),
+    ],
+)
+def test_a_trend_of_wrong_points_is_refused(folder: Path, text: str, words: str) -> None:
+    Path("two.csv").write_text("series,year,value\nb,2010,1\nc,2012,2\n")
+    more = f"{SERIES}, {{year: 2016, value: 4}}"
+    written = text.replace("POINTS", SERIES).replace("MORE", more)
+    Path("mine.yaml").write_text(f"trend: 1\n{written.removeprefix('trend: 1')}\n")
+    with pytest.raises(SpecError, match=re.escape(words)):
+        check_file(Path("mine.yaml"))
+
+
+def test_pictures_of_what_is_not_there_are_refused(folder: Path) -> None:
+    text = "answer: [time]\nproject: {trends: [milestones], years: [2020, 2024], samples: 0}\n"
+    result = ProjectResult(projection(text))
+    with pytest.raises(
+        ModelError, match="no trend of this projection has series of points to draw"
+    ):
+        result.draw(RatesPictureSpec(kind="rates", name="a", title="b"), {})
+    spec = SharesPictureSpec(kind="shares", name="a", title="b", cases=["bas"])
+    with pytest.raises(UnknownNameError, match="there is no projected case 'bas'; did you mean"):
+        result.draw(spec, {})
+
+
+def test_a_case_that_begins_after_the_last_year_is_refused(folder: Path) -> None:
+    with pytest.raises(SpecError, match="base begins in 2020, after the last of the years, 2015"):
+        projection(f"answer: [time]\n{PROJECT}".replace("[2020, 2034]", "[2010, 2015]"))
