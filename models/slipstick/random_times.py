@@ -241,7 +241,7 @@ def nonzero(value: Array) -> Array:
 
 
 def added(values: Iterable[Array]) -> Array:
-    """Add up; nothing is 0."""
+    """Return the sum of some columns; 0 if there are none."""
     total: Array = sum(values, np.zeros(1))
     return total
 

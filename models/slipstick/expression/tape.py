@@ -374,8 +374,8 @@ class Tape:
         followed: AbstractSet[int] | None = None,
         checked: bool = True,
     ) -> dict[int, Array]:
-        """Go back from an output, through some registers or all of them; `checked` costs a look at
-        every part.
+        """Compute the derivatives of an output with respect to registers, in reverse order, through
+        some registers or all; `checked` costs a test of every term.
         """
         bars: dict[int, Array] = {output: np.ones(points)}
         for instruction in reversed(self._instructions):

@@ -328,7 +328,7 @@ def _delayed(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
 
 
 def _abandons(servers: Any, service: Any, arrivals: Any, patience: Any) -> Any:
-    """Of the customers that wait, the share 1 / (rho A) + 1 - 1 / rho abandons."""
+    """Return the share of waiting customers that abandon: 1 / (rho A) + 1 - 1 / rho [1]."""
     spare = servers / (arrivals * service)
     late = palm(arrivals * patience, servers * patience / service) * spare + 1 - spare
     return _delayed(servers, service, arrivals, patience) * late

@@ -138,9 +138,7 @@ def _words(
 
 
 def _item_found(items: Mapping[str, Any], value: Any, nearest: str) -> str:
-    """Return what stands in the place of an item of an activity, and how what was probably meant is
-    written.
-    """
+    """Describe the value in the place of an item of an activity, and the probable correction."""
     if isinstance(value, dict) and "did you mean" in (near := did_you_mean(nearest, list(items))):
         meant = next(item_kind for key, item_kind in items.items() if repr(key) in near)
         return f"{nearest!r} is none of them{near} {meant.use.capitalize()} write {meant.example}"

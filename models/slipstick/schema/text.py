@@ -353,7 +353,7 @@ def _name(item: Node) -> str | None:
 
 
 def _names(node: Node) -> list[str]:
-    """List what the children of a node go by."""
+    """List the keys or the numbers of the children of a node."""
     if isinstance(node, Listing):
         return list(node.names)
     return list(node.entries) if isinstance(node, Table) else []

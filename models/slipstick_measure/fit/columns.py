@@ -305,7 +305,9 @@ class _TableReader:
             return self._model(0)
 
     def _found(self, heading: str) -> ColumnUse | None:
-        """Return the use of a column that is called as a number or a value of the model."""
+        """Return the use of a column whose name is that of a parameter or of an answer of the
+        model.
+        """
         if heading in self.built.shape.names(self.built.options.method):
             return ColumnUse(measured=heading)
         names = [heading, f"parameters.{heading}"]

@@ -375,7 +375,9 @@ def _reasons(
 def _by_parameter(
     task: EstimationTask, rows: Rows, residual: Array, finite: NDArray[np.bool_], fit: _Fit
 ) -> Iterator[tuple[float, str]]:
-    """Yield the part of the squared residuals that another value of each parameter would take."""
+    """Yield for each parameter, in words, the share of the squared residuals that another value of
+    it would remove.
+    """
     fixed = {
         choice.path: np.full(
             len(rows), choice.values[int(_weights(fit, index, "", choice).argmax())]

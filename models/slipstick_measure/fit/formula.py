@@ -61,7 +61,7 @@ class Timings:
         return distinct
 
     def select(self, mask: NDArray[np.bool_]) -> Timings:
-        """Return some of the observations."""
+        """Return the observations that a mask selects."""
         return replace(self, p=self.p[mask], n=self.n[mask], time=self.time[mask])
 
     def with_time(self, time: Array) -> Timings:

@@ -25,7 +25,7 @@ SHAPE = 2
 
 @dataclass(frozen=True, slots=True)
 class SiblingPrediction:
-    """What siblings say of a curve at a number of processors.
+    """The prediction of one curve at a number of processors from curves of similar programs.
 
     Parameters
     ----------

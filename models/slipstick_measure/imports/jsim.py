@@ -53,7 +53,9 @@ def _hyperexponential(p: float, first: float, second: float) -> tuple[float, flo
 
 
 def _coxian(first: float, second: float, ends: float) -> tuple[float, float]:
-    """Return the moments of a time of one phase, which ends with a probability, and a second."""
+    """Return the mean and the squared coefficient of variation of a phase that a second phase
+    follows, unless the time ends there.
+    """
     goes_on = 1 - ends
     mean = 1 / first + goes_on / second
     square = 2 / first**2 + goes_on * (2 / (first * second) + 2 / second**2)
@@ -627,8 +629,8 @@ def _capacity(
 def _region(
     jsim: _Jsim, node: str, kind: str, visitors: list[str], station: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the capacity that a region around one station is: of all of its customers, or of the
-    only class, where customers that find it full are lost.
+    """Return the limit of a region around one station as the capacity of the station: of all
+    customers, or of the only class, where customers that find it full are lost.
 
     A region whose customers wait outside changes nothing at a queue in the order of arrival, if it
     holds as many as there are servers.

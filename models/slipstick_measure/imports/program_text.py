@@ -134,7 +134,9 @@ class ProgramText:
     def _branch(
         self, statement: _Statement, depth: int, before: Known
     ) -> Generator[CalledFunction, None, Known]:
-        """Go through a branch that is taken, or may be; return whether one was taken."""
+        """Yield the calls of a branch that is taken or may be; return whether a branch of the
+        condition was taken so far, None if that is unknown.
+        """
         match = _CONDITION.search(statement.text.strip())
         truth = self.value(_without_end(match)) if match else 1.0
         truth = None if before is None and truth != 0.0 else truth

@@ -121,7 +121,9 @@ class InARow:
     def _solved(
         self, first_wait: Array, present: Array, service: Array, arrivals: Array
     ) -> tuple[Array, Array]:
-        """Return the waits, and the numbers found at each visit [..., places, by place]."""
+        """Return the waits at visits that follow one another, and the numbers found at each visit
+        [..., places, by place].
+        """
         size = len(self.visits)
         # What is found at one visit becomes what is found at the next by this matrix.
         moved = self.onward[..., None, :, :] + service[..., None, :, None] * arrivals[..., None, :]

@@ -268,8 +268,8 @@ def count_departure(s: State, r: Row, now: float) -> None:
 
 @inlined
 def rate(s: State, r: Row) -> float:
-    """Return the rate at which each customer is served where processors are shared, or all are in
-    turn.
+    """Return the rate at which each customer present is served: at the whole speed in turn, or at a
+    share of it.
     """
     if r.rates > 0:
         present = max(r.present, 1)

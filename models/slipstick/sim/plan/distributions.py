@@ -393,7 +393,9 @@ def _normal(stream: Stream, count: int) -> Array:
 
 
 def _gamma(scv: float, stream: Stream, count: int) -> Array:
-    """Marsaglia and Tsang, ACM TOMS 26(3), 2000; shape below 1 by its boost."""
+    """Draw gamma times by the rejection of Marsaglia and Tsang, ACM TOMS 26(3), 2000; a shape below
+    1 is drawn as one above 1, scaled.
+    """
     shape = 1 / scv
     d = (shape if shape >= 1 else shape + 1) - 1 / 3
     samples_kept: list[Array] = []

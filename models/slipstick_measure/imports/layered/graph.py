@@ -116,7 +116,9 @@ def shape(steps: Sequence) -> str:
 
 @dataclass
 class _ActivityPath:
-    """Steps from an activity on, and where they stop: at a join, which some activities reached."""
+    """The steps that follow an activity, and the join at which they stop, with the activities that
+    reached it.
+    """
 
     steps: list[Step]
     join: Precedence | None = None

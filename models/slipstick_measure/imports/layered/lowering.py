@@ -650,7 +650,7 @@ class Lowering:
         return f"{task.name} {work.name}" if shared else work.name
 
     def _demand(self, work: Work, task: Task) -> str:
-        """Return the parameter of a demand."""
+        """Return the name of the parameter that holds a demand."""
         if id(work) not in self._demands:
             name = self._word(self._own_name(work, task))
             name = name if name not in (*self.parameters, SECOND) else f"{name}_demand"

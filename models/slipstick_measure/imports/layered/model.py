@@ -264,5 +264,5 @@ class LayeredNetwork:
 
 
 def unlimited(amount: ModelAmount) -> bool:
-    """Return whether there are as many as are asked for."""
+    """Return whether a number of servers is unlimited."""
     return amount.value == inf
