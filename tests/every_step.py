@@ -16,6 +16,7 @@ from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model import activity as activities
 from slipstick.model.activity import (
     ask,
+    attempt,
     barrier,
     choose,
     delay,
@@ -69,6 +70,9 @@ STEPS: dict[type[Activity], Callable[[str, float], Activity]] = {
     ),
     activities.Repeat: lambda name, scv: repeat(2.5, _work(name, scv)),
     activities.Hold: lambda name, scv: hold("door", _work(name, scv)),
+    activities.Attempt: lambda name, scv: attempt(
+        _served(name, scv), patience=Parameter("limit", TIME, 1.5), retries=1
+    ),
     activities.Pipeline: lambda name, scv: pipeline(
         [serial(_work(name, scv)), serial(delay(1.0, name=f"{name}-next", scv=scv))],
         items=3,

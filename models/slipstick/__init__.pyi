@@ -11,6 +11,7 @@ from slipstick.law import LAWS as LAWS
 from slipstick.method.networks.transient import time_until as time_until
 from slipstick.method.networks.transient import transient as transient
 from slipstick.model.activity import ask as ask
+from slipstick.model.activity import attempt as attempt
 from slipstick.model.activity import barrier as barrier
 from slipstick.model.activity import choose as choose
 from slipstick.model.activity import delay as delay

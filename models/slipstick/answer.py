@@ -47,7 +47,13 @@ _SECONDS = (
         "time_until",
     ),
 )
-_UNITS = {"throughput": "1/s", "warps": "1/s", "bytes": "B", **dict.fromkeys(_SECONDS, "s")}
+_UNITS = {
+    "throughput": "1/s",
+    "goodput": "1/s",
+    "warps": "1/s",
+    "bytes": "B",
+    **dict.fromkeys(_SECONDS, "s"),
+}
 
 
 def unit_of(name: str) -> str:

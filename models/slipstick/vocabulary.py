@@ -107,7 +107,13 @@ _OWN_DISCIPLINES = {
             preemptive=True,
         ),
         Discipline("is", "infinite servers", NO_QUEUE, ANY_SERVICE),
-        Discipline("priority", "the smaller rank first, without preemption", RANK, NEVER),
+        Discipline(
+            "priority",
+            "the smaller rank first, without preemption",
+            RANK,
+            NEVER,
+            in_activities=True,
+        ),
         Discipline(
             "priority-preemptive",
             "the smaller rank first, with preemption and resumption",
@@ -265,6 +271,7 @@ PLACEMENTS = {
 GEOMETRIC_COUNT = "geometric counts"
 STREAMS, RENEWALS = "streams beside processors", "arrivals of another spread"
 BATCHES, BURSTS, TRACES = "batches", "bursts", "traces of arrivals"
+SECOND_PHASES, RANKS, ATTEMPTS = "second phases", "ranks", "attempts with a limit"
 
 CONSTRUCTS = {
     GEOMETRIC_COUNT: "a repetition whose number of rounds is geometric",
@@ -273,6 +280,9 @@ CONSTRUCTS = {
     BATCHES: "customers that arrive several at a time",
     BURSTS: "a rate of arrivals that is another one in bursts",
     TRACES: "arrivals at given times",
+    SECOND_PHASES: "what is done under a hold while its processor goes on",
+    RANKS: "stations that serve the smaller rank first",
+    ATTEMPTS: "visits that are abandoned after a time in the queue, and tried again",
 }
 """What a part of a model may say beside what every method with a rule for its kind knows: a field
 that has not its default. A method that does not declare that it knows a construct refuses the models

@@ -19,32 +19,37 @@ from slipstick.expression.nodes import RATE, TIME, Expr, Parameter
 from slipstick.method.constructs import KNOWN, refuse_unknown
 from slipstick.method.ladder import Method
 from slipstick.method.methods import ladder
-from slipstick.model.activity import barrier, delay, hold, repeat, service
+from slipstick.model.activity import attempt, barrier, delay, hold, repeat, service
 from slipstick.model.steps import NEVER, NOTHING, Activity, Combination, once
 from slipstick.model.system import (
     POISSON,
     ArrivalPattern,
+    Lock,
     Model,
     Permits,
     Station,
     closed_model,
     grouped_model,
     open_model,
+    phased_model,
 )
 from slipstick.vocabulary import (
+    ATTEMPTS,
     BATCHES,
     BOUNDS,
     BURSTS,
     CONSTRUCTS,
     GEOMETRIC_COUNT,
     MARKOV_CHAIN,
+    RANKS,
     RENEWALS,
+    SECOND_PHASES,
     SIMULATION,
     STREAMS,
     TRACES,
 )
 
-SETTINGS = Simulation(seed=5, events=60_000)
+SETTINGS = Simulation(seed=5, events=25_000)
 WIDTHS = 3.0
 """Half intervals that an exact value may lie from a simulated one."""
 
@@ -101,6 +106,28 @@ def _arriving(pattern: ArrivalPattern, limit: ArrivalPattern) -> Example:
     return Example(*models)
 
 
+def _second_phase(after: float | None) -> Model:
+    later = None if after is None else service("cpu", after, name="log", scv=1.0)
+    held = hold("server", service("cpu", 0.5, name="reply", scv=1.0), after=later)
+    return closed_model(thinks(1.0) >> held, 3, resources={"server": Permits(2)})
+
+
+def _ranked(rank: int | None) -> Model:
+    last = service("disk", 0.7, name="last", scv=1.0, rank=rank or 0)
+    groups: dict[str, Any] = {"first": (2, thinks() >> served()), "second": (2, last)}
+    return grouped_model(
+        groups, resources={"disk": Station(1, "fcfs" if rank is None else "priority")}
+    )
+
+
+def _attempted(patience: float | None, **keys: Any) -> Model:
+    held: Activity = hold("pool", delay(1.0, name="inside", scv=1.0) >> served(0.3))
+    if patience is not None:
+        late = delay(0.2, name="late", scv=1.0)
+        held = attempt(held, patience=patience, otherwise=late, **keys)
+    return closed_model(thinks(2.0) >> held, 4, resources={"pool": Permits(2)})
+
+
 EXAMPLES: Mapping[str, Callable[[], Example]] = {
     GEOMETRIC_COUNT: lambda: Example(
         _geometric("geometric"),
@@ -115,6 +142,13 @@ EXAMPLES: Mapping[str, Callable[[], Example]] = {
         open_model(thinks(), rate(0.25)),
     ),
     BURSTS: lambda: _arriving(_bursts(1.0), _bursts(0.5)),
+    SECOND_PHASES: lambda: Example(_second_phase(0.5), _second_phase(0.0), _second_phase(None)),
+    RANKS: lambda: Example(_ranked(1), _ranked(0), _ranked(None)),
+    ATTEMPTS: lambda: Example(
+        _attempted(0.7, retries=2, back_off=0.5, doubling=True),
+        _attempted(1e9),
+        _attempted(None),
+    ),
     TRACES: lambda: Example(
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 3.0))),
         open_model(served(), rate(0.5), pattern=ArrivalPattern(trace=(1.0, 1.0))),
@@ -209,7 +243,7 @@ def test_the_default_answer_is_right(construct: str) -> None:
 def test_at_its_limit_it_equals_the_model_without_it(construct: str) -> None:
     example = EXAMPLES[construct]()
     limit, without = reference(example.limit), reference(example.without)
-    assert limit["time"] == pytest.approx(without["time"], rel=1e-3 if limit.exact else 0.03)
+    assert limit["time"] == pytest.approx(without["time"], rel=1e-3 if limit.exact else 0.06)
 
 
 def test_a_field_that_is_neither_plain_nor_special_cannot_be_defined() -> None:
@@ -281,14 +315,12 @@ def test_words_of_refusals() -> None:
 
 def test_regular_arrivals_at_one_server_have_the_known_mean() -> None:
     """D/M/1: the waiting time is exponential, by the root of x = exp(-(1 - x) / load)."""
-    load, root = 0.8, 0.5
+    load, root = 0.6, 0.5
     for _ in range(200):
         root = math.exp(-(1 - root) / load)
     model = open_model(served(), rate(load), pattern=ArrivalPattern(arrivals_scv=0.0))
-    found = solve(
-        model, method=SIMULATION, simulation=Simulation(seed=2, precision=0.005, events=600_000)
-    )
-    assert found["time"] == pytest.approx(1 / (1 - root), rel=0.02)
+    found = solve(model, method=SIMULATION, simulation=Simulation(seed=2, events=200_000))
+    assert found["time"] == pytest.approx(1 / (1 - root), rel=0.03)
 
 
 def test_a_stream_beside_a_client_is_the_published_layered_model() -> None:
@@ -340,3 +372,156 @@ def test_patterns_that_cannot_be(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(ModelError) as caught:
         ArrivalPattern(**keys)
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("construct", EXAMPLES)
+def test_both_kernels_give_the_same(construct: str) -> None:
+    model = EXAMPLES[construct]().model
+    plain, compiled = (
+        solve(
+            model, method=SIMULATION, simulation=Simulation(seed=4, events=4_000, kernel=kernel)
+        ).values
+        for kernel in ("plain", "compiled")
+    )
+    assert plain == compiled
+
+
+def test_a_second_phase_of_one_client_is_the_published_layered_model() -> None:
+    """A client that thinks for 1 s and calls a server whose second phase is as long as its first,
+    0.5 s: by hand 0.6 calls a second (regression a10 of the layered solver).
+    """
+    phases = [service("sp", 0.5, name=name, scv=1.0) for name in ("first", "second")]
+    called = delay(1.0, name="client", scv=1.0) >> hold("server", phases[0], after=phases[1])
+    model = closed_model(called, 1, resources={"server": Permits(1)})
+    found = solve(model)
+    assert (found.method, found.exact) == ("markov-chain", True)
+    assert found["throughput"] == pytest.approx(0.6, rel=1e-9)
+    busy = closed_model(called, 4, resources={"server": Permits(1)})
+    throughput = solve(busy, method=MARKOV_CHAIN).values["throughput"].value
+    assert throughput is not None
+    assert throughput < 1.0  # the server can do 1 /s
+
+
+def test_customers_that_abandon_a_queue_are_those_of_erlang() -> None:
+    """Erlang A: M/M/c with exponential patience; the number present is a birth-death process."""
+    arrivals, servers, patience = 2.0, 2, 0.8
+    weights = [1.0]
+    for n in range(1, 60):
+        leaving = min(n, servers) / 1.0 + max(n - servers, 0) / patience
+        weights.append(weights[-1] * arrivals / leaving)
+    parts = [weight / sum(weights) for weight in weights]
+    abandoned = sum(p * max(n - servers, 0) / patience for n, p in enumerate(parts)) / arrivals
+    model = open_model(
+        attempt(served(), patience=patience), rate(arrivals), resources={"disk": Station(servers)}
+    )
+    found = solve(model, simulation=Simulation(seed=6, precision=0.005, events=400_000))
+    assert found.method == SIMULATION
+    assert found["abandonment[disk]"] == pytest.approx(abandoned, rel=0.03)
+    assert found["goodput[disk]"] == pytest.approx(arrivals * (1 - abandoned), rel=0.02)
+    present = sum(n * p for n, p in enumerate(parts))
+    assert found["queue_length[disk]"] == pytest.approx(present, rel=0.02)
+
+
+def test_tries_of_an_attempt_are_counted() -> None:
+    """Beside a holder that never lets go, every try is abandoned: four tries, with three pauses."""
+    stuck = hold("pool", delay(1e6, name="stuck"))
+    tried = attempt(
+        hold("pool", delay(1.0, name="never")),
+        timeout=1.0,
+        retries=3,
+        otherwise=delay(2.0, name="error"),
+    )
+    model = grouped_model(
+        {"users": (1, delay(1.0, name="think") >> tried), "stuck": (1, stuck)},
+        resources={"pool": Permits(1)},
+    )
+    found = solve(model, method=SIMULATION, simulation=Simulation(seed=1, cycles=100))
+    assert found["amplification[pool]"] == pytest.approx(4.0, rel=0.02)
+    assert found["abandonment[pool]"] == pytest.approx(1.0, abs=0.02)
+    assert found["time"] == pytest.approx(1.0 + 4 * 1.0 + 2.0, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: attempt(thinks(), timeout=1.0),
+            "an attempt is one step at a station, or one hold; got",
+        ),
+        (lambda: attempt(served()), "an attempt at disk has a timeout or a patience"),
+        (
+            lambda: attempt(served(), timeout=1.0, retries=-1),
+            "an attempt at disk has from 0 to 1000 retries, got -1",
+        ),
+        (
+            lambda: attempt(served(), timeout=1.0, back_off=1.0),
+            "a pause before another attempt at disk needs retries, and its doubling a back_off",
+        ),
+        (
+            lambda: closed_model(
+                attempt(served(), timeout=1.0), resources={"disk": Station(1, "ps")}
+            ),
+            (
+                "an attempt waits in a queue, of a station that is not shared, of a fifo lock or of"
+                " permits; disk is a station"
+            ),
+        ),
+        (
+            lambda: closed_model(
+                hold("door", served(), after=thinks()), resources={"door": Lock("mcs")}
+            ),
+            "a second phase is held by a fifo lock or by permits, not by door, a lock",
+        ),
+        (
+            lambda: closed_model(hold("door", served(), after=barrier("meet"))),
+            (
+                "the second phase at door meets other processors, but its own has gone on; leave"
+                " barriers and pools out of it"
+            ),
+        ),
+        (
+            lambda: phased_model((1, 1, hold("door", served(), after=thinks()))),
+            (
+                "the second phase at door may outlast a program that ends; give it to processors that"
+                " repeat a cycle, or to arrivals"
+            ),
+        ),
+        (
+            lambda: closed_model(service("disk", 1.0, rank=1)),
+            (
+                "step disk has a rank, but disk does not serve by rank; give a station the discipline"
+                " priority"
+            ),
+        ),
+    ],
+)
+def test_constructs_that_cannot_be(make: Callable[[], object], words: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        make()
+    assert words in str(caught.value)
+
+
+def test_a_chain_takes_exponential_limits_of_a_wait_only() -> None:
+    constant = closed_model(thinks() >> attempt(served(), timeout=1.0), 3)
+    with pytest.raises(NoAnswerError) as caught:
+        solve(constant, method=MARKOV_CHAIN)
+    assert str(caught.value) == (
+        "markov-chain takes exponential limits of a wait above 0 s, unlike that for disk: write"
+        " patience, or ask for simulation"
+    )
+    assert solve(constant, simulation=SETTINGS).method == SIMULATION
+
+
+def test_what_depends_on_the_state_is_said() -> None:
+    with pytest.raises(NoAnswerError, match="depends on the state of the system"):
+        _ = attempt(served(), timeout=1.0).weighted
+
+
+def test_a_run_sees_bursts_though_they_are_rare() -> None:
+    burst, quiet = (Parameter(name, TIME, time) for name, time in (("burst", 2.0), ("quiet", 20.0)))
+    pattern = ArrivalPattern(
+        burst_arrivals=Parameter("in-bursts", RATE, 15.0), burst_time=burst, quiet_time=quiet
+    )
+    model = open_model(thinks(0.1), rate(5.0), pattern=pattern)
+    found = solve(model, simulation=Simulation(seed=1))
+    assert found["throughput"] == pytest.approx((5 * 20 + 15 * 2) / 22, rel=0.05)

@@ -51,6 +51,7 @@ from slipstick.vocabulary import (
     LOCKS,
     MARKOV_CHAIN,
     RANDOM,
+    RANK,
     REVERSE,
     SHARED,
 )
@@ -66,6 +67,12 @@ Happening = tuple[tuple[Any, ...], Sequence[int], Outcomes]
 """Names of what happens at an instant, the units of each counter after it, and what may follow."""
 
 ENDED: Position = (("ended", 0), ())
+
+AWAY: Position = (("away", 0), ())
+"""The position of a second phase that is not under way."""
+
+BESIDE = ("beside", -1, 0)
+"""The first of the stack of a second phase, whose time is of no cycle."""
 
 MOST_BY_DEFAULT = 300
 """States of a Markov chain up to which it answers where no method is named: 0.03 s in the mean,
@@ -166,7 +173,14 @@ def _unfit(model: Model, numbers: Mapping[Expr, Array]) -> Iterator[str]:
                 f"one thing at a time of a processor, so no {node.kind}: ask"
                 f" for{' mean-value or' * (not isinstance(node, act.Ask))}"
             )
-        elif type(node) not in (act.Then, act.Repeat, act.Choice, *_WAITING):
+        elif isinstance(node, act.Attempt) and not (
+            node.patience is not None and numbers.get(node.patience, np.ones(1)).all()
+        ):
+            yield (
+                f"exponential limits of a wait above 0 s, unlike that for {node.resource}: write"
+                " patience, or ask for"
+            )
+        elif type(node) not in (act.Then, act.Repeat, act.Choice, act.Attempt, *_WAITING):
             yield f"no steps of the kind {node.kind}, for which it has no rule: ask for"
         elif node.uses and lock is None:
             yield f"no processor as a resource, as {node!r:.80} needs: ask for mean-value or"
@@ -276,7 +290,7 @@ def _sums(states: _States, account: bool) -> Iterator[tuple[tuple[str, Any], Arr
     """Yield sums over a cycle of the first group, or over the rounds of a phase: of the time by
     label, and of visits.
     """
-    model, finite, width = states.model, states.rounds is not None, len(states.kinds)
+    model, finite, width = states.model, states.rounds is not None, states.width
     least = states.least()
     check_cost(
         "states",
@@ -358,6 +372,7 @@ class _States:
         self._number = {id(node): at for at, node in enumerate(self._nodes)}
         self._bodies = [self._number[id(body)] for body in bodies]
         self.kinds = [kind for kind, (_, size) in enumerate(cycles) for _ in range(size)]
+        self.width = len(self.kinds) + self._second_phases()
         uses = [{name for node in each_once([body]) for name in node.uses} for body in bodies]
         self._parties = Counter(name for kind in self.kinds for name in uses[kind])
         self._counters = list(model.counters)
@@ -387,6 +402,15 @@ class _States:
             list[Array](),
             dict[bytes, int](),
         )
+
+    def _second_phases(self) -> int:
+        """Count the second phases that can be under way at once."""
+        held = {
+            node.resource
+            for node in self._nodes
+            if isinstance(node, act.Hold) and node.after is not None
+        }
+        return sum(self._resources[name].capacity for name in held)
 
     def least(self) -> int:
         """Bound the states from below: the ways to spread the processors of each kind over the
@@ -460,8 +484,8 @@ class _States:
         happens.
         """
         every, units = (
-            [self.known[state] for state in row[: len(self.kinds)]],
-            row[len(self.kinds) :],
+            [self.known[state] for state in row[: self.width]],
+            row[self.width :],
         )
         if not row[0]:
             begun = [self._begun(kind) for kind in self.kinds]
@@ -474,6 +498,7 @@ class _States:
             )
             check_cost("states", ways / 16, ways_in_words, "ask for mean-value or simulation")
             every = [(("start", kind, 0), ()) for kind in self.kinds]
+            every += [AWAY] * (self.width - len(every))
             yield from self._settled(1.0, [(1.0, every)], [*self.model.counters.values()])
         elif all(
             position[0][0] == "cost" for position in every
@@ -487,6 +512,10 @@ class _States:
             ]
             for at, position in enumerate(every):
                 (word, number, *phase), remaining = position
+                if word == "pause" or (
+                    word == "line" and remaining and remaining[-1][0] == "attempt"
+                ):
+                    yield from self._settled(*self._attempted(every, at), units)
                 if word in ("delay", "serve") and position not in every[:at]:
                     times, name = self._times[number], self._nodes[number].resource
                     speed = (
@@ -509,6 +538,26 @@ class _States:
                         ended = "leave" if word == "serve" else "go"
                         on.append((ends, ((ended, number, 0), remaining)))
                     yield from self._settled(rate, _in_place(every, at, on), units)
+
+    def _attempted(self, every: Sequence[Position], at: int) -> tuple[Any, Outcomes]:
+        """Return how fast a processor abandons a queue, or ends the pause before its next try,
+        and what may follow.
+        """
+        (word, number, *pauses), remaining = every[at]
+        if word == "pause":
+            node, begun = self._nodes[number], (*remaining, ("attempt", number, pauses[0] + 1))
+            pause = self._numbers[node.back_off] * (2 ** pauses[0] if node.doubling else 1)
+            return 1 / pause, _moved(every, at, self._advanced((*begun, self._do(node.visit))))
+        _, number, tries = remaining[-1]
+        node, remaining = self._nodes[number], remaining[:-1]
+        again = (*remaining, ("attempt", number, tries + 1), self._do(node.visit))
+        if tries >= node.retries:
+            after = self._advanced((*remaining, self._do(node.otherwise)))
+        elif node.back_off is None or not self._numbers[node.back_off].any():
+            after = self._advanced(again)
+        else:
+            after = [(1.0, (("pause", number, tries), remaining))]
+        return 1 / self._numbers[node.limit[0]], _moved(every, at, after)
 
     def _settled(
         self, rate: Any, ways: Outcomes, units: Sequence[int], names: tuple[Any, ...] = ()
@@ -572,6 +621,8 @@ class _States:
         if not line:
             return (), units, [(1.0, after)]
         chosen = line if order == RANDOM else line[-1:] if order == REVERSE else line[:1]
+        if order == RANK:
+            chosen = [min(line, key=lambda place: self._nodes[every[place][0][1]].rank)]
         ways = []
         for place in chosen:
             (_, step), behind = every[place]
@@ -582,8 +633,13 @@ class _States:
     def _releases(self, every: Sequence[Position], at: int, units: Sequence[int]) -> Happening:
         """Release what is held to those that wait for it, then go on."""
         (_, number, *_), remaining = every[at]
-        after = [*every[:at], (("go", number, 0), remaining), *every[at + 1 :]]
-        names, after = self._handed_over(after, self._nodes[number].resource)
+        node, ended = self._nodes[number], remaining == (BESIDE,)
+        after = [*every[:at], AWAY if ended else (("go", number, 0), remaining), *every[at + 1 :]]
+        if node.after is not None and not ended:
+            after.remove(AWAY)
+            beside = (BESIDE, ("held", number, 0), self._do(node.after))
+            return (), units, [(1.0, [*after, (("go", number, 0), beside)])]
+        names, after = self._handed_over(after, node.resource)
         return names, units, [(1.0, after)]
 
     def _handed_over(
@@ -765,7 +821,7 @@ class _States:
         (word, at, times), remaining = remaining[-1], remaining[:-1]
         if word == "again" and times:
             return self._advanced((*remaining, (word, at, times - 1), ("do", at, 0)))
-        if word == "again":
+        if word in ("again", "attempt"):
             return self._advanced(remaining)
         if word == "perhaps":
             return self._perhaps(at, remaining)
@@ -778,6 +834,8 @@ class _States:
                 return self._timed("delay", at, remaining)
             case act.Then(bodies):
                 return self._advanced((*remaining, *map(self._do, reversed(bodies))))
+            case act.Attempt(visit):
+                return self._advanced((*remaining, ("attempt", at, 0), self._do(visit)))
             case act.Repeat(spread=act.GEOMETRIC):
                 return self._perhaps(at, remaining)
             case act.Repeat(count, body):
@@ -817,7 +875,11 @@ class _States:
         """
         (word, at, *_), remaining = position
         node, labels = self._nodes[at], list[tuple[str, tuple[str, bool] | None]]()
-        if word == "ended":
+        if word == "away":
+            return
+        if word == "pause":
+            labels = [(f"back-off:{node.resource}", None)]
+        elif word == "ended":
             labels = [(IDLE_PROCESSORS, None)]
         elif word in ("line", "wait", "serve"):
             name = node.counter if word == "wait" else node.resource

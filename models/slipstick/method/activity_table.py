@@ -11,6 +11,7 @@ from slipstick.expression.nodes import Expr
 from slipstick.late import np
 from slipstick.model.activity import (
     Ask,
+    Attempt,
     BarrierWait,
     Choice,
     Fork,
@@ -108,6 +109,10 @@ def _ranges(model: Model, method: str) -> Iterator[tuple[str, Expr, float]]:
                     yield f"the back-off of lock {name}", held.base, 1e150
             case Pipeline(_, items, name):
                 yield f"the number of items of {name}", items, 2.0**53
+            case Attempt(back_off=back_off):
+                yield f"the limit of the wait for {node.resource}", node.limit[0], 1e150
+                if back_off is not None:
+                    yield f"the pause before another try at {node.resource}", back_off, 1e150
             case Then() | Fork() | UnitStep() | Ask():
                 pass
             case _:

@@ -13,25 +13,23 @@ from collections.abc import Collection, Mapping
 from slipstick.errors import NoAnswerError
 from slipstick.model.system import Model
 from slipstick.vocabulary import (
-    BATCHES,
+    ATTEMPTS,
     BOUNDS,
-    BURSTS,
     CLOSED_FORM,
     CONSTRUCTS,
     GEOMETRIC_COUNT,
     MARKOV_CHAIN,
     MEAN_VALUE,
-    RENEWALS,
+    RANKS,
+    SECOND_PHASES,
     SIMULATION,
-    STREAMS,
-    TRACES,
 )
 
 KNOWN: Mapping[str, frozenset[str]] = {
-    CLOSED_FORM: frozenset({GEOMETRIC_COUNT}),
-    BOUNDS: frozenset({GEOMETRIC_COUNT, STREAMS, RENEWALS, BATCHES, BURSTS, TRACES}),
+    CLOSED_FORM: frozenset({GEOMETRIC_COUNT, RANKS}),
+    BOUNDS: frozenset(CONSTRUCTS) - {ATTEMPTS},
     MEAN_VALUE: frozenset({GEOMETRIC_COUNT}),
-    MARKOV_CHAIN: frozenset({GEOMETRIC_COUNT}),
+    MARKOV_CHAIN: frozenset({GEOMETRIC_COUNT, SECOND_PHASES, RANKS, ATTEMPTS}),
     SIMULATION: frozenset(CONSTRUCTS),
 }
 """The constructs that each method for activities knows."""

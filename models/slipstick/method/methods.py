@@ -89,7 +89,8 @@ def _chains(model: Subject, smooth: bool) -> Acceptance:
     from slipstick.method.mean_value.form import exact_everywhere
 
     activity = cast(Model, model)
-    if smooth or not fits_by_kind(activity) or exact_everywhere(activity):
+    exact = activity.constructs <= KNOWN[MEAN_VALUE] and exact_everywhere(activity)
+    if smooth or not fits_by_kind(activity) or exact:
         return Acceptance(False, "the Markov chain is not asked")
     return Acceptance(True)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
 from slipstick.law import Law
-from slipstick.model.activity import Pipeline, Step
+from slipstick.model.activity import Attempt, Pipeline, Step
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
     IDLE_PROCESSORS,
@@ -266,6 +266,11 @@ def _activity(model: Model, method: str | None) -> Iterator[str]:
             if isinstance(resource, Lock) and resource.home is not None
         ]
         yield from (f"accesses[{name},{where}]" for name in homes for where in ("local", "remote"))
+        attempted = dict.fromkeys(
+            node.resource for node in each_once(model.bodies) if isinstance(node, Attempt)
+        )
+        kinds = ("abandonment", "amplification", "goodput")
+        yield from (f"{kind}[{name}]" for name in attempted for kind in kinds)
         yield from ("fairness", *(f"fairness[{name}]" for name in model.resources))
         yield from (f"share[time,{name}]" for name in model.parameters)
 

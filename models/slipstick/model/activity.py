@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from slipstick.arguments import (
+    FLAG,
     TEXT,
     checked,
     instance,
@@ -35,11 +37,13 @@ from slipstick.expression.nodes import (
     constant,
     total,
     walk,
+    zero,
 )
 from slipstick.model.steps import (
     ACTIVITY,
     ALWAYS,
     ASKED,
+    BY_STATE,
     GIVEN,
     HELD,
     MET,
@@ -49,6 +53,7 @@ from slipstick.model.steps import (
     SERVED,
     TAKEN,
     Activity,
+    ByState,
     Combination,
     ModelPart,
     arguments_of,
@@ -58,7 +63,7 @@ from slipstick.model.steps import (
     steps,
 )
 from slipstick.time_laws import TimeLaw
-from slipstick.vocabulary import GEOMETRIC_COUNT
+from slipstick.vocabulary import ATTEMPTS, GEOMETRIC_COUNT, RANKS, SECOND_PHASES
 
 TECHNOLOGIES = (
     "application",
@@ -94,6 +99,7 @@ class Step(Activity):
     scv : squared coefficient of variation of the time [1]
     law : the distribution of the time, whose scv is that of the step; None: the one of
         `slipstick.random_times` with this scv
+    rank : at a station that serves by rank; the smaller goes first
     """
 
     name: str
@@ -103,7 +109,9 @@ class Step(Activity):
     technology: str = "application"
     scv: float = 0.0
     law: TimeLaw | None = None
+    rank: int = 0
 
+    special: ClassVar[Mapping[str, str]] = {"rank": RANKS}
     made_of, named, word = ("time",), "resource", "step"
     # Every method knows a law by its mean and scv, and a chain and the simulator in full.
     plain = ("name", "resource", "component", "technology", "scv", "law")
@@ -235,16 +243,102 @@ class Repeat(Activity):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Hold(Activity):
-    """A body executed while a resource, such as a lock, is held; a reader-writer lock in one of
-    `MODES`.
+    """A body executed while a resource, such as a lock, is held.
+
+    Parameters
+    ----------
+    resource : what is held
+    body : what is done
+    mode : of a reader-writer lock, one of `MODES`
+    after : what is done then, still holding it, while the processor goes on: a second phase
     """
 
     resource: str
     body: Activity
     mode: str = ""
+    after: Activity | None = None
 
-    made_of, word, named, plain = ("body",), "hold", "resource", ("mode",)
-    combination, use, executions, variation = Combination.IN_TURN, HELD, (ONCE,), NEVER
+    made_of, word, named, plain = ("body", "after"), "hold", "resource", ("mode",)
+    special: ClassVar[Mapping[str, str]] = {"after": SECOND_PHASES}
+    combination, use, variation = Combination.IN_TURN, HELD, NEVER
+
+    @property
+    def executions(self) -> tuple[Expr, ...]:
+        return once(self.children)
+
+    @property
+    def beside(self) -> tuple[Activity, ...]:
+        return () if self.after is None else (self.after,)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Attempt(Activity):
+    """A visit that is abandoned where it has not begun after a time, and tried again.
+
+    Parameters
+    ----------
+    visit : a step at a station, or a hold of a lock or of permits
+    timeout : constant time in the queue after which it is abandoned [s]
+    patience : the same as an exponential time, with this mean [s]
+    retries : how many times it is tried again after the first [1]
+    back_off : mean pause before the next try, exponential; none by default [s]
+    doubling : each further pause is twice as long in the mean
+    otherwise : what is done where the last try is abandoned, too
+    """
+
+    visit: Activity
+    timeout: Expr | None = None
+    patience: Expr | None = None
+    retries: int = 0
+    back_off: Expr | None = None
+    doubling: bool = False
+    otherwise: Activity = Then(())
+
+    made_of, word = ("visit", "timeout", "patience", "back_off", "otherwise"), "attempt"
+    plain = ("timeout", "patience", "retries", "back_off", "doubling", "otherwise")
+    combination, use, variation = Combination.IN_TURN, NOTHING, ALWAYS
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.visit, Hold) or (isinstance(self.visit, Step) and self.resource)):
+            raise ModelError(
+                f"an attempt is one step at a station, or one hold; got {self.visit!r:.60}"
+            )
+        if (self.timeout is None) == (self.patience is None):
+            raise ModelError(f"an attempt at {self.resource} has a timeout or a patience")
+        if not 0 <= self.retries <= MOST_RETRIES:
+            raise ModelError(
+                f"an attempt at {self.resource} has from 0 to {MOST_RETRIES} retries, got"
+                f" {self.retries}"
+            )
+        if (self.back_off is not None and not self.retries) or (
+            self.doubling and self.back_off is None
+        ):
+            raise ModelError(
+                f"a pause before another attempt at {self.resource} needs retries, and its doubling"
+                " a back_off"
+            )
+
+    @property
+    def resource(self) -> str:
+        """What is waited for."""
+        return next(iter(self.visit.uses), "")
+
+    @property
+    def limit(self) -> tuple[Expr, float]:
+        """How long the queue is waited in [s], and the scv of that."""
+        return (self.timeout, 0.0) if self.timeout is not None else (self.patience or ZERO, 1.0)
+
+    @property
+    def executions(self) -> tuple[Expr | ByState, ...]:
+        return (BY_STATE, BY_STATE)
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return frozenset({ATTEMPTS})
+
+
+MOST_RETRIES = 1000
+ZERO = zero(TIME)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -363,7 +457,7 @@ _LABELS = {"component": TEXT, "technology": TEXT, "scv": real(0), "law": _LAW}
 """The arguments that `service` and `delay` share."""
 
 
-@checked(resource=TEXT, time=LIKE, name=optional(TEXT), **_LABELS)
+@checked(resource=TEXT, time=LIKE, name=optional(TEXT), rank=whole(0), **_LABELS)
 def service(
     resource: str,
     time: Like,
@@ -373,6 +467,7 @@ def service(
     technology: str = "application",
     scv: float = 0.0,
     law: TimeLaw | None = None,
+    rank: int = 0,
 ) -> Step:
     """Spend time at a resource, after waiting for others that use it.
 
@@ -381,13 +476,13 @@ def service(
     resource : a resource of the model, or a processor: own, other, each-other, processor[i]
     time : mean service time [s]; a number becomes a parameter named after the step
     name : the resource's by default
-    component, technology, scv, law : see `Step`
+    component, technology, scv, law, rank : see `Step`
 
     >>> service("bus", 1e-6)
     service('bus', 1e-06, name='bus')
     """
     label = resource if name is None else name
-    return Step(label, timed(time, label), resource, component, technology, scv, law)
+    return Step(label, timed(time, label), resource, component, technology, scv, law, rank)
 
 
 @checked(time=LIKE, name=TEXT, **_LABELS)
@@ -465,13 +560,63 @@ MODES = READ, WRITE = "read", "write"
 """How a reader-writer lock is held: together with other readers, or alone."""
 
 
-@checked(resource=TEXT, body=ACTIVITY, mode=TEXT)
-def hold(resource: str, body: Activity, mode: str = "") -> Hold:
+@checked(resource=TEXT, body=ACTIVITY, mode=TEXT, after=optional(ACTIVITY))
+def hold(resource: str, body: Activity, mode: str = "", after: Activity | None = None) -> Hold:
     """Execute a body while holding a resource, such as a lock; a reader-writer lock in one of
     `MODES`.
+
+    Parameters
+    ----------
+    resource, body, mode : what is held, what is done, and how a reader-writer lock is held
+    after : what is done then, still holding it, while the processor goes on
+
+    >>> hold("server", delay(1.0, name="reply"), after=delay(2.0, name="log"))
+    hold('server', delay(1.0, name='reply'), after=delay(2.0, name='log'))
     """
     check_name(resource)
-    return Hold(resource, body, mode)
+    return Hold(resource, body, mode, after)
+
+
+@checked(
+    visit=ACTIVITY,
+    timeout=optional(LIKE),
+    patience=optional(LIKE),
+    retries=whole(),
+    back_off=optional(LIKE),
+    doubling=FLAG,
+    otherwise=optional(ACTIVITY),
+)
+def attempt(
+    visit: Activity,
+    *,
+    timeout: Like | None = None,
+    patience: Like | None = None,
+    retries: int = 0,
+    back_off: Like | None = None,
+    doubling: bool = False,
+    otherwise: Activity | None = None,
+) -> Attempt:
+    """Visit a station, or hold a lock or permits, if that begins in time; else try again.
+
+    Parameters
+    ----------
+    visit : a step at a station, or a hold
+    timeout, patience : constant time in the queue, or the mean of an exponential one, after which
+        it is abandoned [s]
+    retries, back_off, doubling : see `Attempt`
+    otherwise : what is done where the last try is abandoned; nothing by default
+
+    >>> attempt(service("db", 0.1), timeout=0.5, retries=2, back_off=0.2)
+    attempt(service('db', 0.1, name='db'), timeout=0.5, retries=2, back_off=0.2)
+    """
+    name = next(iter(visit.uses), "")
+    times = {"timeout": timeout, "patience": patience, "back_off": back_off}
+    said = {
+        key: None if value is None else timed(value, f"{name}.{key}".lstrip("."))
+        for key, value in times.items()
+    }
+    last = then() if otherwise is None else otherwise
+    return Attempt(visit, retries=retries, doubling=doubling, otherwise=last, **said)
 
 
 @checked(counter=TEXT)

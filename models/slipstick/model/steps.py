@@ -273,6 +273,11 @@ class Activity(ModelPart):
         return tuple(zip(numbers, self.children, strict=True))
 
     @property
+    def beside(self) -> tuple[Activity, ...]:
+        """The children that are executed while the processor goes on, at the end of the others."""
+        return ()
+
+    @property
     def uses(self) -> tuple[str, ...]:
         """The resource that it names itself, without those of its children."""
         name = getattr(self, self.named) if self.named else None

@@ -53,6 +53,7 @@ from slipstick.expression.tape import Tape
 from slipstick.late import NDArray, np
 from slipstick.model.activity import (
     MODES,
+    Attempt,
     BarrierWait,
     Hold,
     Pipeline,
@@ -90,8 +91,10 @@ from slipstick.vocabulary import (
     BARRIERS,
     BATCHES,
     BURSTS,
+    DISCIPLINES,
     LOCKS,
     MOST_HOLDERS,
+    RANKS,
     READER_WRITER_ORDERS,
     RENEWALS,
     STREAMS,
@@ -222,6 +225,10 @@ class Station(ResourceKind):
 
     def __post_init__(self) -> None:
         _one_of("discipline", self.discipline, ACTIVITY_DISCIPLINES)
+
+    @property
+    def constructs(self) -> frozenset[str]:
+        return frozenset({RANKS} if DISCIPLINES[self.discipline].ranked else ())
 
     @property
     def capacity(self) -> int:
@@ -1265,10 +1272,56 @@ class Model:
                 self._check_use(node.name if isinstance(node, Step) else node.use, name, node.use)
         for name in node.held:
             self._check_hold(node, name)
+        if isinstance(node, Hold):
+            self._check_after(node)
+        if isinstance(node, Attempt):
+            self._check_attempt(node)
+        if isinstance(node, Step) and node.rank:
+            self._check_rank(node)
         if isinstance(node, BarrierWait):
             self._check_parties(node)
         if node.counter:
             check_counter(node, self.resources)
+
+    def _check_rank(self, step: Step) -> None:
+        """Refuse a rank where nothing is served by rank."""
+        station = self.resources.get(step.resource or "")
+        if not (isinstance(station, Station) and DISCIPLINES[station.discipline].ranked):
+            raise ModelError(
+                f"step {step.name} has a rank, but {step.resource or 'a delay'} does not serve by"
+                " rank; give a station the discipline priority"
+            )
+
+    def _check_attempt(self, node: Attempt) -> None:
+        """Refuse an attempt at what cannot be abandoned."""
+        resource = self.resources.get(node.resource)
+        shared = isinstance(resource, Station) and DISCIPLINES[resource.discipline].shared
+        if shared or not (isinstance(resource, Station) or _plainly_held(resource)):
+            kind = "a processor" if resource is None else resource.noun
+            raise ModelError(
+                f"an attempt waits in a queue, of a station that is not shared, of a fifo lock or"
+                f" of permits; {node.resource} is {kind}"
+            )
+
+    def _check_after(self, node: Hold) -> None:
+        """Refuse a second phase where no other can take it over, or wait for all processors."""
+        if node.after is None:
+            return
+        if not _plainly_held(self.resources[node.resource]):
+            raise ModelError(
+                f"a second phase is held by a fifo lock or by permits, not by {node.resource},"
+                f" {self.resources[node.resource].noun}"
+            )
+        if any(inner.use in (MET, ASKED) for inner in steps(node.after)):
+            raise ModelError(
+                f"the second phase at {node.resource} meets other processors, but its own has gone"
+                " on; leave barriers and pools out of it"
+            )
+        if self.population.finite:
+            raise ModelError(
+                f"the second phase at {node.resource} may outlast a program that ends; give it to"
+                " processors that repeat a cycle, or to arrivals"
+            )
 
     def _check_hold(self, node: Activity, name: str) -> None:
         """Refuse a resource that is held twice, or in a mode that it does not have."""
@@ -1306,6 +1359,12 @@ class Model:
             raise ModelError(
                 f"{user} needs {USED_BY[use]}, but {name!r} is {self.resources[name].noun}"
             )
+
+
+def _plainly_held(resource: Resource | None) -> bool:
+    """Return whether a resource is permits, or a lock that is handed over at no cost."""
+    plain = isinstance(resource, Lock) and resource.kind == "fifo" and resource.word is None
+    return plain or isinstance(resource, Permits)
 
 
 def _counters(resources: Mapping[str, Resource]) -> dict[str, int]:

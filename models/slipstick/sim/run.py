@@ -40,6 +40,7 @@ from slipstick.sim.estimate import (
     warm_up,
 )
 from slipstick.sim.plain.kernel import Kernel
+from slipstick.sim.plan.distributions import BatchTimes, BurstyTimes
 from slipstick.sim.plan.plan import Plan
 from slipstick.sim.settings import Simulation
 
@@ -59,6 +60,13 @@ alike: it does not matter.
 _STRETCH = 16_384
 """Events between two reads of the rows of a kernel."""
 
+OPEN = "open"
+BURSTS = 100
+"""Bursts of arrivals that a run has at least, unless its events or cycles are limited. The rate that
+is seen then has a standard error of a few per cent; a run of 5,000 cycles that saw no burst stopped
+with an interval 15 % below the mean rate."""
+
+_MOST_LEAST = 10**9
 _PATIENCE = 2_000_000
 """Events without a single row of statistics that are borne; half as many where customers arrive,
 whose queue takes 0.5 KB each.
@@ -142,6 +150,7 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         settings = replace(
             settings, least=min(settings.least, 4 * BATCHES * max(plan.population, 1))
         )
+    settings = replace(settings, least=max(settings.least, _customers_of_bursts(plan)))
     if plan.once:
         return _with_kernel(plan, settings, _programs)
     if settings.replications > 1 and plan.random:
@@ -151,6 +160,17 @@ def simulate(plan: Plan, simulation: Simulation | None = None) -> Result:
         settings,
         lambda plan, given: _estimated(plan, given, [_steady(Replication(plan, given, 0))]),
     )
+
+
+def _customers_of_bursts(plan: Plan) -> int:
+    """Count the customers of as many bursts as a run has at least: without them a run between two
+    bursts looks precise.
+    """
+    draws = [plan.draws[group.arrivals].distribution for group in plan.groups if group.kind == OPEN]
+    periods = [
+        each.customers_of_period for each in draws if isinstance(each, BurstyTimes | BatchTimes)
+    ]
+    return min(math.ceil(BURSTS * max(periods, default=0.0)), _MOST_LEAST)
 
 
 def _with_kernel(

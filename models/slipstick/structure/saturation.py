@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from slipstick.errors import NoAnswerError
 from slipstick.expression.columns import Values, count_of, only
-from slipstick.expression.nodes import TIME, zero
+from slipstick.expression.nodes import TIME, Expr, zero
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.model.steps import HELD, SERVED
@@ -38,10 +39,13 @@ class Saturation:
             for name, resource in model.resources.items()
             if self._streams and resource.use in (SERVED, HELD)
         ]
-        columns = []
-        for rate, cycle in self._streams:
-            asked = demands(cycle, model) | held_times(cycle, model)
-            columns += [rate, *(asked.get(name, zero(TIME)) for name in self._names)]
+        columns: list[Expr] = []
+        try:
+            for rate, cycle in self._streams:
+                asked = demands(cycle, model) | held_times(cycle, model)
+                columns += [rate, *(asked.get(name, zero(TIME)) for name in self._names)]
+        except NoAnswerError:  # what is asked depends on the state, so a queue may limit itself
+            self._names = []
         self._tape = Tape(columns)
 
     def reasons(self, values: Values) -> dict[int, str]:

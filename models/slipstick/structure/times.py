@@ -51,7 +51,9 @@ def _time(activity: Activity, model: Model, booked: bool, known: dict[int, Expr]
     match activity.combination:
         case Combination.IN_TURN:
             parts = (
-                number * time(child, model, booked, known) for number, child in activity.weighted
+                number * time(child, model, booked, known)
+                for number, child in activity.weighted
+                if child not in activity.beside
             )
             return total([own, *parts], TIME)
         case Combination.LONGEST:

@@ -16,7 +16,7 @@ from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
 from slipstick.law.account import EFFICIENCY, SPEEDUP
 from slipstick.model.activity import WRITE, Pipeline, Step
-from slipstick.model.steps import Activity, Combination, each_once, no_rule, side_by_side
+from slipstick.model.steps import BY_STATE, Activity, Combination, each_once, no_rule, side_by_side
 from slipstick.model.system import (
     Model,
     PhasedPopulation,
@@ -237,7 +237,8 @@ class ParallelWork:
     def __init__(self, model: Model) -> None:
         self.model = model
         bodies = model.population.bodies if model.population.finite else model.population.bodies[:1]
-        outer = side_by_side(bodies)
+        by_state = any(BY_STATE in node.executions for node in each_once(bodies))
+        outer = [] if by_state else side_by_side(bodies)
         inside = dict.fromkeys(
             node.component for node in each_once(outer) if isinstance(node, Step)
         )
@@ -253,7 +254,7 @@ class ParallelWork:
         useful = {step for step in model.steps if step.component in model.useful}
         if any(name in model.useful for name in self.components) and not model.population.open:
             self._count_useful(model, bodies, useful)
-        works = work_of_steps(model, lambda step: step.component)
+        works = {} if by_state else work_of_steps(model, lambda step: step.component)
         self._numbers |= {("work of", name): works[name] for name in self.components}
         for name, pipeline in self.pipelines.items():
             self._numbers["stages", name], self._numbers["places", name] = _serial_work(pipeline)

@@ -571,9 +571,9 @@ def kinds(spec: type[ItemSpec]) -> set[str]:
     )
 
 
-def test_three_shipped_activities_show_every_step_that_needs_no_machine() -> None:
+def test_four_shipped_activities_show_every_step_that_needs_no_machine() -> None:
     shown: set[str] = set()
-    for name in ("tour", "buffer-and-monitor", "task-pool"):
+    for name in ("tour", "buffer-and-monitor", "task-pool", "connection-pool"):
         text = (ACTIVITIES / f"{name}.yaml").read_text()
         shown |= {key for key in kinds(ItemSpec) if re.search(rf"\b{key}:", text)}
     assert shown == kinds(ItemSpec)

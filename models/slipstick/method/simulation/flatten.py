@@ -16,6 +16,7 @@ from slipstick.limits import check_cost
 from slipstick.model.activity import (
     GEOMETRIC,
     Ask,
+    Attempt,
     BarrierWait,
     Choice,
     Fork,
@@ -437,7 +438,10 @@ class Writer:
                     )
                     return
                 rank = lock.rank(mode) if isinstance(lock, ReaderWriterLock) else 0
-                self.builder.hold(name, deferred(body), rank, mode == "write")
+                after = None if activity.after is None else deferred(activity.after)
+                self.builder.hold(name, deferred(body), rank, mode == "write", after)
+            case Attempt(visit, otherwise=otherwise):
+                self._attempt(activity, deferred(visit), deferred(otherwise))
             case WaitUnit(counter):
                 self.builder.wait(counter, self.model.monitor_of(counter))
             case SignalUnit(counter):
@@ -460,6 +464,24 @@ class Writer:
             case _:
                 raise no_rule("simulation", activity)
 
+    def _attempt(
+        self, node: Attempt, visit: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        limit, scv = node.limit
+        pause = None
+        if node.back_off is not None and self.numbers[node.back_off] > 0:
+            pause = service_time(self.numbers[node.back_off], 1.0)
+        self.builder.attempt(
+            service_time(self.numbers[limit], scv),
+            visit,
+            otherwise,
+            node.resource,
+            number=self._number(node),
+            retries=node.retries,
+            back_off=pause,
+            doubling=node.doubling,
+        )
+
     def _step(self, step: Step) -> None:
         mean = self.numbers[step.time]
         if not in_range(mean):
@@ -472,7 +494,7 @@ class Writer:
         if step.resource is None:
             self.builder.delay(time, step.name)
         elif step.resource in self.model.resources:
-            self.builder.serve(step.resource, time, step.name)
+            self.builder.serve(step.resource, time, step.name, rank=step.rank)
         else:
             self._serve_at_processor(step, time)
 

@@ -32,7 +32,7 @@ from slipstick.method.names import TIME_QUANTILES
 from slipstick.method.simulation.flatten import Flat, flatten
 from slipstick.model.system import IDLE, IDLE_PROCESSORS, Labels, Model, SingleProcessor
 from slipstick.sim.estimate import Estimate, Result, t_quantile, time_spent
-from slipstick.sim.plan.builder import ACCESSES
+from slipstick.sim.plan.builder import ACCESSES, GIVEN_UP, TRIES
 from slipstick.sim.plan.plan import COUNTER
 from slipstick.sim.run import simulate
 from slipstick.sim.settings import Simulation
@@ -269,6 +269,7 @@ def _solution(model: Model, values_given: Mapping[str, float], settings: Simulat
         **_beside(model, values_given, flat, booked),
         **_resources(result),
         **_accesses(result),
+        **_attempts(result),
         **_fairness(result),
     }
     values = {name: as_value(estimate, unit_of(name)) for name, estimate in estimates.items()}
@@ -555,6 +556,27 @@ def _accesses(result: Result) -> dict[str, Estimate]:
                 layout.column(layout.tried[tally]) - local, taken
             )
     return values
+
+
+def _attempts(result: Result) -> dict[str, Estimate]:
+    """Estimate for each resource that is attempted the part of the tries that are abandoned, the
+    tries of an attempt, and the attempts that succeed in a second.
+    """
+    layout, found = result.layout, {}
+    columns = {
+        tuple(name.split(":", 1)): (layout.column(tried), layout.column(refused))
+        for name, tried, refused in zip(
+            result.plan.tallies, layout.tried, layout.refused, strict=True
+        )
+    }
+    for (kind, name), (tried, abandoned) in columns.items():
+        if kind == TRIES:
+            attempts, given_up = columns[GIVEN_UP, name]
+            found[f"abandonment[{name}]"] = result.ratio(abandoned, tried)
+            found[f"amplification[{name}]"] = result.ratio(tried, attempts)
+            served, elapsed = attempts - given_up, layout.column(layout.time)
+            found[f"goodput[{name}]"] = result.ratio(served, elapsed)
+    return found
 
 
 def _fairness(result: Result) -> dict[str, Estimate]:

@@ -214,11 +214,19 @@ class StepSpec(ItemSpec):
         return reader.values.expr(said, place, TIME)
 
     def step(
-        self, reader: ActivityReader, name: str, time: Expr, resource: str | None, loc: Loc
+        self,
+        reader: ActivityReader,
+        name: str,
+        time: Expr,
+        resource: str | None,
+        loc: Loc,
+        rank: int = 0,
     ) -> activities.Step:
         """Build the step, with a name of its own."""
         scv, law = 0.0 if self.scv is None else self.scv.value, law_of(self.said_time)
-        made = activities.Step(name, time, resource, self.component, self.technology, scv, law)
+        made = activities.Step(
+            name, time, resource, self.component, self.technology, scv, law, rank
+        )
         reader.add_step(made, loc)
         return made
 
@@ -234,6 +242,7 @@ class StepSpec(ItemSpec):
         labels = {
             "component": (activity.component, "busy"),
             "technology": (activity.technology, "application"),
+            "rank": (activity.rank, 0),
         }
         data |= {key: value for key, (value, default) in labels.items() if value != default}
         return data | ({"scv": activity.scv} if activity.scv and activity.law is None else {})
@@ -258,6 +267,9 @@ class ServiceSpec(StepSpec):
         description="the resource, or a processor: own, other, each-other, processor[i]"
     )
     time: TimeOrDistribution = Field(description="mean service time, or a distribution")
+    rank: int = Field(
+        0, description="at a station that serves by rank: the smaller goes first", ge=0, le=1000
+    )
 
     key, use, example = (
         "service",
@@ -273,7 +285,8 @@ class ServiceSpec(StepSpec):
             self.mean_time(reader, (*loc, "time")),
         )
         return reader.at_one(
-            self.service, lambda one, mark: self.step(reader, name + mark, time, one, loc)
+            self.service,
+            lambda one, mark: self.step(reader, name + mark, time, one, loc, self.rank),
         )
 
 
@@ -285,6 +298,13 @@ class HoldSpec(ItemSpec):
         None, description="how a reader-writer lock is held"
     )
     body: list[Item] = Field(description="what is done while holding it", min_length=1)
+    after: list[Item] | None = Field(
+        None,
+        description=(
+            "what is done then, still holding it, while the processor goes on: a second phase"
+        ),
+        min_length=1,
+    )
 
     key, node = "hold", activities.Hold
     use, example = "for steps under a lock or a permit", "{hold: table, body: [{delay: 1 ms}]}"
@@ -293,7 +313,42 @@ class HoldSpec(ItemSpec):
 
     def build(self, reader: ActivityReader, loc: Loc) -> Activity:
         body = reader.body(self.body, (*loc, "body"))
-        return reader.at_one(self.hold, lambda one, _: hold(one, body, self.mode or ""))
+        after = None if self.after is None else reader.body(self.after, (*loc, "after"))
+        return reader.at_one(self.hold, lambda one, _: hold(one, body, self.mode or "", after))
+
+
+class AttemptSpec(ItemSpec):
+    """A visit that is abandoned where it has not begun after a time."""
+
+    attempt: list[Item] = Field(
+        description="a service at a station, or a hold of a lock or of permits", min_length=1
+    )
+    timeout: TimeOrFormula | None = Field(
+        None, description="constant time in the queue after which it is abandoned"
+    )
+    patience: TimeOrFormula | None = Field(
+        None, description="mean of an exponential time in the queue after which it is abandoned"
+    )
+    retries: int = Field(
+        0,
+        description="how many times it is tried again",
+        ge=0,
+        le=activities.MOST_RETRIES,
+    )
+    back_off: TimeOrFormula | None = Field(
+        None, description="mean pause before another try, exponential; none by default"
+    )
+    doubling: bool = Field(False, description="each further pause is twice as long in the mean")
+    otherwise: list[Item] = Field(
+        [], description="what is done where the last try is abandoned; nothing by default"
+    )
+
+    key, node = "attempt", activities.Attempt
+    use = "for a visit with a limit of its wait"
+    example = "{attempt: [{service: db, time: 1 ms}], timeout: 5 ms, retries: 2}"
+    alike = ("timeout", "patience", "retries")
+
+    make = staticmethod(activities.Attempt)
 
 
 class WaitSpec(ItemSpec):
@@ -716,6 +771,7 @@ _OWN_ITEMS: dict[str, type[ItemSpec]] = {
             DelaySpec,
             ServiceSpec,
             HoldSpec,
+            AttemptSpec,
             ForkSpec,
             ChooseSpec,
             RepeatSpec,

@@ -475,6 +475,9 @@ def ask(s: State, r: Row, token: int, now: float) -> bool:
         grant(s, r, token, now)
         return True
     insert(s, r.queue, token)
+    if t.patience >= 0.0:
+        t.wait = t.label
+        await_service(s, r, token, now)
     return False
 
 
@@ -482,6 +485,7 @@ def ask(s: State, r: Row, token: int, now: float) -> bool:
 def grant(s: State, r: Row, token: int, now: float) -> None:
     """Grant a lock to a token; the integrals are up to date."""
     s.holder[r.holders_from + r.busy] = token
+    s.token[token].patience, s.token[token].event = -1.0, -1
     r.busy += 1
     r.exclusive = s.token[token].excludes
     count_wait(s, r, token, now)
@@ -712,6 +716,20 @@ def begin_branches(s: State, token: int, code: Row, value: float, now: float) ->
             before = branch
         append(s, READY, branch)
     return False
+
+
+@inlined
+def spawn(s: State, token: int, code: Row, now: float) -> bool:
+    """SPAWN."""
+    t = s.token[token]
+    beside = new_token(s, now, t.group, t.customer, -1, 0)
+    s.token[beside].pc = code[1]
+    place = s.resource[s.run[0].locks + code[2]].holders_from
+    while s.holder[place] != token:
+        place += 1
+    s.holder[place] = beside
+    append(s, READY, beside)
+    return True
 
 
 @inlined
@@ -1070,8 +1088,12 @@ def lacking(s: State, token: int) -> int:
             or s.group[s.token[token].group].responses == s.responses.shape[1]
         ):
             return Return.TABLE_FULL
-    elif op == Op.FORK or op == Op.PIPELINE:
-        needed = code[2] if op == Op.FORK else int(s.counts[code[1]]) + 1
+    elif op == Op.FORK or op == Op.PIPELINE or op == Op.SPAWN:
+        needed = 1
+        if op == Op.FORK:
+            needed = code[2]
+        elif op == Op.PIPELINE:
+            needed = int(s.counts[code[1]]) + 1
         if run.free_count < needed:
             run.wanted = needed
             return Return.NEEDS_SPACE
@@ -1120,4 +1142,9 @@ def step(s: State, token: int, now: float) -> bool:
     if op == Op.PATIENCE:
         t.patience, t.elsewhere = value, code[2]
         return True
+    if op == Op.SPAWN:
+        return spawn(s, token, code, now)
+    if op == Op.VANISH:
+        free_token(s, token)
+        return False
     return counter(s, token, code, now) if op < Op.ENTER_POOL else pool(s, token, code, now)

@@ -364,6 +364,18 @@ class Kernel(EventLoop):
             self.ready.append(branch)
         return False
 
+    def spawn(self, target: int, lock: SimulatedLock, token: Token, now: float) -> bool:
+        """Start another token beside this one, with the lock that this one holds."""
+        beside = self.token(token.customer, token.group)
+        beside.since, beside.pc = now, target
+        lock.holders[lock.holders.index(token)] = beside
+        self.ready.append(beside)
+        return True
+
+    def vanish(self, token: Token, now: float) -> bool:
+        """End a token that went on beside another; its time is of no cycle."""
+        return False
+
     def join(self, pipeline: int, token: Token, now: float) -> bool:
         """End a branch; the last of them continues the parent.
 

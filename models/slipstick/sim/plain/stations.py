@@ -49,18 +49,10 @@ class QueueStatistics:
         self.last = now
 
 
-class SimulatedStation(QueueStatistics):
-    """Servers with a queue."""
+class PatientQueue(QueueStatistics):
+    """What tokens may abandon after a time in the queue."""
 
-    __slots__ = ("servers",)
-
-    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
-        super().__init__(clock, plan.name)
-        self.servers = plan.servers
-
-    def enter(self, token: Token, work: float, now: float) -> None:
-        """Begin a visit that needs `work` seconds of a server."""
-        raise NotImplementedError
+    __slots__ = ()
 
     def await_service(self, token: Token, now: float) -> None:
         """Plan when a customer in the queue abandons it; the ticket is void when its service
@@ -86,6 +78,20 @@ class SimulatedStation(QueueStatistics):
 
     def leave_queue(self, token: Token) -> None:
         """Take a customer out of the queue."""
+        raise NotImplementedError
+
+
+class SimulatedStation(PatientQueue):
+    """Servers with a queue."""
+
+    __slots__ = ("servers",)
+
+    def __init__(self, clock: EventLoop, plan: StationPlan) -> None:
+        super().__init__(clock, plan.name)
+        self.servers = plan.servers
+
+    def enter(self, token: Token, work: float, now: float) -> None:
+        """Begin a visit that needs `work` seconds of a server."""
         raise NotImplementedError
 
 
@@ -329,7 +335,7 @@ def put_in_order(queue: deque[Token], token: Token) -> None:
     queue.insert(place, token)
 
 
-class SimulatedLock(QueueStatistics):
+class SimulatedLock(PatientQueue):
     """A lock, held by one token at a time, or permits, held by several; with the statistics of a
     station.
 
@@ -383,10 +389,18 @@ class SimulatedLock(QueueStatistics):
         self.request(token, now)
         token.key = token.rank
         if not (self.queue and self.queue[0].key <= token.key) and self.fits(token):
+            token.patience = -1.0
             self.grant(token, now)
             return True
         put_in_order(self.queue, token)
+        if token.patience >= 0:
+            token.wait = token.label
+            self.await_service(token, now)
         return False
+
+    def leave_queue(self, token: Token) -> None:
+        """Take a customer out of the queue."""
+        self.queue.remove(token)
 
     def request(self, token: Token, now: float) -> None:
         """Count a token as present from now on."""
@@ -399,6 +413,8 @@ class SimulatedLock(QueueStatistics):
         self.holders.append(token)
         self.busy += 1
         self.exclusive = token.excludes
+        if token.patience >= 0:
+            token.patience, token.ticket[0] = -1.0, None
         self.count_wait(token, now)
 
     def count_wait(self, token: Token, now: float) -> None:

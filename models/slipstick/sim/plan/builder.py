@@ -6,9 +6,10 @@ what an activity needs: choices, loops, forks, pipelines, holds, barriers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from slipstick.errors import ModelError, did_you_mean, look_up
@@ -34,6 +35,10 @@ word of its own."""
 
 ACCESSES = "accesses"
 """Begins the name of the tally of the accesses of a lock; the name of the lock ends it."""
+
+TRIES, GIVEN_UP = "tries", "attempts"
+"""Begin the names of the tallies of tries to visit a resource, with those abandoned, and of attempts
+of several tries, with those that were given up."""
 
 NO_TIME = ServiceTime("deterministic", 0.0, 0.0)
 
@@ -348,7 +353,75 @@ class Builder:
         self.emit(Op.JOIN, number)
         self.patch(pipe, 3)
 
-    def hold(self, lock: str, body: Body, rank: int = 0, excludes: bool = False) -> None:
+    def attempt(
+        self,
+        limit: ServiceTime,
+        visit: Body,
+        otherwise: Body,
+        name: str,
+        *,
+        number: str,
+        retries: int = 0,
+        back_off: ServiceTime | None = None,
+        doubling: bool = False,
+    ) -> None:
+        """Visit a station or hold a lock if that begins within a limit, else try again.
+
+        Tallies count the tries, those abandoned apart, and the attempts, those given up apart.
+
+        Parameters
+        ----------
+        limit : of the time in the queue
+        visit, otherwise : a visit, and what is done where the last try is abandoned
+        name : of what is waited for
+        number : that tells attempts at one resource apart in the names of streams
+        retries : tries after the first
+        back_off : pause between two tries, at first
+        doubling : each further pause is twice as long
+        """
+        tries, attempts = f"{TRIES}:{name}", f"{GIVEN_UP}:{name}"
+        label, late = f"back-off:{name}", f"attempt {number} is late"
+        with self._register() as left, self._register() as pauses:
+            self.emit(Op.SET_COUNT, left, *self._count(retries, ""))
+            self.emit(Op.SET_COUNT, pauses, *self._count(0, ""))
+            start = self.next_instruction
+            self.patience(limit, late, f"attempt {number} at {name}")
+            visit()
+            self._tally(tries)
+            self._tally(attempts)
+            done = self.emit(Op.JUMP, -1)
+            self.mark(late)
+            self._tally(tries, refused=True)
+            again = self.emit(Op.LOOP, left, -1)
+            if back_off is not None:
+                draw = self.draw(f"{label} {number}", replace(back_off, mean=1.0))
+                most = math.inf if doubling else back_off.mean
+                constants = map(self._constant, (back_off.mean, most))
+                self.emit(Op.BACK_OFF, draw, self.label(label), pauses, *constants)
+            self.emit(Op.JUMP, start)
+            self.patch(again, 1)
+            self._tally(attempts, refused=True)
+            otherwise()
+            self.patch(done, 0)
+
+    def _tally(self, name: str, refused: bool = False) -> None:
+        """Count one more at a tally; a refused one as turned away, too."""
+        if name not in self._tallies:
+            self._tallies.append(name)
+        number = self._tallies.index(name)
+        if refused:
+            self.emit(Op.COUNT_ACCESS, number, -1, -1)
+        else:
+            self.emit(Op.ADMIT, number, 0, 0, -1)
+
+    def hold(
+        self,
+        lock: str,
+        body: Body,
+        rank: int = 0,
+        excludes: bool = False,
+        after: Body | None = None,
+    ) -> None:
         """Do a body while holding a lock or a permit; all time until it is held is booked to its
         label.
 
@@ -357,6 +430,7 @@ class Builder:
         lock, body : what is held, and what is done
         rank : requests of a smaller rank go before it
         excludes : no other holds it at the same time
+        after : what is done then, still holding it, while the customer goes on
         """
         number, plan, implementation = self._lock(lock)
         if implementation.kind in ("fifo", "queue"):
@@ -368,6 +442,15 @@ class Builder:
                 spin = self._take_turns if implementation.kind == "ticket" else self._spin
                 spin(number, plan, implementation, register)
         body()
+        if after is not None:
+            spawn = self.emit(Op.SPAWN, -1, number)
+            onward = self.emit(Op.JUMP, -1)
+            self.patch(spawn, 0)
+            after()
+            self.emit(Op.RELEASE, number)
+            self.emit(Op.VANISH)
+            self.patch(onward, 0)
+            return
         if implementation.kind != "fifo":
             self._access(plan, implementation, number if implementation.kind == "queue" else -1)
         self.emit(Op.RELEASE, number)

@@ -142,6 +142,11 @@ class BurstyTimes:
         (quiet, burst), (begins, ends) = self.rates, self.changes
         return (begins + ends) / (quiet * ends + burst * begins)
 
+    @property
+    def customers_of_period(self) -> float:
+        """How many arrive from the begin of one burst to that of the next, in the mean [1]."""
+        return sum(1 / change for change in self.changes) / self.mean
+
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values from the stationary process [s]; values beyond a block go into
         the next.
@@ -188,6 +193,15 @@ class BatchTimes:
     def mean(self) -> float:
         """The mean [s]."""
         return self.between.mean / self.size
+
+    @property
+    def customers_of_period(self) -> float:
+        """How many arrive from the begin of one burst to that of the next, in the mean; 0 without
+        bursts [1].
+        """
+        if isinstance(self.between, ServiceTime):
+            return 0.0
+        return self.between.customers_of_period * self.size
 
     def blocks(self, stream: Stream, sizes: Iterable[int]) -> Iterator[Array]:
         """Draw blocks of values [s]."""

@@ -98,6 +98,9 @@ class Op(IntEnum):
     # draw, target: where to go on if the service of the visit that follows has not begun after that
     # time
     PATIENCE = 34
+    # first instruction of a token that goes on beside this one, lock that it holds from now on
+    SPAWN = 35
+    VANISH = 36  # end of a token that went on beside another
 
 
 class Where(IntEnum):
