@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import slipstick
 from slipstick import Answer, Simulation, solve
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import RATE, TIME, Expr, Parameter
@@ -49,6 +51,7 @@ from slipstick.vocabulary import (
     TRACES,
 )
 
+DOCUMENTATION = Path(slipstick.__file__).parent / "documentation"
 SETTINGS = Simulation(seed=5, events=25_000)
 WIDTHS = 3.0
 """Half intervals that an exact value may lie from a simulated one."""
@@ -525,3 +528,21 @@ def test_a_run_sees_bursts_though_they_are_rare() -> None:
     model = open_model(thinks(0.1), rate(5.0), pattern=pattern)
     found = solve(model, simulation=Simulation(seed=1))
     assert found["throughput"] == pytest.approx((5 * 20 + 15 * 2) / 22, rel=0.05)
+
+
+def table_of_constructs() -> list[str]:
+    """Write the table of the page on methods from what the methods declare."""
+    methods = [name for name in KNOWN if name != SIMULATION]
+    rows = [
+        f"| construct | {' | '.join(methods)} | simulation |",
+        "| --- |" + " --- |" * len(KNOWN),
+    ]
+    for construct, words in CONSTRUCTS.items():
+        cells = ["has a rule" if construct in KNOWN[name] else "refuses" for name in methods]
+        rows.append(f"| {construct}: {words} | {' | '.join(cells)} | has a rule |")
+    return rows
+
+
+def test_the_page_on_methods_has_the_table_of_constructs() -> None:
+    page = (DOCUMENTATION / "methods.md").read_text()
+    assert "\n".join(table_of_constructs()) in page
