@@ -460,7 +460,7 @@ th, td { border: 1px solid var(--line); padding: .2rem .6rem; text-align: left; 
 thead th, .numbers td { white-space: nowrap; }
 .r { text-align: right; }
 img { max-width: 100%; background: #ffffff; }
-@media (max-width: 40rem) { p:has(> img:only-child) { overflow-x: auto; } p > img:only-child { max-width: none; width: 44rem; } }
+@media (max-width: 40rem) { p:has(img) { overflow-x: auto; } img { max-width: none; width: 44rem; } }
 code { font-size: .9em; overflow-wrap: anywhere; }
 th code, td code { overflow-wrap: normal; white-space: nowrap; }
 label small, small { color: var(--faint); }
