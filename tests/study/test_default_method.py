@@ -58,7 +58,11 @@ def sizes_of(model: Model | QueueingNetwork) -> dict[str, np.ndarray]:
 def test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark(name: str) -> None:
     model = model_of(name)
     varied = sizes_of(model)
-    assert varied, "a shipped model without a population to vary"
+    if not varied:  # its numbers decide its shape, such as servers, so that it has one row
+        assert isinstance(model, QueueingNetwork), "a shipped model without a population to vary"
+        answer = solve(model, simulation=SHORT)
+        assert not (answer.exact and answer.bound)
+        return
     found = solve(model, {path: each.tolist() for path, each in varied.items()}, simulation=SHORT)
     form = CompiledBounds(model) if isinstance(model, Model) else CompiledNetworkBounds(model)
     rows = [row for row in range(len(found)) if row not in found.failed]

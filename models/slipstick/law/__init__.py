@@ -8,50 +8,6 @@ there. The modules of the families are imported when `LAWS` is first read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-
-from slipstick.extensions import Registry
-from slipstick.law.law import Law
+from slipstick.law.law import FAMILIES, LAWS, Law
 
 __all__ = ["FAMILIES", "LAWS", "Law"]
-
-FAMILIES = (
-    "account",
-    "checkpoint",
-    "collectives",
-    "finite_capacity",
-    "finite_population",
-    "general_service",
-    "interconnects",
-    "network",
-    "operational",
-    "pipeline",
-    "roofline",
-    "scalability",
-    "speedup",
-    "station",
-    "synchronization",
-)
-"""The modules that hold the laws, one for each family."""
-
-
-def _own() -> dict[str, Law]:
-    modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
-    held = [
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, Law | tuple)
-    ]
-    laws = [
-        value
-        for entry in held
-        for value in (entry if isinstance(entry, tuple) else (entry,))
-        if isinstance(value, Law)
-    ]
-    return {law.name: law for law in laws}
-
-
-LAWS: Mapping[str, Law] = Registry("slipstick.laws", _own)
-"""Every law by its name in the catalogue, those of other packages included."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from slipstick.arguments import LARGEST, described
@@ -13,6 +14,7 @@ from slipstick.display import html_table
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.expression.formula import Comparison, read_condition
 from slipstick.expression.nodes import Dimension, Expr, Parameter, substituted, walk
+from slipstick.extensions import Registry
 from slipstick.late import Array, np
 
 if TYPE_CHECKING:
@@ -296,8 +298,47 @@ def _tape(law: Law) -> Tape:
     )
 
 
+FAMILIES = (
+    "account",
+    "checkpoint",
+    "collectives",
+    "finite_capacity",
+    "finite_population",
+    "general_service",
+    "interconnects",
+    "network",
+    "operational",
+    "pipeline",
+    "roofline",
+    "scalability",
+    "speedup",
+    "station",
+    "synchronization",
+)
+"""The modules that hold the laws, one for each family."""
+
+
+def _own() -> dict[str, Law]:
+    modules = [import_module(f"slipstick.law.{family}") for family in FAMILIES]
+    held = [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, Law | tuple)
+    ]
+    laws = [
+        value
+        for entry in held
+        for value in (entry if isinstance(entry, tuple) else (entry,))
+        if isinstance(value, Law)
+    ]
+    return {law.name: law for law in laws}
+
+
+LAWS: Mapping[str, Law] = Registry("slipstick.laws", _own)
+"""Every law by its name in the catalogue, those of other packages included."""
+
+
 def _named(name: str) -> Law:
     """Return the law of the catalogue that has a name."""
-    from slipstick.law import LAWS
-
     return LAWS[name]

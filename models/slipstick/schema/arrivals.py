@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
 
 from slipstick.errors import UnitError, UnknownNameError, short
 from slipstick.expression.nodes import TIME
 from slipstick.limits import check_cost
+from slipstick.schema.spec_files import SpecFiles
 from slipstick.schema.text import (
     Listing,
     Mark,
@@ -33,17 +33,7 @@ from slipstick.schema.text import (
 from slipstick.units import to_base
 
 
-class TraceFiles(Protocol):
-    """Finds files of times, as `slipstick.schema.library.Library` does."""
-
-    def beside(self, reference: str, mark: Mark) -> Path:
-        """Return the path of a file that is named at a place."""
-
-    def keep_hash(self, path: Path) -> None:
-        """Keep the hash of a file that was read."""
-
-
-def with_traces(tree: Node, library: TraceFiles) -> Node:
+def with_traces(tree: Node, library: SpecFiles) -> Node:
     """Read the traces that classes and chains of a network, or groups of an activity, name, each
     from the folder of the file that names it.
 
@@ -90,7 +80,7 @@ def with_traces(tree: Node, library: TraceFiles) -> Node:
     return tree
 
 
-def with_samples(tree: Node, library: TraceFiles) -> Node:
+def with_samples(tree: Node, library: SpecFiles) -> Node:
     """Read the files of measured times that distributions name, each from the folder of the file
     that names it.
 

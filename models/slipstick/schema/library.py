@@ -23,6 +23,7 @@ from slipstick.errors import SpecError, UnknownNameError, did_you_mean, short
 from slipstick.extensions import Registry, SpecKind, imported
 from slipstick.schema.kinds.quantity import problems_of
 from slipstick.schema.renamed_keys import with_present_names
+from slipstick.schema.spec_files import ONLY_SHARED, is_shared_memory
 from slipstick.schema.text import (
     STANDARD_INPUT,
     Mark,
@@ -217,8 +218,6 @@ def _folders(kind: str) -> list[Path]:
 MOST_EXTENDED = 32
 T = TypeVar("T")
 
-ONLY_SHARED = ("interconnect", "cache", "locks", "barriers")
-"""The keys that only a machine with shared memory has."""
 
 ON_MACHINES = ("activity", "queueing-network")
 """Kinds of files that name a machine under the key `machine`."""
@@ -260,15 +259,6 @@ def _on_machine(model: type[BaseModel], machine: type[BaseModel]) -> type[BaseMo
     """
     field = (machine, model.model_fields["machine"])
     return create_model(model.__name__, __base__=model, machine=field)
-
-
-def is_shared_memory(tree: Node) -> bool:
-    """Distinguish a machine with shared memory from one on a network by keys of its own."""
-    return (
-        isinstance(tree, Table)
-        and "network" not in tree.entries
-        and not tree.entries.keys().isdisjoint(ONLY_SHARED)
-    )
 
 
 @dataclass

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from slipstick.expression.nodes import TIME, TIME_PER_BYTE, number_text
 from slipstick.late import np
 from slipstick.schema.kinds.quantity import validate
+from slipstick.schema.spec_files import is_shared_memory
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, from_plain, replace
 from slipstick.units import parse
 
 if TYPE_CHECKING:
     from slipstick.model.trend import Trend
-    from slipstick.schema.library import Library
+    from slipstick.schema.spec_files import SpecFiles
 
 KEYS = ("machine", "base", "year", "trend", "title")
 _NETWORK = {
@@ -42,7 +43,7 @@ _SPEED = "processors.speed"
 """What the costs of software and protocol are divided by; 1 where a machine does not give it."""
 
 
-def machine_of_a_year(tree: Table, library: Library) -> Table:
+def machine_of_a_year(tree: Table, library: SpecFiles) -> Table:
     """Take a machine along a trend.
 
     Parameters
@@ -82,9 +83,7 @@ def machine_of_a_year(tree: Table, library: Library) -> Table:
     return Table(entries, mark)
 
 
-def _base(node: Node, library: Library) -> Table:
-    from slipstick.schema.library import is_shared_memory
-
+def _base(node: Node, library: SpecFiles) -> Table:
     if isinstance(node, Table):
         base = library.resolve("machine", node)
     elif isinstance(node, Scalar) and isinstance(node.value, str):
@@ -112,7 +111,7 @@ def _years(tree: Table, base: Table) -> tuple[float, float]:
     return float(node.value), float(wanted.value or 0)
 
 
-def _trend(node: Node, base: Table, library: Library) -> Trend:
+def _trend(node: Node, base: Table, library: SpecFiles) -> Trend:
     from slipstick.schema.kinds.trend import CORE, TrendSpec, trend_of
 
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):

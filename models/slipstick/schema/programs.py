@@ -39,7 +39,8 @@ from slipstick.schema.kinds.quantity import (
     read_formula,
     validate,
 )
-from slipstick.schema.library import Library, is_shared_memory, machine_model, names, spec_model
+from slipstick.schema.library import Library, machine_model, names, spec_model
+from slipstick.schema.spec_files import is_shared_memory
 from slipstick.schema.text import Entry, Mark, Node, Scalar, Table, at, problem
 
 

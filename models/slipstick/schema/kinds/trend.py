@@ -48,7 +48,7 @@ from slipstick.schema.text import Entry, Listing, Mark, Node, Scalar, Table, at,
 if TYPE_CHECKING:
     from slipstick.model.trend import Period, Rate, Trend
     from slipstick.model.uncertainty import Uncertainty
-    from slipstick.schema.library import Library
+    from slipstick.schema.spec_files import SpecFiles
 
 _YEAR = 31_557_600.0  # a year of 365.25 days [s]
 
@@ -384,7 +384,7 @@ def _factor(spec: PeriodSpec) -> Uncertainty:
 _COLUMNS = tuple(PointSpec.model_fields)
 
 
-def with_points(tree: Table, library: Library) -> Table:
+def with_points(tree: Table, library: SpecFiles) -> Table:
     """Read the files of points that the series of a trend name, each from the folder of the file
     that names it.
 
