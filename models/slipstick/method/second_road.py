@@ -53,11 +53,11 @@ FOR_CLOSED_FORMS, MOST_ADDED_UP = 10_000, 64
 """Events of a look at a closed form that is called exact, and processors up to which there is one:
 nothing is random there, so that one cycle decides."""
 
-SUSPECT = 4
+SUSPECT, SUSPICIOUS = 4, 0.5
 """Factor on the events where the look ends undecided, and the mean of the run is farther off than
-is borne."""
+so large a part of what is borne."""
 
-TOLERANCES = {"certain": 0.01, "close": 0.03, "usual": 0.05}
+TOLERANCES = {"certain": 0.01, "close": 0.03, "usual": 0.04}
 """Relative differences that are borne: of an answer called exact, of one that promises 2 %, of all
 others, of which 10 % are promised, or nothing."""
 
@@ -257,9 +257,9 @@ def _look(
                 return Verdict(NOT_CHECKED, "it is added up of too many processors")
             events = min(events, FOR_CLOSED_FORMS)
         look = second_look(plan, expected, events)
-        suspect = look.verdict not in (AGREES, DIFFERS, UNSETTLED) and abs(look.off) > min(
-            each.tolerance for each in expected.values()
-        )
+        borne = min(each.tolerance for each in expected.values())
+        open_ended = look.verdict not in (AGREES, DIFFERS, UNSETTLED)
+        suspect = open_ended and abs(look.off) > SUSPICIOUS * borne
         if suspect:
             look = second_look(plan, expected, SUSPECT * events)
     except SlipstickError as error:

@@ -296,6 +296,12 @@ def _without_warm_up(record: Record, replications: int = 1, stopped: str = "") -
     )
 
 
+STARVED = 0.9
+"""Part of a closed group's time in cycles that have not ended, above which the run says too little
+of them for any interval [1]: of a group that ended nothing, a run of 15 million events gave 233 s
++- 0.1 %, and one with other random numbers 351 s."""
+
+
 def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResult]) -> Result:
     """Estimate the mean times from the batches of all replications."""
     layout, first = Layout(plan), runs[0]
@@ -325,8 +331,10 @@ def _estimated(plan: Plan, settings: Simulation, runs: Sequence[ReplicationResul
         for group in groups
     ]
     negligible = settings.precision * _NEGLIGIBLE
+    starved = any(result.unended(group) > STARVED for group in groups)
     result = replace(
-        result, trusted=not any(correlated(of_batches, negligible) for of_batches in means)
+        result,
+        trusted=not starved and not any(correlated(each, negligible) for each in means),
     )
     precise = all(precise_enough(result.mean_time(group), settings.precision) for group in groups)
     return replace(result, converged=precise and result.trusted and stopped != "interrupted")

@@ -160,7 +160,11 @@ class ArrivalState:
     by_place: ByPlace = field(default_factory=dict)
 
     def waits(
-        self, queues: Sequence[Queue], ratios: Mapping[int, Array], means: Mapping[int, Array]
+        self,
+        queues: Sequence[Queue],
+        ratios: Mapping[int, Array],
+        means: Mapping[int, Array],
+        own: Collection[int],
     ) -> ArrivalWaits:
         """Return the wait at each visit of an arriving processor.
 
@@ -169,6 +173,7 @@ class ArrivalState:
         queues : of the model
         ratios : visits of all processors in the time of one cycle of the arriving one [1]
         means : mean service at each visit of a station [s]
+        own : visits of the arriving processor's group
         """
         if not self.others:
             return ArrivalWaits({}, {})
@@ -187,7 +192,7 @@ class ArrivalState:
             for visit in queue.visits:
                 delays.update(self._delays(queue, visit, means.get(visit.index)))
         self._add_predecessors(queues, ratios, delays)
-        self._limit_to_work(queues, ratios, delays)
+        self._limit_to_work(queues, ratios, delays, own)
         self._damp(queues, delays)
         at: dict[int, list[_Delay]] = {}
         for (index, _), each in delays.items():
@@ -405,14 +410,20 @@ class ArrivalState:
                 delays[visit.index, other.index] = delay
 
     def _limit_to_work(
-        self, queues: Sequence[Queue], ratios: Mapping[int, Array], delays: _Delays
+        self,
+        queues: Sequence[Queue],
+        ratios: Mapping[int, Array],
+        delays: _Delays,
+        own: Collection[int],
     ) -> None:
         """Limit waits under a lock for processors outside it to the work of these processors.
 
         Operational: only one processor holds a lock at a time, so each service outside the lock
         delays at most one holder, once; of c permits, at most c holders. Each of s servers delays
         by 1/s of their work. What is done while another lock is held is part of that lock's
-        service. The bound always holds; where it binds, the wait is taken to be at the bound.
+        service. The bound always holds; where it binds, the wait is taken to be at the bound. Only
+        visits of the same group are limited: how often another group comes in one cycle follows
+        from the wait itself, so that a bound by that would keep a wait which is too short.
         """
         visits = [visit for queue in queues for visit in queue.visits]
         for lock in (queue for queue in queues if queue.lock):
@@ -422,7 +433,11 @@ class ArrivalState:
             for queue in (
                 each for each in queues if any(visit.index in met for visit in each.visits)
             ):
-                outside = [visit for visit in queue.visits if lock.name not in visit.held]
+                outside = [
+                    v
+                    for v in queue.visits
+                    if lock.name not in v.held and (v.index in own or not queue.sharing)
+                ]
                 works = [
                     lock.servers * ratios[v.index] * self.services[v.index].mean for v in outside
                 ]

@@ -799,7 +799,9 @@ class _RecursionStep:
                 ratios.update(
                     {index: ratio * relative_rate for index, ratio in group_ratios.items()}
                 )
-        arrival_waits = before.arrivals.waits(self._outside, ratios, self._means)
+        arrival_waits = before.arrivals.waits(
+            self._outside, ratios, self._means, self._ratios[r].keys()
+        )
         for row in self._rows.values() if before.arrivals.others else ():
             means = before.arrivals.waits_in_a_row(row, arrival_waits.waits)
             arrival_waits.waits.update(row.replaced(arrival_waits.waits, means))

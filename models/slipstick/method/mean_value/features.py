@@ -1,0 +1,151 @@
+"""What a model measures, at its own values, where its parts alone do not say how good mean value is.
+
+Names of parts hide what a station serves: one request in fifty that takes long makes an scv of 80
+out of exponential times, and visits that follow each other at once, or a station that holders of a
+lock share with others, are seen in no step by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from slipstick.expression.nodes import Expr
+from slipstick.late import Array
+from slipstick.model.system import Model, OpenPopulation, Station
+from slipstick.structure.visits import (
+    Places,
+    Queue,
+    VisitTree,
+    mean_service,
+    queues_of,
+    visit_trees,
+)
+from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
+
+SATURATING = 0.5
+"""Utilization of a station of a stream above which the spread of arrivals matters [1]."""
+
+UNLIKE_ONE = 0.5
+"""Difference of an scv from 1 above which departures are not taken as at random [1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a model measures.
+
+    Parameters
+    ----------
+    served_scv : by station, the squared coefficient of variation of all that it serves [1]
+    in_a_row : stations at which unlike services follow each other at once
+    overtaken : those of them whose order is not first come first served, or with several servers
+    shared : stations that holders of a lock or permits share with another group
+    departing : stations of a stream that get what another station lets go, above half load, where
+        services at one of them are not exponential
+    """
+
+    served_scv: Mapping[str, float]
+    in_a_row: tuple[str, ...]
+    overtaken: tuple[str, ...]
+    shared: tuple[str, ...]
+    departing: tuple[str, ...]
+
+
+def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
+    """Measure a model at one point.
+
+    Parameters
+    ----------
+    model : the system
+    numbers : every number of the model [1 point]
+    """
+    trees = visit_trees(model.bodies, model)
+    places = Places()
+    for tree in trees:
+        places.add(tree.root, numbers, again=not model.population.open)
+    queues = [
+        queue
+        for queue in queues_of(model, trees, {})
+        if isinstance(model.resources.get(queue.name), Station)
+    ]
+    served = {queue.name: _served_scv(queue, trees, numbers) for queue in queues}
+    in_a_row = tuple(queue.name for queue in queues if _unlike_in_a_row(queue, places))
+    overtaken = [
+        queue.name for queue in queues if queue.servers > 1 or _overtakes(model, queue.name)
+    ]
+    return Features(
+        served,
+        in_a_row,
+        tuple(name for name in in_a_row if name in overtaken),
+        tuple(queue.name for queue in queues if _held_beside_others(queue, trees)),
+        _departing(model, queues, trees, served, numbers),
+    )
+
+
+def _overtakes(model: Model, name: str) -> bool:
+    station = model.resources[name]
+    return isinstance(station, Station) and station.discipline in OVERTAKING_DISCIPLINES
+
+
+def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr, Array]) -> float:
+    """Return the scv of all services at a station; groups count by the visits of one cycle."""
+    flow = work = squares = 0.0
+    for tree in trees:
+        ratios = tree.visit_ratios(numbers)
+        for visit in queue.visits:
+            if visit.index in ratios and visit.step is not None:
+                count = float(ratios[visit.index].flat[0].real)
+                mean = float(mean_service(visit.step, numbers).flat[0].real)
+                flow += count
+                work += count * mean
+                squares += count * mean**2 * (1 + visit.step.scv)
+    return flow * squares / work**2 - 1 if work > 0 else 0.0
+
+
+def _unlike_in_a_row(queue: Queue, places: Places) -> bool:
+    """Return whether services that are not of one exponential time follow each other at once."""
+    indices = {visit.index for visit in queue.visits}
+    pairs = (
+        (places.visits[before].step, places.visits[after].step)
+        for before, after in places.follows
+        if places.visits[before].index in indices
+    )
+    return not queue.sharing and any(
+        one is not None and two is not None and (one.time != two.time or one.scv != 1.0)
+        for one, two in pairs
+    )
+
+
+def _held_beside_others(queue: Queue, trees: Sequence[VisitTree]) -> bool:
+    """Return whether one group uses a station while it holds something, and another group too."""
+    here = {visit.index for visit in queue.visits}
+    by_group = [[visit for visit in tree.visits if visit.index in here] for tree in trees]
+    users = [visits for visits in by_group if visits]
+    return len(users) > 1 and any(visit.held for visits in users for visit in visits)
+
+
+def _departing(
+    model: Model,
+    queues: Sequence[Queue],
+    trees: Sequence[VisitTree],
+    served: Mapping[str, float],
+    numbers: Mapping[Expr, Array],
+) -> tuple[str, ...]:
+    """Name the busy stations of a stream whose arrivals or services are not exponential."""
+    if not isinstance(model.population, OpenPopulation):
+        return ()
+    rate = float(numbers[model.population.rate].flat[0].real)
+    ratios = trees[0].visit_ratios(numbers)
+    busy = []
+    for queue in queues:
+        station = model.resources[queue.name]
+        assert isinstance(station, Station)
+        work = sum(
+            float((ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
+            for visit in queue.visits
+            if visit.step is not None
+        )
+        if rate * work / queue.servers > SATURATING and not DISCIPLINES[station.discipline].delay:
+            busy.append(queue)
+    unlike = any(not q.sharing and abs(served[q.name] - 1) > UNLIKE_ONE for q in busy)
+    return tuple(queue.name for queue in busy) if len(busy) > 1 and unlike else ()
