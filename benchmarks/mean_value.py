@@ -11,6 +11,10 @@ simulated, to a half-width of 0.6 % of the time or as far as the events allow. E
 written to the file of --keep at once; started again, the program goes on from there, and a model
 whose reference is known is not solved again.
 
+With --adversary, a search by small changes for the models on which mean value errs most where it
+promises an error, against chains of 2 or 3 processors: the other tables say what usual models err
+by, this one what a model can. Its seed is one that was never used.
+
 With --repair, machine repair alone: the data that the weight of whole services is judged by, with
 and without it.
 """
@@ -20,8 +24,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise, product
 from pathlib import Path
@@ -35,6 +41,7 @@ from slipstick.expression.nodes import TIME, Number, Parameter
 from slipstick.limits import limited
 from slipstick.method.mean_value import MeanValue, closed
 from slipstick.method.mean_value.arrivals import whole_service_weight
+from slipstick.method.mean_value.form import promised
 from slipstick.model.activity import (
     MODES,
     barrier,
@@ -416,6 +423,143 @@ def _cell(errors: Sequence[float]) -> str:
     return f"{middle} / {far} / {max(errors):.0f}"
 
 
+@dataclass(frozen=True)
+class Genes:
+    """A small model that the adversary changes: two or three processors, and what they do in turn.
+
+    Parameters
+    ----------
+    processors, servers : their numbers; servers of the first of two stations
+    think, scv : of the delay before, and its squared coefficient of variation
+    parts : of a cycle: kind (visit, twice, choice, held), station, mean, and its squared coefficient
+        of variation
+    meeting : a barrier ends the cycle
+    """
+
+    processors: int
+    servers: int
+    think: float
+    scv: float
+    parts: tuple[tuple[str, str, float, float], ...]
+    meeting: bool
+
+    def model(self) -> Model:
+        """Build the model."""
+        resources: dict[str, Resource] = {"a": Station(self.servers), "b": Station()}
+        nodes: list[Activity] = [delay(self.think, name="think", scv=self.scv)]
+        for number, (kind, station, mean, scv) in enumerate(self.parts):
+            node = service(station, mean, name=f"visit{number}", scv=scv)
+            if kind == "twice":
+                node = repeat(2, node)
+            elif kind == "choice":
+                rest = service(station, mean / 20, name=f"short{number}", scv=scv)
+                node = choose((0.1, node), (0.9, rest))
+            elif kind == "held":
+                resources["lock"] = Lock("fifo")
+                node = hold("lock", node)
+            nodes.append(node)
+        if self.meeting:
+            resources["meet"] = Barrier()
+            nodes.append(barrier("meet"))
+        used = {name: each for name, each in resources.items() if f"'{name}'" in str(nodes)}
+        return closed_model(then(*nodes), self.processors, resources=used)
+
+    def changed(self, draw: random.Random) -> Genes:
+        """Change one thing at random."""
+        what = draw.choice(["processors", "servers", "think", "scv", "meeting", *["parts"] * 6])
+        if what == "parts":
+            return replace(self, parts=_changed_parts(self.parts, draw))
+        values: dict[str, Any] = {
+            "processors": draw.choice([2, 3]),
+            "servers": draw.choice([1, 1, 2]),
+            "think": round(min(max(self.think * 2 ** draw.uniform(-2, 2), 0.01), 20.0), 3),
+            "scv": draw.choice([0.5, 1.0, 4.0]),
+            "meeting": not self.meeting,
+        }
+        return replace(self, **{what: values[what]})
+
+
+def _part(draw: random.Random) -> tuple[str, str, float, float]:
+    mean = round(0.05 * 40 ** draw.random(), 3)
+    kind = draw.choice(["visit", "visit", "twice", "choice", "held"])
+    return kind, draw.choice("ab"), mean, draw.choice([0.5, 1.0, 4.0])
+
+
+def _changed_parts(
+    parts: tuple[tuple[str, str, float, float], ...], draw: random.Random
+) -> tuple[tuple[str, str, float, float], ...]:
+    """Draw one part anew, or add or leave out one; there is one hold at most."""
+    found = list(parts)
+    place = draw.randrange(len(found))
+    action = draw.random()
+    if action < 0.25 and len(found) < 4:
+        found.insert(place, _part(draw))
+    elif action < 0.4 and len(found) > 1:
+        del found[place]
+    else:
+        found[place] = _part(draw)
+    holds = [index for index, part in enumerate(found) if part[0] == "held"]
+    for index in holds[1:]:
+        found[index] = ("visit", *found[index][1:])
+    return tuple(found)
+
+
+def error_of(genes: Genes) -> float | None:
+    """Return the error of the time by mean value beside the chain [1]; None where nothing is
+    promised, or the chain is too large.
+    """
+    model = genes.model()
+    if promised(model) is None:
+        return None
+    chain = import_module("slipstick.method.activity_chain").ActivityChain
+    try:
+        with limited({"states": MOST_STATES}):
+            exact = float(chain(model).times({})[0])
+        found = float(MeanValue(model).times({})[0])
+    except NoAnswerError:
+        return None
+    return found / exact - 1 if np.isfinite(exact) and np.isfinite(found) else None
+
+
+def adversary(seed: int, steps: int) -> tuple[float, Genes]:
+    """Search for the largest error of mean value where an error is promised, by changes that make
+    it no smaller.
+
+    Parameters
+    ----------
+    seed : of the search; take one that was never used
+    steps : models that are solved
+    """
+    draw = random.Random(f"adversary {seed}")
+    parts = tuple(_part(draw) for _ in range(2))
+    worst = Genes(draw.choice([2, 3]), 1, 1.0, 1.0, _changed_parts(parts, draw), False)
+    error = error_of(worst) or 0.0
+    for _ in range(steps):
+        tried = worst.changed(draw)
+        found = error_of(tried)
+        if found is not None and abs(found) >= abs(error):
+            worst, error = tried, found
+    return error, worst
+
+
+def search(seed: int, searches: int, steps: int) -> None:
+    """Print the worst model of each of several searches, and the median and the worst of all."""
+    found = sorted((adversary(seed + number, steps) for number in range(searches)), key=_size)
+    for error, genes in found[::-1]:
+        print(
+            f"{100 * error:+.1f} % (promised {100 * (promised(genes.model()) or 0):g} %): {genes}"
+        )
+    errors = [100 * abs(error) for error, _ in found]
+    print(
+        f"the worst model of each of {searches} searches of {steps} models, seeds from {seed}:"
+        f" median {np.median(errors):.1f} %, worst {max(errors):.1f} %"
+    )
+
+
+def _size(found: tuple[float, Genes]) -> float:
+    return abs(found[0])
+
+
 def repair() -> None:
     """Print errors of machine repair (one server, services of mean 1), with the weight of whole
     services and without.
@@ -517,6 +661,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--keep", type=Path, help="file that keeps the references")
     parser.add_argument("--worst", type=int, default=10, help="worst models to name")
+    parser.add_argument(
+        "--adversary", type=int, metavar="SEED", help="search for the worst models, --models times"
+    )
+    parser.add_argument("--steps", type=int, default=60, help="models of one search")
     parser.add_argument("--repair", action="store_true", help="machine repair alone")
     parser.add_argument(
         "--short", action="store_true", help="the smallest sizes, to see that it runs"
@@ -526,6 +674,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.models, given.first, given.scv, given.events = 1, given.first[:1], [1.0], 2000
     if given.repair:
         repair()
+        return
+    if given.adversary is not None:
+        search(given.adversary, given.models, given.steps)
         return
     chosen = [name for name in CONSTRUCTS if name in given.only.split(",")]
     numbers = [first + k for first in given.first for k in range(given.models)]

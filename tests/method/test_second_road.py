@@ -30,7 +30,7 @@ from slipstick.answer import Rejected, Verdict
 from slipstick.cli.main import main
 from slipstick.method.second_road import EVENTS
 from slipstick.model.network import closed_class, open_class, station
-from slipstick.model.system import Model, grouped_model
+from slipstick.model.system import Model
 from slipstick.report.answer import answer_text
 from slipstick.results.question import answer_document
 from slipstick.sim.plan.builder import Builder
@@ -45,9 +45,7 @@ from slipstick.sim.second_look import (
 
 
 def loop_before_a_barrier(processors: int = 40) -> Model:
-    """Return processors that go round over two stations before they meet: mean value takes the
-    rounds one after the other.
-    """
+    """Return processors that go round over two stations before they meet."""
     around = service("bus", 0.1, name="b", scv=1) >> service("disk", 0.12, name="d", scv=1)
     return closed_model(
         delay(3.0, name="work", scv=1) >> repeat(4, around) >> barrier("meet"),
@@ -56,47 +54,42 @@ def loop_before_a_barrier(processors: int = 40) -> Model:
     )
 
 
-def with_rare_long_ones() -> Model:
-    """Return a station where one request in fifty is eighty times as long."""
+def unlike_visits(processors: int = 6) -> Model:
+    """Return few processors that come to two stations for unlike services, one after the other: the
+    worst kind that the adversary of benchmarks/mean_value.py finds where an error is promised.
+    """
+    read = service("disk", 0.105, name="read", scv=4)
+    write = service("disk", 1.491, name="write", scv=4)
+    compute = service("cpu", 1.189, name="compute", scv=0.5)
+    rest = choose(
+        (0.1, service("cpu", 0.24, name="long", scv=0.5)),
+        (0.9, service("cpu", 0.012, name="short", scv=0.5)),
+    )
+    cycle = delay(0.018, name="think", scv=1) >> repeat(2, read) >> write >> compute >> rest
+    return closed_model(cycle, processors)
+
+
+def held_before_a_barrier(processors: int = 12) -> Model:
+    """Return a lock held over one station, then two visits to another, before all meet."""
+    held = hold("door", service("cpu", 0.643, name="in", scv=4))
+    visits = service("disk", 0.379, name="a", scv=0.5) >> service("disk", 0.369, name="b", scv=0.5)
     return closed_model(
-        delay(4.0, name="think", scv=1)
-        >> choose(
-            (0.98, service("disk", 0.1, name="hit", scv=1)),
-            (0.02, service("disk", 8.0, name="miss", scv=1)),
-        ),
-        24,
-    )
-
-
-def holders_beside_others() -> Model:
-    """Return a lock over a station that another group uses too."""
-    cpu = service("cpu", 1.0, scv=1)
-    return grouped_model(
-        {
-            "holders": (
-                9,
-                delay(1.0, name="a", scv=1) >> hold("door", service("cpu", 1.0, name="in", scv=1)),
-            ),
-            "others": (9, delay(2.0, name="b", scv=1) >> cpu),
+        delay(0.5, name="work", scv=4) >> held >> visits >> barrier("meet"),
+        processors,
+        resources={
+            "cpu": Station(1),
+            "disk": Station(1),
+            "door": Lock("fifo"),
+            "meet": Barrier(),
         },
-        resources={"door": Lock("fifo"), "cpu": Station(1)},
     )
-
-
-def short_ones_then_a_long_one() -> Model:
-    """Return a stream whose requests come back for short services, and once for a long one."""
-    short = repeat(4, service("cpu", 0.02, name="short", scv=1))
-    return open_model(short >> service("cpu", 0.5, name="long", scv=1), 1.4)
 
 
 def verdict(answer: Answer) -> str:
     return answer.check.word if answer.check else ""
 
 
-@pytest.mark.parametrize(
-    "make",
-    [loop_before_a_barrier, with_rare_long_ones, holders_beside_others, short_ones_then_a_long_one],
-)
+@pytest.mark.parametrize("make", [unlike_visits, held_before_a_barrier])
 def test_a_wrong_mean_value_is_replaced_and_the_answer_says_so(make: Any) -> None:
     model = make()
     answer, alone = solve(model), solve(model, method="mean-value")
@@ -124,17 +117,16 @@ def test_a_right_one_is_checked() -> None:
 
 
 def test_what_was_replaced_is_in_the_document() -> None:
-    document = answer_document(solve(loop_before_a_barrier()))
+    document = answer_document(solve(unlike_visits()))
     assert document["check"] == "replaced"
     assert document["rejected"]["method"] == "mean-value"
     assert document["rejected"]["name"] == "time"
     assert document["rejected"]["unit"] == "s"
-    assert document["rejected"]["value"] > 1.3 * document["values"]["time"]["value"]
+    assert document["rejected"]["value"] < 0.9 * document["values"]["time"]["value"]
 
 
 def test_near_saturation_nothing_is_said() -> None:
-    tandem = service("a", 1.0, scv=4) >> service("b", 1.0, scv=0.25)
-    answer = solve(open_model(tandem, 0.97))
+    answer = solve(open_model(service("a", 1.0, scv=4) >> delay(1.0, scv=1), 0.97))
     assert answer.method == "mean-value"
     assert str(answer.check).startswith("not checked: near saturation")
 
@@ -162,14 +154,14 @@ def test_few_points_are_looked_at_and_all_where_one_differs() -> None:
         simulation=Simulation(check="all"),
     )
     assert not any("points" in str(check) for check in every.provenance.checks.values())
-    model = loop_before_a_barrier()
-    wrong = solve(model, {"population.processors": [4, 12, 24, 32, 40, 48]})
+    model = unlike_visits()
+    wrong = solve(model, {"population.processors": [40, 30, 24, 9, 8, 6]})
     told = [check.word for check in wrong.provenance.checks.values()]
     assert told[0] == "agreed"
     assert told[-3:] == ["replaced"] * 3
     assert wrong.provenance.methods[-1] == "simulation"
     assert "check" in wrong.provenance.columns()
-    alone = solve(model, {"population.processors": 48})
+    alone = solve(model, {"population.processors": 6})
     assert wrong.columns["time"][-1] == alone["time"]
 
 
@@ -314,7 +306,7 @@ def test_a_setting_that_is_none_is_refused() -> None:
 
 
 def test_columns_of_replaced_points_have_their_intervals() -> None:
-    found = solve(loop_before_a_barrier(), {"population.processors": [4, 40]})
+    found = solve(unlike_visits(), {"population.processors": [40, 6]})
     low = found.columns["low[time]"]
     assert np.isnan(low[0])
     assert low[1] < found.columns["time"][1]

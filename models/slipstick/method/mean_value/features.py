@@ -38,7 +38,9 @@ class Features:
     ----------
     served_scv : by station, the squared coefficient of variation of all that it serves [1]
     in_a_row : stations at which unlike services follow each other at once
-    overtaken : those of them whose order is not first come first served, or with several servers
+    overtaken : those of them, of a stream, whose order is not first come first served, or with
+        several servers
+    under_and_outside : stations that one body uses while it holds a lock or permits, and otherwise
     shared : stations that holders of a lock or permits share with another group
     departing : stations of a stream that get what another station lets go, above half load, where
         services at one of them are not exponential
@@ -47,6 +49,7 @@ class Features:
     served_scv: Mapping[str, float]
     in_a_row: tuple[str, ...]
     overtaken: tuple[str, ...]
+    under_and_outside: tuple[str, ...]
     shared: tuple[str, ...]
     departing: tuple[str, ...]
 
@@ -71,12 +74,15 @@ def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
     served = {queue.name: _served_scv(queue, trees, numbers) for queue in queues}
     in_a_row = tuple(queue.name for queue in queues if _unlike_in_a_row(queue, places))
     overtaken = [
-        queue.name for queue in queues if queue.servers > 1 or _overtakes(model, queue.name)
+        queue.name
+        for queue in queues
+        if model.population.open and (queue.servers > 1 or _overtakes(model, queue.name))
     ]
     return Features(
         served,
         in_a_row,
         tuple(name for name in in_a_row if name in overtaken),
+        tuple(queue.name for queue in queues if len({bool(v.held) for v in queue.visits}) > 1),
         tuple(queue.name for queue in queues if _held_beside_others(queue, trees)),
         _departing(model, queues, trees, served, numbers),
     )
