@@ -448,7 +448,7 @@ class Genes:
         resources: dict[str, Resource] = {"a": Station(self.servers), "b": Station()}
         nodes: list[Activity] = [delay(self.think, name="think", scv=self.scv)]
         for number, (kind, station, mean, scv) in enumerate(self.parts):
-            node = service(station, mean, name=f"visit{number}", scv=scv)
+            node: Activity = service(station, mean, name=f"visit{number}", scv=scv)
             if kind == "twice":
                 node = repeat(2, node)
             elif kind == "choice":

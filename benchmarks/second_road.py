@@ -11,6 +11,10 @@ the numbers of models and the errors of the time (median, 95 and 99 of 100, wors
 reference contradicts, and what undecided and unchecked answers were off.
 
 Usage: python benchmarks/second_road.py [--short] [FIRST [ACTIVITIES [NETWORKS [FILE]]]]
+       python benchmarks/second_road.py --cost
+
+With --cost, the processor time of `slipstick solve` of each shipped activity and network, as a
+multiple of that with `--check off`.
 
 FIRST is the first seed: take one that was never used, for nothing may be tuned to these models.
 FILE gets a line of JSON for each model.
@@ -21,6 +25,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import resource
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -313,6 +319,32 @@ def report(outcomes: list[Outcome]) -> None:
         )
 
 
+def spent(*arguments: str) -> float:
+    """Return the processor time of a command, the least of two runs [s]."""
+    times = []
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "slipstick", *arguments], capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def cost() -> None:
+    """Print what checks cost of each shipped activity and network."""
+    specs = Path(__file__).parents[1] / "specs"
+    files = sorted([*specs.glob("activities/*.yaml"), *specs.glob("queueing/*.yaml")])
+    ratios = []
+    for file in files:
+        ratio = spent("solve", str(file)) / spent("solve", str(file), "--check", "off")
+        ratios.append(ratio)
+        print(f"{file.stem}: {ratio:.2f}", flush=True)
+    print(
+        f"{len(ratios)} models: median {quantile(ratios, 0.5):.2f}, 95 of 100 within"
+        f" {quantile(ratios, 0.95):.2f}, at most {max(ratios):.2f}"
+    )
+
+
 def main() -> None:
     """Draw, answer, compare."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
@@ -325,7 +357,11 @@ def main() -> None:
         action="store_true",
         help="a few models and short references, to see that it runs",
     )
+    parser.add_argument("--cost", action="store_true", help="what checks cost of shipped models")
     options = parser.parse_args()
+    if options.cost:
+        cost()
+        return
     first, rows = options.first, options.file
     activities, networks = (2, 1) if options.short else (options.activities, options.networks)
     events = 100_000 if options.short else EVENTS

@@ -10,7 +10,15 @@ from slipstick.method.mean_value.features import Features
 from slipstick.method.mean_value.form import measured, promised, unpromised
 from slipstick.model.activity import choose, delay, hold, repeat, service
 from slipstick.model.steps import Activity
-from slipstick.model.system import Lock, Model, Station, closed_model, grouped_model, open_model
+from slipstick.model.system import (
+    Lock,
+    Model,
+    Resource,
+    Station,
+    closed_model,
+    grouped_model,
+    open_model,
+)
 
 
 def _stream(*visits: Activity, rate: float, **resources: Station) -> Model:
@@ -63,7 +71,7 @@ def test_a_station_that_holders_share_with_another_group_is_close_but_not_promis
     update = service("s", 1.2, scv=1.0, name="update")
     held = delay(1.3, scv=1.0, name="y") >> hold("lock", update)
     free = delay(3.6, scv=1.0, name="z") >> service("s", 0.83, scv=1.0, name="other")
-    resources = {"s": Station(1, "ps"), "lock": Lock("fifo")}
+    resources: dict[str, Resource] = {"s": Station(1, "ps"), "lock": Lock("fifo")}
     model = grouped_model({"a": (8, held), "b": (15, free)}, resources=resources)
     # A chain of 144 states has 111.963 s and 13.62 s.
     answer = MeanValue(model).points({}).answer(0)

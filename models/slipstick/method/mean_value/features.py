@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from slipstick.expression.nodes import Expr
 from slipstick.late import Array
+from slipstick.method.mean_value.traversal import Traversal, cycle_time
 from slipstick.model.system import Model, OpenPopulation, Station
 from slipstick.structure.visits import (
     Places,
@@ -25,6 +26,10 @@ from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
 SATURATING = 0.5
 """Utilization of a station of a stream above which the spread of arrivals matters [1]."""
+
+DEMANDED = 0.25
+"""Work of all processors at a station in the time of one cycle alone, above which it is not seldom
+used [1]."""
 
 UNLIKE_ONE = 0.5
 """Difference of an scv from 1 above which departures are not taken as at random [1]."""
@@ -40,7 +45,8 @@ class Features:
     in_a_row : stations at which unlike services follow each other at once
     overtaken : those of them, of a stream, whose order is not first come first served, or with
         several servers
-    under_and_outside : stations that one body uses while it holds a lock or permits, and otherwise
+    under_and_outside : stations that a body uses while it holds a lock or permits, and otherwise,
+        and not seldom
     shared : stations that holders of a lock or permits share with another group
     departing : stations of a stream that get what another station lets go, above half load, where
         services at one of them are not exponential
@@ -82,10 +88,36 @@ def features(model: Model, numbers: Mapping[Expr, Array]) -> Features:
         served,
         in_a_row,
         tuple(name for name in in_a_row if name in overtaken),
-        tuple(queue.name for queue in queues if len({bool(v.held) for v in queue.visits}) > 1),
+        tuple(
+            queue.name
+            for queue in queues
+            if len({bool(visit.held) for visit in queue.visits}) > 1
+            and _demanded(model, queue, trees, numbers) > DEMANDED
+        ),
         tuple(queue.name for queue in queues if _held_beside_others(queue, trees)),
         _departing(model, queues, trees, served, numbers),
     )
+
+
+def _demanded(
+    model: Model, queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr, Array]
+) -> float:
+    """Return the work of all processors at a station in the time of one cycle alone [1]."""
+    processors = max(
+        (float(numbers[count].flat[0].real) for count in model.population.counts), default=1.0
+    )
+    parts = [0.0]
+    for tree in trees:
+        alone = cycle_time(Traversal(model, numbers, 1, {}), tree.root).mean
+        ratios = tree.visit_ratios(numbers)
+        work = sum(
+            float((ratios[visit.index] * mean_service(visit.step, numbers)).flat[0].real)
+            for visit in queue.visits
+            if visit.index in ratios and visit.step is not None
+        )
+        time = float(alone.flat[0].real)
+        parts.append(processors * work / queue.servers / time if time > 0 else 0.0)
+    return max(parts)
 
 
 def _overtakes(model: Model, name: str) -> bool:
