@@ -41,7 +41,7 @@ from slipstick.law.account import (
     WORDS_ACCESSED_RANDOMLY,
 )
 from slipstick.model.system import Labels, Model, Requirement, SingleProcessor
-from slipstick.vocabulary import MOST_HOLDERS
+from slipstick.vocabulary import MOST_HOLDERS, SIMULATION
 
 if TYPE_CHECKING:
     from slipstick.results.sweep import Provenance
@@ -661,6 +661,8 @@ def _outside(
             beyond = sign * (limit - value) > ROUNDING * np.abs(limit)
         for place in np.flatnonzero(beyond):
             index = int(rows[place])
+            if _by_chance(solution, name, index, value[place], limit[place]):
+                continue
             words[index] = (
                 f"{name} is {side} bound {_in_words(float(limit[place]), solution.unit(name))}"
             )
@@ -671,6 +673,19 @@ def _outside(
             if low <= limit[place] <= high:
                 words[index] += HELD
     return words
+
+
+BY_CHANCE = 0.02
+"""Relative difference that a simulated value without an interval is allowed beside its bound [1]."""
+
+
+def _by_chance(solution: Solution, name: str, index: int, value: float, limit: float) -> bool:
+    """Return whether a simulated value that has no interval is so close to a bound that its run
+    does not tell it from that.
+    """
+    method = solution.methods[index] if solution.methods else solution.method
+    known = name in solution.low and not math.isnan(float(at(solution.low[name], index)))
+    return method == SIMULATION and not known and abs(value - limit) <= BY_CHANCE * abs(limit)
 
 
 _PREFIXES = ("s", "ms", "us", "ns")

@@ -604,3 +604,31 @@ def test_more_may_come_than_can_be_served_where_the_others_are_lost() -> None:
         service = {"jobs": 1.0} if len(classes) == 1 else {"jobs": 1.0, "batch": 0.0}
         answer = solve(network(classes, {"cpu": station(service=service, capacity=most)}))
         assert answer["loss_probability[jobs,cpu]"] == pytest.approx(chances[-1])
+
+
+def test_the_throughput_of_a_class_that_customers_change_to_is_its_own() -> None:
+    members = open_class(1.25)
+    chains = {"pages": chain(["first", "second", "third"], members, ("first", "database"))}
+    first, second, third = ((label, "database") for label in ("first", "second", "third"))
+    model = network(
+        {},
+        {
+            "database": station(
+                service={"first": 0.05, "second": 0.05, "third": 0.5}, discipline="ps"
+            )
+        },
+        chains=chains,
+        routing=[
+            route(first, second, 1.0),
+            route(second, third, 0.6),
+            route(second, first, 0.4),
+            route(third, None, 1.0),
+        ],
+    )
+    # 5 / 3 visits by the first two classes for one by the third.
+    expected = {"first": 1.25 / 0.6, "second": 1.25 / 0.6, "third": 1.25}
+    answer = solve(model)
+    simulated = solve(model, method="simulation")
+    for label, rate in expected.items():
+        assert answer[f"throughput[{label}]"] == pytest.approx(rate)
+        assert simulated[f"throughput[{label}]"] == pytest.approx(rate, rel=0.03)

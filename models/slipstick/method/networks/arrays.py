@@ -51,6 +51,22 @@ class NetworkPoints:
     wrong: Mapping[int, str] = field(default_factory=dict)
     patience: Mapping[str, Any] = field(default_factory=dict)
 
+    def entries(self) -> Array:
+        """Return how often a customer of an open chain comes to be of each class, by arriving or by
+        a change of class [points, classes].
+        """
+        found = np.zeros(self.visits.shape[:2], dtype=self.visits.dtype)
+        for label, _ in self.references:
+            found[:, label] += 1
+        if self.routes is None:
+            return found
+        ways = zip(self.routes.source, self.routes.target, strict=True)
+        for way, ((before, station), (after, _)) in enumerate(ways):
+            if after not in (OUTSIDE, before):
+                passing = self.visits[:, before, station] * self.routes.probability[:, way]
+                found[:, after] += passing
+        return found
+
     def select(self, points: Any) -> NetworkPoints:
         """Take some of the points, by slice, mask or indices, without the reasons for points
         that have no answer.

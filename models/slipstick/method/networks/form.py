@@ -457,12 +457,17 @@ class Measures:
         return columns
 
     def _passing(self, c: int, chain: Chain, r: int) -> Array:
-        """Return the visits of one class to the reference station; all classes together have one
-        in a cycle [1/s].
+        """Return how often customers come to be of a class in a second; of a closed chain, the
+        visits of the class to the reference station: all classes together have one in a cycle.
+
+        Of customers that may be lost only those that arrive are known by this [1/s].
         """
         label, station = chain.reference
         if isinstance(chain.members, OpenClass):
-            return self._throughput[:, c] * (self._classes[r] == label)
+            lossy = self._ended is not None
+            arrives = np.array([1.0 if self._classes[r] == label else np.nan])
+            times = arrives if lossy else self._arrays.entries()[:, r]
+            return np.asarray(self._throughput[:, c] * times)
         place = (slice(None), r, self._stations.index(station))
         return (
             self._ended[place]

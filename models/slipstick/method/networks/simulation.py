@@ -503,7 +503,12 @@ class _NetworkEstimates:
         yield f"response_time[{name}]", self._response(name, places)
         for label in chain.classes if chain.classes != (name,) else ():
             if isinstance(chain.members, OpenClass):
-                passing = self.served(name) * (label == chain.reference[0])
+                index = self.compiled.classes.index(label)
+                lossy = name in self.flat.first
+                times = float(self.flat.arrays.entries()[0, index].real)
+                if lossy and label != chain.reference[0]:
+                    continue
+                passing = self.served(name) * (1.0 if lossy else times)
             else:
                 place = label, chain.reference[1]
                 passing = self.passages(place) - self._at_tally(
