@@ -300,8 +300,10 @@ def test_the_words_of_a_check() -> None:
 def test_a_setting_that_is_none_is_refused() -> None:
     from slipstick.errors import ModelError
 
-    for wrong in ("some", 0, -1):
-        with pytest.raises(ModelError, match="or a number of events"):
+    with pytest.raises(ModelError, match=", or a number of events, got 'some'"):
+        Simulation(check="some")
+    for wrong in (0, -1):
+        with pytest.raises(ModelError, match="or a number of events of at least 1, got"):
             Simulation(check=wrong)
 
 
