@@ -12,8 +12,26 @@ from typing import Any
 import numpy as np
 import polars
 import pytest
+import sympy
 
-from slipstick import LAWS, Model, QueueingNetwork, Simulation, load, run, solve, sweep
+from slipstick import (
+    LAWS,
+    Model,
+    QueueingNetwork,
+    Simulation,
+    closed_model,
+    delay,
+    hold,
+    load,
+    network,
+    open_class,
+    parallel,
+    run,
+    service,
+    solve,
+    station,
+    sweep,
+)
 from slipstick.cli.main import main
 from slipstick.errors import (
     InputError,
@@ -540,3 +558,47 @@ class TestPointsInAFile:
             == "x is no number that time is computed from, so it cannot be varied within one file"
             " of points; write a file for each of its values"
         )
+
+
+def test_a_model_made_in_python_goes_into_a_study_and_its_report(tmp_path: Path) -> None:
+    model = closed_model(
+        delay(9e-3, name="work") >> hold("table", service("bus", 1e-3, component="lock")),
+        processors=8,
+    )
+    picture = {"kind": "lines", "name": "more", "title": "More", "sweep": "p", "y": ["time"]}
+    found = run(
+        {
+            "study": 1,
+            "title": "How many processors?",
+            "base": {"model": model},
+            "vary": {"p": {"axes": {"population.processors": [1, 2]}}},
+            "pictures": [{**picture, "x": "population.processors"}],
+        }
+    )
+    assert found.cases["base"]["time"] == solve(model)["time"]
+    assert found.figure("more").axes
+    with pytest.raises(UnknownNameError, match="there is no picture 'less'"):
+        found.figure("less")
+    written = [path.name for path in found.report(tmp_path / "report", html=False)]
+    assert written == ["report.md", "results.csv", "more.png", "more.svg", "inputs.yaml"]
+    assert found.cite().startswith("How many processors? Computed with slipstick ")
+
+
+def test_a_network_made_in_python_goes_into_a_study() -> None:
+    model = network(
+        classes={"jobs": open_class(1.0)}, stations={"cpu": station(service={"jobs": 0.5})}
+    )
+    found = run({"study": 1, "base": {"model": model}, "answer": ["response_time[jobs]"]})
+    assert found.cases["base"]["response_time[jobs]"] == pytest.approx(1.0)
+
+
+def test_a_law_takes_symbols_of_sympy() -> None:
+    serial, count = sympy.symbols("s p")
+    found = LAWS["amdahl-speedup"](serial=serial, processors=count)
+    assert found.subs({serial: 0.05, count: 64}) == pytest.approx(15.42, abs=0.01)
+    assert sympy.simplify(found - 1 / (serial + (1 - serial) / count)) == 0
+
+
+def test_a_stage_is_no_activity_and_names_the_fork() -> None:
+    with pytest.raises(ModelError, match="is a stage of a pipeline, not an activity; write fork"):
+        parallel(delay(1.0)) >> delay(1.0)

@@ -23,6 +23,8 @@ from slipstick.display import WRITERS
 WRITERS |= {
     "equations of a model": "slipstick.study.catalogue:model_equations",
     "tables of an answer": "slipstick.report.answer:answer_tables",
+    "figure of a study": "slipstick.report.write:figure_of",
+    "report of a study": "slipstick.report.write:report_of",
     "text of an answer": "slipstick.report.answer:answer_text",
     "text of a sweep": "slipstick.report.answer:sweep_text",
 }

@@ -650,11 +650,29 @@ def _node(value: Any, place: str) -> Node:
     return from_plain(_plain(value), _mark(place))
 
 
+def _file_of(value: object) -> Mapping[str, Any] | None:
+    """Return what a file of a model would hold; None of what is no model."""
+    from slipstick.model.network import QueueingNetwork
+    from slipstick.model.system import Model
+
+    if isinstance(value, Model):
+        from slipstick.schema.kinds.activity import activity_data
+
+        return activity_data(value)
+    if isinstance(value, QueueingNetwork):
+        from slipstick.schema.kinds.queueing import network_data
+
+        return network_data(value)
+    return None
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
+    if (data := _file_of(value)) is not None:
+        return _plain(data)
     if isinstance(value, list | tuple | range):
         return [_plain(item) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):

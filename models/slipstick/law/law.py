@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -150,7 +151,8 @@ class Law:
         return {symbol.name: Parameter(symbol.name, symbol.dimension) for symbol in self.symbols}
 
     def __call__(self, **values: Any) -> Any:
-        """Evaluate for numbers or arrays in base units, or build an expression from expressions.
+        """Evaluate for numbers or arrays in base units, or build an expression from expressions or
+        from SymPy's, whose conditions are not checked.
 
         Raises
         ------
@@ -159,6 +161,12 @@ class Law:
         self._check_names(values)
         if any(isinstance(value, Expr) for value in values.values()):
             return substituted(self._nodes, values)
+        if any(map(_is_of_sympy, values.values())):
+            from slipstick.expression.symbolic import sympy, to_sympy
+
+            return to_sympy(
+                self.right, {name: sympy.sympify(value) for name, value in values.items()}
+            )
 
         try:
             result = _tape(self).run_with(values, lambda sides: self._check(sides, values))
@@ -223,7 +231,7 @@ class Law:
                 )
         missing = [symbol for symbol in self.symbols if symbol.name not in values]
         for name, value in values.items():
-            if not (isinstance(value, Expr) or _is_numeric(value)):
+            if not (isinstance(value, Expr) or _is_numeric(value) or _is_of_sympy(value)):
                 raise ModelError(
                     f"law {self.name}: {name} must be a number, an array of numbers or an"
                     f" expression, got {described(value)}"
@@ -342,3 +350,9 @@ LAWS: Mapping[str, Law] = Registry("slipstick.laws", _own)
 def _named(name: str) -> Law:
     """Return the law of the catalogue that has a name."""
     return LAWS[name]
+
+
+def _is_of_sympy(value: object) -> bool:
+    """Return whether a value is an expression of SymPy, which need not be installed."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(value, sympy.Basic)

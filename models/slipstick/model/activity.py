@@ -366,6 +366,12 @@ class Stage(ModelPart):
     def __repr__(self) -> str:
         return f"{self.kind}({', '.join(map(repr, self.bodies))}, name={self.name!r})"
 
+    def __rshift__(self, other: object) -> Activity:
+        raise ModelError(
+            f"{self.kind}(...) is a stage of a pipeline, not an activity; write fork(a, b) for work"
+            " done side by side, then(a, b) for one after the other"
+        )
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pipeline(Activity):

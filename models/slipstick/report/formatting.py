@@ -44,7 +44,7 @@ _PLAIN = str.maketrans(
 
 INTERVALS = (
     "Two numbers in brackets behind a simulated value are the ends of its confidence interval, 95 %"
-    " unless simulation.level says otherwise."
+    " unless the study sets another level."
 )
 """The explanation of the intervals that `quantity` writes."""
 

@@ -593,7 +593,7 @@ def _panel(
         if name in limits:
             limit_in_words = quantity(limits[name], lines[0].unit)
             _draw_limit(axes, limits[name] / factor, limit_in_words)
-    names = [Words().value(name) if "_quantile[" in name else name for name in names]
+    names = [Words().measured(name, "").strip() if "_quantile[" in name else name for name in names]
     subject = ", ".join(names) if len(names) < 3 else _KINDS.get(split_name(names[0])[0], "value")
     words = f"{subject} / first of its line" if spec.relative else subject
     words = (

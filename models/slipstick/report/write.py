@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slipstick.errors import InputError, MissingExtraError, need
+from slipstick.errors import InputError, MissingExtraError, look_up, need
 from slipstick.files import whole_file, write_whole
 from slipstick.report.folder import INPUTS, SETTINGS, digest, new_report
 from slipstick.report.formatting import counted
@@ -93,6 +93,24 @@ def write(
         digests = {name: digest(work / name) for name in names}
         _write_text(work / INPUTS, _inputs_text(results, digests, command))
     return [folder / name for name in (*names, INPUTS)]
+
+
+def report_of(wanted: tuple[Results, Path, bool]) -> list[Path]:
+    """Write the report of results into a folder, with a page if that is wanted."""
+    results, folder, as_page = wanted
+    return write(results, results.spec, folder, f"slipstick run {results.name}", as_page)
+
+
+def figure_of(wanted: tuple[Results, str]) -> Figure:
+    """Draw a picture of a study by its name."""
+    from slipstick.report.look import look
+    from slipstick.report.pictures import draw, fill_order
+
+    results, name = wanted
+    pictures = {spec.name: spec for spec in results.spec.pictures}
+    with look():
+        spec = look_up("picture", name, pictures)
+        return draw(results, spec, fill_order(results, results.spec.pictures))
 
 
 def sure_names(study: StudySpec, as_page: bool) -> list[str]:

@@ -341,8 +341,10 @@ def as_data(value: Any) -> Any:
     >>> as_data({"low": float("nan"), 2: (1.5, "a")})
     {'low': None, '2': [1.5, 'a']}
     """
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, str):
         return str(value)
     if isinstance(value, float):

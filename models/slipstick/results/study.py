@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from slipstick.answer import Answer, Value
 from slipstick.arguments import TEXT, checked
-from slipstick.display import ShownAsTables, TableShown
+from slipstick.display import ShownAsTables, TableShown, written
 from slipstick.errors import UnknownNameError, look_up
 from slipstick.results.question import (
     QuestionResult,
@@ -170,6 +172,7 @@ class Results(Labelled, ShownAsTables):
     notes : what the reader should know
     answer : the values that were asked for
     words : what a reader calls cases, quantities and values
+    spec : what was asked, of which the report is written
     cases_first : the author writes the cases before the questions, none of which compares them
     """
 
@@ -189,6 +192,48 @@ class Results(Labelled, ShownAsTables):
     answer: Sequence[str] = ()
     words: Words = field(default_factory=Words)
     cases_first: bool = False
+    spec: Any = field(default=None, repr=False, compare=False)
+
+    def report(self, folder: str | PathLike[str], *, html: bool = True) -> list[Path]:
+        """Write the report of the study into a folder, as `slipstick run` does.
+
+        Parameters
+        ----------
+        folder : where to; it is made if it is not there, and other files in it stay
+        html : write report.html as well: one file, pictures inside
+
+        Returns
+        -------
+        the files that were written
+
+        Raises
+        ------
+        InputError : a file of another origin has the name of one of the report
+        """
+        return list(written("report of a study", (self, Path(folder), html)))
+
+    def figure(self, name: str) -> Any:
+        """Draw a picture of the study, by its name there, as a Matplotlib figure.
+
+        Raises
+        ------
+        UnknownNameError : the study has no such picture
+        MissingExtraError : matplotlib is not installed
+        """
+        return written("figure of a study", (self, name))
+
+    def cite(self) -> str:
+        """Return in a paragraph what to cite for the numbers: this program, the methods that
+        answered, and the source of the study.
+        """
+        used = [answer.method for answer in self.cases.values()]
+        used += [method for sweep in self.sweeps for method in sweep.provenance.methods]
+        methods = ", ".join(dict.fromkeys(filter(None, used)))
+        program = f"slipstick {self.versions.get('slipstick', '')}".strip()
+        by = f" by the methods {methods}" if methods else ""
+        source = f" Source of the study: {self.source}." if self.source else ""
+        title = (self.title or self.name).rstrip(".")
+        return f"{title}{'' if title.endswith('?') else '.'} Computed with {program}{by}.{source}"
 
     def __repr__(self) -> str:
         return f"<Results of {self.name}: {len(self.cases)} cases and {len(self.sweeps)} sweeps>"

@@ -484,6 +484,7 @@ def _results(study: PreparedStudy, whole: bool, progress: Progress) -> Results:
         timelines=_timelines(study),
         answer=tuple(spec.answer),
         words=words_of(study.context, answers),
+        spec=spec,
     )
     for name, question in study.questions.items():
         result = question.solve(BaseAnswers(answers, results.named_answers(), spec.answer))
