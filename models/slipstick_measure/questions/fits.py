@@ -29,7 +29,7 @@ from slipstick_measure.fit.formula import Family, Timings, observations_of, timi
 from slipstick_measure.fit.model import FitSettings, PreparedModel, prepare_model
 from slipstick_measure.measurements import Measurements
 from slipstick_measure.questions.measured import runs_of
-from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, needed
+from slipstick_measure.report.fits import draw_fits, fit_blocks, fit_head, needed, with_members
 from slipstick_measure.report.measured import amount
 from slipstick_measure.results import Fitting
 from slipstick_measure.specs import FitSpec, FitsPictureSpec, MadeSpec
@@ -80,7 +80,8 @@ class FitsResult(QuestionResult):
 
     def doubt(self) -> str:
         """Return the first warning."""
-        return next((words for fit in self.fits.values() for words in fit.warnings), "")
+        warnings = (warning for fit in self.fits.values() for warning in fit.warnings)
+        return with_members(next(warnings, ""), Words())
 
     def parts(self) -> Iterator[str]:
         """Yield all fits beside one another, then each."""

@@ -128,10 +128,16 @@ def fit_head(fitting: Fitting, words: Words) -> list[str]:
         lines.append(_size(best.values[name], goal).replace("n = ", "a size of "))
     if not fitting.described:
         lines.append(fitting.verdict)
-    return [
-        _PLACE.sub(lambda found: words.member_count(float(found[1])), line.rstrip("."))
-        for line in lines
-    ]
+    return [with_members(line.rstrip("."), words) for line in lines]
+
+
+def with_members(text: str, words: Words) -> str:
+    """Write numbers of processors in a sentence as a reader calls them.
+
+    >>> with_members("falls between p = 16 and p = 32", Words(member="thread"))
+    'falls between 16 threads and 32 threads'
+    """
+    return _PLACE.sub(lambda found: words.member_count(float(found[1])), text)
 
 
 _PLACE = re.compile(r"(?<= )p = (\d+(?:\.\d+)?(?:e\+\d+)?)")

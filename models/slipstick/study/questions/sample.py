@@ -454,7 +454,7 @@ def _head(sampled: SampledValue, case: str, words: Words) -> str:
     cause = ""
     if sampled.influences:
         first = sampled.influences[0]
-        cause = f", mostly because of {words.quantity(first.path)} ({percent(first.total)} of the variance)"
+        cause = f", mostly because of {words.quantity(first.path)} ({percent(min(first.total, 1.0))} of the variance)"
     lead = f"{case}: " if case else ""
     name = words.value(sampled.name)
     return (

@@ -135,8 +135,9 @@ class ConditionSearch:
 
     @property
     def simple(self) -> bool:
-        """Return whether there is an answer everywhere, and it is decided."""
-        return not self.undecided and not self.unanswered
+        """Return whether it is decided everywhere, and holds beside no place without an answer."""
+        unsure = any(each.holds_before or each.holds_after for each in self.unanswered)
+        return not self.undecided and not unsure
 
     @property
     def changes(self) -> bool:
