@@ -600,5 +600,9 @@ def test_a_law_takes_symbols_of_sympy() -> None:
 
 
 def test_a_stage_is_no_activity_and_names_the_fork() -> None:
-    with pytest.raises(ModelError, match="is a stage of a pipeline, not an activity; write fork"):
+    message = (
+        "parallel(...) is a stage of a pipeline, not an activity; write fork(a, b) for work done side"
+        " by side, then(a, b) for one after the other"
+    )
+    with pytest.raises(ModelError, match=re.escape(message)):
         parallel(delay(1.0)) >> delay(1.0)
