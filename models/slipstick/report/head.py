@@ -5,6 +5,7 @@ A sentence is made of titles, meanings and units; it has no path, no option and 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isclose, isfinite
@@ -294,7 +295,9 @@ def _rests_on(results: Results, answer: Sequence[str]) -> str:
     words += _without_answer(answers, results.sweeps)
     words += filter(None, (question.doubt() for question in results.questions.values()))
     words += [note for note in results.notes if note.startswith(ABSENT)]
-    return "; ".join(words) or "measured values are as certain as their source"
+    told = "; ".join(words) or "measured values are as certain as their source"
+    # A note may name the key to write; a head has none.
+    return re.sub(r" \([a-z_]+(?:\.[a-z_]+)+\)", "", told)
 
 
 def _method_words(method: str) -> str:
