@@ -1,0 +1,314 @@
+"""Simulation of a server that works in rounds, one round after the other.
+
+In a round the server does a part of the work of all customers that are present: a GPU computes a
+token of each answer and a piece of each prompt, a log writes all commits that wait for it, a stream
+processor works off what has arrived in an interval. The time of a round depends on what is in it.
+A customer goes through phases in a fixed order, each with its own work; a phase says how much of it
+one round does for a customer at most (its piece). The budget of a round goes to customers in later
+phases first, then to those in earlier ones, in the order of their admission; what is left of it
+admits customers that wait, in the order of their arrival, if a place and memory are free.
+
+Rounds between two changes (the end of a phase, an arrival that can be admitted) are alike but for
+what customers hold, so they are computed together: the work of a simulation grows with the number
+of customers and not with that of rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from slipstick.late import Array, np
+
+
+class Rounds(NamedTuple):
+    """What is in successive rounds; each entry is an array over the rounds, or one number.
+
+    Attributes
+    ----------
+    customers : by phase, how many are served [1]
+    units : by phase, work that is done [unit]
+    held : work that was done before for all customers that are present [unit]
+    products : by phase, sum over its customers of the units done times the units held while they
+        are done, counted at their middle [unit^2]
+    """
+
+    customers: Sequence[Array | float]
+    units: Sequence[Array | float]
+    held: Array | float
+    products: Sequence[Array | float]
+
+
+Duration = Callable[[Rounds], Array]
+"""The time of each of several rounds [s]."""
+
+
+@dataclass(frozen=True)
+class RoundServer:
+    """A server that works in rounds.
+
+    Parameters
+    ----------
+    duration : time of a round by what is in it [s]
+    pieces : by phase, units that one round does for a customer at most
+    budget : units that one round does at most
+    places : customers that are present at most
+    memory : units that all present customers hold at most
+    reserved : a customer is admitted if all its work fits into memory; else it is admitted if its
+        first phase fits, and the customer that came last is put back where memory runs full, to
+        begin anew with what it has got so far
+    gather : time that the server waits before each round for more customers [s]
+    interval : rounds begin at multiples of it; 0: one begins when the last one has ended [s]
+    """
+
+    duration: Duration
+    pieces: tuple[float, ...] = (math.inf,)
+    budget: float = math.inf
+    places: float = math.inf
+    memory: float = math.inf
+    reserved: bool = True
+    gather: float = 0.0
+    interval: float = 0.0
+
+
+@dataclass(frozen=True)
+class RoundRun:
+    """What happened to the customers of one simulation.
+
+    Parameters
+    ----------
+    arrived : time of each arrival [s]
+    ends : time at which each customer ends each phase [customers, phases]
+    rounds : how many there were
+    busy : time in which the server worked [s]
+    served : sum of the customers served over the rounds
+    put_back : how often a customer was put back for lack of memory
+    """
+
+    arrived: Array
+    ends: Array
+    rounds: int
+    busy: float
+    served: float
+    put_back: int
+
+    @property
+    def elapsed(self) -> float:
+        """Time of the last end [s]."""
+        return float(self.ends[:, -1].max())
+
+
+@dataclass(slots=True)
+class _Customer:
+    number: int
+    phase: int
+    left: float
+    held: float = 0.0
+    later: list[float] = field(default_factory=list)
+    goes_on: tuple[int, float] | None = None
+    """The phase, and the work left in it, to go on with after what was lost is computed anew."""
+
+
+def open_run(server: RoundServer, work: Array, arrivals: Array) -> RoundRun:
+    """Simulate customers that arrive at given times.
+
+    Parameters
+    ----------
+    server : see `RoundServer`
+    work : of each customer in each phase [customers, phases]
+    arrivals : ascending [s]
+
+    >>> server = RoundServer(lambda rounds: np.asarray(1.0 + rounds.customers[0]))
+    >>> run = open_run(server, np.ones((3, 1)), np.array([0.0, 0.5, 0.6]))
+    >>> run.ends[:, 0].tolist(), run.rounds
+    ([2.0, 5.0, 5.0], 2)
+    """
+    return _Simulation(server, work, arrivals).run()
+
+
+def closed_run(
+    server: RoundServer, work: Array, customers: int, think: Array, starts: Array | None = None
+) -> RoundRun:
+    """Simulate a fixed number of customers, each of which thinks after its end and comes again.
+
+    Parameters
+    ----------
+    server : see `RoundServer`
+    work : in each phase of each visit, in the order of arrivals [visits, phases]
+    customers : how many there are
+    think : time between the end of each visit and the next arrival [visits; s]
+    starts : times of the first arrivals; all at 0 if None [customers; s]
+
+    >>> server = RoundServer(lambda rounds: np.asarray(1.0 + rounds.customers[0]))
+    >>> run = closed_run(server, np.ones((4, 1)), 2, np.full(4, 0.5))
+    >>> run.ends[:, 0].tolist()
+    [3.0, 3.0, 6.5, 6.5]
+    """
+    first = np.zeros(customers) if starts is None else np.sort(starts)
+    return _Simulation(server, work, first[: len(work)], think).run()
+
+
+class _Simulation:
+    """One run: customers that wait, those that are present, and the clock."""
+
+    def __init__(
+        self, server: RoundServer, work: Array, arrivals: Array, think: Array | None = None
+    ) -> None:
+        self.server, self.work, self.think = server, work, think
+        self.phases = work.shape[1]
+        self.arrived = np.zeros(len(work))
+        self.ends = np.zeros(work.shape)
+        self.due: list[tuple[float, int]] = []
+        self.coming = len(arrivals)
+        for number, time in enumerate(arrivals.tolist()):
+            heappush(self.due, (time, number))
+        self.waiting: deque[_Customer] = deque()
+        self.present: list[_Customer] = []
+        self.now, self.used = 0.0, 0.0
+        self.ended = self.rounds = self.put_back = 0
+        self.busy = self.served = 0.0
+
+    def run(self) -> RoundRun:
+        """Go on until every customer has ended."""
+        while self.ended < len(self.work):
+            self._wait_for_a_round()
+            shares = self._shares()
+            count = self._alike(shares)
+            self._work(shares, count)
+        return RoundRun(self.arrived, self.ends, self.rounds, self.busy, self.served, self.put_back)
+
+    def _wait_for_a_round(self) -> None:
+        """Advance the clock to the beginning of the next round, and let arrivals wait."""
+        self._take_arrivals()
+        if not self.present and not self.waiting:
+            self.now = self.due[0][0]
+            self._take_arrivals()
+        if self.server.interval:
+            self.now = self.server.interval * math.ceil(self.now / self.server.interval - 1e-9)
+            self._take_arrivals()
+        if self.server.gather:
+            self.now += self.server.gather
+            self._take_arrivals()
+
+    def _take_arrivals(self) -> None:
+        while self.due and self.due[0][0] <= self.now:
+            time, number = heappop(self.due)
+            work = self.work[number].tolist()
+            self.arrived[number] = time
+            self.waiting.append(_Customer(number, 0, work[0], later=work[1:]))
+
+    def _shares(self) -> list[tuple[_Customer, float]]:
+        """Divide the budget of a round among the customers, and admit those that fit."""
+        left = self.server.budget
+        shares = []
+        for customer in sorted(self.present, key=lambda customer: -customer.phase):
+            share = min(self.server.pieces[customer.phase], customer.left, left)
+            left -= share
+            shares.append((customer, share))
+        while self.waiting and left > 0 and len(self.present) < self.server.places:
+            customer = self.waiting[0]
+            claim = self._claim(customer)
+            # A customer that alone needs more than all memory is served alone.
+            if self.present and self.used + claim > self.server.memory:
+                break
+            self.waiting.popleft()
+            self.present.append(customer)
+            self.used += claim
+            share = min(self.server.pieces[customer.phase], customer.left, left)
+            left -= share
+            shares.append((customer, share))
+        return shares
+
+    def _claim(self, customer: _Customer) -> float:
+        """Return the memory that an admission takes."""
+        return customer.left + sum(customer.later) if self.server.reserved else customer.left
+
+    def _alike(self, shares: list[tuple[_Customer, float]]) -> int:
+        """Return how many rounds follow in which nothing changes but what is held."""
+        server = self.server
+        full = all(share == server.pieces[customer.phase] for customer, share in shares)
+        if not full or server.gather or server.interval:
+            return 1
+        count = min(int(customer.left / share) for customer, share in shares)
+        if not server.reserved and math.isfinite(server.memory):
+            growth = sum(share for customer, share in shares if customer.phase)
+            if growth:
+                count = min(count, int((server.memory - self.used) / growth))
+        return max(count, 1)
+
+    def _work(self, shares: list[tuple[_Customer, float]], count: int) -> None:
+        """Do some rounds with the same customers, or fewer where one arrives in between."""
+        ends = self.now + np.cumsum(self._durations(shares, count))
+        blocked = bool(self.waiting) or len(self.present) >= self.server.places
+        if self.due and count > 1 and not blocked:
+            count = min(count, int(np.searchsorted(ends, self.due[0][0])) + 1)
+        self.rounds += count
+        self.served += count * len(shares)
+        self.busy += float(ends[count - 1]) - self.now
+        self.now = float(ends[count - 1])
+        for customer, share in shares:
+            self._advance(customer, share * count)
+        self._make_room()
+
+    def _durations(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
+        """Return the times of some rounds with the same shares [s]."""
+        number = np.arange(count, dtype=np.float64)
+        customers, units = [0.0] * self.phases, [0.0] * self.phases
+        products, growth = [0.0] * self.phases, [0.0] * self.phases
+        for customer, share in shares:
+            phase = customer.phase
+            customers[phase] += share > 0
+            units[phase] += share
+            products[phase] += share * (customer.held + share / 2)
+            growth[phase] += share * share
+        held = sum(customer.held for customer, _ in shares) + number * sum(units)
+        sums = [first + number * more for first, more in zip(products, growth, strict=True)]
+        times = self.server.duration(Rounds(customers, units, held, sums))
+        return np.broadcast_to(times, (count,))
+
+    def _advance(self, customer: _Customer, units: float) -> None:
+        """Book the work of a customer, and end its phases that are done."""
+        customer.left -= units
+        customer.held += units
+        if not self.server.reserved and customer.phase:
+            self.used += units
+        while customer.left <= 0:
+            if customer.goes_on:
+                customer.phase, customer.left = customer.goes_on
+                customer.goes_on = None
+                continue
+            self.ends[customer.number, customer.phase] = self.now
+            if not customer.later:
+                self._leave(customer)
+                return
+            customer.phase += 1
+            customer.left = customer.later.pop(0)
+
+    def _leave(self, customer: _Customer) -> None:
+        self.present.remove(customer)
+        self.used -= customer.held
+        self.ended += 1
+        if self.think is not None and self.coming < len(self.work):
+            time = self.now + float(self.think[customer.number])
+            heappush(self.due, (time, self.coming))
+            self.coming += 1
+
+    def _make_room(self) -> None:
+        """Put back the customer that came last while memory is full."""
+        while not self.server.reserved and self.used > self.server.memory:
+            if len(self.present) < 2:
+                return
+            customer = self.present.pop()
+            self.put_back += 1
+            self.used -= customer.held if customer.phase else customer.held + customer.left
+            # What it has got so far is computed anew in pieces of the first phase.
+            if customer.phase and customer.left > 0:
+                customer.goes_on = customer.phase, customer.left
+                customer.phase, customer.left = 0, 0.0
+            customer.left += customer.held
+            customer.held = 0.0
+            self.waiting.appendleft(customer)
