@@ -46,10 +46,13 @@ _SECONDS = (
         "response_time_quantile",
         "time_until",
     ),
+    *("phase_time", "phase_time_quantile", "time_per_unit", "time_per_unit_quantile"),
+    "round_time",
 )
 _UNITS = {
     "throughput": "1/s",
     "goodput": "1/s",
+    "unit_rate": "1/s",
     "warps": "1/s",
     "bytes": "B",
     **dict.fromkeys(_SECONDS, "s"),

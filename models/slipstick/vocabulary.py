@@ -241,6 +241,7 @@ MOST_HOLDERS = 1_000_000
 BARRIERS = ("central", "tree", "tournament", "dissemination", "manager")
 
 ACTIVITY, LAW, NETWORK = "activity", "law", "queueing-network"
+BATCH_SERVER = "batch-server"
 
 CLOSED_FORM, MEAN_VALUE, SIMULATION, BOUNDS = "closed-form", "mean-value", "simulation", "bounds"
 BEST, EXACT, CONVOLUTION = (
@@ -249,11 +250,13 @@ BEST, EXACT, CONVOLUTION = (
     "convolution",
 )  # the best that applies, as of the algorithms of a collective
 SCHWEITZER, LINEARIZER, MARKOV_CHAIN = "schweitzer", "linearizer", "markov-chain"
+FORMULA = "formula"
 
 METHODS = {
     ACTIVITY: (CLOSED_FORM, MEAN_VALUE, MARKOV_CHAIN, SIMULATION, BOUNDS),
     LAW: (CLOSED_FORM,),
     NETWORK: (BEST, EXACT, CONVOLUTION, SCHWEITZER, LINEARIZER, MARKOV_CHAIN, SIMULATION, BOUNDS),
+    BATCH_SERVER: (MARKOV_CHAIN, FORMULA, SIMULATION),
 }
 """The methods that answer for each kind of model, of laws and networks the default first."""
 

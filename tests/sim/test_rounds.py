@@ -13,7 +13,7 @@ from slipstick.sim.rounds import Rounds, RoundServer, closed_run, open_run
 
 
 def affine(fixed: float, more: float) -> RoundServer:
-    return RoundServer(lambda rounds: np.asarray(fixed + more * rounds.customers[0]))
+    return RoundServer(lambda rounds: np.array([[fixed + more * rounds.customers[0]]]))
 
 
 @pytest.mark.parametrize("gather", [0.0, 0.25])
@@ -48,8 +48,7 @@ def test_a_stream_beyond_the_rounds_is_refused() -> None:
 def two_phases(rounds: Rounds) -> Array:
     """Return 1 s a round, 1 ms a unit, 1 us a unit held, and 1 us a product of the first phase."""
     units = 1e-3 * (rounds.units[0] + rounds.units[1])
-    times: Array = np.asarray(1.0 + units + 1e-6 * (rounds.held + rounds.products[0]))
-    return times
+    return np.atleast_2d(1.0 + units + 1e-6 * (rounds.held + rounds.products[0]))
 
 
 def test_a_prompt_is_done_in_pieces_of_the_budget() -> None:

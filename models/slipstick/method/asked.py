@@ -20,6 +20,7 @@ from slipstick.answer import (
 )
 from slipstick.law import Law
 from slipstick.method.names import THINK, is_transient, names_of
+from slipstick.model.batch_server import BatchServer
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Lock, Model
 from slipstick.vocabulary import (
@@ -46,7 +47,7 @@ _STUDIES = {
 
 
 def states(
-    model: Model | QueueingNetwork | Law, answer: Answer, names: Iterable[str]
+    model: Model | QueueingNetwork | BatchServer | Law, answer: Answer, names: Iterable[str]
 ) -> dict[str, AskedValue]:
     """Return what became of each value that was asked for.
 
@@ -66,13 +67,19 @@ def states(
     return {name: _state(model, answer, name) for name in names}
 
 
-def _state(model: Model | QueueingNetwork | Law, answer: Answer, name: str) -> AskedValue:
+def _state(
+    model: Model | QueueingNetwork | BatchServer | Law, answer: Answer, name: str
+) -> AskedValue:
     if _has(answer, name):
         return AskedValue(ANSWERED, answer.method)
     if isinstance(model, QueueingNetwork):
         return _of_network(model, answer, name)
     if isinstance(model, Model):
         return _of_activity(model, answer, name)
+    if isinstance(model, BatchServer):
+        known = answer.method == SIMULATION
+        why = f"{answer.method} has no {name.partition('[')[0]}"
+        return AskedValue(NOT_DEFINED) if known else AskedValue(OTHER_METHOD, SIMULATION, why)
     return AskedValue(NOT_DEFINED, why="the law has no value here")
 
 
@@ -170,7 +177,9 @@ def _of_network(model: QueueingNetwork, answer: Answer, name: str) -> AskedValue
 
 
 def method_needed(
-    model: Model | QueueingNetwork | Law, asked_values: Mapping[str, AskedValue], answer: Answer
+    model: Model | QueueingNetwork | BatchServer | Law,
+    asked_values: Mapping[str, AskedValue],
+    answer: Answer,
 ) -> str:
     """Name the method that has all that was asked for and is missing; empty if none is needed, or
     none has it all.
@@ -180,7 +189,7 @@ def method_needed(
 
 
 def needs_simulation(
-    model: Model | QueueingNetwork | Law, name: str, method: str | None = None
+    model: Model | QueueingNetwork | BatchServer | Law, name: str, method: str | None = None
 ) -> bool:
     """Return whether a value that the model can have needs a simulation, without solving anything.
 
@@ -193,6 +202,8 @@ def needs_simulation(
     if method == SIMULATION or isinstance(model, Law):
         return False
     kind, _, inside = name.partition("[")
+    if isinstance(model, BatchServer):
+        return "quantile" in kind or kind == "put_back"
     if isinstance(model, Model):
         return kind in _ESTIMATED
     label = inside.removesuffix("]").partition(",")[0]

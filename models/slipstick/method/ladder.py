@@ -24,12 +24,13 @@ from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.answers import BLOCK, CompiledModel, Solution, joined
 from slipstick.method.constructs import refuse_unknown
+from slipstick.model.batch_server import BatchServer
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import CHECK_OFF
 
-Subject = Model | QueueingNetwork | Law
+Subject = Model | QueueingNetwork | BatchServer | Law
 """What a method answers for."""
 
 Parameters = Mapping[str, Parameter]
@@ -60,7 +61,7 @@ class Method:
     Parameters
     ----------
     name : in files and on the command line
-    kind : of models: ``activity``, ``law`` or ``queueing-network``
+    kind : of models: ``activity``, ``law``, ``queueing-network`` or ``batch-server``
     compile : makes a compiled model of a model, a parameter with a value for each symbol of a law,
         and the settings of a simulation; raises `NoAnswerError` if it has no rule for a part of the
         model. Libraries are imported only then
@@ -121,7 +122,7 @@ class LadderForm(CompiledModel):
 
     def __init__(
         self,
-        model: Model | QueueingNetwork,
+        model: Model | QueueingNetwork | BatchServer,
         parameters: Parameters,
         simulation: Simulation,
         smooth: bool,
@@ -202,8 +203,8 @@ class LadderForm(CompiledModel):
         """Solve each point by its method, and look at what is not exact by a second road."""
         solution = self._solved(values, lambda form, cut: form.solution(cut))
         simulation = self._arguments[2]
-        if self._smooth or simulation.check == CHECK_OFF:
-            return solution
+        if self._smooth or simulation.check == CHECK_OFF or isinstance(self.model, BatchServer):
+            return solution  # of rounds, what is not exact is simulated
         from slipstick.method.second_road import checked
 
         return checked(self.model, values, solution, simulation, self._simulated)

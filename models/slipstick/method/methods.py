@@ -27,14 +27,17 @@ from slipstick.method.ladder import (
     Subject,
 )
 from slipstick.method.names import group_names, is_transient
+from slipstick.model.batch_server import BatchServer
 from slipstick.model.network import QueueingNetwork
 from slipstick.model.system import Model
 from slipstick.sim.settings import Simulation
 from slipstick.vocabulary import (
     ACTIVITY,
+    BATCH_SERVER,
     BEST,
     BOUNDS,
     CLOSED_FORM,
+    FORMULA,
     LAW,
     LINEARIZER,
     MARKOV_CHAIN,
@@ -46,8 +49,18 @@ from slipstick.vocabulary import (
     known_methods,
 )
 
-_FOR = {ACTIVITY: "activities and programs", LAW: "laws", NETWORK: "queueing networks"}
-_KINDS: dict[type, str] = {Model: ACTIVITY, Law: LAW, QueueingNetwork: NETWORK}
+_FOR = {
+    ACTIVITY: "activities and programs",
+    LAW: "laws",
+    NETWORK: "queueing networks",
+    BATCH_SERVER: "servers that work in rounds",
+}
+_KINDS: dict[type, str] = {
+    Model: ACTIVITY,
+    Law: LAW,
+    QueueingNetwork: NETWORK,
+    BatchServer: BATCH_SERVER,
+}
 
 _MOST_TAKEOVERS = 20
 
@@ -163,6 +176,33 @@ def _law(model: Subject, parameters: Parameters, simulation: Simulation) -> Comp
     return CompiledLaw(cast(Law, model), parameters)
 
 
+def _rounds_chain(model: Subject, parameters: Parameters, simulation: Simulation) -> CompiledModel:
+    from slipstick.method.batch_server.chain import BatchServerChain
+
+    return BatchServerChain(cast(BatchServer, model))
+
+
+def _rounds_formula(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
+    from slipstick.method.batch_server.formula import BatchServerFormula
+
+    return BatchServerFormula(cast(BatchServer, model))
+
+
+def _rounds_simulation(
+    model: Subject, parameters: Parameters, simulation: Simulation
+) -> CompiledModel:
+    from slipstick.method.batch_server.simulation import BatchServerSimulation
+
+    return BatchServerSimulation(cast(BatchServer, model), simulation)
+
+
+def _only_smooth(model: Subject, smooth: bool) -> Acceptance:
+    """Accept a formula without a promised error only where nothing can be simulated."""
+    return Acceptance(smooth, "" if smooth else "the formula promises no error")
+
+
 _OF_ACTIVITIES = (
     Method(CLOSED_FORM, ACTIVITY, _closed_form, EXACT_RANK, partial=True),
     Method(MEAN_VALUE, ACTIVITY, _mean_value, APPROXIMATE_RANK, _promises),
@@ -183,6 +223,11 @@ _OWN = (
     ),
     Method(SIMULATION, NETWORK, _network_simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, NETWORK, _network_bounds),
+    Method(MARKOV_CHAIN, BATCH_SERVER, _rounds_chain, EXACT_RANK),
+    Method(FORMULA, BATCH_SERVER, _rounds_formula, APPROXIMATE_RANK, _only_smooth),
+    Method(
+        SIMULATION, BATCH_SERVER, _rounds_simulation, SIMULATION_RANK, _simulates, estimates=True
+    ),
 )
 
 
@@ -269,9 +314,9 @@ def form_of(
     form.left_out = left_out_of(model)
     if isinstance(model, Model):
         form.estimates, form.requires = model.estimates, model.requires
-    if not isinstance(model, Law):
+    if isinstance(model, Model | QueueingNetwork):
         form.identities = Identities(model).held
-    if method != BOUNDS and not isinstance(model, Law):
+    if method != BOUNDS and isinstance(model, Model | QueueingNetwork):
         bounds = method_named(kind, BOUNDS)
         form.bounds = lambda: bounds.compiled(model, parameters, settings)
     return form
@@ -294,7 +339,7 @@ def default_answer(
     """
     form = form_of(model, parameters, None, simulation, smooth)
     answer = form.points({}).answer(0)
-    if not isinstance(form, LadderForm) or answer.failed:
+    if not isinstance(form, LadderForm) or answer.failed or isinstance(model, BatchServer):
         return answer
     if isinstance(model, QueueingNetwork):
         by_kind = answer.method == SIMULATION and answer.check is None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from slipstick.answer import HIGH, LOW, OVERHEAD, REDUCTION, unit_of
 from slipstick.law import Law
 from slipstick.model.activity import Attempt, Pipeline, Step
+from slipstick.model.batch_server import BatchServer
 from slipstick.model.steps import each_once, side_by_side
 from slipstick.model.system import (
     IDLE_PROCESSORS,
@@ -136,7 +137,9 @@ class AnswerNames(Mapping[str, str]):
         return len(self._listed)
 
 
-def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) -> AnswerNames:
+def names_of(
+    model: Model | QueueingNetwork | BatchServer | Law, method: str | None = None
+) -> AnswerNames:
     """List the names of the values of a model's answers.
 
     Parameters
@@ -156,6 +159,8 @@ def names_of(model: Model | QueueingNetwork | Law, method: str | None = None) ->
     counted: Iterable[str] = ()
     if isinstance(model, Model):
         names = iter(("time", "throughput")) if method == BOUNDS else _activity(model, method)
+    elif isinstance(model, BatchServer):
+        names = _batch_server(model)
     else:
         names, counted = (
             _network(model, method == BOUNDS),
@@ -168,14 +173,16 @@ OF_FIRST_GROUP = ("time", "throughput")
 """Values of an activity that of several groups are those of the first."""
 
 
-def group_names(model: Model | QueueingNetwork | Law) -> list[str]:
+def group_names(model: Model | QueueingNetwork | BatchServer | Law) -> list[str]:
     """List the names of the groups of an activity's population."""
     if not isinstance(model, Model) or model.population.open:
         return []
     return [group.name for group in model.population.groups if group.name]
 
 
-def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = None) -> str:
+def first_quantity(
+    model: Model | QueueingNetwork | BatchServer | Law, method: str | None = None
+) -> str:
     """Name the value that an answer for a model gives first of all.
 
     Parameters
@@ -186,8 +193,33 @@ def first_quantity(model: Model | QueueingNetwork | Law, method: str | None = No
         return model.gives.name
     if isinstance(model, Model):
         return "time"
+    if isinstance(model, BatchServer):
+        return "response_time"
     first = next(iter((*model.classes, *model.chains)))
     return f"{LOW}[throughput[{first}]]" if method == BOUNDS else f"response_time[{first}]"
+
+
+def _batch_server(model: BatchServer) -> Iterator[str]:
+    """List the names of the answers of a server that works in rounds."""
+    phases = list(model.phases)
+    times = ["response_time", *(f"phase_time[{name}]" for name in phases)]
+    times += [f"time_per_unit[{name}]" for name in phases[1:]]
+    yield from times
+    yield from (quantile_name(name, part) for name in times for part in QUANTILES)
+    yield from (f"unit_rate[{name}]" for name in phases)
+    yield from ("throughput", "served", "round_time", "utilization", "put_back")
+    yield from (f"account[{name}]" for name in (*model.components, "wait"))
+
+
+def quantile_name(name: str, part: float) -> str:
+    """Return the name of the quantile of a value.
+
+    >>> quantile_name("phase_time[prompt]", 0.95), quantile_name("response_time", 0.5)
+    ('phase_time_quantile[prompt,0.95]', 'response_time_quantile[0.5]')
+    """
+    kind, _, inside = name.partition("[")
+    of = f"{inside.removesuffix(']')}," if inside else ""
+    return f"{kind}_quantile[{of}{part:g}]"
 
 
 def _network(model: QueueingNetwork, bounds: bool) -> Iterator[str]:

@@ -24,14 +24,19 @@ class RoundMeans:
     ----------
     throughput : customers that end [1/s]
     response_time : from arrival to end [s]
-    served : customers in a round, of those rounds that serve any [1]
-    utilization : part of the time in which a round is under way, or gathers [1]
+    utilization : part of the time in which a round is under way [1]
+    by_served : probabilities that a round serves 1, 2, ... customers [1]
     """
 
     throughput: float
     response_time: float
-    served: float
     utilization: float
+    by_served: Array
+
+    @property
+    def served(self) -> float:
+        """Mean number of customers in a round."""
+        return float(self.by_served @ np.arange(1, len(self.by_served) + 1))
 
 
 def closed_chain(times: Array, think: float, gather: float = 0.0) -> RoundMeans:
@@ -50,8 +55,9 @@ def closed_chain(times: Array, think: float, gather: float = 0.0) -> RoundMeans:
     think : mean time between an end and the next arrival, exponential [s]
     gather : time that the server waits for more before each round [s]
 
-    >>> closed_chain(np.array([2.0]), 3.0)
-    RoundMeans(throughput=0.2, response_time=2.0, served=1.0, utilization=0.4)
+    >>> means = closed_chain(np.array([2.0]), 3.0)
+    >>> means.throughput, means.response_time, means.served, means.utilization
+    (0.2, 2.0, 1.0, 0.4)
     """
     customers = len(times)
     row = np.zeros((customers, customers + 1))
@@ -67,12 +73,12 @@ def closed_chain(times: Array, think: float, gather: float = 0.0) -> RoundMeans:
     begin = _stationary(step[:, 1:])
     served_by = begin @ row
     mean_served = float(served_by @ np.arange(customers + 1))
-    working = gather + float(served_by[1:] @ times)
+    serving = float(served_by[1:] @ times)
     idle = float((served_by @ after)[0]) * think / customers
-    throughput = mean_served / (working + idle)
-    return RoundMeans(
-        throughput, customers / throughput - think, mean_served, working / (working + idle)
-    )
+    elapsed = gather + serving + idle
+    throughput = mean_served / elapsed
+    response_time = customers / throughput - think
+    return RoundMeans(throughput, response_time, serving / elapsed, served_by[1:])
 
 
 def open_chain(times: Array, rate: float, gather: float = 0.0) -> RoundMeans:
@@ -115,11 +121,12 @@ def open_chain(times: Array, rate: float, gather: float = 0.0) -> RoundMeans:
     number = np.arange(1, most + 1)
     mean_served = float(served_by @ number)
     none = float((served_by @ after)[0])
-    working = gather + float(served_by @ times)
+    serving = float(served_by @ times)
     area = float(begin @ number) * gather + rate * gather**2 / 2
     area += float(served_by @ (number * times + rate * times**2 / 2))
-    elapsed = working + none / rate
-    return RoundMeans(mean_served / elapsed, area / elapsed / rate, mean_served, working / elapsed)
+    elapsed = gather + serving + none / rate
+    response_time = area / elapsed / rate
+    return RoundMeans(mean_served / elapsed, response_time, serving / elapsed, served_by)
 
 
 def _binomial(count: int, time: float) -> Array:

@@ -233,7 +233,11 @@ class _Options(Spec):
 REFERENCES = ("model", "workload", "machine", TECHNOLOGY)
 """Paths that name a whole spec; the rest are values inside."""
 
-FILES = {"activity": "an activity", "queueing-network": "a queueing network"}
+FILES = {
+    "activity": "an activity",
+    "queueing-network": "a queueing network",
+    "batch-server": "a server that works in rounds",
+}
 """Kinds of model that are files, in words."""
 
 Settings = Mapping[str, Node]

@@ -49,6 +49,7 @@ _SPECS = {
     "trend": ("trends", "kinds.trend:TrendSpec", "milestones"),
     "activity": ("activities", "kinds.activity:ActivitySpec", "lock-and-bus"),
     "queueing-network": ("queueing", "kinds.queueing:QueueingNetworkSpec", "three-tier"),
+    "batch-server": ("batch-servers", "kinds.batch_server:BatchServerSpec", "group-commit"),
     "study": ("studies", "kinds.study:StudySpec", "my-program"),
 }
 
@@ -114,6 +115,7 @@ def find(kind: str, reference: str, beside: Path | None = None) -> Path:
 _USES = {
     "activity": "an activity: slipstick solve {name}",
     "queueing-network": "a queueing network: slipstick solve {name}",
+    "batch-server": "a server that works in rounds: slipstick solve {name}",
     "study": "a study: slipstick run {name}",
     "workload": "a workload: slipstick solve MODEL --workload {name}",
     "machine": "a machine: slipstick solve MODEL --machine {name}",
@@ -219,7 +221,7 @@ MOST_EXTENDED = 32
 T = TypeVar("T")
 
 
-ON_MACHINES = ("activity", "queueing-network")
+ON_MACHINES = ("activity", "queueing-network", "batch-server")
 """Kinds of files that name a machine under the key `machine`."""
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from slipstick.late import Array, np
+from slipstick.late import Array, NDArray, np
 
 
 class Rounds(NamedTuple):
@@ -44,7 +44,7 @@ class Rounds(NamedTuple):
 
 
 Duration = Callable[[Rounds], Array]
-"""The time of each of several rounds [s]."""
+"""The time of each of several rounds, as a sum of parts [parts, rounds; s]."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RoundServer:
 
     Parameters
     ----------
-    duration : time of a round by what is in it [s]
+    duration : time of a round by what is in it, in parts that are booked apart [s]
     pieces : by phase, units that one round does for a customer at most
     budget : units that one round does at most
     places : customers that are present at most
@@ -81,25 +81,38 @@ class RoundRun:
 
     Parameters
     ----------
-    arrived : time of each arrival [s]
-    ends : time at which each customer ends each phase [customers, phases]
-    rounds : how many there were
-    busy : time in which the server worked [s]
-    served : sum of the customers served over the rounds
-    put_back : how often a customer was put back for lack of memory
+    arrived : time of each arrival [visits; s]
+    ends : time at which each visit ends each phase [visits, phases; s]
+    ended : whether the visit ended before the run did [visits]
+    log : after each group of rounds that are alike: time, rounds, time in rounds, sum of customers
+        present over the rounds, visits ended, customers put back for lack of memory, and by part
+        of the duration the time that customers spent in it [groups, 6 + parts]
     """
 
     arrived: Array
     ends: Array
-    rounds: int
-    busy: float
-    served: float
-    put_back: int
+    ended: NDArray[np.bool_]
+    log: Array
 
     @property
     def elapsed(self) -> float:
         """Time of the last end [s]."""
-        return float(self.ends[:, -1].max())
+        return float(self.log[-1, 0])
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return int(self.log[-1, 1])
+
+    @property
+    def served(self) -> float:
+        """Sum of the customers present over the rounds."""
+        return float(self.log[-1, 3])
+
+    @property
+    def put_back(self) -> int:
+        """How often a customer was put back for lack of memory."""
+        return int(self.log[-1, 5])
 
 
 @dataclass(slots=True)
@@ -113,7 +126,9 @@ class _Customer:
     """The phase, and the work left in it, to go on with after what was lost is computed anew."""
 
 
-def open_run(server: RoundServer, work: Array, arrivals: Array) -> RoundRun:
+def open_run(
+    server: RoundServer, work: Array, arrivals: Array, until: int | None = None
+) -> RoundRun:
     """Simulate customers that arrive at given times.
 
     Parameters
@@ -121,19 +136,21 @@ def open_run(server: RoundServer, work: Array, arrivals: Array) -> RoundRun:
     server : see `RoundServer`
     work : of each customer in each phase [customers, phases]
     arrivals : ascending [s]
+    until : the run ends when so many visits have ended; all if None
 
-    >>> server = RoundServer(lambda rounds: np.asarray(1.0 + rounds.customers[0]))
+    >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = open_run(server, np.ones((3, 1)), np.array([0.0, 0.5, 0.6]))
     >>> run.ends[:, 0].tolist(), run.rounds
     ([2.0, 5.0, 5.0], 2)
     """
-    return _Simulation(server, work, arrivals).run()
+    return _Simulation(server, work, arrivals).run(until)
 
 
 def closed_run(
-    server: RoundServer, work: Array, customers: int, think: Array, starts: Array | None = None
+    server: RoundServer, work: Array, customers: int, think: Array, until: int | None = None
 ) -> RoundRun:
-    """Simulate a fixed number of customers, each of which thinks after its end and comes again.
+    """Simulate a fixed number of customers, each of which thinks after its end and comes again; all
+    arrive at first at 0.
 
     Parameters
     ----------
@@ -141,15 +158,14 @@ def closed_run(
     work : in each phase of each visit, in the order of arrivals [visits, phases]
     customers : how many there are
     think : time between the end of each visit and the next arrival [visits; s]
-    starts : times of the first arrivals; all at 0 if None [customers; s]
+    until : as for `open_run`
 
-    >>> server = RoundServer(lambda rounds: np.asarray(1.0 + rounds.customers[0]))
+    >>> server = RoundServer(lambda rounds: np.array([[1.0 + rounds.customers[0]]]))
     >>> run = closed_run(server, np.ones((4, 1)), 2, np.full(4, 0.5))
     >>> run.ends[:, 0].tolist()
     [3.0, 3.0, 6.5, 6.5]
     """
-    first = np.zeros(customers) if starts is None else np.sort(starts)
-    return _Simulation(server, work, first[: len(work)], think).run()
+    return _Simulation(server, work, np.zeros(min(customers, len(work))), think).run(until)
 
 
 class _Simulation:
@@ -171,15 +187,19 @@ class _Simulation:
         self.now, self.used = 0.0, 0.0
         self.ended = self.rounds = self.put_back = 0
         self.busy = self.served = 0.0
+        self.booked: Array | float = 0.0
+        self.log: list[Array] = []
 
-    def run(self) -> RoundRun:
-        """Go on until every customer has ended."""
-        while self.ended < len(self.work):
+    def run(self, until: int | None) -> RoundRun:
+        """Go on until so many visits have ended."""
+        most = len(self.work) if until is None else until
+        while self.ended < most:
             self._wait_for_a_round()
             shares = self._shares()
-            count = self._alike(shares)
-            self._work(shares, count)
-        return RoundRun(self.arrived, self.ends, self.rounds, self.busy, self.served, self.put_back)
+            self._work(shares, self._alike(shares))
+            counts = [self.now, self.rounds, self.busy, self.served, self.ended, self.put_back]
+            self.log.append(np.append(counts, self.booked))
+        return RoundRun(self.arrived, self.ends, self.ends[:, -1] > 0, np.array(self.log))
 
     def _wait_for_a_round(self) -> None:
         """Advance the clock to the beginning of the next round, and let arrivals wait."""
@@ -242,12 +262,14 @@ class _Simulation:
 
     def _work(self, shares: list[tuple[_Customer, float]], count: int) -> None:
         """Do some rounds with the same customers, or fewer where one arrives in between."""
-        ends = self.now + np.cumsum(self._durations(shares, count))
+        parts = self._durations(shares, count)
+        ends = self.now + np.cumsum(parts.sum(axis=0))
         blocked = bool(self.waiting) or len(self.present) >= self.server.places
         if self.due and count > 1 and not blocked:
             count = min(count, int(np.searchsorted(ends, self.due[0][0])) + 1)
         self.rounds += count
         self.served += count * len(shares)
+        self.booked = self.booked + len(shares) * parts[:, :count].sum(axis=1)
         self.busy += float(ends[count - 1]) - self.now
         self.now = float(ends[count - 1])
         for customer, share in shares:
@@ -255,7 +277,7 @@ class _Simulation:
         self._make_room()
 
     def _durations(self, shares: list[tuple[_Customer, float]], count: int) -> Array:
-        """Return the times of some rounds with the same shares [s]."""
+        """Return the parts of the times of some rounds with the same shares [parts, rounds; s]."""
         number = np.arange(count, dtype=np.float64)
         customers, units = [0.0] * self.phases, [0.0] * self.phases
         products, growth = [0.0] * self.phases, [0.0] * self.phases
@@ -267,8 +289,8 @@ class _Simulation:
             growth[phase] += share * share
         held = sum(customer.held for customer, _ in shares) + number * sum(units)
         sums = [first + number * more for first, more in zip(products, growth, strict=True)]
-        times = self.server.duration(Rounds(customers, units, held, sums))
-        return np.broadcast_to(times, (count,))
+        parts = self.server.duration(Rounds(customers, units, held, sums))
+        return np.broadcast_to(parts, (len(parts), count))
 
     def _advance(self, customer: _Customer, units: float) -> None:
         """Book the work of a customer, and end its phases that are done."""

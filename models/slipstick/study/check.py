@@ -11,6 +11,7 @@ from slipstick.extensions import Registry
 from slipstick.limits import limited
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.library import (
+    ON_MACHINES,
     Library,
     find,
     is_file_name,
@@ -85,7 +86,7 @@ def check_file(path: Path) -> str:
         from slipstick.schema.kinds.technology import check_values
 
         check_values(tree, library)
-    if kind in ("activity", "queueing-network", "workload", "study"):
+    if kind in (*ON_MACHINES, "workload", "study"):
         # A machine or a network is whole by now; the others are also built, which takes more to
         # import.
         from slipstick.schema.inputs import (

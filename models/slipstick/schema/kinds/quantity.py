@@ -760,6 +760,10 @@ class QuantityReader:
         assert value is not None
         return Number(value.value, dimension)
 
+    def add_names(self, names: Mapping[str, Expr]) -> None:
+        """Let the formulas that are read from now on use further names."""
+        self._known |= names
+
     def whole(self, formula: WholeFormula, loc: Loc) -> int:
         """Evaluate arithmetic that gives a whole number of the model's structure; 1 for what is
         wrong, which is refused.

@@ -1,0 +1,108 @@
+"""The exact chain of rounds: one phase that a round does for all that wait."""
+
+from __future__ import annotations
+
+import math
+
+from slipstick.errors import NoAnswerError
+from slipstick.late import Array, np
+from slipstick.method.batch_server.points import (
+    WAIT,
+    BatchServerForm,
+    PointAnswer,
+    PointNumbers,
+    exactly,
+)
+from slipstick.queueing.rounds import RoundMeans, closed_chain, open_chain
+from slipstick.sim.rounds import Rounds
+from slipstick.vocabulary import MARKOV_CHAIN
+
+MOST_SERVED = 512
+"""Customers in one round that the chain counts at most: its equations take 0.1 s then."""
+
+
+class BatchServerChain(BatchServerForm):
+    """The chain of the numbers that rounds serve; see `slipstick.queueing.rounds`."""
+
+    method = MARKOV_CHAIN
+
+    def answer_at(self, point: PointNumbers) -> PointAnswer:
+        if reason := _beyond(point):
+            raise NoAnswerError(f"the chain of rounds has no answer: {reason}")
+        if point.population:
+            times, parts = _times(point, point.population)
+            means = closed_chain(times, point.think_time, point.server.gather)
+        else:
+            means, times, parts = _open(point)
+        return _answer(self, point, means, times, parts)
+
+
+def _beyond(point: PointNumbers) -> str:
+    """Return what the chain does not know at a point; nothing where it answers."""
+    server, (first, *others) = point.server, point.phases
+    if others:
+        return "customers have several phases"
+    if first.least != first.work or first.work > min(first.piece, server.budget):
+        return "the work of a customer is not done in one round"
+    if point.visits:
+        return "a finite run is asked for"
+    if server.interval:
+        return "rounds begin at multiples of an interval"
+    if point.population and not point.think_time:
+        return "no time between visits is random"
+    most = point.population or math.inf
+    limits = (server.places, server.budget / first.work, server.memory / first.work)
+    if point.population and min(limits) < most:
+        return "not all customers fit into one round"
+    if not point.population and min(limits) < math.inf:
+        return "a round serves a limited number of customers"
+    if point.population > MOST_SERVED:
+        return f"{point.population:,} customers are more than the {MOST_SERVED} that it counts"
+    return ""
+
+
+def _times(point: PointNumbers, most: int) -> tuple[Array, Array]:
+    """Return the times of rounds that serve 1, 2, ... customers, and their parts [s]."""
+    number, work = np.arange(1.0, most + 1), point.phases[0].work
+    rounds = Rounds([number], [number * work], np.zeros(most), [number * work * work / 2])
+    parts = point.server.duration(rounds)
+    parts = np.broadcast_to(parts, (len(parts), most))
+    return parts.sum(axis=0), parts
+
+
+def _open(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
+    most = 32
+    while most <= MOST_SERVED:
+        times, parts = _times(point, most)
+        try:
+            return open_chain(times, point.rate, point.server.gather), times, parts
+        except ValueError:
+            most *= 2
+    growth = float(times[-1] - times[-2])
+    saturated = point.rate * growth >= 1
+    raise NoAnswerError(
+        "the server is saturated: each further customer of a round takes longer than the time"
+        " between arrivals"
+        if saturated
+        else f"the chain of rounds has no answer: rounds serve more than {MOST_SERVED} customers"
+    )
+
+
+def _answer(
+    form: BatchServerChain, point: PointNumbers, means: RoundMeans, times: Array, parts: Array
+) -> PointAnswer:
+    (phase,) = form.model.phases
+    values = {
+        "response_time": means.response_time,
+        "throughput": means.throughput,
+        f"phase_time[{phase}]": means.response_time,
+        f"unit_rate[{phase}]": means.throughput * point.phases[0].work,
+        "served": means.served,
+        "round_time": float(means.by_served @ times),
+        "utilization": means.utilization,
+    }
+    customers = means.by_served * np.arange(1, len(times) + 1)
+    in_parts = parts @ customers / customers.sum()
+    account = dict(zip(form.model.components, in_parts.tolist(), strict=True))
+    waiting = means.response_time - float(in_parts.sum())
+    return PointAnswer(exactly(values), {**account, WAIT: waiting}, exact=True)

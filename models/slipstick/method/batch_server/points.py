@@ -1,0 +1,280 @@
+"""The numbers of a server that works in rounds at one point, and answers made of them."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Values, count_of, only
+from slipstick.expression.nodes import Expr
+from slipstick.expression.tape import Tape
+from slipstick.late import Array, np
+from slipstick.method.answers import CompiledModel, Remarks, Solution
+from slipstick.model.batch_server import HELD, STATE, BatchServer, OpenCustomers
+from slipstick.sim.estimate import Estimate
+from slipstick.sim.rounds import Rounds, RoundServer
+
+WAIT = "wait"
+"""What the account books waiting to: for a place, for memory, for a round to begin."""
+
+
+@dataclass(frozen=True)
+class PhaseNumbers:
+    """One phase at a point.
+
+    Parameters
+    ----------
+    work : largest number of units [1]
+    least : smallest number of units; `work` where it is constant [1]
+    piece : units in one round at most [1]
+    """
+
+    work: float
+    least: float
+    piece: float
+
+    @property
+    def mean(self) -> float:
+        """Mean number of units."""
+        return (self.work + self.least) / 2
+
+
+@dataclass(frozen=True)
+class PointNumbers:
+    """A model at one point.
+
+    Parameters
+    ----------
+    server : limits of a round, and its time by what is in it
+    phases : in their order
+    rate : of arrivals; 0 for a closed population [1/s]
+    population, think_time : of a closed population [1, s]
+    visits : of each customer in a finite run; 0: without end [1]
+    """
+
+    server: RoundServer
+    phases: tuple[PhaseNumbers, ...]
+    rate: float = 0.0
+    population: int = 0
+    think_time: float = 0.0
+    visits: int = 0
+
+    @property
+    def work(self) -> float:
+        """Mean units of a customer in all phases."""
+        return sum(phase.mean for phase in self.phases)
+
+    def round_time(self, customers: Array, units: Array, held: Array, products: Array) -> Array:
+        """Return the time of rounds, from arrays by phase [phases, rounds] and by round [s]."""
+        return self.server.duration(Rounds(customers, units, held, products)).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class PointAnswer:
+    """The answer at one point.
+
+    Parameters
+    ----------
+    values : by name, with intervals where they are estimated
+    account : time of a visit by part [s]
+    exact : whether the values are the model's expectation
+    remarks : notes, seed, convergence
+    """
+
+    values: Mapping[str, Estimate]
+    account: Mapping[str, float] = field(default_factory=dict)
+    exact: bool = False
+    remarks: Remarks = field(default_factory=Remarks)
+
+
+class BatchServerForm(CompiledModel):
+    """A server that works in rounds, compiled for one method.
+
+    Parameters
+    ----------
+    model : the server with its customers
+    """
+
+    quantity = "response_time"
+    method: str
+
+    def __init__(self, model: BatchServer) -> None:
+        self.model = model
+        self.parameters = tuple(model.parameters)
+        self._expressions = _expressions(model)
+        self._numbers = Tape(list(self._expressions.values()))
+        self._round_time = Tape(list(model.round_time.values()))
+
+    @abstractmethod
+    def answer_at(self, point: PointNumbers) -> PointAnswer:
+        """Solve at one point.
+
+        Raises
+        ------
+        NoAnswerError : the method has no answer there
+        """
+
+    def solution(self, values: Values) -> Solution:
+        """Solve at aligned points, one after the other."""
+        answers: list[PointAnswer] = []
+        refused = set()
+        for index, point in enumerate(self._points(values)):
+            try:
+                answers.append(self.answer_at(point))
+            except NoAnswerError as error:
+                refused.add(index)
+                answers.append(PointAnswer({}, remarks=Remarks(failed=str(error))))
+        tables = self._tables(answers)
+        return Solution(
+            model=self.model.name,
+            method=self.method,
+            count=len(answers),
+            exact=np.array([answer.exact for answer in answers]),
+            refused=frozenset(refused),
+            remarks=lambda index: answers[index].remarks,
+            **tables,
+        )
+
+    def _tables(self, answers: list[PointAnswer]) -> dict[str, dict[str, Array]]:
+        """Gather values, the ends of their intervals and accounts into columns."""
+        names = dict.fromkeys(name for answer in answers for name in answer.values)
+        booked = dict.fromkeys(name for answer in answers for name in answer.account)
+        nothing = Estimate(math.nan)
+        found = {name: [answer.values.get(name, nothing) for answer in answers] for name in names}
+        account = {
+            name: np.array([answer.account.get(name, math.nan) for answer in answers])
+            for name in booked
+        }
+        tables = {
+            "values": {
+                name: np.array([estimate.mean for estimate in row])
+                for name, row in found.items()
+                if not name.startswith("account[")
+            },
+            "account": account,
+        }
+        if self.estimated:
+            for end in ("low", "high"):
+                ends = {name: [getattr(value, end) for value in row] for name, row in found.items()}
+                tables[end] = {
+                    name: np.array([math.nan if value is None else value for value in row])
+                    for name, row in ends.items()
+                }
+        return tables
+
+    def _points(self, values: Values) -> list[PointNumbers]:
+        known = only(values, self.parameters)
+        columns = [np.atleast_1d(column) for column in self._numbers.run(known)]
+        points = []
+        for index in range(count_of(known)):
+            numbers = {
+                name: float(column[index if len(column) > 1 else 0])
+                for name, column in zip(self._expressions, columns, strict=True)
+            }
+            own = {
+                name: float(np.atleast_1d(value)[index if np.size(value) > 1 else 0])
+                for name, value in known.items()
+            }
+            points.append(self._point(numbers, own))
+        return points
+
+    def _point(self, numbers: Mapping[str, float], own: Mapping[str, float]) -> PointNumbers:
+        model = self.model
+        phases = tuple(
+            PhaseNumbers(
+                numbers[f"{name}.work"],
+                numbers.get(f"{name}.least", numbers[f"{name}.work"]),
+                numbers.get(f"{name}.piece", math.inf),
+            )
+            for name in model.phases
+        )
+        limits = {key: numbers.get(key, math.inf) for key in ("budget", "places", "memory")}
+        server = RoundServer(
+            self._duration(own),
+            tuple(phase.piece for phase in phases),
+            **limits,
+            reserved=model.reserved,
+            gather=numbers["gather"],
+            interval=numbers["interval"],
+        )
+        if isinstance(model.customers, OpenCustomers):
+            return PointNumbers(server, phases, rate=numbers["arrivals"])
+        return PointNumbers(
+            server,
+            phases,
+            population=int(numbers["population"]),
+            think_time=numbers["think_time"],
+            visits=int(numbers.get("visits", 0)),
+        )
+
+    def _duration(self, own: Mapping[str, float]) -> _RoundTime:
+        return _RoundTime(self._round_time, own, tuple(self.model.phases))
+
+
+@dataclass(frozen=True)
+class _RoundTime:
+    """The time of rounds as a function of what is in them: the expressions of a model at a point.
+
+    Parameters
+    ----------
+    tape : the parts of the time
+    own : parameters that differ from the model's own
+    phases : names
+    """
+
+    tape: Tape
+    own: Mapping[str, float]
+    phases: tuple[str, ...]
+
+    def __call__(self, rounds: Rounds) -> Array:
+        state: dict[str, Array | float] = {
+            f"{kind}.{phase}": part
+            for kind, parts in zip(
+                STATE, (rounds.customers, rounds.units, rounds.products), strict=True
+            )
+            for phase, part in zip(self.phases, parts, strict=True)
+        }
+        state[HELD] = rounds.held
+        used = only({**self.own, **state}, self.tape.parameters)
+        return np.array(np.broadcast_arrays(*self.tape.run(used)))
+
+
+def _expressions(model: BatchServer) -> dict[str, Expr]:
+    """Return what is a plain number at a point, by name."""
+    found: dict[str, Expr | None] = {
+        "budget": model.budget,
+        "places": model.places,
+        "memory": model.memory,
+        "gather": model.gather,
+        "interval": model.interval,
+    }
+    for name, phase in model.phases.items():
+        found |= {
+            f"{name}.work": phase.work,
+            f"{name}.least": phase.least,
+            f"{name}.piece": phase.piece,
+        }
+    customers = model.customers
+    if isinstance(customers, OpenCustomers):
+        found["arrivals"] = customers.arrivals
+    else:
+        found |= {
+            "population": customers.population,
+            "think_time": customers.think_time,
+            "visits": customers.visits,
+        }
+    return {name: expression for name, expression in found.items() if expression is not None}
+
+
+def exactly(values: Mapping[str, float]) -> dict[str, Estimate]:
+    """Return values without intervals."""
+    return {name: Estimate(value) for name, value in values.items()}
+
+
+def noted(answer: PointAnswer, *notes: str) -> PointAnswer:
+    """Add notes to an answer."""
+    remarks = replace(answer.remarks, notes=(*answer.remarks.notes, *notes))
+    return replace(answer, remarks=remarks)

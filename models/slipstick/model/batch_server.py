@@ -1,0 +1,161 @@
+"""A server that works in rounds: what it serves, how long a round takes, and who comes.
+
+The same model is a GPU that batches requests of a language model (a prompt, then an answer), a log
+that writes all commits that wait (group commit), a stream processor that works off what came in an
+interval (micro-batch), and a disk that serves its queue in one sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from slipstick.errors import Fault, ModelFaultsError
+from slipstick.expression.nodes import COUNT, TIME, Expr, Parameter, parameters, zero
+from slipstick.model.activity import check_model_name
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedCustomers:
+    """A fixed number of customers that think between their visits.
+
+    Parameters
+    ----------
+    population : how many there are [1]
+    think_time : mean time between the end of a visit and the next arrival, exponential [s]
+    visits : of each customer, in a finite run that all begin at once; None: without end [1]
+    """
+
+    population: Expr
+    think_time: Expr = field(default_factory=lambda: zero(TIME))
+    visits: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCustomers:
+    """A Poisson stream of customers.
+
+    Parameters
+    ----------
+    arrivals : rate [1/s]
+    """
+
+    arrivals: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPhase:
+    """A phase of every customer, with its own work.
+
+    Parameters
+    ----------
+    work : units of work of a customer; with `least` the largest number of them [1]
+    least : the work is a whole number from `least` to `work`, all equally likely; None: constant
+        [1]
+    piece : units that one round does for a customer at most; None: as many as the budget allows [1]
+    """
+
+    work: Expr
+    least: Expr | None = None
+    piece: Expr | None = None
+
+
+STATE = ("served", "units", "products")
+"""What a round has by phase: customers served, units of work done, and the sum over its customers
+of units done times units that the customer holds by then."""
+
+HELD = "held"
+"""Units done so far for all customers that are present."""
+
+
+def state_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
+    """Return the quantities of a round that its time may depend on, by name.
+
+    Parameters
+    ----------
+    phases : by name
+
+    >>> from slipstick.expression.nodes import constant
+    >>> list(state_parameters({"commit": RoundPhase(constant(1.0))}))
+    ['served.commit', 'units.commit', 'products.commit', 'held']
+    """
+    names = [f"{kind}.{phase}" for kind in STATE for phase in phases]
+    return {name: Parameter(name, COUNT) for name in [*names, HELD]}
+
+
+@dataclass(frozen=True)
+class BatchServer:
+    """A server that works in rounds, with its customers.
+
+    Parameters
+    ----------
+    name : of the model
+    customers : how they come
+    phases : in the order in which every customer goes through them
+    round_time : parts of the time of a round, added up, by name; expressions of parameters and of
+        `state_parameters` [s]
+    budget : units of work in one round at most; None: no limit [1]
+    places : customers that are present at most; None: no limit [1]
+    memory : units that all present customers hold at most; None: no limit [1]
+    reserved : a customer is admitted if all its work fits into memory; else if its first phase
+        fits, and the last one is put back where memory runs full
+    gather : time that the server waits for more customers before each round [s]
+    interval : rounds begin at multiples of it; zero: one after the other [s]
+    left_out : losses of an import by name, and what each changes
+
+    Raises
+    ------
+    ModelFaultsError : a part is missing or does not fit
+    """
+
+    name: str
+    customers: ClosedCustomers | OpenCustomers
+    phases: Mapping[str, RoundPhase]
+    round_time: Mapping[str, Expr]
+    budget: Expr | None = None
+    places: Expr | None = None
+    memory: Expr | None = None
+    reserved: bool = True
+    gather: Expr = field(default_factory=lambda: zero(TIME))
+    interval: Expr = field(default_factory=lambda: zero(TIME))
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_model_name(self.name)
+        faults = [
+            Fault((key,), f"a server that works in rounds needs {words}")
+            for key, words, part in (
+                ("phases", "at least one phase", self.phases),
+                ("round", "the time of a round", self.round_time),
+            )
+            if not part
+        ]
+        if faults:
+            raise ModelFaultsError(faults)
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Parts of the time of a round."""
+        return tuple(self.round_time)
+
+    def quantities(self) -> Iterator[Expr]:
+        """Yield every expression of the model."""
+        customers = self.customers
+        if isinstance(customers, OpenCustomers):
+            yield customers.arrivals
+        else:
+            yield from (customers.population, customers.think_time)
+            yield from () if customers.visits is None else (customers.visits,)
+        for phase in self.phases.values():
+            yield phase.work
+            yield from (part for part in (phase.least, phase.piece) if part is not None)
+        yield from self.round_time.values()
+        yield from (part for part in (self.budget, self.places, self.memory) if part is not None)
+        yield from (self.gather, self.interval)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Everything that the model is computed from, by path."""
+        state = state_parameters(self.phases)
+        found = parameters(*self.quantities())
+        return {each.name: each for each in found if each.name not in state}

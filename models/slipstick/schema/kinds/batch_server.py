@@ -1,0 +1,182 @@
+"""Files of servers that work in rounds: the format, and the model that a file describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slipstick.errors import ModelFaultsError, SpecError
+from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr
+from slipstick.model import batch_server
+from slipstick.schema.kinds.activity import Word
+from slipstick.schema.kinds.constraints import Name, broken_rule
+from slipstick.schema.kinds.quantity import (
+    AnyQuantity,
+    Formula,
+    Given,
+    Loc,
+    ModelFileSpec,
+    Quantity,
+    QuantityReader,
+    Spec,
+    TimeOrFormula,
+)
+from slipstick.schema.text import Node
+
+Units = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
+Number = Annotated[Given | Formula, Quantity(COUNT, whole=True, least=1.0, formula=True)]
+Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
+
+
+class CustomersSpec(Spec):
+    """Who comes: a closed population, or a Poisson stream."""
+
+    population: Number | None = Field(None, description="number of customers")
+    think_time: TimeOrFormula | None = Field(
+        None, description="mean time between the end of a visit and the next one, exponential"
+    )
+    visits: Number | None = Field(
+        None,
+        description=(
+            "visits of each customer, in a finite run that all begin at the same time; without it"
+            " the system runs without end"
+        ),
+    )
+    arrivals: Arrivals | None = Field(None, description="rate of a Poisson stream of customers")
+
+    def check_rules(self) -> None:
+        if (self.population is None) == (self.arrivals is None):
+            raise broken_rule("give either a population or arrivals", "population")
+        if self.arrivals is not None and (self.think_time is not None or self.visits is not None):
+            raise broken_rule(
+                "think_time and visits belong to a population; a customer that arrives comes once",
+                "arrivals",
+            )
+
+
+class PhaseSpec(Spec):
+    """One phase of every customer."""
+
+    work: Units = Field(
+        description="units of work of a customer; with least the largest number of them"
+    )
+    least: Units | None = Field(
+        None,
+        description=(
+            "smallest number of units; the work is then a whole number from least to work, all"
+            " equally likely"
+        ),
+    )
+    piece: Units | None = Field(
+        None,
+        description="units that one round does for a customer at most; as many as the budget allows",
+    )
+
+
+class BatchServerSpec(ModelFileSpec):
+    """A server that works in rounds, written as a file."""
+
+    version: Literal[1] = Field(alias="batch-server", description="version of this format")
+    parameters: dict[Word, AnyQuantity] = Field(
+        {},
+        description="named quantities, or arithmetic on earlier ones, for use in times and counts",
+    )
+    customers: CustomersSpec = Field(description="who comes")
+    phases: dict[Word, PhaseSpec] = Field(
+        description="the phases of every customer, in their order", min_length=1
+    )
+    round: dict[Name, TimeOrFormula] = Field(
+        description=(
+            "parts of the time of a round, which add up: arithmetic on parameters, served.PHASE"
+            " (customers in the round), units.PHASE (work done), products.PHASE (sum of units done"
+            " times units held by the customer) and held (units done before for all present)"
+        ),
+        min_length=1,
+    )
+    budget: Units | None = Field(None, description="units of work in one round at most")
+    places: Number | None = Field(None, description="customers present at most; others wait")
+    memory: Units | None = Field(
+        None, description="units that all customers present hold at most; others wait"
+    )
+    admission: Literal["reserve", "grow"] = Field(
+        "reserve",
+        description=(
+            "reserve: a customer is admitted if all its work fits into memory; grow: if its first"
+            " phase fits, and the last one is put back where memory runs full"
+        ),
+    )
+    gather: TimeOrFormula | None = Field(
+        None, description="time that the server waits for more customers before each round"
+    )
+    interval: TimeOrFormula | None = Field(
+        None, description="rounds begin at multiples of it; without it one after the other"
+    )
+
+    def build(
+        self, name: str, tree: Node, parameters: Mapping[str, Expr]
+    ) -> batch_server.BatchServer:
+        """Build the model of a checked file.
+
+        Parameters
+        ----------
+        name : of the model
+        tree : where everything is written
+        parameters : every quantity of the file, by path (``customers.population``)
+
+        Raises
+        ------
+        SpecError : everything that is wrong with the model
+        """
+        values = QuantityReader(tree, self.parameters, parameters)
+
+        def read(value: Given | Formula | None, loc: Loc, dimension: Dimension) -> Expr | None:
+            return None if value is None else values.expr(value, loc, dimension)
+
+        phases = {
+            label: batch_server.RoundPhase(
+                values.expr(spec.work, ("phases", label, "work"), COUNT),
+                read(spec.least, ("phases", label, "least"), COUNT),
+                read(spec.piece, ("phases", label, "piece"), COUNT),
+            )
+            for label, spec in self.phases.items()
+        }
+        limits = {
+            key: read(getattr(self, key), (key,), COUNT) for key in ("budget", "places", "memory")
+        }
+        times = {
+            key: values.expr(spec, (key,), TIME)
+            for key in ("gather", "interval")
+            if (spec := getattr(self, key)) is not None
+        }
+        customers = self._customers(values)
+        values.add_names(batch_server.state_parameters(phases))
+        round_time = {
+            label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
+        }
+        if values.problems:
+            raise SpecError(values.problems)
+        try:
+            return batch_server.BatchServer(
+                name,
+                customers,
+                phases,
+                round_time,
+                **limits,
+                **times,
+                reserved=self.admission == "reserve",
+                left_out=self.left_out,
+            )
+        except ModelFaultsError as error:
+            for fault in error.faults:
+                values.refuse(fault.path, fault.message, fault.key)
+            raise SpecError(values.problems) from None
+
+    def _customers(
+        self, values: QuantityReader
+    ) -> batch_server.ClosedCustomers | batch_server.OpenCustomers:
+        spec = values.keys(self.customers, ("customers",))
+        if "arrivals" in spec:
+            return batch_server.OpenCustomers(**spec)
+        return batch_server.ClosedCustomers(**spec)
