@@ -24,11 +24,13 @@ class ClosedCustomers:
     population : how many there are [1]
     think_time : mean time between the end of a visit and the next arrival, exponential [s]
     visits : of each customer, in a finite run that all begin at once; None: without end [1]
+    delay : time of each visit outside of the server, before it arrives there [s]
     """
 
     population: Expr
     think_time: Expr = field(default_factory=lambda: zero(TIME))
     visits: Expr | None = None
+    delay: Expr = field(default_factory=lambda: zero(TIME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,11 @@ class OpenCustomers:
     Parameters
     ----------
     arrivals : rate [1/s]
+    delay : as of closed customers [s]
     """
 
     arrivals: Expr
+    delay: Expr = field(default_factory=lambda: zero(TIME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,7 @@ class BatchServer:
         else:
             yield from (customers.population, customers.think_time)
             yield from () if customers.visits is None else (customers.visits,)
+        yield customers.delay
         for phase in self.phases.values():
             yield phase.work
             yield from (part for part in (phase.least, phase.piece) if part is not None)

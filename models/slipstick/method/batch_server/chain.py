@@ -7,6 +7,7 @@ import math
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.batch_server.points import (
+    DELAY,
     WAIT,
     BatchServerForm,
     PointAnswer,
@@ -48,6 +49,8 @@ def _beyond(point: PointNumbers) -> str:
         return "a finite run is asked for"
     if server.interval:
         return "rounds begin at multiples of an interval"
+    if point.population and point.delay:
+        return "customers spend a constant time outside of the server"
     if point.population and not point.think_time:
         return "no time between visits is random"
     most = point.population or math.inf
@@ -93,9 +96,9 @@ def _answer(
 ) -> PointAnswer:
     (phase,) = form.model.phases
     values = {
-        "response_time": means.response_time,
+        "response_time": means.response_time + point.delay,
         "throughput": means.throughput,
-        f"phase_time[{phase}]": means.response_time,
+        f"phase_time[{phase}]": means.response_time + point.delay,
         f"unit_rate[{phase}]": means.throughput * point.phases[0].work,
         "served": means.served,
         "round_time": float(means.by_served @ times),
@@ -105,4 +108,5 @@ def _answer(
     in_parts = parts @ customers / customers.sum()
     account = dict(zip(form.model.components, in_parts.tolist(), strict=True))
     waiting = means.response_time - float(in_parts.sum())
-    return PointAnswer(exactly(values), {**account, WAIT: waiting}, exact=True)
+    account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
+    return PointAnswer(exactly(values), account, exact=True)

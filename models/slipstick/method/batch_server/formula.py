@@ -5,7 +5,7 @@ units of the first phase as well, F(n, q). The first phase of a customer, w unit
 (B - n)) rounds with budget B, so that it makes rounds longer by P(n) = c (F(n, w / c) - D(n)). Then a
 visit takes of a server with n customers
 
-    S(n) = (v D(n) + P(n)) / n,          v the units of the second phase,
+    S(n) = v D(n) / n + P(n),          v the units of the second phase,
 
 and the number present is a birth-death process with rate of ends 1 / S(min(n, K)), K the largest
 number present. Of it come the throughput of a closed population, the mean number and, by Little's
@@ -58,16 +58,20 @@ class BatchServerFormula(BatchServerForm):
             raise NoAnswerError("the formula knows rounds one after the other; ask for simulation")
         rounds = _MeanRounds(point)
         throughput, present, in_queue = _numbers(point, rounds)
-        response_time = (present + in_queue) / throughput
+        response_time = (present + in_queue) / throughput + point.delay
         served = max(present, 1.0)
         wait = in_queue / throughput
-        first = wait + (
-            _first_phase_open(rounds, throughput, served)
-            if point.rate
-            else _first_phase_closed(point, rounds, served)
+        first = (
+            point.delay
+            + wait
+            + (
+                _first_phase_open(rounds, throughput, served)
+                if point.rate
+                else _first_phase_closed(point, rounds, served)
+            )
         )
         names, (_, answer) = list(self.model.phases), point.phases
-        plain, extra = rounds.time(served, 0.0), rounds.extra(served)
+        plain, extra = rounds.at(served, 0.0), float(rounds.extra(served)[0])
         between = extra * throughput * plain / max(1 - extra * throughput, 1e-9)
         values = {
             "response_time": response_time,
@@ -98,43 +102,49 @@ class _MeanRounds:
         each = first.mean + second.mean if server.reserved else self._held
         self.most = max(1.0, min(server.places, server.memory / each, server.budget / self.piece))
 
-    def time(self, present: Array | float, units: Array | float) -> Array | float:
+    def time(self, present: Array | float, units: Array | float) -> Array:
         """Return F(n, q), the time of a round with customers in the second phase and units of the
         first [s].
         """
-        in_second = present * self.piece
-        customers = [np.asarray(units / self.units), np.asarray(present)]
-        products = [np.asarray(units * self.units / 2), np.asarray(in_second * self._held)]
-        times = self._point.round_time(
-            customers, [np.asarray(units), np.asarray(in_second)], present * self._held, products
+        in_second, in_first = np.broadcast_arrays(np.atleast_1d(present), np.atleast_1d(units))
+        done = in_second * self.piece
+        return self._point.round_time(
+            [in_first / self.units, in_second],
+            [in_first, done],
+            in_second * self._held,
+            [in_first * self.units / 2, done * self._held],
         )
-        return times if np.ndim(present) or np.ndim(units) else float(times)
 
-    def room(self, present: Array | float) -> Array | float:
+    def at(self, present: float, units: float) -> float:
+        """Return F(n, q) for one round [s]."""
+        return float(self.time(present, units)[0])
+
+    def room(self, present: Array | float) -> Array:
         """Return the units of first phases that a round has room for."""
-        return np.maximum(self._point.server.budget - present * self.piece, 1.0)
+        return np.maximum(self._point.server.budget - np.atleast_1d(present) * self.piece, 1.0)
 
-    def extra(self, present: Array | float) -> Array | float:
+    def extra(self, present: Array | float) -> Array:
         """Return P(n), by how much the first phase of a customer makes rounds longer [s]."""
         count = np.ceil(self.units / self.room(present))
-        longer = self.time(present, self.units / count) - self.time(present, present * 0.0)
+        longer: Array = self.time(present, self.units / count) - self.time(present, 0.0)
         return count * longer
 
-    def visit(self, present: Array | float) -> Array | float:
+    def visit(self, present: Array | float) -> Array:
         """Return S(n), the time that a visit takes of a server with some customers [s]."""
-        return (self.steps * self.time(present, present * 0.0) + self.extra(present)) / present
+        visit: Array = self.steps * self.time(present, 0.0) / present + self.extra(present)
+        return visit
 
 
 def _numbers(point: PointNumbers, rounds: _MeanRounds) -> tuple[float, float, float]:
     """Return throughput [1/s], and how many customers are present and wait for a place."""
     most = point.population or MOST_PRESENT
     number = np.arange(1.0, most + 1)
-    visit = np.asarray(rounds.visit(np.minimum(number, rounds.most)))
-    if point.population and not point.think_time:
+    visit = rounds.visit(np.minimum(number, rounds.most))
+    if point.population and not point.think_time + point.delay:
         served = min(float(most), rounds.most)
         return 1 / float(visit[-1]), served, most - served
     if point.population:
-        arrivals = (most - number + 1) / point.think_time
+        arrivals = (most - number + 1) / (point.think_time + point.delay)
     else:
         arrivals = np.full(most, point.rate)
         if point.rate * visit[-1] >= 1:
@@ -150,9 +160,9 @@ def _numbers(point: PointNumbers, rounds: _MeanRounds) -> tuple[float, float, fl
 
 def _first_phase_open(rounds: _MeanRounds, rate: float, present: float) -> float:
     """Return the time from admission to the end of the first phase, of a Poisson stream [s]."""
-    room = float(rounds.room(present))
+    room = float(rounds.room(present)[0])
     counts = np.arange(0.0, 33.0)
-    times = np.asarray(rounds.time(present, np.minimum(counts * rounds.units, room)))
+    times = rounds.time(present, np.minimum(counts * rounds.units, room))
     mean = float(times[0])
     for _ in range(200):
         arrivals = min(rate * mean, 16.0)
@@ -162,17 +172,17 @@ def _first_phase_open(rounds: _MeanRounds, rate: float, present: float) -> float
         mean = (mean + float(weights @ times)) / 2
     rest = float(weights @ times**2) / (2 * mean)
     units = rounds.units * (1 + 2 * rate * rest)
-    own = float(rounds.time(present, min(units, room))) * max(1.0, units / room)
-    full = float(rounds.time(present, room)) * rounds.units / room
+    own = rounds.at(present, min(units, room)) * max(1.0, units / room)
+    full = rounds.at(present, room) * rounds.units / room
     load = min(rate * full, 0.999)
     return rest + own + load * full / (2 * (1 - load)) * min(1.0, rounds.units / room)
 
 
 def _first_phase_closed(point: PointNumbers, rounds: _MeanRounds, present: float) -> float:
     """Return the time from admission to the end of the first phase, of a closed population [s]."""
-    plain, extra = float(rounds.time(present, 0.0)), float(rounds.extra(present))
+    plain, extra = rounds.at(present, 0.0), float(rounds.extra(present)[0])
     customers = max(1, round(present))
-    outside = rounds.steps * plain + point.think_time
+    outside = rounds.steps * plain + point.think_time + point.delay
     queue = 0.0
     for number in range(1, customers + 1):
         residence = extra * (1 + queue)
@@ -189,11 +199,11 @@ def time_of_a_visit(point: PointNumbers, present: float) -> float:
     customers have more than two phases, of which it is not known.
     """
     if len(point.phases) == 2:
-        return float(_MeanRounds(point).visit(present))
+        return float(_MeanRounds(point).visit(present)[0])
     if len(point.phases) > 2:
         return 0.0
     (phase,) = point.phases
     units = min(present * min(phase.mean, phase.piece), point.server.budget)
     customers = units / min(phase.mean, phase.piece)
     times = point.round_time([customers], [units], 0.0, [units * phase.mean / 2])
-    return float(times) * phase.mean / units
+    return float(times[0]) * phase.mean / units

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from slipstick.errors import NoAnswerError
@@ -17,8 +17,9 @@ from slipstick.model.batch_server import HELD, STATE, BatchServer, OpenCustomers
 from slipstick.sim.estimate import Estimate
 from slipstick.sim.rounds import Rounds, RoundServer
 
-WAIT = "wait"
-"""What the account books waiting to: for a place, for memory, for a round to begin."""
+WAIT, DELAY = "wait", "delay"
+"""What the account books waiting to (for a place, for memory, for a round to begin), and the time
+before a customer arrives at the server."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class PointNumbers:
     rate : of arrivals; 0 for a closed population [1/s]
     population, think_time : of a closed population [1, s]
     visits : of each customer in a finite run; 0: without end [1]
+    delay : of each visit before it arrives at the server [s]
     """
 
     server: RoundServer
@@ -61,15 +63,23 @@ class PointNumbers:
     population: int = 0
     think_time: float = 0.0
     visits: int = 0
+    delay: float = 0.0
 
     @property
     def work(self) -> float:
         """Mean units of a customer in all phases."""
         return sum(phase.mean for phase in self.phases)
 
-    def round_time(self, customers: Array, units: Array, held: Array, products: Array) -> Array:
-        """Return the time of rounds, from arrays by phase [phases, rounds] and by round [s]."""
-        return self.server.duration(Rounds(customers, units, held, products)).sum(axis=0)
+    def round_time(
+        self,
+        customers: Sequence[Array | float],
+        units: Sequence[Array | float],
+        held: Array | float,
+        products: Sequence[Array | float],
+    ) -> Array:
+        """Return the time of rounds by what is in them, see `Rounds` [rounds; s]."""
+        times: Array = self.server.duration(Rounds(customers, units, held, products)).sum(axis=0)
+        return times
 
 
 @dataclass(frozen=True)
@@ -201,13 +211,14 @@ class BatchServerForm(CompiledModel):
             interval=numbers["interval"],
         )
         if isinstance(model.customers, OpenCustomers):
-            return PointNumbers(server, phases, rate=numbers["arrivals"])
+            return PointNumbers(server, phases, rate=numbers["arrivals"], delay=numbers["delay"])
         return PointNumbers(
             server,
             phases,
             population=int(numbers["population"]),
             think_time=numbers["think_time"],
             visits=int(numbers.get("visits", 0)),
+            delay=numbers["delay"],
         )
 
     def _duration(self, own: Mapping[str, float]) -> _RoundTime:
@@ -258,6 +269,7 @@ def _expressions(model: BatchServer) -> dict[str, Expr]:
             f"{name}.piece": phase.piece,
         }
     customers = model.customers
+    found["delay"] = customers.delay
     if isinstance(customers, OpenCustomers):
         found["arrivals"] = customers.arrivals
     else:

@@ -11,6 +11,7 @@ from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
 from slipstick.method.batch_server.formula import time_of_a_visit
 from slipstick.method.batch_server.points import (
+    DELAY,
     WAIT,
     BatchServerForm,
     PointAnswer,
@@ -61,8 +62,9 @@ class BatchServerSimulation(BatchServerForm):
         estimates, converged, note = (
             self._finite(point) if point.visits else self._without_end(point)
         )
-        books = {f"account[{name}]": name for name in (*self.model.components, WAIT)}
-        account = {name: estimates[book].mean for book, name in books.items()}
+        account = {name: estimates[f"account[{name}]"].mean for name in self.model.components}
+        waiting = estimates["response_time"].mean - sum(account.values()) - point.delay
+        account |= {WAIT: waiting} | ({DELAY: point.delay} if point.delay else {})
         remarks = Remarks(notes=(note,), seed=self._settings.seed, converged=converged)
         return PointAnswer(estimates, account, remarks=remarks)
 
@@ -74,7 +76,8 @@ class BatchServerSimulation(BatchServerForm):
         while not parts or (not precise and len(parts) < MOST_RUNS):
             run, work = self._run(point, len(parts), point.population * point.visits)
             log = np.vstack([np.zeros(run.log.shape[1]), run.log])
-            parts.append(_Part(self._of_visits(run, work), self._of_rounds(log[0], log[-1])))
+            visits = self._of_visits(run, work, point.delay)
+            parts.append(_Part(visits, self._of_rounds(log[0], log[-1])))
             if random and len(parts) >= FEWEST_RUNS:
                 precise = self._precise(self._estimates(parts)["response_time"])
         noun = "run" if len(parts) == 1 else "runs"
@@ -85,7 +88,7 @@ class BatchServerSimulation(BatchServerForm):
         visits = max(self._settings.cycles or self._settings.least, 40 * point.population)
         while True:
             run, work = self._run(point, 0, visits)
-            estimates = self._estimates(self._batches(run, work))
+            estimates = self._estimates(self._batches(run, work, point.delay))
             precise = self._precise(estimates["response_time"])
             longer = 4 * visits
             if precise or self._settings.cycles or longer > MOST_VISITS:
@@ -111,12 +114,12 @@ class BatchServerSimulation(BatchServerForm):
         if point.rate:
             arrivals = np.cumsum(stream("arrivals").exponential(1 / point.rate, supplied))
             return open_run(point.server, work, arrivals, visits), work
-        think = stream("think").exponential(1.0, supplied) * point.think_time
+        think = stream("think").exponential(1.0, supplied) * point.think_time + point.delay
         return closed_run(point.server, work, point.population, think, visits), work
 
-    def _batches(self, run: RoundRun, work: Array) -> list[_Part]:
+    def _batches(self, run: RoundRun, work: Array, delay: float) -> list[_Part]:
         """Divide a run without end, after its warm-up, into batches of successive visits."""
-        visits = self._of_visits(run, work)
+        visits = self._of_visits(run, work, delay)
         count = len(visits["response_time"])
         ends = np.linspace(int(WARM_UP * count), count, BATCHES + 1).astype(int)
         rows = np.minimum(np.searchsorted(run.log[:, 4], ends), len(run.log) - 1)
@@ -128,11 +131,11 @@ class BatchServerSimulation(BatchServerForm):
             for first, last, begin, end in zip(ends, ends[1:], rows, rows[1:], strict=False)
         ]
 
-    def _of_visits(self, run: RoundRun, work: Array) -> dict[str, Array]:
+    def _of_visits(self, run: RoundRun, work: Array, delay: float) -> dict[str, Array]:
         """Return what each visit that ended took, in the order of ends."""
         order = np.flatnonzero(run.ended)
         order = order[np.argsort(run.ends[order, -1], kind="stable")]
-        arrived, ends = run.arrived[order], run.ends[order]
+        arrived, ends = run.arrived[order] - delay, run.ends[order]
         columns = {"response_time": ends[:, -1] - arrived}
         for index, phase in enumerate(self.model.phases):
             columns[f"phase_time[{phase}]"] = ends[:, index] - arrived
@@ -176,9 +179,6 @@ class BatchServerSimulation(BatchServerForm):
         for name in parts[0].rounds:
             scattered = [part.rounds[name] for part in parts]
             add(name, float(np.mean(scattered)), scattered)
-        booked = [name for name in estimates if name.startswith("account[")]
-        waiting = estimates["response_time"].mean - sum(estimates[name].mean for name in booked)
-        estimates[f"account[{WAIT}]"] = Estimate(waiting)
         return estimates
 
     def _precise(self, estimate: Estimate) -> bool:
@@ -217,6 +217,12 @@ def _refuse_impossible(point: PointNumbers) -> None:
         raise NoAnswerError("a round does no work: its budget and the pieces must be above 0")
     if point.server.places < 1:
         raise NoAnswerError("no customer is ever admitted: there is no place")
+    largest = sum(phase.work for phase in point.phases)
+    if largest > point.server.memory:
+        raise NoAnswerError(
+            f"a customer holds up to {largest:,.0f} units, more than the"
+            f" {max(point.server.memory, 0.0):,.0f} that memory has room for"
+        )
     if point.rate and (load := _load(point)) >= 1:
         raise NoAnswerError(f"the server is saturated: load {load:.3g}")
 

@@ -46,6 +46,10 @@ class CustomersSpec(Spec):
     )
     arrivals: Arrivals | None = Field(None, description="rate of a Poisson stream of customers")
 
+    delay: TimeOrFormula | None = Field(
+        None, description="time of each visit outside of the server, before it arrives there"
+    )
+
     def check_rules(self) -> None:
         if (self.population is None) == (self.arrivals is None):
             raise broken_rule("give either a population or arrivals", "population")
