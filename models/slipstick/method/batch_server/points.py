@@ -177,7 +177,8 @@ class BatchServerForm(CompiledModel):
 
     def _points(self, values: Values) -> list[PointNumbers]:
         known = only(values, self.parameters)
-        columns = [np.atleast_1d(column) for column in self._numbers.run(known)]
+        numbers_of = self._numbers.run(only(known, self._numbers.parameters))
+        columns = [np.atleast_1d(column) for column in numbers_of]
         points = []
         for index in range(count_of(known)):
             numbers = {
