@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from slipstick.answer import Answer
     from slipstick.expression.nodes import Parameter
     from slipstick.law import Law
+    from slipstick.model.batch_server import BatchServer
     from slipstick.model.machine import Machine, Network, SharedMemory
     from slipstick.model.network import QueueingNetwork
     from slipstick.model.system import Model
@@ -64,7 +65,7 @@ Spec: TypeAlias = "Reference | Mapping[str, Any]"
 Value: TypeAlias = "float | str"
 """A number in base units, or text as on the command line: ``32``, ``4120 B``, ``round-robin``."""
 Values: TypeAlias = "Sequence[float] | Sequence[str] | Array"
-Object: TypeAlias = "Model | QueueingNetwork | Law"
+Object: TypeAlias = "Model | QueueingNetwork | BatchServer | Law"
 
 HARDWARE = ("machine", "network")
 """Kinds of spec that load as hardware."""
@@ -174,7 +175,7 @@ def load(
     workload: Reference | None = None,
     technology: Spec | None = None,
     set: Mapping[str, Value] | None = None,
-) -> Machine | SharedMemory | Network | Model | QueueingNetwork | Law:
+) -> Machine | SharedMemory | Network | Model | QueueingNetwork | BatchServer | Law:
     """Load a model, a machine or a network to look at, to build on or to solve.
 
     Parameters
@@ -190,7 +191,7 @@ def load(
     Returns
     -------
     Machine or SharedMemory (of a machine), Network (of a network), Model (of a program or an
-    activity), QueueingNetwork, or Law
+    activity), QueueingNetwork, BatchServer, or Law
 
     Raises
     ------

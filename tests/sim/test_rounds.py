@@ -21,7 +21,7 @@ def test_a_closed_chain_is_the_simulation(gather: float) -> None:
     random, visits = np.random.default_rng(71), 60_000
     server = RoundServer(affine(0.3, 0.2).duration, gather=gather)
     run = closed_run(server, np.ones((visits, 1)), 5, random.exponential(2.0, visits))
-    means = closed_chain(0.3 + 0.2 * np.arange(1, 6), 2.0, gather)
+    means = closed_chain(0.3 + 0.2 * np.arange(1.0, 6.0), 2.0, gather)
     assert visits / run.elapsed == pytest.approx(means.throughput, rel=0.01)
     assert run.served / run.rounds == pytest.approx(means.served, rel=0.01)
     times = run.ends[:, 0] - run.arrived
@@ -34,7 +34,7 @@ def test_an_open_chain_is_the_simulation(gather: float) -> None:
     server = RoundServer(affine(0.4, 0.1).duration, gather=gather)
     arrivals = np.cumsum(random.exponential(1 / 3.0, visits))
     run = open_run(server, np.ones((visits, 1)), arrivals)
-    means = open_chain(0.4 + 0.1 * np.arange(1, 60), 3.0, gather)
+    means = open_chain(0.4 + 0.1 * np.arange(1.0, 60.0), 3.0, gather)
     times = run.ends[:, 0] - run.arrived
     assert times.mean() == pytest.approx(means.response_time, rel=0.015)
     assert run.served / run.rounds == pytest.approx(means.served, rel=0.015)
@@ -65,7 +65,8 @@ def test_a_prompt_is_done_in_pieces_of_the_budget() -> None:
 def test_answers_come_before_prompts_and_rounds_alike_are_those_one_by_one() -> None:
     """A gather time too short to matter makes the simulation go round by round."""
     random = np.random.default_rng(73)
-    work = np.stack([random.integers(5, 90, 40), random.integers(1, 60, 40)], axis=1) * 1.0
+    lengths = [random.integers(5, 90, 40), random.integers(1, 60, 40)]
+    work = np.stack(lengths, axis=1).astype(np.float64)
     arrivals = np.cumsum(random.exponential(9.0, 40))
     runs = [
         open_run(

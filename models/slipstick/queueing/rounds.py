@@ -134,7 +134,7 @@ def _binomial(count: int, time: float) -> Array:
     arrived = -math.expm1(-time)
     number = np.arange(count + 1)
     if arrived <= 0:
-        return (number == 0).astype(np.float64)
+        return np.eye(1, count + 1).ravel()
     logs = np.array(
         [math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1) for k in number]
     )
@@ -146,7 +146,7 @@ def _poisson(most: int, mean: float) -> Array:
     """Return the probabilities of 0, 1, ... `most` arrivals."""
     number = np.arange(most + 1)
     if mean <= 0:
-        return (number == 0).astype(np.float64)
+        return np.eye(1, most + 1).ravel()
     factorials = np.array([math.lgamma(k + 1) for k in number])
     probabilities: Array = np.exp(number * math.log(mean) - mean - factorials)
     return probabilities
@@ -156,5 +156,5 @@ def _stationary(step: Array) -> Array:
     """Return the stationary distribution of a chain by the probabilities of its steps."""
     count = len(step)
     equations = np.vstack([step.T - np.eye(count), np.ones(count)])
-    found: Array = np.linalg.lstsq(equations, np.eye(1, count + 1, count).ravel(), rcond=None)[0]
-    return found
+    right = np.eye(1, count + 1, count).ravel()
+    return np.asarray(np.linalg.lstsq(equations, right, rcond=None)[0], dtype=np.float64)

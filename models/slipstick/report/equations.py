@@ -30,6 +30,7 @@ from slipstick.law import network
 from slipstick.law.law import Law
 from slipstick.law.pipeline import FLOW_LINE
 from slipstick.model.activity import Pipeline
+from slipstick.model.batch_server import BatchServer
 from slipstick.model.network import ClosedClass, NetworkStation, QueueingNetwork
 from slipstick.model.steps import steps
 from slipstick.model.system import (
@@ -71,7 +72,7 @@ class Explanation:
     name: str
     title: str
     source: str
-    subject: Model | QueueingNetwork | Law
+    subject: Model | QueueingNetwork | BatchServer | Law
     entries: Entries = field(default_factory=dict)
     structure: Expr | None = None
     solved: tuple[tuple[str, str], ...] = ()
@@ -359,6 +360,11 @@ def _defined(model: QueueingNetwork) -> Iterator[Equation]:
             yield _definition("D", f"{name},{place}", work)
 
 
+def _parts_of_a_round(model: BatchServer) -> list[Equation]:
+    """Return the parts of the time of a round as equations."""
+    return [_definition("T", name, part) for name, part in model.round_time.items()]
+
+
 def _definition(letter: str, inside: str, right: Expr) -> Equation:
     return Equation(f"{letter}[{inside}]", f"{letter}_{{{spelt(inside)}}}", right)
 
@@ -384,6 +390,11 @@ def explain_text(explanation: Explanation) -> str:
         body = _law_parts(explanation.subject)
     elif isinstance(explanation.subject, QueueingNetwork):
         body = _network_parts(explanation.subject, explanation)
+    elif isinstance(explanation.subject, BatchServer):
+        parts = _parts_of_a_round(explanation.subject)
+        lines = "\n".join(_line(f"{part.name} = {text(part.right)}") for part in parts)
+        named = parameters(*(part.right for part in parts))
+        body = [lines, *_symbol_table(named, explanation.entries)]
     else:
         body = _model_parts(explanation.subject, explanation)
     return ascii_only(
@@ -412,6 +423,10 @@ def explain_latex(explanation: Explanation) -> str:
             ]
             lines += [on_paper for _, on_paper in explanation.solved]
             named = _written_in(subject)
+        elif isinstance(subject, BatchServer):
+            parts = _parts_of_a_round(subject)
+            lines = [f"{part.latex} &= {latex(part.right, {})}" for part in parts]
+            named = parameters(*(part.right for part in parts))
         elif explanation.structure is not None:
             equations = Equations(explanation.structure)
             lines, named = equations.latex, equations.parameters

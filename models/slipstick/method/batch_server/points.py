@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from slipstick.errors import NoAnswerError
-from slipstick.expression.columns import Values, count_of, only
+from slipstick.expression.columns import Columns, Values, count_of, only
 from slipstick.expression.nodes import Expr
 from slipstick.expression.tape import Tape
 from slipstick.late import Array, np
@@ -137,7 +137,7 @@ class BatchServerForm(CompiledModel):
             except NoAnswerError as error:
                 refused.add(index)
                 answers.append(PointAnswer({}, remarks=Remarks(failed=str(error))))
-        tables = self._tables(answers)
+        values_of, account, low, high = self._tables(answers)
         return Solution(
             model=self.model.name,
             method=self.method,
@@ -145,10 +145,13 @@ class BatchServerForm(CompiledModel):
             exact=np.array([answer.exact for answer in answers]),
             refused=frozenset(refused),
             remarks=lambda index: answers[index].remarks,
-            **tables,
+            values=values_of,
+            account=account,
+            low=low,
+            high=high,
         )
 
-    def _tables(self, answers: list[PointAnswer]) -> dict[str, dict[str, Array]]:
+    def _tables(self, answers: list[PointAnswer]) -> tuple[Columns, Columns, Columns, Columns]:
         """Gather values, the ends of their intervals and accounts into columns."""
         names = dict.fromkeys(name for answer in answers for name in answer.values)
         booked = dict.fromkeys(name for answer in answers for name in answer.account)
@@ -158,22 +161,16 @@ class BatchServerForm(CompiledModel):
             name: np.array([answer.account.get(name, math.nan) for answer in answers])
             for name in booked
         }
-        tables = {
-            "values": {
-                name: np.array([estimate.mean for estimate in row])
-                for name, row in found.items()
-                if not name.startswith("account[")
-            },
-            "account": account,
+        values = {
+            name: np.array([estimate.mean for estimate in row])
+            for name, row in found.items()
+            if not name.startswith("account[")
         }
-        if self.estimated:
-            for end in ("low", "high"):
-                ends = {name: [getattr(value, end) for value in row] for name, row in found.items()}
-                tables[end] = {
-                    name: np.array([math.nan if value is None else value for value in row])
-                    for name, row in ends.items()
-                }
-        return tables
+        if not self.estimated:
+            return values, account, {}, {}
+        low = {name: _column([estimate.low for estimate in row]) for name, row in found.items()}
+        high = {name: _column([estimate.high for estimate in row]) for name, row in found.items()}
+        return values, account, low, high
 
     def _points(self, values: Values) -> list[PointNumbers]:
         known = only(values, self.parameters)
@@ -282,12 +279,10 @@ def _expressions(model: BatchServer) -> dict[str, Expr]:
     return {name: expression for name, expression in found.items() if expression is not None}
 
 
+def _column(ends: Sequence[float | None]) -> Array:
+    return np.array([math.nan if end is None else end for end in ends])
+
+
 def exactly(values: Mapping[str, float]) -> dict[str, Estimate]:
     """Return values without intervals."""
     return {name: Estimate(value) for name, value in values.items()}
-
-
-def noted(answer: PointAnswer, *notes: str) -> PointAnswer:
-    """Add notes to an answer."""
-    remarks = replace(answer.remarks, notes=(*answer.remarks.notes, *notes))
-    return replace(answer, remarks=remarks)

@@ -105,7 +105,7 @@ class BatchServerSimulation(BatchServerForm):
         # Customers that are under way when a run without end is stopped have to be there.
         supplied = visits if point.visits else visits + max(point.population, 1000)
         columns = [
-            stream(f"work {index}").integers(math.ceil(phase.least), phase.work + 1, supplied)
+            stream(f"work {index}").integers(math.ceil(phase.least), int(phase.work) + 1, supplied)
             if phase.least < phase.work
             else np.full(supplied, phase.work)
             for index, phase in enumerate(point.phases)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from slipstick.errors import ModelFaultsError, SpecError
-from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr
+from slipstick.expression.nodes import COUNT, RATE, TIME, Dimension, Expr, zero
 from slipstick.model import batch_server
 from slipstick.schema.kinds.activity import Word
 from slipstick.schema.kinds.constraints import Name, broken_rule
@@ -146,15 +146,12 @@ class BatchServerSpec(ModelFileSpec):
             )
             for label, spec in self.phases.items()
         }
-        limits = {
-            key: read(getattr(self, key), (key,), COUNT) for key in ("budget", "places", "memory")
-        }
-        times = {
-            key: values.expr(spec, (key,), TIME)
-            for key in ("gather", "interval")
-            if (spec := getattr(self, key)) is not None
-        }
         customers = self._customers(values)
+        limits = [read(getattr(self, key), (key,), COUNT) for key in ("budget", "places", "memory")]
+        budget, places, memory = limits
+        gather, interval = (
+            read(getattr(self, key), (key,), TIME) or zero(TIME) for key in ("gather", "interval")
+        )
         values.add_names(batch_server.state_parameters(phases))
         round_time = {
             label: values.expr(spec, ("round", label), TIME) for label, spec in self.round.items()
@@ -167,9 +164,12 @@ class BatchServerSpec(ModelFileSpec):
                 customers,
                 phases,
                 round_time,
-                **limits,
-                **times,
+                budget=budget,
+                places=places,
+                memory=memory,
                 reserved=self.admission == "reserve",
+                gather=gather,
+                interval=interval,
                 left_out=self.left_out,
             )
         except ModelFaultsError as error:
