@@ -223,7 +223,7 @@ _OWN = (
     ),
     Method(SIMULATION, NETWORK, _network_simulation, SIMULATION_RANK, _simulates, estimates=True),
     Method(BOUNDS, NETWORK, _network_bounds),
-    Method(MARKOV_CHAIN, BATCH_SERVER, _rounds_chain, EXACT_RANK),
+    Method(MARKOV_CHAIN, BATCH_SERVER, _rounds_chain, EXACT_RANK, partial=True),
     Method(FORMULA, BATCH_SERVER, _rounds_formula, APPROXIMATE_RANK, _only_smooth),
     Method(
         SIMULATION, BATCH_SERVER, _rounds_simulation, SIMULATION_RANK, _simulates, estimates=True

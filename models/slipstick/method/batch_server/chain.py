@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from slipstick.errors import NoAnswerError
+from slipstick.expression.columns import Flags, Values
 from slipstick.late import Array, np
 from slipstick.method.batch_server.points import (
     DELAY,
@@ -26,6 +27,10 @@ class BatchServerChain(BatchServerForm):
     """The chain of the numbers that rounds serve; see `slipstick.queueing.rounds`."""
 
     method = MARKOV_CHAIN
+
+    def takes(self, values: Values) -> Flags:
+        """Return at which points the chain answers."""
+        return np.array([not _beyond(point) for point in self.points_at(values)])
 
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         if reason := _beyond(point):

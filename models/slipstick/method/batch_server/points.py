@@ -131,7 +131,7 @@ class BatchServerForm(CompiledModel):
         """Solve at aligned points, one after the other."""
         answers: list[PointAnswer] = []
         refused = set()
-        for index, point in enumerate(self._points(values)):
+        for index, point in enumerate(self.points_at(values)):
             try:
                 answers.append(self.answer_at(point))
             except NoAnswerError as error:
@@ -172,7 +172,8 @@ class BatchServerForm(CompiledModel):
         high = {name: _column([estimate.high for estimate in row]) for name, row in found.items()}
         return values, account, low, high
 
-    def _points(self, values: Values) -> list[PointNumbers]:
+    def points_at(self, values: Values) -> list[PointNumbers]:
+        """Return the numbers of the model at aligned points."""
         known = only(values, self.parameters)
         numbers_of = self._numbers.run(only(known, self._numbers.parameters))
         columns = [np.atleast_1d(column) for column in numbers_of]
