@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from slipstick.api import solve
-from slipstick.errors import NoAnswerError, SpecError
+from slipstick.errors import ModelError, NoAnswerError, SpecError
+from slipstick.expression.nodes import RATE, Parameter, constant
+from slipstick.model.batch_server import BatchServer, OpenCustomers, RoundPhase
 from slipstick.sim.settings import Simulation
 
 COMMIT: dict[str, Any] = {
@@ -16,7 +18,7 @@ COMMIT: dict[str, Any] = {
     "customers": {"population": "clients", "think_time": "think"},
     "phases": {"commit": {"work": 1}},
     "round": {"flush": "flush", "records": "0.05 * think * served.commit"},
-    "gather": "delay",
+    "batching_delay": "delay",
 }
 
 TWO: dict[str, Any] = {
@@ -124,3 +126,67 @@ def test_more_places_and_memory_than_needed_change_nothing() -> None:
     plain = solve({key: value for key, value in TWO.items() if key != "places"}, simulation=SHORT)
     wide = solve(changed(TWO, places=10**6, memory=1e9), simulation=SHORT)
     assert plain.values == wide.values
+
+
+REFUSALS = [
+    ({"phases": {"a": {"work": 1}, "b": {"work": 1}}}, "customers have several phases"),
+    ({"phases": {"a": {"work": 2, "piece": 1}}}, "the work of a customer is not done in one round"),
+    ({"interval": "1 ms"}, "rounds begin at multiples of an interval"),
+    ({"customers": {"population": 3, "visits": 2}}, "a finite run is asked for"),
+    ({"customers": {"population": 3}}, "no time between visits is random"),
+    (
+        {"customers": {"population": 3, "think_time": "think", "delay": "think"}},
+        "customers spend a constant time outside of the server",
+    ),
+    ({"places": 3}, "not all customers fit into one round"),
+    (
+        {"customers": {"arrivals": "10 /s"}, "places": 9},
+        "a round serves a limited number of customers",
+    ),
+    (
+        {"customers": {"population": 600, "think_time": "think"}},
+        "600 customers are more than the 512 that it counts",
+    ),
+    (
+        {"customers": {"arrivals": "1e6 /s"}},
+        (
+            "the server is saturated: each further customer of a round takes longer than the time"
+            " between arrivals"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("keys", "reason"), REFUSALS)
+def test_the_chain_says_what_it_does_not_know(keys: dict[str, Any], reason: str) -> None:
+    model = changed(COMMIT, **keys)
+    model["round"] = {"flush": "flush"} if "phases" in keys else COMMIT["round"]
+    with pytest.raises(NoAnswerError) as error:
+        solve(model, method="markov-chain")
+    assert reason in str(error.value)
+
+
+def test_what_no_round_can_do_is_refused() -> None:
+    for keys, reason in (
+        ({"budget": 0}, "a round does no work: its budget and the pieces must be above 0"),
+        ({"interval": "1 s"}, "the formula knows rounds one after the other; ask for simulation"),
+    ):
+        method = "formula" if "interval" in keys else "simulation"
+        with pytest.raises(NoAnswerError, match=reason):
+            solve(changed(TWO, **keys), method=method)
+    with pytest.raises(SpecError, match="think_time and visits belong to a population"):
+        solve(changed(COMMIT, customers={"arrivals": "1 /s", "think_time": "think"}))
+
+
+def test_a_model_without_a_round_is_refused() -> None:
+    with pytest.raises(ModelError, match="needs the time of a round"):
+        BatchServer(
+            "x", OpenCustomers(Parameter("rate", RATE)), {"a": RoundPhase(constant(1.0))}, {}
+        )
+
+
+def test_rounds_without_end_are_refused_by_the_chain_of_a_stream() -> None:
+    """Rounds that hardly grow but are long serve more customers than the chain counts."""
+    model = changed(COMMIT, customers={"arrivals": "600 /s"}, round={"flush": "1000 * flush"})
+    with pytest.raises(NoAnswerError, match="rounds serve more than 512 customers"):
+        solve(model, method="markov-chain")

@@ -9,32 +9,32 @@ import pytest
 
 from slipstick.late import Array
 from slipstick.queueing.rounds import closed_chain, open_chain
-from slipstick.sim.rounds import Rounds, RoundServer, closed_run, open_run
+from slipstick.sim.rounds import RoundContents, RoundServer, closed_run, open_run
 
 
 def affine(fixed: float, more: float) -> RoundServer:
     return RoundServer(lambda rounds: np.array([[fixed + more * rounds.customers[0]]]))
 
 
-@pytest.mark.parametrize("gather", [0.0, 0.25])
-def test_a_closed_chain_is_the_simulation(gather: float) -> None:
+@pytest.mark.parametrize("batching_delay", [0.0, 0.25])
+def test_a_closed_chain_is_the_simulation(batching_delay: float) -> None:
     random, visits = np.random.default_rng(71), 60_000
-    server = RoundServer(affine(0.3, 0.2).duration, gather=gather)
+    server = RoundServer(affine(0.3, 0.2).duration, batching_delay=batching_delay)
     run = closed_run(server, np.ones((visits, 1)), 5, random.exponential(2.0, visits))
-    means = closed_chain(0.3 + 0.2 * np.arange(1.0, 6.0), 2.0, gather)
+    means = closed_chain(0.3 + 0.2 * np.arange(1.0, 6.0), 2.0, batching_delay)
     assert visits / run.elapsed == pytest.approx(means.throughput, rel=0.01)
     assert run.served / run.rounds == pytest.approx(means.served, rel=0.01)
     times = run.ends[:, 0] - run.arrived
     assert times.mean() == pytest.approx(means.response_time, rel=0.01)
 
 
-@pytest.mark.parametrize("gather", [0.0, 0.2])
-def test_an_open_chain_is_the_simulation(gather: float) -> None:
+@pytest.mark.parametrize("batching_delay", [0.0, 0.2])
+def test_an_open_chain_is_the_simulation(batching_delay: float) -> None:
     random, visits = np.random.default_rng(72), 60_000
-    server = RoundServer(affine(0.4, 0.1).duration, gather=gather)
+    server = RoundServer(affine(0.4, 0.1).duration, batching_delay=batching_delay)
     arrivals = np.cumsum(random.exponential(1 / 3.0, visits))
     run = open_run(server, np.ones((visits, 1)), arrivals)
-    means = open_chain(0.4 + 0.1 * np.arange(1.0, 60.0), 3.0, gather)
+    means = open_chain(0.4 + 0.1 * np.arange(1.0, 60.0), 3.0, batching_delay)
     times = run.ends[:, 0] - run.arrived
     assert times.mean() == pytest.approx(means.response_time, rel=0.015)
     assert run.served / run.rounds == pytest.approx(means.served, rel=0.015)
@@ -45,7 +45,7 @@ def test_a_stream_beyond_the_rounds_is_refused() -> None:
         open_chain(np.full(20, 1.0), 15.0)
 
 
-def two_phases(rounds: Rounds) -> Array:
+def two_phases(rounds: RoundContents) -> Array:
     """Return 1 s a round, 1 ms a unit, 1 us a unit held, and 1 us a product of the first phase."""
     units = 1e-3 * (rounds.units[0] + rounds.units[1])
     return np.atleast_2d(1.0 + units + 1e-6 * (rounds.held + rounds.products[0]))
@@ -63,19 +63,19 @@ def test_a_prompt_is_done_in_pieces_of_the_budget() -> None:
 
 
 def test_answers_come_before_prompts_and_rounds_alike_are_those_one_by_one() -> None:
-    """A gather time too short to matter makes the simulation go round by round."""
+    """A batching delay too short to matter makes the simulation go round by round."""
     random = np.random.default_rng(73)
     lengths = [random.integers(5, 90, 40), random.integers(1, 60, 40)]
     work = np.stack(lengths, axis=1).astype(np.float64)
     arrivals = np.cumsum(random.exponential(9.0, 40))
     runs = [
         open_run(
-            RoundServer(two_phases, (math.inf, 1.0), 64.0, 8, 900.0, reserved, gather),
+            RoundServer(two_phases, (math.inf, 1.0), 64.0, 8, 900.0, reserved, batching_delay),
             work,
             arrivals,
         )
         for reserved in (True, False)
-        for gather in (0.0, 1e-12)
+        for batching_delay in (0.0, 1e-12)
     ]
     for together, single in (runs[:2], runs[2:]):
         assert together.rounds == single.rounds

@@ -103,7 +103,7 @@ class BatchServer:
     memory : units that all present customers hold at most; None: no limit [1]
     reserved : a customer is admitted if all its work fits into memory; else if its first phase
         fits, and the last one is put back where memory runs full
-    gather : time that the server waits for more customers before each round [s]
+    batching_delay : time that the server waits for more customers before each round [s]
     interval : rounds begin at multiples of it; zero: one after the other [s]
     left_out : losses of an import by name, and what each changes
 
@@ -120,7 +120,7 @@ class BatchServer:
     places: Expr | None = None
     memory: Expr | None = None
     reserved: bool = True
-    gather: Expr = field(default_factory=lambda: zero(TIME))
+    batching_delay: Expr = field(default_factory=lambda: zero(TIME))
     interval: Expr = field(default_factory=lambda: zero(TIME))
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -156,7 +156,7 @@ class BatchServer:
             yield from (part for part in (phase.least, phase.piece) if part is not None)
         yield from self.round_time.values()
         yield from (part for part in (self.budget, self.places, self.memory) if part is not None)
-        yield from (self.gather, self.interval)
+        yield from (self.batching_delay, self.interval)
 
     @property
     def parameters(self) -> dict[str, Parameter]:

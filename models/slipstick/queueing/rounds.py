@@ -39,11 +39,11 @@ class RoundMeans:
         return float(self.by_served @ np.arange(1, len(self.by_served) + 1))
 
 
-def closed_chain(times: Array, think: float, gather: float = 0.0) -> RoundMeans:
+def closed_chain(times: Array, think: float, batching_delay: float = 0.0) -> RoundMeans:
     """Solve a closed system whose rounds serve all that wait.
 
-    The state is the number k of customers that wait when a round begins to gather. In the time g
-    that it gathers, each of the N - k others arrives with probability 1 - exp(-g / Z); the n that
+    The state is the number k of customers that wait when a round begins its batching delay. In the time g
+    of this delay, each of the N - k others arrives with probability 1 - exp(-g / Z); the n that
     wait then are served in t(n), in which others arrive in the same way. With k' = 0 the server
     waits for the first arrival, Z / N in the mean.
 
@@ -53,7 +53,7 @@ def closed_chain(times: Array, think: float, gather: float = 0.0) -> RoundMeans:
     ----------
     times : of a round that serves 1, 2, ... N customers [N; s]
     think : mean time between an end and the next arrival, exponential [s]
-    gather : time that the server waits for more before each round [s]
+    batching_delay : time that the server waits for more before each round [s]
 
     >>> means = closed_chain(np.array([2.0]), 3.0)
     >>> means.throughput, means.response_time, means.served, means.utilization
@@ -62,7 +62,7 @@ def closed_chain(times: Array, think: float, gather: float = 0.0) -> RoundMeans:
     customers = len(times)
     row = np.zeros((customers, customers + 1))
     for begun in range(1, customers + 1):
-        joined = _binomial(customers - begun, gather / think)
+        joined = _binomial(customers - begun, batching_delay / think)
         row[begun - 1, begun : customers + 1] = joined
     after = np.zeros((customers + 1, customers + 1))
     for served in range(1, customers + 1):
@@ -75,25 +75,25 @@ def closed_chain(times: Array, think: float, gather: float = 0.0) -> RoundMeans:
     mean_served = float(served_by @ np.arange(customers + 1))
     serving = float(served_by[1:] @ times)
     idle = float((served_by @ after)[0]) * think / customers
-    elapsed = gather + serving + idle
+    elapsed = batching_delay + serving + idle
     throughput = mean_served / elapsed
     response_time = customers / throughput - think
     return RoundMeans(throughput, response_time, serving / elapsed, served_by[1:])
 
 
-def open_chain(times: Array, rate: float, gather: float = 0.0) -> RoundMeans:
+def open_chain(times: Array, rate: float, batching_delay: float = 0.0) -> RoundMeans:
     """Solve a Poisson stream whose rounds serve all that wait, up to a number that hardly occurs.
 
-    The number that waits when a round begins to gather is the number of arrivals in the round
+    The number that waits when a round begins its batching delay is the number of arrivals in the round
     before; with none the server waits for one. The mean number present follows from the areas of a
-    cycle, k g + rate g^2 / 2 while it gathers and n t + rate t^2 / 2 while it serves.
+    cycle, k g + rate g^2 / 2 in the delay and n t + rate t^2 / 2 while it serves.
 
     Parameters
     ----------
     times : of a round that serves 1, 2, ... customers; more than the last are taken as the last,
         and so have to be rare [s]
     rate : of arrivals [1/s]
-    gather : time that the server waits for more before each round [s]
+    batching_delay : time that the server waits for more before each round [s]
 
     Raises
     ------
@@ -105,7 +105,7 @@ def open_chain(times: Array, rate: float, gather: float = 0.0) -> RoundMeans:
     (1.3679, 0.6828)
     """
     most = len(times)
-    joined = _poisson(most, rate * gather)
+    joined = _poisson(most, rate * batching_delay)
     row = np.zeros((most, most + 1))
     for begun in range(1, most + 1):
         row[begun - 1, begun:] = joined[: most + 1 - begun]
@@ -122,9 +122,9 @@ def open_chain(times: Array, rate: float, gather: float = 0.0) -> RoundMeans:
     mean_served = float(served_by @ number)
     none = float((served_by @ after)[0])
     serving = float(served_by @ times)
-    area = float(begin @ number) * gather + rate * gather**2 / 2
+    area = float(begin @ number) * batching_delay + rate * batching_delay**2 / 2
     area += float(served_by @ (number * times + rate * times**2 / 2))
-    elapsed = gather + serving + none / rate
+    elapsed = batching_delay + serving + none / rate
     response_time = area / elapsed / rate
     return RoundMeans(mean_served / elapsed, response_time, serving / elapsed, served_by)
 

@@ -8,7 +8,7 @@ one round does for a customer at most (its piece). The budget of a round goes to
 phases first, then to those in earlier ones, in the order of their admission; what is left of it
 admits customers that wait, in the order of their arrival, if a place and memory are free.
 
-Rounds between two changes (the end of a phase, an arrival that can be admitted) are alike but for
+RoundContents between two changes (the end of a phase, an arrival that can be admitted) are alike but for
 what customers hold, so they are computed together: the work of a simulation grows with the number
 of customers and not with that of rounds.
 """
@@ -25,7 +25,7 @@ from typing import NamedTuple
 from slipstick.late import Array, NDArray, np
 
 
-class Rounds(NamedTuple):
+class RoundContents(NamedTuple):
     """What is in successive rounds; each entry is an array over the rounds, or one number.
 
     Attributes
@@ -43,7 +43,7 @@ class Rounds(NamedTuple):
     products: Sequence[Array | float]
 
 
-Duration = Callable[[Rounds], Array]
+Duration = Callable[[RoundContents], Array]
 """The time of each of several rounds, as a sum of parts [parts, rounds; s]."""
 
 
@@ -61,7 +61,7 @@ class RoundServer:
     reserved : a customer is admitted if all its work fits into memory; else it is admitted if its
         first phase fits, and the customer that came last is put back where memory runs full, to
         begin anew with what it has got so far
-    gather : time that the server waits before each round for more customers [s]
+    batching_delay : time that the server waits before each round for more customers [s]
     interval : rounds begin at multiples of it; 0: one begins when the last one has ended [s]
     """
 
@@ -71,7 +71,7 @@ class RoundServer:
     places: float = math.inf
     memory: float = math.inf
     reserved: bool = True
-    gather: float = 0.0
+    batching_delay: float = 0.0
     interval: float = 0.0
 
 
@@ -143,7 +143,7 @@ def open_run(
     >>> run.ends[:, 0].tolist(), run.rounds
     ([2.0, 5.0, 5.0], 2)
     """
-    return _Simulation(server, work, arrivals).run(until)
+    return _RoundByRound(server, work, arrivals).run(until)
 
 
 def closed_run(
@@ -165,10 +165,10 @@ def closed_run(
     >>> run.ends[:, 0].tolist()
     [3.0, 3.0, 6.5, 6.5]
     """
-    return _Simulation(server, work, np.zeros(min(customers, len(work))), think).run(until)
+    return _RoundByRound(server, work, np.zeros(min(customers, len(work))), think).run(until)
 
 
-class _Simulation:
+class _RoundByRound:
     """One run: customers that wait, those that are present, and the clock."""
 
     def __init__(
@@ -210,8 +210,8 @@ class _Simulation:
         if self.server.interval:
             self.now = self.server.interval * math.ceil(self.now / self.server.interval - 1e-9)
             self._take_arrivals()
-        if self.server.gather:
-            self.now += self.server.gather
+        if self.server.batching_delay:
+            self.now += self.server.batching_delay
             self._take_arrivals()
 
     def _take_arrivals(self) -> None:
@@ -251,7 +251,7 @@ class _Simulation:
         """Return how many rounds follow in which nothing changes but what is held."""
         server = self.server
         full = all(share == server.pieces[customer.phase] for customer, share in shares)
-        if not full or server.gather or server.interval:
+        if not full or server.batching_delay or server.interval:
             return 1
         count = min(int(customer.left / share) for customer, share in shares)
         if not server.reserved and math.isfinite(server.memory):
@@ -289,7 +289,7 @@ class _Simulation:
             growth[phase] += share * share
         held = sum(customer.held for customer, _ in shares) + number * sum(units)
         sums = [first + number * more for first, more in zip(products, growth, strict=True)]
-        parts = self.server.duration(Rounds(customers, units, held, sums))
+        parts = self.server.duration(RoundContents(customers, units, held, sums))
         return np.broadcast_to(parts, (len(parts), count))
 
     def _advance(self, customer: _Customer, units: float) -> None:

@@ -16,7 +16,7 @@ from slipstick.method.batch_server.points import (
     exactly,
 )
 from slipstick.queueing.rounds import RoundMeans, closed_chain, open_chain
-from slipstick.sim.rounds import Rounds
+from slipstick.sim.rounds import RoundContents
 from slipstick.vocabulary import MARKOV_CHAIN
 
 MOST_SERVED = 512
@@ -37,7 +37,7 @@ class BatchServerChain(BatchServerForm):
             raise NoAnswerError(f"the chain of rounds has no answer: {reason}")
         if point.population:
             times, parts = _times(point, point.population)
-            means = closed_chain(times, point.think_time, point.server.gather)
+            means = closed_chain(times, point.think_time, point.server.batching_delay)
         else:
             means, times, parts = _open(point)
         return _answer(self, point, means, times, parts)
@@ -72,7 +72,7 @@ def _beyond(point: PointNumbers) -> str:
 def _times(point: PointNumbers, most: int) -> tuple[Array, Array]:
     """Return the times of rounds that serve 1, 2, ... customers, and their parts [s]."""
     number, work = np.arange(1.0, most + 1), point.phases[0].work
-    rounds = Rounds([number], [number * work], np.zeros(most), [number * work * work / 2])
+    rounds = RoundContents([number], [number * work], np.zeros(most), [number * work * work / 2])
     parts = point.server.duration(rounds)
     parts = np.broadcast_to(parts, (len(parts), most))
     return parts.sum(axis=0), parts
@@ -83,7 +83,7 @@ def _open(point: PointNumbers) -> tuple[RoundMeans, Array, Array]:
     while most <= MOST_SERVED:
         times, parts = _times(point, most)
         try:
-            return open_chain(times, point.rate, point.server.gather), times, parts
+            return open_chain(times, point.rate, point.server.batching_delay), times, parts
         except ValueError:
             most *= 2
     growth = float(times[-1] - times[-2])

@@ -54,7 +54,7 @@ class BatchServerFormula(BatchServerForm):
     def answer_at(self, point: PointNumbers) -> PointAnswer:
         if len(point.phases) != 2:
             raise NoAnswerError("the formula knows customers of two phases; ask for simulation")
-        if point.server.gather or point.server.interval:
+        if point.server.batching_delay or point.server.interval:
             raise NoAnswerError("the formula knows rounds one after the other; ask for simulation")
         rounds = _MeanRounds(point)
         throughput, present, in_queue = _numbers(point, rounds)
@@ -148,8 +148,7 @@ def _numbers(point: PointNumbers, rounds: _MeanRounds) -> tuple[float, float, fl
     else:
         arrivals = np.full(most, point.rate)
         if point.rate * visit[-1] >= 1:
-            load = point.rate * float(visit[-1])
-            raise NoAnswerError(f"the server is saturated: load {load:.3g}")
+            raise saturated(point.rate * float(visit[-1]))
     logs = np.concatenate([[0.0], np.cumsum(np.log(arrivals * visit))])
     probabilities = np.exp(logs - logs.max())
     probabilities /= probabilities.sum()
@@ -192,6 +191,11 @@ def _first_phase_closed(point: PointNumbers, rounds: _MeanRounds, present: float
         return steady
     begin = extra * (customers + 1) / 2 + plain
     return begin / point.visits + (1 - 1 / point.visits) * steady
+
+
+def saturated(load: float) -> NoAnswerError:
+    """Return the error of a stream that brings more work than the server can do."""
+    return NoAnswerError(f"the server is saturated: load {load:.3g}")
 
 
 def time_of_a_visit(point: PointNumbers, present: float) -> float:

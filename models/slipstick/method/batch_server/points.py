@@ -15,7 +15,7 @@ from slipstick.late import Array, np
 from slipstick.method.answers import CompiledModel, Remarks, Solution
 from slipstick.model.batch_server import HELD, STATE, BatchServer, OpenCustomers
 from slipstick.sim.estimate import Estimate
-from slipstick.sim.rounds import Rounds, RoundServer
+from slipstick.sim.rounds import RoundContents, RoundServer
 
 WAIT, DELAY = "wait", "delay"
 """What the account books waiting to (for a place, for memory, for a round to begin), and the time
@@ -77,8 +77,10 @@ class PointNumbers:
         held: Array | float,
         products: Sequence[Array | float],
     ) -> Array:
-        """Return the time of rounds by what is in them, see `Rounds` [rounds; s]."""
-        times: Array = self.server.duration(Rounds(customers, units, held, products)).sum(axis=0)
+        """Return the time of rounds by what is in them, see `RoundContents` [rounds; s]."""
+        times: Array = self.server.duration(RoundContents(customers, units, held, products)).sum(
+            axis=0
+        )
         return times
 
 
@@ -206,7 +208,7 @@ class BatchServerForm(CompiledModel):
             tuple(phase.piece for phase in phases),
             **limits,
             reserved=model.reserved,
-            gather=numbers["gather"],
+            batching_delay=numbers["batching_delay"],
             interval=numbers["interval"],
         )
         if isinstance(model.customers, OpenCustomers):
@@ -239,7 +241,7 @@ class _RoundTime:
     own: Mapping[str, float]
     phases: tuple[str, ...]
 
-    def __call__(self, rounds: Rounds) -> Array:
+    def __call__(self, rounds: RoundContents) -> Array:
         state: dict[str, Array | float] = {
             f"{kind}.{phase}": part
             for kind, parts in zip(
@@ -258,7 +260,7 @@ def _expressions(model: BatchServer) -> dict[str, Expr]:
         "budget": model.budget,
         "places": model.places,
         "memory": model.memory,
-        "gather": model.gather,
+        "batching_delay": model.batching_delay,
         "interval": model.interval,
     }
     for name, phase in model.phases.items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from slipstick.errors import NoAnswerError
 from slipstick.late import Array, np
 from slipstick.method.answers import Remarks
-from slipstick.method.batch_server.formula import time_of_a_visit
+from slipstick.method.batch_server.formula import saturated, time_of_a_visit
 from slipstick.method.batch_server.points import (
     DELAY,
     WAIT,
@@ -70,14 +70,14 @@ class BatchServerSimulation(BatchServerForm):
 
     def _finite(self, point: PointNumbers) -> tuple[dict[str, Estimate], bool, str]:
         """Replicate a run that all customers begin at the same time."""
-        parts: list[_Part] = []
+        parts: list[_RunSample] = []
         random = point.think_time > 0 or any(phase.least < phase.work for phase in point.phases)
         precise = not random
         while not parts or (not precise and len(parts) < MOST_RUNS):
             run, work = self._run(point, len(parts), point.population * point.visits)
             log = np.vstack([np.zeros(run.log.shape[1]), run.log])
             visits = self._of_visits(run, work, point.delay)
-            parts.append(_Part(visits, self._of_rounds(log[0], log[-1])))
+            parts.append(_RunSample(visits, self._of_rounds(log[0], log[-1])))
             if random and len(parts) >= FEWEST_RUNS:
                 precise = self._precise(self._estimates(parts)["response_time"])
         noun = "run" if len(parts) == 1 else "runs"
@@ -117,14 +117,14 @@ class BatchServerSimulation(BatchServerForm):
         think = stream("think").exponential(1.0, supplied) * point.think_time + point.delay
         return closed_run(point.server, work, point.population, think, visits), work
 
-    def _batches(self, run: RoundRun, work: Array, delay: float) -> list[_Part]:
+    def _batches(self, run: RoundRun, work: Array, delay: float) -> list[_RunSample]:
         """Divide a run without end, after its warm-up, into batches of successive visits."""
         visits = self._of_visits(run, work, delay)
         count = len(visits["response_time"])
         ends = np.linspace(int(WARM_UP * count), count, BATCHES + 1).astype(int)
         rows = np.minimum(np.searchsorted(run.log[:, 4], ends), len(run.log) - 1)
         return [
-            _Part(
+            _RunSample(
                 {name: column[first:last] for name, column in visits.items()},
                 self._of_rounds(run.log[begin], run.log[end]),
             )
@@ -159,7 +159,7 @@ class BatchServerSimulation(BatchServerForm):
         parts = zip(self.model.components, booked, strict=True)
         return means | {f"account[{name}]": spent / ended for name, spent in parts}
 
-    def _estimates(self, parts: list[_Part]) -> dict[str, Estimate]:
+    def _estimates(self, parts: list[_RunSample]) -> dict[str, Estimate]:
         """Estimate values of all parts together, with intervals from their scatter."""
         level, estimates = self._settings.level, {}
 
@@ -190,7 +190,7 @@ _UNITS = "units of "
 
 
 @dataclass(frozen=True)
-class _Part:
+class _RunSample:
     """A batch of a run, or a replication: columns of its visits, and means of its rounds."""
 
     visits: Mapping[str, Array]
@@ -224,7 +224,7 @@ def _refuse_impossible(point: PointNumbers) -> None:
             f" {max(point.server.memory, 0.0):,.0f} that memory has room for"
         )
     if point.rate and (load := _load(point)) >= 1:
-        raise NoAnswerError(f"the server is saturated: load {load:.3g}")
+        raise saturated(load)
 
 
 def _load(point: PointNumbers) -> float:

@@ -25,26 +25,26 @@ from slipstick.schema.kinds.quantity import (
 )
 from slipstick.schema.text import Node
 
-Units = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
-Number = Annotated[Given | Formula, Quantity(COUNT, whole=True, least=1.0, formula=True)]
-Arrivals = Annotated[Given | Formula, Quantity(RATE, formula=True)]
+UnitsFormula = Annotated[Given | Formula, Quantity(COUNT, formula=True)]
+WholeCount = Annotated[Given | Formula, Quantity(COUNT, whole=True, least=1.0, formula=True)]
+ArrivalRate = Annotated[Given | Formula, Quantity(RATE, formula=True)]
 
 
 class CustomersSpec(Spec):
     """Who comes: a closed population, or a Poisson stream."""
 
-    population: Number | None = Field(None, description="number of customers")
+    population: WholeCount | None = Field(None, description="number of customers")
     think_time: TimeOrFormula | None = Field(
         None, description="mean time between the end of a visit and the next one, exponential"
     )
-    visits: Number | None = Field(
+    visits: WholeCount | None = Field(
         None,
         description=(
             "visits of each customer, in a finite run that all begin at the same time; without it"
             " the system runs without end"
         ),
     )
-    arrivals: Arrivals | None = Field(None, description="rate of a Poisson stream of customers")
+    arrivals: ArrivalRate | None = Field(None, description="rate of a Poisson stream of customers")
 
     delay: TimeOrFormula | None = Field(
         None, description="time of each visit outside of the server, before it arrives there"
@@ -60,20 +60,20 @@ class CustomersSpec(Spec):
             )
 
 
-class PhaseSpec(Spec):
+class RoundPhaseSpec(Spec):
     """One phase of every customer."""
 
-    work: Units = Field(
+    work: UnitsFormula = Field(
         description="units of work of a customer; with least the largest number of them"
     )
-    least: Units | None = Field(
+    least: UnitsFormula | None = Field(
         None,
         description=(
             "smallest number of units; the work is then a whole number from least to work, all"
             " equally likely"
         ),
     )
-    piece: Units | None = Field(
+    piece: UnitsFormula | None = Field(
         None,
         description="units that one round does for a customer at most; as many as the budget allows",
     )
@@ -88,7 +88,7 @@ class BatchServerSpec(ModelFileSpec):
         description="named quantities, or arithmetic on earlier ones, for use in times and counts",
     )
     customers: CustomersSpec = Field(description="who comes")
-    phases: dict[Word, PhaseSpec] = Field(
+    phases: dict[Word, RoundPhaseSpec] = Field(
         description="the phases of every customer, in their order", min_length=1
     )
     round: dict[Name, TimeOrFormula] = Field(
@@ -99,9 +99,9 @@ class BatchServerSpec(ModelFileSpec):
         ),
         min_length=1,
     )
-    budget: Units | None = Field(None, description="units of work in one round at most")
-    places: Number | None = Field(None, description="customers present at most; others wait")
-    memory: Units | None = Field(
+    budget: UnitsFormula | None = Field(None, description="units of work in one round at most")
+    places: WholeCount | None = Field(None, description="customers present at most; others wait")
+    memory: UnitsFormula | None = Field(
         None, description="units that all customers present hold at most; others wait"
     )
     admission: Literal["reserve", "grow"] = Field(
@@ -111,7 +111,7 @@ class BatchServerSpec(ModelFileSpec):
             " phase fits, and the last one is put back where memory runs full"
         ),
     )
-    gather: TimeOrFormula | None = Field(
+    batching_delay: TimeOrFormula | None = Field(
         None, description="time that the server waits for more customers before each round"
     )
     interval: TimeOrFormula | None = Field(
@@ -149,8 +149,9 @@ class BatchServerSpec(ModelFileSpec):
         customers = self._customers(values)
         limits = [read(getattr(self, key), (key,), COUNT) for key in ("budget", "places", "memory")]
         budget, places, memory = limits
-        gather, interval = (
-            read(getattr(self, key), (key,), TIME) or zero(TIME) for key in ("gather", "interval")
+        batching_delay, interval = (
+            read(getattr(self, key), (key,), TIME) or zero(TIME)
+            for key in ("batching_delay", "interval")
         )
         values.add_names(batch_server.state_parameters(phases))
         round_time = {
@@ -168,7 +169,7 @@ class BatchServerSpec(ModelFileSpec):
                 places=places,
                 memory=memory,
                 reserved=self.admission == "reserve",
-                gather=gather,
+                batching_delay=batching_delay,
                 interval=interval,
                 left_out=self.left_out,
             )

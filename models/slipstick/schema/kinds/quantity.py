@@ -761,7 +761,7 @@ class QuantityReader:
         return Number(value.value, dimension)
 
     def add_names(self, names: Mapping[str, Expr]) -> None:
-        """Let the formulas that are read from now on use further names."""
+        """Add names that the formulas which are read from now on may use."""
         self._known |= names
 
     def whole(self, formula: WholeFormula, loc: Loc) -> int:
