@@ -41,7 +41,7 @@ def test_an_open_chain_is_the_simulation(batching_delay: float) -> None:
 
 
 def test_a_stream_beyond_the_rounds_is_refused() -> None:
-    with pytest.raises(ValueError, match="serve 20 customers or more"):
+    with pytest.raises(ValueError, match="of the rounds serve 20 customers or more"):
         open_chain(np.full(20, 1.0), 15.0)
 
 

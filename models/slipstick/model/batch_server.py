@@ -79,8 +79,8 @@ def state_parameters(phases: Mapping[str, RoundPhase]) -> dict[str, Parameter]:
     ----------
     phases : by name
 
-    >>> from slipstick.expression.nodes import constant
-    >>> list(state_parameters({"commit": RoundPhase(constant(1.0))}))
+    >>> from slipstick.expression.nodes import Number
+    >>> list(state_parameters({"commit": RoundPhase(Number(1.0))}))
     ['served.commit', 'units.commit', 'products.commit', 'held']
     """
     names = [f"{kind}.{phase}" for kind in STATE for phase in phases]
