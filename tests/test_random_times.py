@@ -18,18 +18,20 @@ from slipstick.method.mean_value import MeanValue
 from slipstick.model.activity import Stage, delay, parallel, pipeline, serial
 from slipstick.model.network import network, open_class, station
 from slipstick.model.system import closed_model
-from slipstick.random_times import (
+from slipstick.phases import (
     MOST_PHASES,
-    JointlyNormalTimes,
-    RandomTime,
     coxian,
     exponential,
     hyperexponential,
+    phase_type,
+)
+from slipstick.random_times import (
+    JointlyNormalTimes,
+    RandomTime,
     left_over,
     maximum_of,
     maximum_of_identical,
     normal_distribution,
-    phase_type,
 )
 from slipstick.sim.plan.distributions import Stream, service_time
 from tests.strategies import quick

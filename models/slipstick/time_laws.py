@@ -18,7 +18,10 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError
 from slipstick.late import Array, np
-from slipstick.random_times import MOST_PHASES, PhaseType
+from slipstick.phases import (
+    MOST_PHASES,
+    PhaseType,
+)
 
 Numbers = tuple[float, ...]
 

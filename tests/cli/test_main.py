@@ -241,10 +241,10 @@ WRONG = [
         ["list", "x"],
         (
             "command line: there is no kind 'x'; known: machine, network, workload, technology,"
-            " fitted, trend, activity, queueing-network, study, profile, counts"
+            " fitted, trend, activity, queueing-network, batch-server, study, profile, counts"
         ),
     ),
-    (["run", "x"], "x: there is no study 'x'; known: agreement, "),
+    (["run", "x"], "x: there is no study 'x'; known: 1997-looks-ahead, agreement, "),
     (["check"], "command line: Missing argument 'SPECS...'."),
     (["solv"], "command line: No such command 'solv'."),
     (["solve", "x", "--sett", "a=1"], "command line: No such option"),
@@ -584,6 +584,7 @@ import signal, sys
 from slipstick.cli.main import main
 from slipstick.study.engine import Engine
 def solve(*_):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     print("solving", file=sys.stderr, flush=True)
     while True:
         signal.pause()

@@ -36,6 +36,10 @@ from slipstick.model.system import (
     ReaderWriterLock,
     Station,
 )
+from slipstick.phases import (
+    LEAST_SCV,
+    phase_type,
+)
 from slipstick.queueing.markov.chain import (
     LARGE,
     Known,
@@ -45,7 +49,9 @@ from slipstick.queueing.markov.chain import (
     mean_times,
     stationary,
 )
-from slipstick.random_times import LEAST_SCV, nonzero, phase_type
+from slipstick.random_times import (
+    nonzero,
+)
 from slipstick.vocabulary import (
     DISCIPLINES,
     LOCKS,

@@ -24,7 +24,10 @@ from slipstick.model.activity import (
 )
 from slipstick.model.steps import MET, no_rule, steps
 from slipstick.model.system import Barrier, Lock, Model, PhasedPopulation
-from slipstick.random_times import Array, added
+from slipstick.random_times import (
+    Array,
+    added,
+)
 from slipstick.structure.visits import Numbers
 from slipstick.vocabulary import MEAN_VALUE
 

@@ -55,7 +55,9 @@ from slipstick.queueing.network import (
     sum_over_stations,
 )
 from slipstick.queueing.residual_wait import all_busy_by_load, residual_time
-from slipstick.random_times import clamped
+from slipstick.random_times import (
+    clamped,
+)
 from slipstick.vocabulary import DISCIPLINES, OVERTAKING_DISCIPLINES
 
 Shift = tuple[Array, Array]

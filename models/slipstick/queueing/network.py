@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from slipstick.errors import ModelError
 from slipstick.late import NDArray, np
-from slipstick.random_times import PhaseType
+from slipstick.phases import (
+    PhaseType,
+)
 from slipstick.vocabulary import ANY_SERVICE, BLOCKING, DISCIPLINES, LOSS
 
 if TYPE_CHECKING:

@@ -28,7 +28,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from slipstick.late import NDArray, np
-from slipstick.random_times import added, balanced_means
+from slipstick.phases import (
+    balanced_means,
+)
+from slipstick.random_times import (
+    added,
+)
 
 Array = NDArray[Any]
 

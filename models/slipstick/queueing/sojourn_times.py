@@ -13,10 +13,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from slipstick.late import np
+from slipstick.phases import (
+    balanced_means,
+)
 from slipstick.queueing.network import Array
 from slipstick.queueing.normalizing_constants import geometric, terms
 from slipstick.queueing.residual_wait import erlang_c
-from slipstick.random_times import balanced_means
 
 Transform = Callable[[Array], Array]
 """Laplace transform E exp(-s T) of a time at complex s [1/s]."""

@@ -48,7 +48,9 @@ from slipstick.model.system import (
     Station,
     is_processor,
 )
-from slipstick.random_times import Array
+from slipstick.random_times import (
+    Array,
+)
 from slipstick.vocabulary import DISCIPLINES, LOCKS, SHARED
 
 SPIN_LOCKS = tuple(name for name, kind in LOCKS.items() if kind.spinning)

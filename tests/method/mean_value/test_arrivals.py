@@ -18,7 +18,10 @@ from slipstick.model.activity import delay, fork, hold, parallel, pipeline, seri
 from slipstick.model.steps import Activity
 from slipstick.model.system import Lock, Model, Permits, Resource, Station, closed_model
 from slipstick.queueing.markov.chain import stationary
-from slipstick.random_times import Array, RandomTime
+from slipstick.random_times import (
+    Array,
+    RandomTime,
+)
 from slipstick.structure.visits import Queue, Visit
 from tests.queueing.markov.by_hand import explore_states
 

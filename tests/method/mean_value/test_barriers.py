@@ -26,7 +26,9 @@ from slipstick.model.activity import (
 )
 from slipstick.model.steps import Activity
 from slipstick.model.system import Barrier, Model, Resource, Station, closed_model
-from slipstick.random_times import RandomTime
+from slipstick.random_times import (
+    RandomTime,
+)
 from slipstick.sim.settings import Simulation
 from tests.simulation import solve
 

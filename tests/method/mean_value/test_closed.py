@@ -31,7 +31,9 @@ from slipstick.model.system import (
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
-from slipstick.random_times import Array
+from slipstick.random_times import (
+    Array,
+)
 from slipstick.sim.settings import Simulation
 from slipstick.structure import lumping
 from tests.simulation import solve

@@ -14,7 +14,9 @@ from slipstick.method.mean_value import MeanValue, programs
 from slipstick.method.mean_value.traversal import MOST_FOLLOWED, ordered_ends
 from slipstick.model.activity import barrier, delay, pipeline, service
 from slipstick.model.system import Station, phased_model, superstep_model
-from slipstick.random_times import RandomTime
+from slipstick.random_times import (
+    RandomTime,
+)
 from tests.method.mean_value.test_barriers import exact_section
 
 

@@ -28,7 +28,10 @@ from slipstick.method.mean_value.form import promise_holds
 from slipstick.method.methods import default_method
 from slipstick.model.steps import Activity
 from slipstick.model.system import Resource
-from slipstick.random_times import Array, RandomTime
+from slipstick.random_times import (
+    Array,
+    RandomTime,
+)
 from slipstick.structure.visits import Queue
 from slipstick.vocabulary import READER_WRITER_ORDERS
 from tests.method.test_waits_for_signals import cycles_a_second, readers_and_writers

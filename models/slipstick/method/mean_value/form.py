@@ -49,7 +49,9 @@ from slipstick.model.system import (
     SuperstepPopulation,
     is_processor,
 )
-from slipstick.random_times import LEAST_SCV
+from slipstick.phases import (
+    LEAST_SCV,
+)
 from slipstick.structure.visits import SPIN_LOCKS, Numbers
 from slipstick.vocabulary import (
     ANY_SERVICE,

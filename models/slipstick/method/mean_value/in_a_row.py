@@ -29,7 +29,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slipstick.late import np
-from slipstick.random_times import Array, RandomTime, nonzero
+from slipstick.random_times import (
+    Array,
+    RandomTime,
+    nonzero,
+)
 from slipstick.structure.visits import Places, Queue
 
 MOST_PLACES = 16

@@ -24,7 +24,12 @@ from slipstick.model.activity import BarrierWait
 from slipstick.model.steps import steps
 from slipstick.model.system import Model, OpenPopulation
 from slipstick.queueing.residual_wait import erlang_c, residual_time
-from slipstick.random_times import Array, RandomTime, added, nonzero
+from slipstick.random_times import (
+    Array,
+    RandomTime,
+    added,
+    nonzero,
+)
 from slipstick.structure.saturation import saturated_text
 from slipstick.structure.visits import PROCESSORS, Numbers, Places, Queue
 

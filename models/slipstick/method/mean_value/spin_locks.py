@@ -27,7 +27,15 @@ from slipstick.late import np
 from slipstick.law.synchronization import TEST_AND_SET_HANDOFF_BACKOFF, TICKET_HANDOFF
 from slipstick.method.mean_value.arrivals import ArrivalState
 from slipstick.model.system import Lock, Model
-from slipstick.random_times import Array, RandomTime, added, clamped, largest, nonzero, smallest
+from slipstick.random_times import (
+    Array,
+    RandomTime,
+    added,
+    clamped,
+    largest,
+    nonzero,
+    smallest,
+)
 from slipstick.structure.visits import LockAccess, Numbers, Queue, Visit
 
 BURST_ACCESSES = {"ttas": 2.0, "ticket": 1.0}

@@ -9,6 +9,11 @@ from dataclasses import dataclass, replace
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
 from slipstick.limits import check_cost
+from slipstick.phases import (
+    PhaseType,
+    exponential,
+    phase_type,
+)
 from slipstick.queueing.markov.chain import Array
 from slipstick.queueing.markov.state_space import (
     SharedServers,
@@ -20,7 +25,6 @@ from slipstick.queueing.markov.state_space import (
 )
 from slipstick.queueing.network import NetworkArrays
 from slipstick.queueing.routes import OUTSIDE, Routes
-from slipstick.random_times import PhaseType, exponential, phase_type
 from slipstick.vocabulary import AFTER_SERVICE, BEFORE_SERVICE, DISCIPLINES, LOSS
 
 

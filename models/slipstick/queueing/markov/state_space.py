@@ -21,8 +21,10 @@ from dataclasses import dataclass
 
 from slipstick.errors import ModelError, NoAnswerError
 from slipstick.late import NDArray, np
+from slipstick.phases import (
+    PhaseType,
+)
 from slipstick.queueing.markov.chain import Array, MarkovChain, Rows, Transitions, explore_rows
-from slipstick.random_times import PhaseType
 from slipstick.vocabulary import (
     AFTER_SERVICE,
     ARRIVAL,

@@ -20,7 +20,12 @@ from typing import ClassVar
 
 from slipstick.errors import ModelError, did_you_mean
 from slipstick.late import Array, NDArray, np
-from slipstick.random_times import LEAST_SCV, PhaseType, balanced_means, phases_below_one
+from slipstick.phases import (
+    LEAST_SCV,
+    PhaseType,
+    balanced_means,
+    phases_below_one,
+)
 from slipstick.time_laws import TimeLaw
 
 _SCALE = 2.0**-52
