@@ -688,13 +688,15 @@ def test_a_file_of_any_kind_is_checked_without_the_numerical_libraries(tmp_path:
         for folder in ("files", "traces/files")
         for each in sorted((root / "tests/measure" / folder).rglob("*.*"))
     ]
-    # What a model requires is computed, which takes arrays.
+    # What a model requires, arithmetic that shapes it, and a machine of another year are computed,
+    # which takes arrays.
     texts = {path: path.read_text("utf-8") for path in specs}
-    with_requirements = [path.stem for path, text in texts.items() if "\nrequires:" in text]
+    with_requirements = ["autoscaled-service", "looks-ahead", "years-ahead", "which-node-lasts"]
+    with_requirements += [path.stem for path, text in texts.items() if "\nrequires:" in text]
     specs = [
         path
         for path, text in texts.items()
-        if path.stem not in with_requirements
+        if not any(name in path.stem for name in with_requirements)
         and not any(name in text for name in with_requirements)
     ]
     command = [sys.executable, "-c", CHECK_EACH, *map(str, [*specs, *data])]
