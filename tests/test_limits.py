@@ -209,7 +209,10 @@ def test_a_limit_holds_in_python() -> None:
         solve("lock-and-bus", axes, limits={"points": 5})
     with pytest.raises(UnknownNameError, match="there is no limit 'point'; did you mean 'points'"):
         solve("lock-and-bus", axes, limits={"point": 5})
-    with pytest.raises(InputError, match="the limit points is a number above 0, not nan"):
+    with pytest.raises(
+        InputError,
+        match=r"solve: limits\['points'\] must be a finite number of at least 0, got nan",
+    ):
         solve("lock-and-bus", axes, limits={"points": float("nan")})
 
 
