@@ -18,7 +18,7 @@ import quickjs
 
 from slipstick.answer import Answer, Value
 from slipstick.cli.main import main
-from slipstick.errors import ModelError, UnknownNameError
+from slipstick.errors import ModelError, NoAnswerError, UnknownNameError
 from slipstick.expression.nodes import (
     COUNT,
     TIME,
@@ -59,7 +59,9 @@ EVERYTHING: list[Expr] = [
     of_counts("erlang_b", X, Parameter("servers", COUNT, 4.0)),
     of_counts("drop_stages", Y / (1 + X + Y), 2.0, 4.0, 3.0),
 ]
-CASES = {name: name for name in names("activity")}
+WITHOUT_FORM = ("connection-pool",)
+"""Shipped models with attempts that are tried again, which no closed form follows."""
+CASES = {name: name for name in names("activity") if name not in WITHOUT_FORM}
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +112,11 @@ def compared(engine: quickjs.Context, tape: Tape, count: int) -> float:
 
 def closed_forms() -> dict[str, Tape]:
     tapes = {"every operator": Tape(EVERYTHING)}
+    for name in WITHOUT_FORM:
+        built = build(resolve({"model": read_value(name, "model")}, Library()))
+        assert isinstance(built.model, Model)
+        with pytest.raises(NoAnswerError, match="no rule for attempts with a limit"):
+            ClosedForm(built.model)
     for name in CASES:
         built = build(resolve({"model": read_value(name, "model")}, Library()))
         assert isinstance(built.model, Model)
