@@ -7,6 +7,7 @@ lock share with others, are seen in no step by itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -136,8 +137,8 @@ def _served_scv(queue: Queue, trees: Sequence[VisitTree], numbers: Mapping[Expr,
                 mean = float(mean_service(visit.step, numbers).flat[0].real)
                 flow += count
                 work += count * mean
-                squares += count * mean**2 * (1 + visit.step.scv)
-    return flow * squares / work**2 - 1 if work > 0 else 0.0
+                squares += count * mean * mean * (1 + visit.step.scv)
+    return flow * squares / (work * work) - 1 if 0 < work * work < math.inf else 0.0
 
 
 def _unlike_in_a_row(queue: Queue, places: Places) -> bool:

@@ -466,7 +466,7 @@ def measured(model: Model) -> Features | None:
         return None
     try:
         return features(model, form.numbers({}))
-    except NoAnswerError:
+    except (NoAnswerError, KeyError):  # a kind of another package has numbers of its own
         return None
 
 
