@@ -29,6 +29,7 @@ from slipstick.expression.formula import compare
 from slipstick.expression.nodes import (
     BYTES,
     COUNT,
+    RATE,
     TIME,
     Dimension,
     Number,
@@ -49,6 +50,7 @@ from slipstick.method.closed_form import ClosedForm
 from slipstick.model.activity import (
     Stage,
     Step,
+    attempt,
     barrier,
     choose,
     delay,
@@ -59,9 +61,11 @@ from slipstick.model.activity import (
     serial,
     service,
 )
+from slipstick.model.batch_server import BatchServer, OpenCustomers
 from slipstick.model.network import closed_class, network, open_class, station
 from slipstick.model.steps import BY_STATE, NEVER, NOTHING, Activity, Combination
 from slipstick.model.system import (
+    ArrivalPattern,
     Barrier,
     Lock,
     Model,
@@ -88,7 +92,7 @@ SOURCES = (
     "method/closed_form.py",
 )
 T, B, N = Parameter("t", TIME, 2.0), Parameter("b", BYTES, 4.0), Parameter("n", COUNT, 3.0)
-NAMELESS = Parameter("x", COUNT)
+NAMELESS, RATES = Parameter("x", COUNT), Parameter("rate", RATE, 1.0)
 UNIT, SHARED = PROGRAMS["grain/unit"], shared_machine("bbn-tc2000")
 PHASES = PROGRAMS["grain/phases"]
 A, C = delay(1.0, name="a"), delay(2.0, name="c")
@@ -310,7 +314,7 @@ SYSTEMS = [
     ),
     bad(
         lambda: Station(discipline="lifo"),
-        "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random",
+        "there is no discipline 'lifo'; known: fcfs, ps, lcfs, random, priority",
     ),
     bad(
         lambda: Lock("spin"), "there is no lock 'spin'; known: fifo, tas, ttas, ticket, array, mcs"
@@ -622,8 +626,93 @@ PROGRAM = [
     ),
 ]
 
+PATTERNS = [
+    bad(
+        lambda: attempt(delay(1.0), timeout=2.0),
+        "an attempt is one step at a station, or one hold; got delay(1.0, name='delay')",
+    ),
+    bad(lambda: attempt(service("desk", 1.0)), "an attempt at desk has a timeout or a patience"),
+    bad(
+        lambda: attempt(service("desk", 1.0), timeout=1.0, retries=2000),
+        "an attempt at desk has from 0 to 1000 retries, got 2000",
+    ),
+    bad(
+        lambda: attempt(service("desk", 1.0), timeout=1.0, back_off=1.0),
+        "a pause before another attempt at desk needs retries, and its doubling a back_off",
+    ),
+    bad(
+        lambda: serial(A) >> A,
+        "serial(...) is a stage of a pipeline, not an activity; write fork(a, b) for work done side by side, then(a, b) for one after the other",
+    ),
+    bad(
+        lambda: repeat(2.5, A, spread="geometrical"),
+        "the count of a repeat has no spread 'geometrical'; did you mean 'geometric'?",
+    ),
+    bad(lambda: ArrivalPattern(batch=0), "a batch is at least 1 customer, got 0"),
+    bad(
+        lambda: ArrivalPattern(arrivals_scv=-1.0),
+        "the scv of times between arrivals is at least 0, got -1",
+    ),
+    bad(
+        lambda: ArrivalPattern(burst_time=T),
+        "bursts need a burst_time and a quiet_time, or none of the two",
+    ),
+    bad(
+        lambda: ArrivalPattern(arrivals_scv=2.0, trace=(1.0, 2.0)),
+        "arrivals follow one pattern: arrivals of another spread or traces of arrivals, not both",
+    ),
+    bad(
+        lambda: grouped_model({"calls": (RATES, A, ArrivalPattern())}),
+        "answers are about the first group, and calls arrives; write a group with processors first",
+    ),
+    bad(
+        lambda: closed_model(service("desk", 1.0, rank=2), 2),
+        "step desk has a rank, but desk does not serve by rank; give a station the discipline priority",
+    ),
+    bad(
+        lambda: closed_model(
+            attempt(service("desk", 1.0), timeout=1.0),
+            2,
+            resources={"desk": Station(discipline="ps")},
+        ),
+        "an attempt waits in a queue, of a station that is not shared, of a fifo lock or of permits; desk is a station",
+    ),
+    bad(
+        lambda: closed_model(hold("door", A, after=C), 2, resources={"door": Lock("tas")}),
+        "a second phase is held by a fifo lock or by permits, not by door, a lock",
+    ),
+    bad(
+        lambda: closed_model(hold("door", A, after=barrier("all")), 2, resources={"door": Lock()}),
+        "the second phase at door meets other processors, but its own has gone on; leave barriers and pools out of it",
+    ),
+    bad(
+        lambda: phased_model(hold("door", A, after=C), processors=2, resources={"door": Lock()}),
+        "phased_model: parts[0] must be a repeat, a number of processors and an activity, such as (1, 4, delay(1.0)), got a value of the type Hold",
+    ),
+    bad(
+        lambda: phased_model((1, 2, hold("door", A, after=C)), resources={"door": Lock()}),
+        "the second phase at door may outlast a program that ends; give it to processors that repeat"
+        " a cycle, or to arrivals",
+    ),
+    bad(
+        lambda: BatchServer("x", OpenCustomers(RATES), {}, {}),
+        "phases: a server that works in rounds needs at least one phase; round: a server that works in rounds needs the time of a round",
+        ModelFaultsError,
+    ),
+]
+
 WAITS = [bad(does, text) for does, text in (*WAITS_REFUSED, *POOLS_REFUSED)]
-ALL_CASES = [*WAITS, *EXPRESSION, *ABOUT_LAWS, *ACTIVITIES, *SYSTEMS, *SOLVING, *NETWORK, *PROGRAM]
+ALL_CASES = [
+    *WAITS,
+    *PATTERNS,
+    *EXPRESSION,
+    *ABOUT_LAWS,
+    *ACTIVITIES,
+    *SYSTEMS,
+    *SOLVING,
+    *NETWORK,
+    *PROGRAM,
+]
 
 
 class ByQueue(Activity):
@@ -668,8 +757,9 @@ def test_every_raise_of_the_engine_has_its_text_in_the_table() -> None:
     found = {pattern: sorted(root.glob(pattern)) for pattern in SOURCES}
     assert all(found.values()), "a module has moved"
     # What the reader of formulas says, and at which column, is in
-    # tests/schema/text/test_formula.py.
-    for path in (path for paths in found.values() for path in paths if path.name != "formula.py"):
+    # tests/schema/text/test_formula.py; what series of points refuse is in tests/model/test_series.py.
+    elsewhere = ("formula.py", "series.py")
+    for path in (path for paths in found.values() for path in paths if path.name not in elsewhere):
         # Passing an error on is no message of its own.
         raises = [
             node
