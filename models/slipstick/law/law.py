@@ -165,7 +165,11 @@ class Law:
             from slipstick.expression.symbolic import sympy, to_sympy
 
             return to_sympy(
-                self.right, {name: sympy.sympify(value) for name, value in values.items()}
+                self.right,
+                {
+                    name: value if _is_of_sympy(value) else sympy.Number(value)
+                    for name, value in values.items()
+                },
             )
 
         try:

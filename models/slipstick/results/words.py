@@ -68,10 +68,10 @@ _RELATIONS = {
 }
 _BRACKETED = r"[a-z_]+(?:\[[^\]]*\])?"
 _TERM = re.compile(
-    rf"(?P<case>[A-Za-z][\w-]*)\.(?P<of>{_BRACKETED})|(?P<path>[a-z_]+(?:\.[\w*-]+)+)"
-    rf"|(?P<value>{_BRACKETED})|(?P<operator>[-+*/])(?= )"
+    rf"(?<![\w-])(?:(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{_BRACKETED})"
+    rf"|(?P<path>[a-z_]++(?:\.[\w*-]+)+)|(?P<value>{_BRACKETED}))|(?P<operator>[-+*/])(?= )"
 )
-_SIMPLE = re.compile(rf"({_BRACKETED})\s*(<=|>=|<|>)\s*([\d.eE+-]+)\s*([A-Za-z%/][\w/%]*)?")
+_SIMPLE = re.compile(rf"({_BRACKETED})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
 _OPERATORS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
@@ -181,7 +181,7 @@ class Words:
 
     def condition(self, text: str) -> str:
         """Return a condition on answers as a clause."""
-        clauses = [self._clause(part.strip()) for part in re.split(r"\s+and\s+", text.strip())]
+        clauses = [self._clause(part.strip()) for part in re.split(r"(?<!\s)\s++and\s+", text.strip())]
         return " and ".join(clauses)
 
     def _clause(self, text: str) -> str:

@@ -83,7 +83,7 @@ def _conditions(spec: StudySpec) -> Iterator[str]:
 
 def _limits(condition: str) -> Iterator[tuple[str, float]]:
     """Yield the values that a condition compares with a quantity, with it in base units."""
-    for clause in re.split(r"\s+and\s+", condition.strip()):
+    for clause in re.split(r"(?<!\s)\s++and\s+", condition.strip()):
         if limit_found := _LIMIT.fullmatch(clause.strip()):
             with suppress(UnitError):
                 yield limit_found[1], parse(limit_found[2])[0]
