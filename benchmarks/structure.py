@@ -144,8 +144,8 @@ print(len(passed), file=output)
 """
 
 QUESTIONS = {
-    "one mean-value solve in Python": ("mean_value()", 32),
-    "slipstick solve lock-and-bus": ("command('solve', 'lock-and-bus')", 57),
+    "one mean-value solve in Python": ("mean_value()", 39),
+    "slipstick solve lock-and-bus": ("command('solve', 'lock-and-bus')", 68),
     "slipstick run trend-primer": ("command('run', 'trend-primer', '--out', os.devnull + 'x')", 74),
 }
 """What is asked, and the most files that it may pass through: as many as on 25 November 2026. They

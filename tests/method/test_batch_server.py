@@ -126,10 +126,10 @@ def test_what_has_no_answer_is_refused_in_words() -> None:
 
 
 def test_memory_that_grows_delays_and_puts_back() -> None:
-    values = {"parameters.rate": "1.8 /s"}
+    values = {"parameters.rate": "0.8 /s"}
     short = Simulation(seed=311, cycles=1500)
     free = solve(TWO, values, simulation=short)
-    tight = changed(TWO, memory=4000, admission="grow")
+    tight = changed(TWO, memory=2100, admission="grow")
     crowded = solve(tight, values, simulation=short)
     assert number(crowded, "put_back") > 0
     assert number(crowded, "response_time") > number(free, "response_time")
