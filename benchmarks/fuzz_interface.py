@@ -245,6 +245,7 @@ def calls(drawn: Drawn) -> dict[str, Callable[[], tuple[list[Any], dict[str, Any
         "barrier": lambda: (["meet", pick((None, 2))], {}),
         "choose": lambda: ([(0.25, act(1)), (0.75, act(1))], {}),
         "delay": lambda: ([time()], {"name": name(), **labels}),
+        "attempt": lambda: ([act(1)], {pick(("timeout", "patience")): time(), "retries": 1}),
         "fork": lambda: ([act(1), act(1)], {}),
         "get": lambda: (["store", act(1)], {}),
         "put": lambda: (["store", act(1)], {}),

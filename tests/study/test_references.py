@@ -23,6 +23,7 @@ ONE_OF_EACH = {
     "fitted": "serving-vllm",
     "activity": "tour",
     "queueing-network": "central-server",
+    "batch-server": "group-commit",
     "study": "locks",
     "profile": "two-cores",
     "counts": "sphere-1",

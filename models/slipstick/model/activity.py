@@ -613,7 +613,7 @@ def attempt(
     otherwise : what is done where the last try is abandoned; nothing by default
 
     >>> attempt(service("db", 0.1), timeout=0.5, retries=2, back_off=0.2)
-    attempt(service('db', 0.1, name='db'), timeout=0.5, retries=2, back_off=0.2)
+    attempt(service('db', 0.1, name='db'), timeout=db.timeout, retries=2, back_off=db.back_off)
     """
     name = next(iter(visit.uses), "")
     times = {"timeout": timeout, "patience": patience, "back_off": back_off}

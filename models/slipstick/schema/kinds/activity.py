@@ -345,7 +345,7 @@ class AttemptSpec(ItemSpec):
 
     key, node = "attempt", activities.Attempt
     use = "for a visit with a limit of its wait"
-    example = "{attempt: [{service: db, time: 1 ms}], timeout: 5 ms, retries: 2}"
+    example = "{attempt: [{service: bus, time: 1 ms}], timeout: 5 ms, retries: 2}"
     alike = ("timeout", "patience", "retries")
 
     make = staticmethod(activities.Attempt)
