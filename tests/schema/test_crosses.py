@@ -156,12 +156,18 @@ PARTNERS: tuple[Document, ...] = (
 """Steps without which another one waits for ever, or has nothing to do."""
 
 
+NEEDED: dict[str, Document] = {
+    "AttemptSpec": {"attempt": [{"service": "r", "time": "5 us"}], "timeout": "5 us"}
+}
+"""What a step needs beyond what its schema requires."""
+
+
 def activities(step: str) -> Iterator[Document]:
     """Yield activities of one step at each resource, alone, beside others and inside a hold; and
     with each of its keys and each key of the resource at some.
     """
     steps_of, resources_of = Sampler(ACTIVITY, OF_STEPS), Sampler(ACTIVITY, OF_RESOURCES)
-    cycles = [each for _, each in steps_of.with_each_key(ACTIVITY["$defs"][step])]
+    cycles = [{**each, **NEEDED.get(step, {})} for _, each in steps_of.with_each_key(ACTIVITY["$defs"][step])]
     # Some steps need one more key than their schema requires, or another machine.
     station = {"servers": 1}
     machines = (MACHINE, *names("machine"))
