@@ -167,7 +167,10 @@ def activities(step: str) -> Iterator[Document]:
     with each of its keys and each key of the resource at some.
     """
     steps_of, resources_of = Sampler(ACTIVITY, OF_STEPS), Sampler(ACTIVITY, OF_RESOURCES)
-    cycles = [{**each, **NEEDED.get(step, {})} for _, each in steps_of.with_each_key(ACTIVITY["$defs"][step])]
+    cycles = [
+        {**each, **NEEDED.get(step, {})}
+        for _, each in steps_of.with_each_key(ACTIVITY["$defs"][step])
+    ]
     # Some steps need one more key than their schema requires, or another machine.
     station = {"servers": 1}
     machines = (MACHINE, *names("machine"))

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from slipstick import PROGRAMS, closed_model, delay, load
+import slipstick
+from slipstick import PROGRAMS, Simulation, closed_model, delay, load
 from slipstick.api import dump
-from slipstick.errors import ModelError
+from slipstick.errors import ModelError, NoAnswerError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.model.machine import Machine
 from slipstick.model.system import Model
@@ -53,7 +54,12 @@ def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Pa
     """The choice among algorithms of a collective has formulas too long for one text."""
     model = load(f"activity/{name}")
     assert isinstance(model, Model)
-    there, here = solve(read_back(dump(model), tmp_path)), solve(model)
+    again = read_back(dump(model), tmp_path)
+    try:
+        there, here = solve(again), solve(model)
+    except NoAnswerError:  # how often its steps are done depends on its state
+        short = Simulation(cycles=200)
+        there, here = (slipstick.solve(each, simulation=short) for each in (again, model))
     assert (there["time"], there.account) == (here["time"], here.account)
 
 

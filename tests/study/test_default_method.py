@@ -43,6 +43,9 @@ def sizes_of(model: Model | QueueingNetwork) -> dict[str, np.ndarray]:
     """Vary the population: a few processors or customers, or less and more of what arrives."""
     if isinstance(model, Model):
         names = [each.name for each in parameters(*model.population.counts)]
+        rate = model.parameters.get("population.arrivals")
+        if not names and rate is not None and rate.value is not None:
+            return {rate.name: rate.value * np.array([0.5, 1.0, 2.0])}
         return {name: np.array([1.0, 4.0, 16.0]) for name in names}
     known = {name: each.value or 0.0 for name, each in NetworkLayout(model).tape.parameters.items()}
     every = [each for each in known if each.endswith((".population", ".arrivals"))]

@@ -16,8 +16,14 @@ from slipstick.schema.library import names
 
 NETWORKS = tuple(names("queueing-network"))
 MODELS = (*names("activity"), *NETWORKS, *PROGRAMS)
-NEEDS_INPUTS = ("needs sequential", "key 'counts' is missing", "there are no phases")
-"""What programs say that are no model without inputs."""
+NEEDS_INPUTS = (
+    *("needs sequential", "key 'counts' is missing", "there are no phases"),
+    "depends on the state of the system, which only markov-chain and simulation follow",
+)
+"""What programs say that are no model without inputs, and models that have no equations."""
+
+BY_STATE = ("connection-pool",)
+"""Models whose steps are done as often as their state lets them."""
 
 
 @pytest.fixture
@@ -44,7 +50,7 @@ def test_an_explanation_compiles_and_expands_nothing_beyond_what_it_prints(
     monkeypatch.setattr(ClosedForm, "__init__", None)  # a compiled closed form is for numbers
     status, printed = main(["explain", name]), capsys.readouterr()
     if status:
-        assert name in PROGRAMS
+        assert name in (*PROGRAMS, *BY_STATE)
         assert any(text in printed.err for text in NEEDS_INPUTS)
     assert all(above <= MOST_TERMS and below <= MOST_TERMS for above, below in quotients)
     assert sum(printed.out.count(f"\n    {letter}[") for letter in "XR") >= len(quotients)

@@ -181,7 +181,9 @@ class Words:
 
     def condition(self, text: str) -> str:
         """Return a condition on answers as a clause."""
-        clauses = [self._clause(part.strip()) for part in re.split(r"(?<!\s)\s++and\s+", text.strip())]
+        clauses = [
+            self._clause(part.strip()) for part in re.split(r"(?<!\s)\s++and\s+", text.strip())
+        ]
         return " and ".join(clauses)
 
     def _clause(self, text: str) -> str:
