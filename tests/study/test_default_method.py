@@ -14,8 +14,10 @@ import pytest
 
 from slipstick import Simulation, closed_model, delay, hold, service, solve
 from slipstick.cli.main import main
+from slipstick.errors import NoAnswerError
 from slipstick.expression.nodes import parameters
 from slipstick.method.bounds import CompiledBounds
+from slipstick.method.constructs import KNOWN
 from slipstick.method.ladder import LadderForm
 from slipstick.method.methods import default_method, form_of
 from slipstick.method.networks.arrays import NetworkLayout
@@ -67,6 +69,10 @@ def test_no_row_of_a_shipped_model_is_out_of_its_bounds_without_a_mark(name: str
         assert not (answer.exact and answer.bound)
         return
     found = solve(model, {path: each.tolist() for path, each in varied.items()}, simulation=SHORT)
+    if isinstance(model, Model) and model.constructs - KNOWN["bounds"]:
+        with pytest.raises(NoAnswerError, match="bounds has no rule for"):
+            CompiledBounds(model)
+        return
     form = CompiledBounds(model) if isinstance(model, Model) else CompiledNetworkBounds(model)
     rows = [row for row in range(len(found)) if row not in found.failed]
     assert len(found.provenance.methods) == len(found.provenance.exact) == len(found)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slipstick import solve
-from slipstick.errors import NoAnswerError
+from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Parameter
 from slipstick.method.closed_form import ClosedForm
 from slipstick.method.mean_value import MeanValue
@@ -190,9 +190,7 @@ def test_a_population_that_cannot_be_counted_is_refused_by_name() -> None:
         f"{words} 0",
     ]
     assert np.isnan(swept.columns()["time"]).tolist() == [False, True, True, True]
-    with pytest.raises(
-        NoAnswerError, match=r"must be a whole number from 1 to 1,000,000, got 2\.5"
-    ):
+    with pytest.raises(ModelError, match=r"must be a whole number of at least 1, got 2\.5"):
         solve(form.model, {"population.processors": 2.5}, method="mean-value")
 
 

@@ -44,7 +44,7 @@ def test_the_page_on_methods_shows_the_error_of_every_construct_and_notes_say_th
     text = (
         Path(program.__file__).parents[1] / "models/slipstick/documentation/methods.md"
     ).read_text()
-    table = text[text.index("| construct |") :].split("\n\n")[0].splitlines()
+    table = text[text.index("| construct | scv") :].split("\n\n")[0].splitlines()
     rows = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in table[2:])}
     assert list(rows) == [*program.CONSTRUCTS, "**all**"]
     assert {len(cells) for cells in rows.values()} == {len(program.SCVS)}

