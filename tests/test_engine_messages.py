@@ -686,10 +686,6 @@ PATTERNS = [
         "the second phase at door meets other processors, but its own has gone on; leave barriers and pools out of it",
     ),
     bad(
-        lambda: phased_model(hold("door", A, after=C), processors=2, resources={"door": Lock()}),
-        "phased_model: parts[0] must be a repeat, a number of processors and an activity, such as (1, 4, delay(1.0)), got a value of the type Hold",
-    ),
-    bad(
         lambda: phased_model((1, 2, hold("door", A, after=C)), resources={"door": Lock()}),
         "the second phase at door may outlast a program that ends; give it to processors that repeat"
         " a cycle, or to arrivals",
