@@ -324,3 +324,11 @@ def test_a_fork_of_many_different_branches_is_refused_and_one_of_alike_branches_
         solve(forked(4), method="mean-value")
     with limited({"branches": 3}):
         assert (solve(forked(1), method="mean-value")["time"] or 0) > 9
+
+
+def test_a_limit_that_is_no_number_is_refused() -> None:
+    with (
+        pytest.raises(InputError, match="the limit states is a number above 0, not nan"),
+        limited({"states": float("nan")}),
+    ):
+        pass

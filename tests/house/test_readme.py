@@ -68,7 +68,7 @@ def test_the_gallery_has_every_study_and_readme_the_stories() -> None:
     gallery = (ROOT / "reports" / "README.md").read_text()
     studies = {path.stem for path in (ROOT / "specs" / "studies").glob("*.yaml")}
     assert (
-        set(re.findall(r"^## \[.+\]\(([a-z-]+)/report\.md\)$", gallery, re.MULTILINE)) == studies
+        set(re.findall(r"^## \[.+\]\(([a-z0-9-]+)/report\.md\)$", gallery, re.MULTILINE)) == studies
     ), "write the gallery again: slipstick gallery reports/*/ --out reports/README.md"
     named = re.findall(r"^\| `([a-z-]+)` \| .+\?", README, re.MULTILINE)
     assert len(named) == 8
