@@ -106,9 +106,13 @@ def value_amount(name: str, value: float | None, unit: str, ends: Ends = NO_ENDS
     return quantity(value, unit, ends=ends)
 
 
+_IN_PERCENT = ("share", "part", "utilization", "efficiency")
+"""First words of what is written in percent."""
+
+
 def setting_amount(path: str, value: float, unit: str, words: Words, ends: Ends = NO_ENDS) -> str:
     """Write a value of a quantity alone; of a share in percent."""
-    if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(("share", "part")):
+    if unit == "1" and 0 < value < 1 and words.quantity(path).startswith(_IN_PERCENT):
         return percent(value, ends=ends if None not in ends and ends[0] != ends[1] else NO_ENDS)
     return quantity(value, unit, 6 if value == int(value) else 4, ends)
 

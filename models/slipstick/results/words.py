@@ -25,6 +25,12 @@ _VALUES = {
 }
 """Kinds of values as phrases; another kind is its own words, followed by ``of`` and its label."""
 
+_VALUES_OF_A_CLASS = {
+    "utilization": "utilization of {station} by {customers}",
+    "queue_length": "number of {customers} at {station}",
+}
+"""Kinds of values of a class at a station; another kind is its words ``of`` one ``at`` the other."""
+
 _WAITS = {
     "wait": "waiting for {}",
     "lock": "waiting for the lock {}",
@@ -66,12 +72,14 @@ _RELATIONS = {
     "<": "is less than",
     ">": "is more than",
 }
-_BRACKETED = r"[a-z_]+(?:\[[^\]]*\])?"
+ONE_VALUE = r"[a-z_]+(?:\[[^\]]*\])?"
+"""A value of an answer, as it is written in conditions."""
+
 _TERM = re.compile(
-    rf"(?<![\w-])(?:(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{_BRACKETED})"
-    rf"|(?P<path>[a-z_]++(?:\.[\w*-]+)+)|(?P<value>{_BRACKETED}))|(?P<operator>[-+*/])(?= )"
+    rf"(?<![\w-])(?:(?P<case>[A-Za-z][\w-]*+)\.(?P<of>{ONE_VALUE})"
+    rf"|(?P<path>[a-z_]++(?:\.[\w*-]+)+)|(?P<value>{ONE_VALUE}))|(?P<operator>[-+*/])(?= )"
 )
-_SIMPLE = re.compile(rf"({_BRACKETED})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
+_SIMPLE = re.compile(rf"({ONE_VALUE})\s*+(<=|>=|<|>)\s*+([\d.eE+-]++)\s*+([A-Za-z%/][\w/%]*)?")
 _OPERATORS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
@@ -103,6 +111,8 @@ class Words:
     ('app servers', 'latency of the network adapter')
     >>> words.value("utilization[db]"), words.part("lock:table")
     ('utilization of db', 'waiting for the lock table')
+    >>> words.value("waiting_time[messages,queue]"), words.value("queue_length[messages,queue]")
+    ('waiting time of messages at queue', 'number of messages at queue')
     >>> words.condition("response_time_quantile[requests,0.99] <= 300 ms and efficiency >= 0.8")
     '99 of 100 requests are answered within 300 ms and efficiency is at least 80 %'
     """
@@ -154,6 +164,10 @@ class Words:
             return f"time within which {self._answered(label, part)}"
         if kind in ("account", "step", "technology"):
             return _VALUES[kind].format(self.part(label))
+        customers, comma, station = label.partition(",")
+        if comma:
+            phrase = _VALUES_OF_A_CLASS.get(kind, f"{spelt(kind)} of {{customers}} at {{station}}")
+            return phrase.format(customers=spelt(customers), station=spelt(station))
         if kind in _VALUES:
             return _VALUES[kind].format(spelt(label)).removesuffix(" of ").strip()
         return f"{spelt(kind)} of {spelt(label)}" if label else spelt(kind)

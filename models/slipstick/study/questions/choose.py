@@ -44,7 +44,7 @@ from slipstick.results.question import (
     ResultTable,
 )
 from slipstick.results.sweep import Provenance
-from slipstick.results.words import Words, spelt
+from slipstick.results.words import ONE_VALUE, Words, spelt
 from slipstick.schema.inputs import Settings, resolve
 from slipstick.schema.kinds.study import ChooseQuestionSpec
 from slipstick.schema.text import Node, leaves
@@ -590,9 +590,10 @@ def _head(choice: ChosenPoints, words: Words, case: str, *, named: bool) -> str:
         return f"{case}: {_no_choice(choice, words)}" if case else _no_choice(choice, words)
     best = choice.found[0]
     point = _point_words(choice, best, words, named)
-    least = f"{spelt(choice.objective)} {_number(best, OBJECTIVE)}"
-    if not re.fullmatch(r"[a-z_]+", choice.objective):  # a formula is called by its meaning
-        least = f"the least value, {_number(best, OBJECTIVE)}"
+    objective = "the least value,"  # a formula has no name of its own
+    if re.fullmatch(ONE_VALUE, choice.objective):
+        objective = words.value(choice.objective)
+    least = f"{objective} {_number(best, OBJECTIVE)}"
     values = _limited(choice, best, words)
     values_in_words = f"; there {joined(values)}" if values and named else ""
     rival = _rival_head(choice, words)
@@ -600,7 +601,8 @@ def _head(choice: ChosenPoints, words: Words, case: str, *, named: bool) -> str:
         return f"{case}: {point}, {least}{rival}"
     which = "the cheapest" if choice.objective == COST else "the best"
     verb = "are" if len(choice.units) > 1 else "is"
-    return f"{f'{case}, ' if case else ''}{which} {verb} {point}, {least}{values_in_words}{rival}"
+    lead = f"{case}: " if case else ""
+    return f"{lead}{which} {verb} {point}, {least}{values_in_words}{rival}"
 
 
 def _point_words(choice: ChosenPoints, answer: Answer, words: Words, named: bool) -> str:
@@ -614,7 +616,8 @@ def _limited(choice: ChosenPoints, answer: Answer, words: Words) -> list[str]:
     """Return the values that conditions limit, of conditions on one value."""
     values = []
     for number, text in enumerate(choice.conditions, start=1):
-        if match := _ONE_VALUE.match(text):
+        match = _LIMIT.match(text)
+        if match and match[1] not in choice.units:
             value = answer.values[f"value[{number}]"]
             amount = value_amount(match[1], value.value, value.unit, value.ends)
             values.append(words.measured(match[1], amount))
@@ -631,7 +634,7 @@ def _no_choice(choice: ChosenPoints, words: Words) -> str:
             if choice.undecided
             else "no combination has all the values that are limited"
         )
-    match = _ONE_VALUE.match(choice.conditions[choice.worst])
+    match = _LIMIT.match(choice.conditions[choice.worst])
     value = choice.nearest.values[f"value[{choice.worst + 1}]"]
     amount = value_amount(match[1] if match else "", value.value, value.unit, value.ends)
     reached = f"there {words.measured(match[1], amount)}" if match else "there a limit is missed"
@@ -665,7 +668,7 @@ def _decided_row(choice: ChosenPoints, words: Words) -> list[str]:
     return [words.case(choice.case), *point, _number(best, OBJECTIVE), *values]
 
 
-_ONE_VALUE = re.compile(r"([a-z_]+(?:\[[^\]]*\])?)\s*(?:<=|>=|<|>)\s*[\d.]")
+_LIMIT = re.compile(rf"({ONE_VALUE})\s*(?:<=|>=|<|>)\s*[\d.]")
 """A condition that limits one value of an answer by a number."""
 
 
