@@ -131,7 +131,7 @@ CHEAPEST = f"cheapest are 2 web servers and 5 app servers, cost 27; there {KEPT}
         ((CHOICE,), f"The {CHEAPEST}"),
         (
             (CHOICE, replace(CHOICE, case="ndr")),
-            f"HDR, the {CHEAPEST}. NDR: 2 and 5, cost 27",
+            f"HDR: the {CHEAPEST}. NDR: 2 and 5, cost 27",
         ),
         (
             (replace(CHOICE, found=(), nearest=POINT),),

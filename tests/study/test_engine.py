@@ -211,8 +211,9 @@ def test_a_point_of_this_run_is_not_from_an_earlier_one(tmp_path: Path) -> None:
 
 
 def test_a_worker_without_memory_says_so_and_nothing_else(
-    capfd: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("slipstick.limits.monotonic", lambda: 0.0)  # no pace to announce
     good = blocks(1, 2)
     bad = [PointBlock(poisoned(how), {"x": np.array([1.0])}, 1) for how in ("breaks", "ends")]
     limits = Limits(memory=3e8)
