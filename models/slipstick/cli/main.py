@@ -751,18 +751,23 @@ def gallery(folders: Sequence[Path], out: Path | None) -> int:
 
 @cli.command()
 @_folders_argument
+@click.option(
+    "--before",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Earlier verdicts to show beside those of today, a CSV file.",
+)
 @out_option
-def statements(folders: Sequence[Path], out: Path | None) -> int:
-    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with hits
-    and misses counted.
+def statements(folders: Sequence[Path], before: Path | None, out: Path | None) -> int:
+    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with those
+    counted that always, sometimes and never hold over what the sources do not print.
 
     \b
     Examples:
-      slipstick statements reports/*/ --out reports/papers.md
+      slipstick statements reports/*/ --before reports/papers-before.csv --out reports/papers.md
     """
     from slipstick.report.statements import statements_page
 
-    return write_text(statements_page(folders), out)
+    return write_text(statements_page(folders, before), out)
 
 
 for _each in (list_, show, new, check, schema, trend, glossary, counts, limits, status):

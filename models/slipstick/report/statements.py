@@ -5,6 +5,7 @@ page.
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,25 @@ from slipstick.report.formatting import NOTHING, counted, escape, markdown_table
 
 STATEMENTS = "statements.csv"
 """The statements of a study, one a row."""
+
+
+RANGES = "ranges.csv"
+"""The verdicts over what a source does not print, one a row."""
+
+
+class RangedRow(NamedTuple):
+    """A statement over what its source does not print, as a row of `RANGES` has it."""
+
+    statement: str
+    verdict: str
+    says: str
+    source: str
+    kept: str
+    holds: str = ""
+    decided_by: str = ""
+    turns: str = ""
+    apart: str = ""
+    repeats: str = ""
 
 
 class StatementRow(NamedTuple):
@@ -30,42 +50,62 @@ class StatementRow(NamedTuple):
     part_of: str = ""
     reading: str = ""
     missed: str = ""
+    apart: str = ""
+    repeats: str = ""
 
 
-def statements_page(folders: Sequence[Path]) -> str:
+class _Report(NamedTuple):
+    """The statements of one report: as the study has its inputs, and over what is not printed."""
+
+    folder: Path
+    title: str
+    rows: Sequence[StatementRow]
+    statements: Sequence[RangedRow]
+
+
+def statements_page(folders: Sequence[Path], before: Path | None = None) -> str:
     """Lay out the statements of several reports as one page, from the files that their runs wrote.
 
     Parameters
     ----------
     folders : of reports; one without statements is left out
+    before : a table of earlier verdicts, with the columns study, statement, verdict and commit, to
+        show beside those of today
 
     Raises
     ------
-    InputError : none of them has a file of statements
+    InputError : none of the reports has a file of statements, or the table has other columns
     """
-    rows_by_folder = [(folder, rows) for folder in folders if (rows := _rows(folder))]
-    if not rows_by_folder:
+    reports = [_report(folder, rows) for folder in folders if (rows := _rows(folder))]
+    if not reports:
         raise InputError(
             f"none of {', '.join(map(str, folders))} has a file {STATEMENTS}; run a study with"
             " statements"
         )
-    paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(rows_by_folder)]
-    for folder, rows in rows_by_folder:
-        table = markdown_table(
-            ["statement", "verdict", "says", "source", "cause"], [_cells(row) for row in rows]
-        )
-        title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
-        paragraphs.append(f"## {title}\n\n{escape(summary(rows))}\n\n{table}")
-    return "\n\n".join(paragraphs) + "\n"
+    paragraphs = ["# Statements of the papers, checked", prose(_READING), _counts(reports)]
+    paragraphs += [_distinct(reports), _deciding(reports)]
+    if before is not None:
+        paragraphs.append(_before_and_after(before, reports))
+    paragraphs += map(_section, reports)
+    return "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
 _READING = (
-    "Each sentence of a paper that a number can check stands in a study with what must hold for it;"
-    " the program computes the values and says hit or miss. A statement in several parts holds if"
-    " all of them do; one that can be read in several ways is undecided where its readings differ;"
-    " both count once. An input is a number that was put in or fitted, and is not counted. The"
-    " values are in each study's report. Made by `slipstick statements` from what the runs wrote."
+    "Each sentence of a paper that a number can check stands in a study with what must hold for it."
+    " A paper does not print every input; where a study gives ranges for those that it lacks, the"
+    " program draws within them, keeps the draws that agree with the numbers that are printed, and"
+    " says whether a statement holds in all of them (always), in some (depends) or in none (never)."
+    " Without ranges there is one draw, the study itself. A statement in several parts holds if all"
+    " of them do; one that can be read in several ways is undecided where its readings differ; both"
+    " count once. An input is a number that was put in or fitted, or that is arithmetic on such"
+    " numbers, and is not counted. The values are in each study's report. Made by"
+    " `slipstick statements` from what the runs wrote."
 )
+
+VERDICTS = ("always", "depends", "never", "undecided", "input")
+"""The verdicts over what is not printed."""
+
+_WITHOUT_RANGES = {"hit": "always", "miss": "never"}
 
 
 def _rows(folder: Path) -> list[StatementRow]:
@@ -76,26 +116,125 @@ def _rows(folder: Path) -> list[StatementRow]:
     return rows
 
 
-def _counts(rows_by_folder: Sequence[tuple[Path, Sequence[StatementRow]]]) -> str:
-    kinds = ("hit", "miss", "undecided", "input")
+def _report(folder: Path, rows: Sequence[StatementRow]) -> _Report:
+    """Read a report; a statement without ranges has the verdict of the study itself."""
+    title = (folder / "report.md").read_text("utf-8").partition("\n")[0].lstrip("# ")
+    ranged = {}
+    if (folder / RANGES).exists():
+        with (folder / RANGES).open(encoding="utf-8", newline="") as file:
+            ranged = {row["statement"]: RangedRow(**row) for row in csv.DictReader(file)}
+    statements = []
+    for name, verdict in verdicts_of(rows).items():
+        first = next(row for row in rows if name in (row.name, row.part_of))
+        alone = RangedRow(
+            name,
+            _WITHOUT_RANGES.get(verdict, verdict),
+            first.says,
+            first.source,
+            "",
+            apart=first.apart,
+            repeats=first.repeats,
+        )
+        statements.append(ranged.get(name, alone))
+    return _Report(folder, title, rows, statements)
+
+
+def _counts(reports: Sequence[_Report]) -> str:
+    """Count the statements of each report by verdict, without those that count elsewhere or apart."""
     rows = []
-    for folder, parts in rows_by_folder:
-        verdicts = [*verdicts_of(parts).values()]
+    for report in reports:
+        own = [row for row in report.statements if not (row.apart or row.repeats)]
+        kept = {row.kept for row in report.statements if row.kept}
         rows.append(
             [
-                f"[{folder.name}]({folder.name}/report.md)",
-                *(str(verdicts.count(kind)) for kind in kinds),
+                f"[{report.folder.name}]({report.folder.name}/report.md)",
+                *(str(sum(row.verdict == kind for row in own)) for kind in VERDICTS),
+                str(sum(bool(row.repeats) for row in report.statements)),
+                str(sum(bool(row.apart) for row in report.statements)),
+                kept.pop() if kept else NOTHING,
             ]
         )
-    totals = [str(sum(int(row[place]) for row in rows)) for place in range(1, len(kinds) + 1)]
-    head = ["study", "hits", "misses", "undecided", "inputs"]
-    return markdown_table(head, [*rows, ["all", *totals]], range(1, len(head)))
+    totals = [str(sum(int(row[place]) for row in rows)) for place in range(1, 8)]
+    head = ["study", "always", "depends", "never", "undecided", "inputs"]
+    head += ["counted elsewhere", "apart", "draws kept"]
+    return markdown_table(head, [*rows, ["all", *totals, ""]], range(1, len(head)))
 
 
-def _cells(row: StatementRow) -> list[str]:
-    reading = f"{row.reading}: " if row.reading else ""
-    texts = [escape(text) or NOTHING for text in (reading + row.says, row.source, row.missed)]
-    return [escape(row.name), row.verdict, *texts]
+def _distinct(reports: Sequence[_Report]) -> str:
+    """Count the statements that stand once, are no inputs, and are of the papers."""
+    counting = [
+        row
+        for report in reports
+        for row in report.statements
+        if row.verdict != "input" and not (row.apart or row.repeats)
+    ]
+    return (
+        f"{counted(len(counting), 'statement')} of the papers, each counted once, without inputs,"
+        " repetitions and statements of other sources."
+    )
+
+
+def _deciding(reports: Sequence[_Report]) -> str:
+    """List the inputs that decide statements, and which."""
+    decided: dict[str, list[str]] = {}
+    for report in reports:
+        for row in report.statements:
+            if row.decided_by:
+                place = f"{row.statement} ({report.folder.name})"
+                decided.setdefault(row.decided_by, []).append(place)
+    if not decided:
+        return ""
+    rows = [[escape(title), escape(", ".join(names))] for title, names in decided.items()]
+    table = markdown_table(["not printed", "decides"], rows)
+    return f"## Inputs that no paper prints and that decide\n\n{table}"
+
+
+_BEFORE = ("study", "statement", "verdict", "commit", "changed")
+
+
+def _before_and_after(path: Path, reports: Sequence[_Report]) -> str:
+    """Show earlier verdicts beside those of today."""
+    with path.open(encoding="utf-8", newline="") as file:
+        earlier = list(csv.DictReader(file))
+    if not earlier or tuple(earlier[0]) != _BEFORE:
+        raise InputError(f"the columns of earlier verdicts in {path} are {', '.join(_BEFORE)}")
+    today = {
+        (report.folder.name, row.statement): row for report in reports for row in report.statements
+    }
+    rows = []
+    for row in earlier:
+        now = today.get((row["study"], row["statement"]))
+        verdict = "gone" if now is None else now.verdict
+        holds = now.holds if now is not None and now.holds else NOTHING
+        decided = now.decided_by if now is not None and now.decided_by else NOTHING
+        texts = [row["study"], row["statement"], row["verdict"], verdict, holds, decided]
+        rows.append([*map(escape, texts), escape(row["changed"]) or NOTHING])
+    counts = Counter(row[3] for row in rows)
+    said = ", ".join(f"{counts[kind]} {kind}" for kind in (*VERDICTS, "gone") if counts[kind])
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in earlier))
+    head = ["study", "statement", "before", "now", "holds in", "decided by", "what changed"]
+    return (
+        f"## Before and after\n\nThe {len(rows)} statements below had these verdicts at {commits};"
+        f" of them are now: {said}.\n\n{markdown_table(head, rows)}"
+    )
+
+
+def _section(report: _Report) -> str:
+    """Lay out the statements of one report."""
+    rows = []
+    for row in report.statements:
+        parts = [part for part in report.rows if row.statement in (part.name, part.part_of)]
+        causes = dict.fromkeys(part.missed for part in parts if part.missed)
+        cause = "; ".join(causes) if row.verdict not in ("always", "input") else ""
+        why = row.turns or cause
+        count = f"repeats {row.repeats}" if row.repeats else row.apart
+        verdict = f"{row.verdict} ({count})" if count else row.verdict
+        texts = [row.says, row.source, row.holds, why]
+        rows.append(
+            [escape(row.statement), escape(verdict), *(escape(t) or NOTHING for t in texts)]
+        )
+    head = ["statement", "verdict", "says", "source", "holds in", "what decides it, or the cause"]
+    return f"## {report.title}\n\n{markdown_table(head, rows)}"
 
 
 def verdicts_of(rows: Sequence[StatementRow]) -> dict[str, str]:

@@ -146,10 +146,10 @@ def test_the_statements_of_several_reports_make_one_page(
     assert main(["statements", "other", "out", "--out", "papers.md"]) == 0
     page = Path("papers.md").read_text()
     assert "## A small study" in page
-    assert "2 statements checked: 1 hit, 1 miss (lost)" in page
-    assert "| held      | hit     | short, as told | Figure 2 |" in page
+    assert "2 statements of the papers" in page
+    assert "| held      | always  | short, as told | Figure 2 |" in page
     (totals,) = (line for line in page.splitlines() if line.startswith("| all"))
-    assert totals.replace(" ", "") == "|all|1|1|0|0|"
+    assert totals.replace(" ", "") == "|all|1|0|1|0|0|0|0|"
     capsys.readouterr()
     assert main(["statements", "other"]) == 2
     assert "has a file statements.csv; run a study with statements" in capsys.readouterr().err

@@ -616,15 +616,10 @@ _CITED = re.compile(r"\{([^{}]*)\}")
 _CITATION = re.compile(r"\S+ \S+( %| / (\S+ )?\S+)?")
 
 
-class StatementSpec(QuestionSpec):
-    """A sentence of a source that numbers can check: a range, a value, or an order of answers."""
+class WantedSpec(QuestionSpec):
+    """What a sentence wants of answers, in one of its readings."""
 
-    names_answers: ClassVar[bool] = True
-    says: Note = Field(description="what the source says")
-    source: Note = Field("", description="where it says so")
-    value: Column = Field(
-        description="the value that it is about, such as efficiency or overhead_reduction"
-    )
+    value: Column | None = Field(None, description="the value that it is about")
     added: list[Column] = Field([], description="further values of the same answer, added to it")
     per: Column | None = Field(None, description="value of the same answer to divide it by")
     other: list[Column] = Field(
@@ -634,7 +629,7 @@ class StatementSpec(QuestionSpec):
             " its place"
         ),
     )
-    of: list[Name] = Field(description="the answers that it is about", min_length=1)
+    of: list[Name] = Field([], description="the answers that it is about")
     relative_to: list[Name] = Field(
         [], description="answers to divide by the same value of, one for each or one for all"
     )
@@ -657,25 +652,6 @@ class StatementSpec(QuestionSpec):
     at_least: int | None = Field(
         None, description="for how many answers it must hold; all by default", ge=1
     )
-    counted: bool = Field(
-        True,
-        description=(
-            "false where the number was put in or fitted: that it comes out is no agreement"
-        ),
-    )
-    part_of: Name | None = Field(
-        None,
-        description=(
-            "the statement, or a name of several, that this is a part or a reading of; they count"
-            " once"
-        ),
-    )
-    reading: Note = Field(
-        "",
-        description=(
-            "which reading of part_of this is, where the source can be read in several ways"
-        ),
-    )
     missed: Note = Field(
         "",
         description=(
@@ -684,11 +660,6 @@ class StatementSpec(QuestionSpec):
             " CASE VALUE} for a ratio in percent"
         ),
     )
-
-    def named_cases(self) -> Iterator[tuple[Place, str]]:
-        """List all answers that it names."""
-        yield from self.compared_cases()
-        yield from ((("missed",), name) for terms in self.cited.values() for name, _ in terms)
 
     def compared_cases(self) -> Iterator[tuple[Place, str]]:
         """List the answers whose values are compared."""
@@ -705,6 +676,74 @@ class StatementSpec(QuestionSpec):
                 (term[0] if len(term) > 1 else terms[0][0], term[-1]) for term in terms
             ]
         return terms_by_text
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List all answers that it names."""
+        yield from self.compared_cases()
+        yield from ((("missed",), name) for terms in self.cited.values() for name, _ in terms)
+
+
+class StatementSpec(WantedSpec):
+    """A sentence of a source that numbers can check: a range, a value, or an order of answers."""
+
+    names_answers: ClassVar[bool] = True
+    says: Note = Field(description="what the source says")
+    source: Note = Field("", description="where it says so")
+    value: Column = Field(
+        description="the value that it is about, such as efficiency or overhead_reduction"
+    )
+    of: list[Name] = Field(description="the answers that it is about", min_length=1)
+    readings: dict[Note, WantedSpec] = Field(
+        {},
+        description=(
+            "what each of several readings wants; where they differ, the statement is undecided"
+        ),
+    )
+    counted: bool = Field(
+        True,
+        description=(
+            "false where the number was put in or fitted: that it comes out is no agreement"
+        ),
+    )
+    apart: Note = Field(
+        "", description="why it is counted apart: its source is none of those that are reproduced"
+    )
+    repeats: Note = Field(
+        "", description="STUDY STATEMENT: the same sentence stands there, and counts there alone"
+    )
+    part_of: Name | None = Field(
+        None,
+        description=(
+            "the statement, or a name of several, that this is a part or a reading of; they count"
+            " once"
+        ),
+    )
+    reading: Note = Field(
+        "",
+        description=(
+            "which reading of part_of this is, where the source can be read in several ways"
+        ),
+    )
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List all answers that it names, in its readings too."""
+        yield from super().named_cases()
+        for label, wanted in self.readings.items():
+            yield from ((("readings", label, *at), name) for at, name in wanted.named_cases())
+
+    def read_as(self, name: str) -> dict[str, "StatementSpec"]:
+        """Return the statement itself under its name, or one for each of its readings.
+
+        Parameters
+        ----------
+        name : of the statement
+        """
+        specs = {}
+        for number, (label, wanted) in enumerate(self.readings.items(), 1):
+            changed = {key: getattr(wanted, key) for key in wanted.model_fields_set}
+            changed |= {"part_of": self.part_of or name, "reading": label, "readings": {}}
+            specs[f"{name}-{number}"] = self.model_copy(update=changed)
+        return specs or {name: self}
 
     def asked_of(self, key: str) -> list[str]:
         """List the values that are added up for each answer under a key."""
@@ -726,6 +765,14 @@ class StatementSpec(QuestionSpec):
         )
 
     def check_rules(self) -> None:
+        if len(self.readings) == 1:
+            why = "one reading is what the statement says; write at least two, or none"
+            raise broken_rule(why, "readings")
+        for spec in self.read_as("statement").values():
+            spec.check_one_reading()
+
+    def check_one_reading(self) -> None:
+        """Raise the rule about several keys that one reading breaks."""
         if not self.form:
             raise broken_rule(
                 "write one of about (and within), from and to, above, below, greatest and smallest"
@@ -773,6 +820,73 @@ class StatementSpec(QuestionSpec):
         if self.at_least is not None and self.at_least > (most := len(getattr(self, key))):
             raise broken_rule(
                 f"at most {most}, as many as there are answers under {key}", "at_least"
+            )
+
+
+class UnpublishedInputSpec(Spec):
+    """An input that the source does not print: a range, or values, and why these."""
+
+    title: Note = Field(description="what it is, in a few words")
+    reason: Note = Field(description="why it has this range")
+    path: Path = Field(description="the value that it is")
+    first: AnyNumber | None = Field(None, alias="from", description="least value")
+    to: AnyNumber | None = Field(None, description="largest value")
+    spacing: Literal["linear", "geometric"] = Field(
+        "linear", description="how draws are spread over the range"
+    )
+    values: list[Any] = Field([], description="in place of a range: each is as likely, in order")
+    instead: dict[Note, list[Any]] = Field(
+        {},
+        description=(
+            "by what stands at the path, what takes its place, one for each of values, which are"
+            " then only what the report calls them"
+        ),
+    )
+    cases: DistinctNames = Field(
+        [], description="cases that it is an input of; by default those with such a quantity"
+    )
+    change: Name | None = Field(
+        None, description="a change of rank: the value is set where this change is made, only there"
+    )
+
+    def check_rules(self) -> None:
+        ranged = self.first is not None and self.to is not None
+        if ranged == bool(self.values) or (self.first is None) != (self.to is None):
+            raise broken_rule("write from and to, or values", "title")
+        if len(self.values) == 1:
+            raise broken_rule("a single value is no range; write at least two", "values")
+        for key, others in self.instead.items():
+            if len(others) != len(self.values):
+                why = f"write one for each of the {len(self.values)} values"
+                raise broken_rule(why, "instead", key)
+        if self.first and self.to:
+            if self.first.dimension != self.to.dimension:
+                raise broken_rule(f"{self.to.text} has another unit than {self.first.text}", "to")
+            if self.first.value >= self.to.value:
+                raise broken_rule(f"{self.to.text} is not above {self.first.text}", "to")
+            if self.spacing == "geometric" and self.first.value <= 0:
+                raise broken_rule("a geometric range begins above 0", "from")
+
+
+class UnpublishedSpec(QuestionSpec):
+    """What a source does not print, drawn within ranges; the draws that agree with what it prints
+    are kept, and each statement gets the part of them in which it holds.
+    """
+
+    draws: int = Field(256, description="how many draws", ge=2, le=100_000)
+    seed: Seed = Field(0, description="key of the random streams, one for each input")
+    inputs: dict[Name, UnpublishedInputSpec] = Field(
+        description="what is not printed, by name", min_length=1
+    )
+    agree: DistinctNames = Field(
+        [], description="statements that must hold in a draw that is kept: what the source prints"
+    )
+
+    def named_cases(self) -> Iterator[tuple[Place, str]]:
+        """List the cases that inputs name."""
+        for name, spec in self.inputs.items():
+            yield from (
+                (("inputs", name, "cases", index), case) for index, case in enumerate(spec.cases)
             )
 
 
@@ -1022,6 +1136,10 @@ QUESTIONS: Registry[QuestionKey] = Registry(
         "statements": QuestionKey(
             dict[Name, StatementSpec],
             Field({}, description="sentences of a source to check against the answers"),
+        ),
+        "unpublished": QuestionKey(
+            UnpublishedSpec | None,
+            Field(None, description="what the source does not print, and how its statements vary"),
         ),
     },
 )

@@ -250,7 +250,9 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
     rankings: list[_CaseRanking] = []
     changes: list[_CaseChanges] = []
     for case in rank_spec.cases:
-        for technology, settings in _under(study.cases[case], rank_spec, study.tree).items():
+        for technology, settings in settings_under(
+            study.cases[case], rank_spec, study.tree
+        ).items():
             if rank_spec.of or not rank_spec.changes:
                 rankings.append(
                     _case_ranking(
@@ -263,7 +265,7 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
             if rank_spec.changes:
                 # A model is built once for all changes of numbers that it is computed from, and
                 # once more for each other.
-                changes.append(_ChangeReader(case, settings, rank_spec, study).read(technology))
+                changes.append(ChangeReader(case, settings, rank_spec, study).read(technology))
 
     def solve(answers: BaseAnswers) -> RankResult:
         return RankResult(
@@ -281,7 +283,7 @@ def read(rank_spec: RankSpec, study: StudyContext) -> Question:
     return Question(solve, answer_names=dict.fromkeys(names, EFFECT_VALUES), shares_of=ranked)
 
 
-def _under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
+def settings_under(settings: Settings, spec: RankSpec, tree: Node) -> dict[str, Settings]:
     """Return the settings of a case as it is, and under each technology that a ranking names."""
     settings_by_name: dict[str, Settings] = {"": settings}
     for index, name in enumerate(spec.under):
@@ -519,7 +521,7 @@ class _CaseChanges:
         )
 
 
-class _ChangeReader:
+class ChangeReader:
     """Reads the changes of one case under one technology."""
 
     def __init__(self, case: str, settings: Settings, rank: RankSpec, study: StudyContext) -> None:

@@ -47,18 +47,27 @@ class CheckedValue:
 
 @dataclass(frozen=True, slots=True)
 class StatementsResult(QuestionResult):
-    """Sentences of sources, each checked against the answers."""
+    """Sentences of sources, each checked against the answers.
+
+    Parameters
+    ----------
+    statements : one a row
+    ranged : whether the study gives ranges for what the source does not print, over which another
+        question has the verdicts
+    """
 
     title: ClassVar[str] = "Statements of the source"
     statements: tuple[StatementRow, ...]
+    ranged: bool = False
 
     def sentences(self) -> list[str]:
         """Count the statements that hold."""
-        return [summary(self.statements)]
+        own = "with the inputs as the study has them: " if self.ranged else ""
+        return [own + summary(self.statements)]
 
     def headline(self, words: Words) -> list[str]:
         """Count the statements that hold, and quote the first of the others."""
-        return [_head(self.statements)]
+        return [] if self.ranged else [_head(self.statements)]
 
     def parts(self) -> Iterator[str | ResultTable]:
         """Yield the verdicts, then what each statement says and what was computed."""
@@ -68,6 +77,8 @@ class StatementsResult(QuestionResult):
             ResultColumn("verdict", [row.verdict for row in rows]),
             ResultColumn("source", [row.source or None for row in rows]),
         ]
+        if self.ranged:  # the verdicts over what is not printed stand in the place of these
+            columns = [columns[0], columns[2]]
         yield ResultTable(
             "",
             columns,
@@ -111,30 +122,77 @@ def _head(rows: Sequence[StatementRow]) -> str:
 def read(statements: Mapping[str, StatementSpec], study: StudyContext) -> Question:
     """Take the sentences; their values can be checked only beside answers."""
 
+    readings = read_one_by_one(statements)
+
     def solve(answers: BaseAnswers) -> StatementsResult:
         return StatementsResult(
             tuple(
-                _Sentence(name, spec, answers.named).checked() for name, spec in statements.items()
-            )
+                _Sentence(name, spec, answers.named).checked() for name, spec in readings.items()
+            ),
+            ranged="unpublished" in study.spec.questions,
         )
 
     def misnamed(named: Mapping[str, ValueNames]) -> Iterator[Problem]:
-        for name, spec in statements.items():
-            yield from (
-                study.problem(("statements", name, *place), why)
-                for place, why in _unfit(spec, named)
-            )
+        for name, statement in statements.items():
+            for spec in statement.read_as(name).values():
+                inside = ("readings", spec.reading) if statement.readings else ()
+                for place, why in _unfit(spec, named):
+                    own = inside and place[0] in statement.readings[spec.reading].model_fields_set
+                    yield study.problem(("statements", name, *(inside if own else ()), *place), why)
 
     about = {
         value
-        for spec in statements.values()
+        for spec in readings.values()
         for key in ("of", "above")
         for value in _values_of(spec, key)
     }
     about |= {
-        value for spec in statements.values() for terms in spec.cited.values() for _, value in terms
+        value for spec in readings.values() for terms in spec.cited.values() for _, value in terms
     }
     return Question(solve, named_values=about, name_problems=misnamed)
+
+
+def read_one_by_one(statements: Mapping[str, StatementSpec]) -> dict[str, StatementSpec]:
+    """Return the statements, one with several readings as one for each of them.
+
+    Parameters
+    ----------
+    statements : by name
+    """
+    return {
+        name: spec
+        for statement_name, statement in statements.items()
+        for name, spec in statement.read_as(statement_name).items()
+    }
+
+
+def values_needed(spec: StatementSpec) -> dict[str, set[str]]:
+    """Return the values that a statement compares, by the name of the answer.
+
+    Parameters
+    ----------
+    spec : the statement, in one reading
+    """
+    needed: dict[str, set[str]] = {}
+    for place, name in spec.compared_cases():
+        needed.setdefault(name, set()).update(_values_of(spec, str(place[0])))
+    return needed
+
+
+def compared(
+    name: str, spec: StatementSpec, answers: Mapping[str, Answer]
+) -> tuple[str, tuple[CheckedValue, ...]]:
+    """Return whether a statement holds, also where it is an input, and the values that it
+    compares, without words.
+
+    Parameters
+    ----------
+    name, spec : of the statement, in one reading
+    answers : by name
+    """
+    sentence = _Sentence(name, spec, answers)
+    cells = sentence.cells()
+    return _verdict(cells, spec.at_least or len(cells)), cells
 
 
 def _stated(spec: StatementSpec) -> dict[str, Given]:
@@ -207,20 +265,7 @@ class _Sentence:
         A value from a simulation is an interval; where the sentence holds for a part of it only, it
         is undecided.
         """
-        spec, stated = self.spec, _stated(self.spec)
-        values = self._values("of") or []
-        low, high = self._limits(stated, values)
-        none: list[ComparedNumber | None] = [None] * len(values)
-        against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
-            spec.form, none
-        )
-        cells = tuple(
-            CheckedValue(
-                name, values[index], _within(values[index], low[index], high[index]), against[index]
-            )
-            for index, name in enumerate(spec.of)
-            if name in (self._picked or spec.of)
-        )
+        spec, stated, cells = self.spec, _stated(self.spec), self.cells()
         used = [self.answers[name] for _, name in spec.compared_cases()]
         methods, exact = (
             " and ".join(dict.fromkeys(cell.method for cell in used)),
@@ -245,6 +290,25 @@ class _Sentence:
             spec.part_of or "",
             spec.reading,
             cause,
+            spec.apart,
+            spec.repeats,
+        )
+
+    def cells(self) -> tuple[CheckedValue, ...]:
+        """Compare each value with what the sentence states."""
+        spec, stated = self.spec, _stated(self.spec)
+        values = self._values("of") or []
+        low, high = self._limits(stated, values)
+        none: list[ComparedNumber | None] = [None] * len(values)
+        against = {"above": low, "greatest": low, "below": high, "smallest": high}.get(
+            spec.form, none
+        )
+        return tuple(
+            CheckedValue(
+                name, values[index], _within(values[index], low[index], high[index]), against[index]
+            )
+            for index, name in enumerate(spec.of)
+            if name in (self._picked or spec.of)
         )
 
     def _filled(self) -> str:

@@ -1,0 +1,781 @@
+"""What a source does not print: draws within ranges, and in how many of them each statement holds.
+
+Why draws: a study has to choose a value for each input that its source does not print, and a
+statement that holds at the chosen values says little where it fails beside them. The draws that
+agree with the printed numbers are kept; a statement that holds in all of them holds whatever was
+chosen, one that holds in none contradicts the model, and one between depends on an input, which is
+the one whose best single split tells most of the draws apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, NamedTuple
+
+from slipstick.answer import OVERHEAD, Answer, Value
+from slipstick.errors import Problem, SpecError, did_you_mean
+from slipstick.late import Array, np
+from slipstick.model.uncertainty import random_stream
+from slipstick.report.formatting import counted, escape, joined, quantity
+from slipstick.report.statements import RANGES, RangedRow, StatementRow, verdicts_of
+from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
+from slipstick.results.sweep import Provenance
+from slipstick.results.words import Words
+from slipstick.schema.inputs import Settings, resolved_with
+from slipstick.schema.kinds.study import (
+    RankSpec,
+    StatementSpec,
+    UnpublishedInputSpec,
+    UnpublishedSpec,
+)
+from slipstick.schema.text import Node, Scalar, at, canonical, plain, split
+from slipstick.study.cases import StudyContext, quantity_node
+from slipstick.study.evaluator import Evaluator, evaluator
+from slipstick.study.questions import BaseAnswers, Question, read_question
+from slipstick.study.questions.rank import ChangeReader, effect_name, settings_under
+from slipstick.study.questions.statements import compared, read_one_by_one, values_needed
+
+InputLevels = Mapping[str, float]
+"""By input: the number of one of its values, or a value of its range; as the study has it where it
+is not there."""
+
+_STEPS = 33
+"""Values of a range at which a statement is solved with all else as the study has it."""
+
+_LEFT_OUT = (
+    " Draws in which two inputs put other files in the place of the same one are not among them."
+)
+
+_TELLING = 0.3
+"""The part of the impurity of the draws that a split must take away for its input to decide."""
+
+
+@dataclass(frozen=True)
+class RangedValue:
+    """A value that a statement compares: as the study has it, and over the kept draws."""
+
+    statement: str
+    answer: str
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnpublishedResult(QuestionResult):
+    """Statements over what their source does not print.
+
+    Parameters
+    ----------
+    inputs : in words: what each is, its range, and why
+    drawn, kept : draws, and those that agree with what is printed
+    agree : the statements that say what is printed
+    rows : a verdict for each statement
+    ranges : the values that the statements compare, over the kept draws
+    """
+
+    title: ClassVar[str] = "Statements over what the source does not print"
+    inputs: tuple[tuple[str, str, str], ...]
+    drawn: int
+    kept: int
+    agree: tuple[str, ...]
+    rows: tuple[RangedRow, ...]
+    ranges: tuple[RangedValue, ...] = field(repr=False)
+
+    def sentences(self) -> list[str]:
+        """Count the statements that always hold, that depend on what is not printed, and that never
+        hold.
+        """
+        kinds = Counter(row.verdict for row in self.rows)
+        of = counted(sum(kinds.values()) - kinds["input"], "statement")
+        parts = [
+            f"{kinds[kind]} {kind}{self._named(kind) if kind != 'always' else ''}"
+            for kind in ("always", "depends", "never", "undecided")
+            if kinds[kind]
+        ]
+        return [f"{of} over {self._draws}: {', '.join(parts)}"]
+
+    def headline(self, words: Words) -> list[str]:
+        """Count the statements by how they hold, and name the input that decides most of them."""
+        kinds = Counter(row.verdict for row in self.rows)
+        total = counted(sum(kinds.values()) - kinds["input"], "statement")
+        counts = [
+            f"{kinds[kind]} {one if kinds[kind] == 1 else many}"
+            for kind, one, many in (
+                ("always", "always holds", "always hold"),
+                ("depends", "depends on that", "depend on that"),
+                ("never", "never holds", "never hold"),
+                ("undecided", "has readings that differ", "have readings that differ"),
+            )
+            if kinds[kind]
+        ]
+        deciding = Counter(row.decided_by for row in self.rows if row.decided_by)
+        most = deciding.most_common(1)
+        by = f"; {most[0][0]} decides {counted(most[0][1], 'statement')}" if most else ""
+        return [
+            f"of {total} of the source, over what it does not print, {joined(counts, 'and')}{by}"
+        ]
+
+    @property
+    def _draws(self) -> str:
+        return f"{self.kept} of {counted(self.drawn, 'draw')}" + (
+            " that agree with what is printed" if self.agree else ""
+        )
+
+    def _named(self, kind: str) -> str:
+        return f" ({', '.join(row.statement for row in self.rows if row.verdict == kind)})"
+
+    def parts(self) -> Iterator[str | ResultTable]:
+        """Yield the inputs, then the verdicts and what decides them."""
+        yield "\n".join(
+            f"- {escape(title)}: {escape(words)}. {escape(reason)}."
+            for title, words, reason in self.inputs
+        )
+        kept_by = f" Kept are those in which these hold: {', '.join(self.agree)}."
+        yield f"Drawn: {self.drawn}; kept: {self.kept}.{kept_by if self.agree else ''}{_LEFT_OUT}"
+        columns = [
+            ResultColumn("statement", [row.statement for row in self.rows], place=True),
+            ResultColumn("verdict", [row.verdict for row in self.rows]),
+            ResultColumn("holds in", [row.holds for row in self.rows]),
+            ResultColumn("decided by", [row.decided_by or None for row in self.rows]),
+        ]
+        methods = dict.fromkeys(each.method for each in self.ranges)
+        how = " and ".join(methods) or "closed-form"
+        yield ResultTable("", columns, Provenance([how] * len(self.rows), [False] * len(self.rows)))
+        yield "\n".join(
+            f"- **{escape(row.statement)}**: {escape(row.turns)}." for row in self.rows if row.turns
+        )
+        yield ResultTable(
+            "unpublished",
+            [
+                ResultColumn("statement", [each.statement for each in self.ranges], place=True),
+                ResultColumn("case", [each.answer for each in self.ranges], place=True),
+                ResultColumn(
+                    "value",
+                    [each.value for each in self.ranges],
+                    [each.unit for each in self.ranges],
+                    ([each.low for each in self.ranges], [each.high for each in self.ranges]),
+                    title="as it stands (least and greatest over the kept draws)",
+                ),
+            ],
+            Provenance([each.method for each in self.ranges], [False] * len(self.ranges)),
+            rows=[
+                row
+                for row, each in enumerate(self.ranges)
+                if sum(other.statement == each.statement for other in self.ranges) == 1
+            ],
+        )
+
+    def files(self) -> dict[str, list[dict[str, str]]]:
+        """Return a verdict for each statement."""
+        return {RANGES: [row._asdict() for row in self.rows]}
+
+
+def read(spec: UnpublishedSpec, study: StudyContext) -> Question:
+    """Read what a source does not print, and check each value in its place; nothing is solved.
+
+    Raises
+    ------
+    SpecError : an input is one of no case, a value is not allowed, or there is no such statement
+    """
+    statements = read_one_by_one(study.spec.questions.get("statements", {}))
+    problems = [
+        study.problem(
+            ("unpublished", "agree", index),
+            f"there is no statement {name!r}{did_you_mean(name, list(statements))}",
+        )
+        for index, name in enumerate(spec.agree)
+        if name not in statements
+    ]
+    inputs = []
+    for name, input_spec in spec.inputs.items():
+        drawn_input = _DrawnInput(name, input_spec, study)
+        inputs.append(drawn_input)
+        problems += drawn_input.problems()
+    if problems:
+        raise SpecError(problems)
+
+    def solve(answers: BaseAnswers) -> UnpublishedResult:
+        return _Verdicts(spec, statements, _AtDraws(inputs, statements, study, answers)).result()
+
+    return Question(solve)
+
+
+def _rank(study: StudyContext) -> RankSpec | None:
+    """Return what a study ranks, if it does."""
+    found: RankSpec | None = study.spec.questions.get("rank")
+    return found
+
+
+@dataclass(frozen=True)
+class _DrawnInput:
+    """One input that is not printed, in the cases that have it."""
+
+    name: str
+    spec: UnpublishedInputSpec
+    study: StudyContext
+
+    @cached_property
+    def cases(self) -> list[str]:
+        """List the cases that it is an input of."""
+        if self.spec.change is not None:
+            return []
+        return [
+            case
+            for case in self.spec.cases or self.study.cases
+            if self._at(case, 0.0 if self.spec.values else None) is not None
+        ]
+
+    def problems(self) -> Iterator[Problem]:
+        """List what is wrong: no case has it, or a value is not allowed there."""
+        place = ("unpublished", "inputs", self.name)
+        rank = _rank(self.study)
+        if self.spec.change is not None:
+            if rank is None or self.spec.change not in rank.changes:
+                names = list(rank.changes) if rank else []
+                why = f"rank has no change {self.spec.change!r}{did_you_mean(self.spec.change, names)}"
+                yield self.study.problem((*place, "change"), why)
+            elif self.spec.values:
+                yield self.study.problem(
+                    (*place, "values"), "within a change a range is drawn; write from and to"
+                )
+            return
+        if not self.cases:
+            why = f"no case of the study has {self.spec.path}"
+            yield self.study.problem((*place, "path"), why)
+        for case in self.cases[:1]:
+            for level in self.ends:
+                try:
+                    node = self.node(case, level)
+                    settings = {**self.study.cases[case], self.spec.path: node}
+                    if self.spec.instead:  # a file that is counted anew takes long to build
+                        resolved_with(settings, self.study.library)
+                    else:
+                        evaluator(case, settings, self.study.library)
+                except SpecError as error:
+                    at_key = ("values", int(level)) if self.spec.values else ("from",)
+                    yield self.study.problem((*place, *at_key), error.problems[0].message)
+
+    @property
+    def ends(self) -> list[float]:
+        """List its values by number, or the ends of its range."""
+        if self.spec.values:
+            return [float(number) for number in range(len(self.spec.values))]
+        assert self.spec.first is not None
+        assert self.spec.to is not None
+        return [self.spec.first.value, self.spec.to.value]
+
+    @property
+    def grid(self) -> list[float]:
+        """List the values at which it is solved with all else as the study has it."""
+        low, *_, high = self.ends
+        if self.spec.values:
+            return self.ends
+        spread = np.geomspace if self.spec.spacing == "geometric" else np.linspace
+        return [float(value) for value in spread(low, high, _STEPS)]
+
+    def drawn(self, count: int, seed: int) -> list[float]:
+        """InputLevels from the stream of its name."""
+        random = random_stream(seed, f"unpublished input {self.name}")
+        low, *_, high = self.ends
+        if self.spec.values:
+            return [float(number) for number in random.integers(len(self.spec.values), size=count)]
+        parts = random.random(count)
+        if self.spec.spacing == "geometric":
+            return [float(low * (high / low) ** part) for part in parts]
+        return [float(low + (high - low) * part) for part in parts]
+
+    def _at(self, case: str, level: float | None) -> Node | None:
+        """Return what stands at its path in a case, or takes its place; None where the case has no
+        such quantity.
+        """
+        inputs = resolved_with(self.study.cases[case], self.study.library)
+        if not self.spec.instead:
+            own = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+            return own if own is not None or self.spec.cases else self._default(case)
+        own = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+        text = own.text if isinstance(own, Scalar) else None
+        if text not in self.spec.instead or level is None:
+            return None
+        place = ("unpublished", "inputs", self.name, "instead", text, int(level))
+        return self.study.written(place)
+
+    def _default(self, case: str) -> Node | None:
+        inputs = resolved_with(self.study.cases[case], self.study.library)
+        given = inputs.given(self.spec.path)
+        mark = self.study.written(("unpublished", "inputs", self.name, "path")).mark
+        return None if given is None else quantity_node(given.value, str(given.dimension), mark)
+
+    def node(self, case: str, level: float) -> Node:
+        """Return a value as it would be written in a case."""
+        if self.spec.instead:
+            found = self._at(case, level)
+            assert found is not None
+            return found
+        if self.spec.values:
+            return self.study.written(("unpublished", "inputs", self.name, "values", int(level)))
+        assert self.spec.first is not None
+        mark = self.study.written(("unpublished", "inputs", self.name, "from")).mark
+        return quantity_node(level, str(self.spec.first.dimension), mark)
+
+    def replaces(self, case: str, level: float) -> bool:
+        """Return whether a value puts another file in the place of what stands there."""
+        return str(plain(self.node(case, level))) != self._own[case]
+
+    @cached_property
+    def _own(self) -> dict[str, str]:
+        """Return what stands at the path in each case, as text."""
+        own = {}
+        for case in self.cases:
+            inputs = resolved_with(self.study.cases[case], self.study.library)
+            node = at(inputs.tree, split(canonical(inputs.tree, self.spec.path)))
+            own[case] = node.text if isinstance(node, Scalar) else ""
+        return own
+
+    def words(self, level: float) -> str:
+        """Write a value."""
+        if self.spec.values:
+            return str(plain(self.study.written(self._value_place(int(level)))))
+        assert self.spec.first is not None
+        return quantity(level, str(self.spec.first.dimension))
+
+    def _value_place(self, number: int) -> tuple[str | int, ...]:
+        return ("unpublished", "inputs", self.name, "values", number)
+
+    @property
+    def range_words(self) -> str:
+        """Write its range, or its values."""
+        if self.spec.values:
+            return joined([self.words(level) for level in self.ends], "or")
+        low, high = map(self.words, self.ends)
+        even = ", equal factors as likely" if self.spec.spacing == "geometric" else ""
+        return f"{low} to {high}{even}"
+
+
+class _Point(NamedTuple):
+    """What a draw sets in a case: numbers of its parameters, and what its model is built with."""
+
+    values: dict[str, float]
+    nodes: dict[str, Node]
+    key: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class _AtDraws:
+    """The answers that statements name, at draws."""
+
+    inputs: Sequence[_DrawnInput]
+    statements: Mapping[str, StatementSpec]
+    study: StudyContext
+    answers: BaseAnswers
+    solved: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def effects(self) -> dict[str, tuple[str, str, str]]:
+        """Return case, change and technology by the name of the answer with a change."""
+        rank = _rank(self.study)
+        if rank is None:
+            return {}
+        return {effect_name(*of): of for of in product(rank.cases, rank.changes, ["", *rank.under])}
+
+    @cached_property
+    def elsewhere(self) -> dict[str, str]:
+        """Return the question that adds an answer, by its name."""
+        keys = [
+            key
+            for key in self.study.spec.questions
+            if key not in ("rank", "statements", "unpublished", "compare")
+        ]
+        return {
+            name: key
+            for key in keys
+            for name in read_question(key, self.study.spec.questions[key], self.study).answer_names
+        }
+
+    def at(self, draws: Sequence[InputLevels], names: Collection[str]) -> list[dict[str, Answer]]:
+        """Answer what some statements name, at each draw."""
+        needed: dict[str, set[str]] = {}
+        for name in names:
+            for answer, values in values_needed(self.statements[name]).items():
+                needed.setdefault(answer, set()).update(values)
+        found: list[dict[str, Answer]] = [{} for _ in draws]
+        effects: dict[tuple[str, str], dict[str, str]] = {}
+        for name, values in needed.items():
+            if name in self.study.cases:
+                self._case(name, values, draws, found)
+            elif name in self.effects:
+                case, change, technology = self.effects[name]
+                effects.setdefault((case, technology), {})[change] = name
+            else:
+                self._elsewhere(name, draws, found)
+        for (case, technology), changes in effects.items():
+            self._effects(case, technology, changes, draws, found)
+        return found
+
+    def possible(self, draw: InputLevels) -> bool:
+        """Return whether no two inputs put other files in the place of the same one."""
+        changed = [
+            (case, each.spec.path)
+            for each in self.inputs
+            if each.spec.instead
+            for case in each.cases
+            if each.replaces(case, draw[each.name])
+        ]
+        return len(changed) == len(set(changed))
+
+    def _point(self, case: str, draw: InputLevels) -> _Point:
+        own = evaluator(case, self.study.cases[case], self.study.library)
+        values: dict[str, float] = {}
+        nodes: dict[str, Node] = {}
+        key = []
+        for each in self.inputs:
+            if each.name not in draw or case not in each.cases:
+                continue
+            level = draw[each.name]
+            if each.spec.instead and not each.replaces(case, level):
+                continue
+            path = canonical(own.inputs.tree, each.spec.path)
+            if path in own.built.parameters and own.built.can_vary([path]):
+                values[path] = self._number(each, case, level)
+            else:
+                nodes[each.spec.path] = each.node(case, level)
+                key.append((each.name, level))
+        return _Point(values, nodes, tuple(key))
+
+    def _number(self, each: _DrawnInput, case: str, level: float) -> float:
+        if not each.spec.values:
+            return level
+        own = evaluator(case, self.study.cases[case], self.study.library)
+        given = own.inputs.with_value(each.spec.path, each.node(case, level)).given(each.spec.path)
+        assert given is not None
+        return given.value
+
+    def _groups(
+        self, case: str, draws: Sequence[InputLevels]
+    ) -> Iterator[tuple[Settings, dict[str, Array], list[int]]]:
+        """Yield the draws that a case is built alike for: its settings, the values of parameters at
+        each, and which draws they are.
+        """
+        points = [self._point(case, draw) for draw in draws]
+        rows_by_key: dict[Any, list[int]] = {}
+        for row, point in enumerate(points):
+            rows_by_key.setdefault((point.key, *point.values), []).append(row)
+        for rows in rows_by_key.values():
+            first = points[rows[0]]
+            columns = {
+                path: np.array([points[row].values[path] for row in rows]) for path in first.values
+            }
+            yield {**self.study.cases[case], **first.nodes}, columns, rows
+
+    def _case(
+        self,
+        case: str,
+        values: Collection[str],
+        draws: Sequence[InputLevels],
+        found: list[dict[str, Answer]],
+    ) -> None:
+        for settings, columns, rows in self._groups(case, draws):
+            built = evaluator(case, settings, self.study.library)
+            ends = {f"{end}[{name}]" for name in values for end in ("low", "high")}
+            solved, how = built.solved(columns, {*values, *ends})
+            for place, row in enumerate(rows):
+                found[row][case] = Answer(
+                    case,
+                    how.methods[place % len(how.methods)],
+                    _values_at(solved, values, place, built),
+                )
+
+    def _effects(
+        self,
+        case: str,
+        technology: str,
+        changes: Mapping[str, str],
+        draws: Sequence[InputLevels],
+        found: list[dict[str, Answer]],
+    ) -> None:
+        """Solve with each change, and without, at all draws of one model at once."""
+        rank = _rank(self.study)
+        assert rank is not None
+        within = {each.spec.change: each for each in self.inputs if each.spec.change is not None}
+        for settings, columns, rows in self._groups(case, draws):
+            under = settings_under(settings, rank, self.study.tree)[technology]
+            read = ChangeReader(case, under, rank, self.study).read(technology)
+            before = _overheads(read.before, columns, len(rows))
+            for change, name in changes.items():
+                more = dict(columns)
+                if (each := within.get(change)) is not None:
+                    own = read.before[0].built.parameters
+                    path = canonical(read.before[0].inputs.tree, each.spec.path)
+                    stated = read.singles[change][1].get(path, own[path].value or 0.0)
+                    more[path] = np.array([draws[row].get(each.name, stated) for row in rows])
+                after = _overheads(read.singles[change], more, len(rows))
+                for place, row in enumerate(rows):
+                    part = 1.0 - float(after[place]) / float(before[place])
+                    found[row][name] = Answer(
+                        name,
+                        "closed-form",
+                        {
+                            "overhead_reduction": Value(part, "1"),
+                            "overhead": Value(float(after[place]), "s"),
+                        },
+                    )
+
+    def _elsewhere(
+        self, name: str, draws: Sequence[InputLevels], found: list[dict[str, Answer]]
+    ) -> None:
+        """Ask the question that adds an answer anew, once for each setting of its cases."""
+        key = self.elsewhere[name]
+        spec = self.study.spec.questions[key]
+        if isinstance(spec, Mapping) and name in spec:
+            spec = {name: spec[name]}
+        for row, draw in enumerate(draws):
+            cases = dict(self.study.cases)
+            marks: list[tuple[str, str, float]] = []
+            for each in self.inputs:
+                for case in each.cases if each.name in draw else ():
+                    if each.spec.instead and not each.replaces(case, draw[each.name]):
+                        continue
+                    cases[case] = {
+                        **cases[case],
+                        each.spec.path: each.node(case, draw[each.name]),
+                    }
+                    marks.append((case, each.name, draw[each.name]))
+            once = (key, name if isinstance(spec, Mapping) else "", tuple(marks))
+            if once not in self.solved:
+                question = read_question(key, spec, replace(self.study, cases=cases))
+                self.solved[once] = question.solve(self.answers).named_answers()
+            found[row][name] = self.solved[once][name]
+
+
+def _overheads(
+    point: tuple[Evaluator, Mapping[str, float]], columns: Mapping[str, Array], count: int
+) -> Array:
+    """Return the overhead at each draw, or the first value of a model without one."""
+    case, values = point
+    given = {path: np.full(count, value) for path, value in values.items()}
+    solved = case.columns({**given, **columns})
+    name = OVERHEAD if OVERHEAD in solved else case.form.quantity
+    return np.broadcast_to(solved[name], (count,))
+
+
+def _values_at(
+    columns: Mapping[str, Array], names: Collection[str], place: int, built: Evaluator
+) -> dict[str, Value]:
+    """Return the values at one draw; a column of one point holds for all."""
+
+    def number(name: str) -> float | None:
+        array = columns.get(name)
+        if array is None or not len(array):
+            return None
+        value = float(array[place % len(array)])
+        return value if np.isfinite(value) else None
+
+    return {
+        name: Value(number(name), built.unit(name), number(f"low[{name}]"), number(f"high[{name}]"))
+        for name in names
+    }
+
+
+@dataclass(frozen=True)
+class _Verdicts:
+    """The verdicts on statements at draws, and what decides them."""
+
+    spec: UnpublishedSpec
+    statements: Mapping[str, StatementSpec]
+    at_draws: _AtDraws
+
+    def result(self) -> UnpublishedResult:
+        """InputLevels, keep what agrees, and check every statement at what is kept."""
+        inputs = self.at_draws.inputs
+        columns = {each.name: each.drawn(self.spec.draws, self.spec.seed) for each in inputs}
+        draws: list[InputLevels] = [
+            {name: levels[row] for name, levels in columns.items()}
+            for row in range(self.spec.draws)
+        ]
+        draws = [draw for draw in draws if self.at_draws.possible(draw)]
+        agree = self.spec.agree
+        kept = [
+            draw
+            for draw, answers in zip(draws, self.at_draws.at(draws, agree), strict=True)
+            if all(compared(name, self.statements[name], answers)[0] == "hit" for name in agree)
+        ]
+        checked = [name for name in self.statements if self._group_counts(name)]
+        answers = self.at_draws.at(kept, checked)
+        verdicts = [self._verdicts(each, checked) for each in answers]
+        rows = tuple(
+            self._row(name, [each[name] for each in verdicts if name in each], kept)
+            for name in dict.fromkeys(map(self._group, self.statements))
+        )
+        return UnpublishedResult(
+            tuple((each.spec.title, each.range_words, each.spec.reason) for each in inputs),
+            len(draws),
+            len(kept),
+            tuple(agree),
+            rows,
+            tuple(self._ranges(answers, checked)),
+        )
+
+    def _group(self, name: str) -> str:
+        """Return the statement that a part or a reading belongs to."""
+        return self.statements[name].part_of or name
+
+    def _group_counts(self, name: str) -> bool:
+        return self.statements[name].counted and name not in self.spec.agree
+
+    def _verdicts(self, answers: Mapping[str, Answer], names: Sequence[str]) -> dict[str, str]:
+        """Return the verdict on each statement at one draw; parts and readings count once."""
+        rows = []
+        for name in names:
+            spec = self.statements[name]
+            verdict, _ = compared(name, spec, answers)
+            rows.append(
+                StatementRow(
+                    name, verdict, "", "", "", "", "", "", spec.part_of or "", spec.reading
+                )
+            )
+        return verdicts_of(rows)
+
+    def _row(self, name: str, verdicts: Sequence[str], kept: Sequence[InputLevels]) -> RangedRow:
+        """Return how a statement holds over the kept draws, and what decides it."""
+        parts = [spec for part, spec in self.statements.items() if self._group(part) == name]
+        said = RangedRow(
+            name,
+            "input",
+            parts[0].says,
+            parts[0].source,
+            str(len(kept)),
+            apart=parts[0].apart,
+            repeats=parts[0].repeats,
+        )
+        if not verdicts:
+            return said
+        kinds = Counter(verdicts)
+        word = (
+            "always"
+            if kinds["hit"] == len(verdicts)
+            else "depends"
+            if kinds["hit"]
+            else "undecided"
+            if kinds["undecided"]
+            else "never"
+        )
+        open_ = f", undecided in {kinds['undecided']}" if kinds["undecided"] else ""
+        holds = f"{kinds['hit']} of {len(verdicts)}{open_}"
+        by, turns = "", ""
+        if word == "depends":
+            by, turns = self._turn(name, [verdict == "hit" for verdict in verdicts], kept)
+        return said._replace(verdict=word, holds=holds, decided_by=by, turns=turns)
+
+    def _turn(
+        self, name: str, holds: Sequence[bool], kept: Sequence[InputLevels]
+    ) -> tuple[str, str]:
+        """Return the input whose best single split tells most of the draws apart, and where the
+        statement turns along it, solved on both sides with all else as the study has it.
+        """
+        splits = {
+            each.name: _best_split([draw[each.name] for draw in kept], holds)
+            for each in self.at_draws.inputs
+        }
+        best = max(self.at_draws.inputs, key=lambda each: splits[each.name].gain)
+        split_there = splits[best.name]
+        if split_there.gain < _TELLING:
+            return "", "no single input tells the draws apart"
+        below, above = split_there.below, split_there.above
+        text = (
+            f"{best.spec.title}: up to {best.words(split_there.low)} it holds in {below[0]} of"
+            f" {below[1]} draws, from {best.words(split_there.high)} in {above[0]} of {above[1]}"
+        )
+        return best.spec.title, f"{text}; {self._alone(name, best)}"
+
+    def _alone(self, name: str, along: _DrawnInput) -> str:
+        """Solve a statement along one input with all else as the study has it."""
+        parts = [
+            part
+            for part in self.statements
+            if self._group(part) == name and self._group_counts(part)
+        ]
+        grid = along.grid
+        answers = self.at_draws.at([{along.name: level} for level in grid], parts)
+        verdicts = [self._verdicts(each, parts)[name] == "hit" for each in answers]
+        turns = [
+            f"{'holds' if verdicts[row] else 'does not hold'} at {along.words(grid[row])} and"
+            f" {'holds' if verdicts[row + 1] else 'does not'} at {along.words(grid[row + 1])}"
+            for row in range(len(grid) - 1)
+            if verdicts[row] != verdicts[row + 1]
+        ]
+        if not turns:
+            word = "holds" if verdicts[0] else "does not hold"
+            return f"with all else as the study has it, it {word} at any value"
+        return f"with all else as the study has it, it {joined(turns, 'and')}"
+
+    def _ranges(
+        self, answers: Sequence[Mapping[str, Answer]], names: Sequence[str]
+    ) -> Iterator[RangedValue]:
+        """Yield each value that a statement compares, as the study has it and over the draws."""
+        (own,) = self.at_draws.at([{}], names)
+        for name in names:
+            spec = self.statements[name]
+            unit = own[spec.of[0]].unit(spec.value)
+            unit = "1" if spec.per or spec.relative_to else unit
+            cells = compared(name, spec, own)[1]
+            drawn = [compared(name, spec, each)[1] for each in answers]
+            for place, cell in enumerate(cells):
+                values = [
+                    number.value for each in drawn if (number := each[place].value) is not None
+                ]
+                yield RangedValue(
+                    name,
+                    cell.answer,
+                    None if cell.value is None else cell.value.value,
+                    min(values, default=None),
+                    max(values, default=None),
+                    unit,
+                    own[cell.answer].method,
+                )
+
+
+class _Split(NamedTuple):
+    """A split of draws at an input: the greatest value below and the least above it, and of each
+    side the draws in which a statement holds, and all.
+    """
+
+    gain: float
+    low: float = 0.0
+    high: float = 0.0
+    below: tuple[int, int] = (0, 0)
+    above: tuple[int, int] = (0, 0)
+
+
+def _best_split(levels: Sequence[float], holds: Sequence[bool]) -> _Split:
+    """Return the split that takes away most of the Gini impurity of what holds and what does not
+    [part of it].
+
+    >>> _best_split([1.0, 2.0, 3.0, 4.0], [False, False, True, True])
+    _Split(gain=1.0, low=2.0, high=3.0, below=(0, 2), above=(2, 2))
+    """
+    order = sorted(range(len(levels)), key=lambda row: levels[row])
+    total, all_holding = len(levels), sum(holds)
+    whole = _impurity(all_holding, total)
+    best, holding = _Split(-1.0), 0
+    for count, row in enumerate(order[:-1], 1):
+        holding += holds[row]
+        low, high = levels[row], levels[order[count]]
+        if low == high or not whole:
+            continue
+        left = _impurity(holding, count)
+        right = _impurity(all_holding - holding, total - count)
+        gain = 1.0 - (left + right) / whole
+        if gain > best.gain:
+            sides = (holding, count), (all_holding - holding, total - count)
+            best = _Split(gain, low, high, *sides)
+    return best
+
+
+def _impurity(holding: int, count: int) -> float:
+    return holding * (count - holding) / count

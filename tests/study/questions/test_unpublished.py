@@ -1,0 +1,177 @@
+"""What a source does not print: draws that agree, statements that depend on an input, and where
+they turn, on a model whose time is a sum; what is refused at its line.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from slipstick.cli.main import main
+from slipstick.errors import SpecError
+from slipstick.study.check import check_file
+from slipstick.study.questions.unpublished import UnpublishedResult
+from tests.questions import result_of
+from tests.study.small_program import found, in_folder
+
+# Computing 6 ms, memory 3 ms, network 0.8 ms: the time is 9.8 ms, and 6.8 ms with the memory's left out.
+CASES = "cases: {far: {parameters.latency: 40 us}}"
+MEMORY = (
+    "  memory: {title: time of memory, reason: not printed, path: parameters.memory, from: 1 ms,"
+    " to: 9 ms}"
+)
+STATEMENTS = [
+    "statements:",
+    "  printed: {says: so, value: time, of: [base], to: 13 ms, counted: false}",
+    "  short: {says: so, value: time, of: [base], to: 10.8 ms}",
+    "  long: {says: so, value: time, of: [base], from: 7 ms}",
+    "  longer: {says: so, value: time, of: [base], from: 14 ms}",
+    "  farther: {says: so, value: time, of: [far], above: [base]}",
+    "  either: {says: so, value: time, of: [base], readings: {near: {to: 8 ms}, far: {to: 20 ms}}}",
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return in_folder(tmp_path, monkeypatch)
+
+
+def drawn(*lines: str, draws: int = 200, agree: str = "[]") -> UnpublishedResult:
+    asked = [
+        "unpublished:",
+        f"  draws: {draws}",
+        f"  agree: {agree}",
+        "  inputs:",
+        *[f"  {line}" for line in lines],
+    ]
+    return result_of(found(CASES, *STATEMENTS, *asked), UnpublishedResult)
+
+
+def test_a_statement_always_holds_or_depends_or_never_holds(folder: Path) -> None:
+    made = drawn(MEMORY, agree="[printed]")
+    rows = {row.statement: row for row in made.rows}
+    # The time is the memory's and 6.8 ms: at most 13 ms where the memory takes at most 6.2 of 1 to 9.
+    assert made.kept / made.drawn == pytest.approx(5.2 / 8, abs=0.1)
+    verdicts = {name: row.verdict for name, row in rows.items()}
+    assert verdicts == {
+        "printed": "input",
+        "short": "depends",
+        "long": "always",
+        "longer": "never",
+        "farther": "always",
+        "either": "depends",
+    }
+    part = int(rows["short"].holds.partition(" of ")[0]) / made.kept
+    assert part == pytest.approx(3 / 5.2, abs=0.1)  # up to 4 ms of 1 to 6.2
+    assert rows["either"].holds.endswith(f"undecided in {sum_undecided(rows['either'].holds)}")
+    assert made.text().startswith(f"5 statements over {made.kept} of 200 draws that agree")
+
+
+def sum_undecided(holds: str) -> int:
+    hits, _, rest = holds.partition(" of ")
+    return int(rest.partition(",")[0]) - int(hits)
+
+
+def test_the_turn_is_solved_on_both_sides(folder: Path) -> None:
+    row = next(row for row in drawn(MEMORY).rows if row.statement == "short")
+    assert row.decided_by == "time of memory"
+    # With the rest as it is, the time is 10.8 ms with 4 ms of memory, one of the 33 values.
+    assert row.turns.endswith("it holds at 4 ms and does not at 4.25 ms")
+
+
+def test_values_take_the_place_of_a_range_and_draws_are_the_same_again(folder: Path) -> None:
+    values = (
+        "  memory: {title: time of memory, reason: not printed, path: parameters.memory, values: [1"
+        " ms, 9 ms], cases: [base]}"
+    )
+    made = drawn(values, draws=50)
+    (short,) = (row for row in made.rows if row.statement == "short")
+    assert "up to 1 ms it holds in" in short.turns
+    assert short.turns.endswith("it holds at 1 ms and does not at 9 ms")
+    assert drawn(values, draws=50) == made
+
+
+def test_a_value_within_a_change_is_drawn_there_alone(folder: Path) -> None:
+    asked = [
+        "rank: {changes: {nearer: {times: {parameters.latency: 0.5}}}, cases: [base]}",
+        "statements: {s: {says: so, value: overhead_reduction, of: [base-nearer], to: 10 %}}",
+        "unpublished:",
+        "  inputs:",
+        "    latency:",
+        "      {title: latency, reason: no, path: parameters.latency, from: 0 us, to: 20 us, change: nearer}",
+    ]
+    made = result_of(found("answer: [time, overhead]", *asked), UnpublishedResult)
+    (row,), (ranged,) = made.rows, made.ranges
+    # The network takes 0.8 ms of the overhead of 3.8 ms, by messages of 20 us each: half saves 10.5 %.
+    assert row.verdict == "depends"
+    assert ranged.value == pytest.approx(0.4 / 3.8)
+    assert ranged.low == pytest.approx(0, abs=0.01)
+    assert ranged.high == pytest.approx(0.8 / 3.8, abs=0.01)
+
+
+def test_the_page_counts_statements_over_what_is_not_printed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["study: 1", "title: A small study", "base: {model: model.yaml}", CASES]
+    lines += [*STATEMENTS, "  apart: {says: so, value: time, of: [base], to: 1 s, apart: no paper}"]
+    lines += ["  again: {says: so, value: time, of: [base], to: 1 s, repeats: other short}"]
+    Path("study.yaml").write_text(
+        "\n".join([*lines, "unpublished:", "  draws: 50", "  inputs:", f"  {MEMORY}", ""])
+    )
+    assert main(["run", "study.yaml", "--out", "out"]) == 0
+    Path("before.csv").write_text(
+        "study,statement,verdict,commit,changed\nout,short,miss,abc,a range\nout,lost,miss,abc,\n"
+    )
+    assert main(["statements", "out", "--before", "before.csv", "--out", "papers.md"]) == 0
+    page = Path("papers.md").read_text()
+    counts = "always 2, depends 3, never 0, undecided 0, inputs 1, counted elsewhere 1, apart 1"
+    assert counts in page
+    assert "5 statements of the papers" in page
+    assert "| time of memory | short (out), longer (out), either (out) |" in page
+    assert "of them are now: 1 depends, 1 gone" in page
+    with Path("out/ranges.csv").open() as file:
+        assert {row["kept"] for row in csv.DictReader(file)} == {"50"}
+    Path("before.csv").write_text("study\nout\n")
+    capsys.readouterr()
+    assert main(["statements", "out", "--before", "before.csv"]) == 2
+    assert "the columns of earlier verdicts in before.csv are study" in capsys.readouterr().err
+
+
+INPUT = "title: t, reason: r, path: parameters.memory"
+REFUSED = [
+    (f"{{{INPUT}}}", "write from and to, or values"),
+    (f"{{{INPUT}, from: 1 ms, to: 2 ms, values: [1 ms, 2 ms]}}", "write from and to, or values"),
+    (f"{{{INPUT}, values: [1 ms]}}", "a single value is no range; write at least two"),
+    (f"{{{INPUT}, from: 2 ms, to: 1 ms}}", "1 ms is not above 2 ms"),
+    (f"{{{INPUT}, from: 1 ms, to: 2 B}}", "2 B has another unit than 1 ms"),
+    (f"{{{INPUT}, from: 0 ms, to: 2 ms, spacing: geometric}}", "a geometric range begins above 0"),
+    (
+        f"{{{INPUT}, values: [1 ms, 2 ms], instead: {{a: [b]}}}}",
+        "write one for each of the 2 values",
+    ),
+    ("{title: t, reason: r, path: parameters.memry, from: 1 ms, to: 2 ms}", "no case of the study"),
+    (f"{{{INPUT}, from: 1 B, to: 2 B}}", "s"),
+    (f"{{{INPUT}, from: 1 ms, to: 2 ms, change: nearer}}", "rank has no change 'nearer'"),
+    (f"{{{INPUT}, from: 1 ms, to: 2 ms}}, agree: [shrt]", "there is no statement 'shrt'"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_wrong_is_refused(text: str, words: str, folder: Path) -> None:
+    entry, _, rest = text.partition("}, agree")
+    inputs = f"{{inputs: {{x: {entry}}}{'}' if rest else ''}{f', agree{rest}' if rest else ''}}}"
+    lines = ["study: 1", "base: {model: model.yaml}", CASES, *STATEMENTS, f"unpublished: {inputs}"]
+    Path("study.yaml").write_text("\n".join([*lines, ""]))
+    with pytest.raises(SpecError) as caught:
+        check_file(Path("study.yaml"))
+    assert words in "".join(problem.message for problem in caught.value.problems)
+
+
+def test_one_reading_is_none(folder: Path) -> None:
+    lines = ["study: 1", "base: {model: model.yaml}", "statements:"]
+    lines += ["  s: {says: so, value: time, of: [base], readings: {near: {to: 1 s}}}", ""]
+    Path("study.yaml").write_text("\n".join(lines))
+    with pytest.raises(SpecError, match="write at least two, or none"):
+        check_file(Path("study.yaml"))
