@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STUDY  ?= my-program
 
-.PHONY: demo test report docs pages format bench clean
+.PHONY: demo test thorough report docs pages format bench clean
 
 demo: $(VENV)/.demo ## set up, and answer for a program and for a service
 	$(BIN)/slipstick run $(STUDY) --out build/demo/$(STUDY)
@@ -24,6 +24,9 @@ test: $(VENV)/.test ## set up and run everything that CI runs
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q -n auto --dist worksteal
 	@command -v chromium chromium-browser > /dev/null || echo "No Chromium is installed, so no page was opened in a browser."
+
+thorough: $(VENV)/.test ## the tests with all examples of each property, of which `test` tries a fixed part
+	SLIPSTICK_EXAMPLES=1 $(BIN)/pytest -q -n auto --dist worksteal
 
 report: $(VENV)/.demo ## rebuild every committed report
 	for study in specs/studies/*.yaml; do $(BIN)/slipstick run $$(basename $$study .yaml) --no-html || exit 1; done

@@ -25,8 +25,9 @@ from hypothesis import settings
 
 from slipstick.report.formatting import WIDTH
 from slipstick.sim.compiled.kernel import CompiledKernel
+from tests.examples import examples
 
-settings.register_profile("house", deadline=None, derandomize=True)
+settings.register_profile("house", deadline=None, derandomize=True, max_examples=examples(100))
 settings.load_profile("house")
 
 os.environ["COLUMNS"] = str(WIDTH)  # as without a terminal, also where the tests run in one

@@ -36,6 +36,7 @@ from slipstick.model.system import (
     open_model,
     phased_model,
 )
+from tests.examples import examples
 
 LOCKS = ("door", "gate", "hatch")
 """Taken in this order from the outside in, so that nobody waits in a circle."""
@@ -48,8 +49,8 @@ RESOURCES: dict[str, Resource] = {
     "meet": Barrier(),
 }
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
-many = settings(max_examples=80, deadline=None, derandomize=True)
+few = settings(max_examples=examples(40), deadline=None, derandomize=True)
+many = settings(max_examples=examples(80), deadline=None, derandomize=True)
 
 
 def times() -> st.SearchStrategy[float]:

@@ -62,6 +62,7 @@ from slipstick.model.system import (
     open_model,
     phased_model,
 )
+from tests.examples import examples
 
 PARAMETERS: dict[Dimension, tuple[Parameter, ...]] = {
     TIME: (
@@ -78,7 +79,7 @@ PARAMETERS: dict[Dimension, tuple[Parameter, ...]] = {
 
 ALL_PARAMETERS = tuple(parameter for each in PARAMETERS.values() for parameter in each)
 
-quick = settings(max_examples=100, deadline=None, derandomize=True)
+quick = settings(max_examples=examples(100), deadline=None, derandomize=True)
 """The same examples on every run, without a limit on time."""
 
 

@@ -34,6 +34,7 @@ from slipstick.random_times import (
     normal_distribution,
 )
 from slipstick.sim.plan.distributions import Stream, service_time
+from tests.examples import examples
 from tests.strategies import quick
 
 
@@ -84,7 +85,7 @@ def test_times_out_of_range_are_named() -> None:
 
 
 @given(st.floats(1e-3, 1e3), st.one_of(st.floats(0.011, 0.999), st.floats(1.001, 9.0)))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_simulator_and_chain_have_the_same_moments(mean: float, scv: float) -> None:
     values = service_time(mean, scv).sample(Stream(1, "station"), 100_000)
     phases = phase_type(mean, scv)

@@ -23,6 +23,7 @@ from slipstick.method.methods import answered, form_of
 from slipstick.model.network import closed_class, network, station
 from slipstick.model.system import Model, Station
 from tests.bounds import bounds
+from tests.examples import examples
 from tests.strategies import models
 
 EXPONENTIAL_BUS = delay(9.0, name="think") >> service("bus", 1.0, scv=1.0)
@@ -55,7 +56,7 @@ def test_the_exact_answer_of_a_product_form_network_lies_between(processors: int
     assert exact <= answer.high * (1 + 1e-12)
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
+@settings(deadline=None, derandomize=True, max_examples=examples(150))
 @given(model=models())
 def test_the_closed_form_is_never_below_the_lower_bound_of_one_processor(model: Model) -> None:
     low = bounds(model).values["time"].low

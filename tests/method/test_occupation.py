@@ -46,12 +46,13 @@ from slipstick.model.system import (
 from slipstick.sim.settings import Simulation
 from slipstick.structure.work import ParallelWork
 from tests.evaluators import value as plain_value
+from tests.examples import examples
 from tests.sim_strategies import RESOURCES, busy_models, calm_models, trees
 
 BESIDE = ("occupation", "overlap", "bubble")
 METHODS = ("closed-form", "mean-value", "simulation")
 SHORT = Simulation(seed=1, cycles=40)
-few = settings(max_examples=25, deadline=None, derandomize=True)
+few = settings(max_examples=examples(25), deadline=None, derandomize=True)
 
 STAGES = {f"gpu{index}": Station() for index in range(4)}
 

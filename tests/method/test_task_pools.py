@@ -38,6 +38,7 @@ from slipstick.sim.compiled.kernel import AVAILABLE
 from slipstick.sim.plain.kernel import Kernel
 from slipstick.sim.plain.stations import SimulatedPool
 from tests.bounds import bounds
+from tests.examples import examples
 from tests.sim.test_same import check_same
 
 PLAIN = Simulation(kernel="plain")
@@ -187,7 +188,7 @@ class Threads:
         self.ready.append(who)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(
     st.builds(lambda shape, size: Trees((shape,), size), shapes(), st.integers(1, 5))
     | st.builds(Loop, st.lists(st.integers(1, 9), min_size=1, max_size=30).map(tuple), st.integers(1, 4)),
@@ -245,7 +246,7 @@ def test_the_account_is_that_of_threads_with_monitors(
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=examples(25), deadline=None, derandomize=True)
 @given(
     st.lists(shapes(30), min_size=1, max_size=3),
     st.integers(1, 3),
@@ -260,7 +261,7 @@ def test_both_kernels_are_the_same(
     check_same(flatten(program(tasks, processors, rounds=4)).plan)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(shapes(120), st.integers(1, 8))
 def test_every_node_is_in_one_part_of_the_right_size(shape: tuple[int, ...], min_size: int) -> None:
     ((roots, tasks),) = Trees((shape,), min_size).problems()

@@ -22,6 +22,7 @@ from slipstick.queueing.approximate import (
 from slipstick.queueing.checks import checked
 from slipstick.queueing.exact import exact
 from slipstick.queueing.network import NetworkArrays, network_arrays
+from tests.examples import examples
 from tests.queueing.test_exact import networks
 from tests.queueing.yardstick import reference_chain
 
@@ -43,7 +44,7 @@ def closed(demand: Any = DEMAND, **more: Any) -> NetworkArrays:
     return network_arrays(demand, population=[4, 3], think=1.0, **more)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(networks)
 def test_product_form_is_met_within_the_measured_errors(given: NetworkArrays) -> None:
     right = exact(given)

@@ -18,6 +18,7 @@ from slipstick.queueing.bounds import (
 from slipstick.queueing.exact import exact
 from slipstick.queueing.markov.solve import solve_markov_chain
 from slipstick.queueing.network import network_arrays
+from tests.examples import examples
 
 SHARP = [balanced_job, proportional, geometric]
 demands = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=6)
@@ -153,7 +154,7 @@ def throughput_beside_a_stream(jobs: int, demand: float, load: float, speeds: li
     return float(sum(chance[at] * (jobs - j) for (j, _), at in place.items()))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.integers(1, 3),
     st.floats(0.1, 3.0),

@@ -18,6 +18,7 @@ from slipstick.queueing.exact import convolution, exact
 from slipstick.queueing.mixed_classes import saturated
 from slipstick.queueing.network import NetworkArrays, NetworkSolution, network_arrays
 from slipstick.queueing.normalizing_constants import geometric
+from tests.examples import examples
 from tests.queueing.reference import enumerate_states
 from tests.queueing.reference_mva import mean_values
 
@@ -106,7 +107,7 @@ def random_network(
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(networks)
 def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
     answer = checked(given, exact(given, marginals=True))
@@ -115,7 +116,7 @@ def test_roads_agree_and_keep_the_laws(given: NetworkArrays) -> None:
         same(answer, checked(given, mean_values(given)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(networks)
 def test_a_sweep_is_its_points_one_by_one(given: NetworkArrays) -> None:
     swept = exact(given)

@@ -17,6 +17,7 @@ from slipstick.model.system import Model
 from slipstick.schema.kinds.activity import activity_data
 from slipstick.schema.library import names
 from tests.closed_form import solve
+from tests.examples import examples
 from tests.strategies import models
 
 
@@ -66,7 +67,7 @@ def test_a_shipped_activity_answers_the_same_from_a_file(name: str, tmp_path: Pa
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(model=models())
@@ -82,7 +83,7 @@ def test_any_model_answers_the_same_from_a_file(model: Model, tmp_path: Path) ->
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(model=models())

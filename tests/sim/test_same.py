@@ -15,6 +15,7 @@ from slipstick.sim.plan.builder import Builder, LockImplementation
 from slipstick.sim.plan.distributions import ServiceTime, service_time
 from slipstick.sim.plan.plan import COUNTER, Plan
 from slipstick.vocabulary import SIMULATED_DISCIPLINES
+from tests.examples import examples
 from tests.sim_strategies import busy_models, open_models
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="numba is not installed")
@@ -40,7 +41,7 @@ def check_same(plan: Plan, events: int = 3000) -> None:
     assert sorted(map(str, plain.waits())) == sorted(map(str, fast.waits()))
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(busy_models())
 def test_of_generated_models(model: Model) -> None:
     check_same(flatten(model).plan)

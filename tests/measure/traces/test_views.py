@@ -37,6 +37,7 @@ from slipstick_measure.traces.views import (
     value_names,
     views_of,
 )
+from tests.examples import examples
 
 FILES = Path(__file__).parent / "files"
 
@@ -123,7 +124,7 @@ def booked_by_hand(spans: list[tuple[int, str, float, float]]) -> Counter[tuple[
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(SPANS, ACCESSES)
 def test_views_of_any_trace_add_up(
     spans: list[tuple[int, str, float, float]], accesses: list[tuple[int, int, float, int]]
@@ -171,7 +172,7 @@ def test_views_of_any_trace_add_up(
         assert counts.sum() == len(spans) + 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(SPANS, ACCESSES)
 def test_a_trace_written_and_read_gives_the_same_account(
     tmp_path_factory: pytest.TempPathFactory,

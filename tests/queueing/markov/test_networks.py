@@ -16,6 +16,7 @@ from slipstick.queueing.markov.build import Routing, network_point, size_in_word
 from slipstick.queueing.markov.chain import gth, stationary
 from slipstick.queueing.markov.solve import markov_chain, solve_markov_chain
 from slipstick.queueing.network import NetworkArrays, network_arrays
+from tests.examples import examples
 from tests.queueing.markov.by_hand import explore_states
 from tests.queueing.yardstick import present, reference_chain
 
@@ -59,7 +60,7 @@ def product_form(draw: st.DrawFn) -> NetworkArrays:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(product_form())
 def test_product_form_networks_are_what_the_exact_recursions_say(given_: NetworkArrays) -> None:
     found = solve_markov_chain(given_)
@@ -225,7 +226,7 @@ def without_product_form(draw: st.DrawFn) -> NetworkArrays:
     )
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(without_product_form())
 def test_any_discipline_is_what_a_chain_written_apart_says(given_: NetworkArrays) -> None:
     # There a customer goes anywhere at random, in proportion to the visits; think time is one
