@@ -373,21 +373,25 @@ MEASURED = QuestionKey(
         ),
     ),
     "slipstick_measure.questions.measured:read",
+    position=1,
 )
 TRACES = QuestionKey(
     dict[Name, TraceSpec],
     Field({}, description="traces to show; compare, statements and bars call them by their names"),
     "slipstick_measure.questions.traces:read",
     (TracePictureSpec,),
+    position=2,
 )
 FITS = QuestionKey(
     Annotated[dict[Name, FitSpec], AfterValidator(_one_fitted_base)],
     Field({}, description="models to fit to measured times"),
     "slipstick_measure.questions.fits:read",
     (FitsPictureSpec,),
+    position=3,
 )
 VALIDATION = QuestionKey(
     dict[Name, ValidationSpec],
     Field({}, description="sets of published measurements that a model is held against"),
     "slipstick_measure.questions.validation:read",
+    position=4,
 )

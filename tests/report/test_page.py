@@ -13,7 +13,7 @@ from slipstick.report.formatting import code, escape, question_section
 from slipstick.report.page import gallery, page, sweep_text
 from slipstick.results.sweep import Axis
 from slipstick.schema.kinds.study import StudySpec
-from slipstick.study.questions.compare import (
+from slipstick_papers.compare import (
     CompareResult,
     PublishedTable,
     TableCell,

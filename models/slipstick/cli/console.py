@@ -223,3 +223,11 @@ def nodes_of(changes: Sequence[str], option: str = "--set") -> dict[str, Node]:
             refuse(f"{option} {change}", "write PATH=VALUE, such as parts=3")
         nodes[path.strip()] = read_value(value.strip(), f"{option} {path.strip()}")
     return nodes
+
+
+folders_argument = click.argument(
+    "folders",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)

@@ -29,6 +29,7 @@ from slipstick.cli.console import (
     complete_methods,
     discard,
     echo,
+    folders_argument,
     json_option,
     limit_option,
     limits_of,
@@ -725,16 +726,8 @@ def page(
     return write_text(live_page(live), out or Path(f"{Path(model).stem}.html"))
 
 
-_folders_argument = click.argument(
-    "folders",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-)
-
-
 @cli.command()
-@_folders_argument
+@folders_argument
 @out_option
 def gallery(folders: Sequence[Path], out: Path | None) -> int:
     """Lay out the reports in FOLDERS as one page: the picture, the question and the answer of each,
@@ -747,27 +740,6 @@ def gallery(folders: Sequence[Path], out: Path | None) -> int:
     from slipstick.report.page import gallery as page_of
 
     return write_text(page_of(folders), out)
-
-
-@cli.command()
-@_folders_argument
-@click.option(
-    "--before",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Earlier verdicts to show beside those of today, a CSV file.",
-)
-@out_option
-def statements(folders: Sequence[Path], before: Path | None, out: Path | None) -> int:
-    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with those
-    counted that always, sometimes and never hold over what the sources do not print.
-
-    \b
-    Examples:
-      slipstick statements reports/*/ --before reports/papers-before.csv --out reports/papers.md
-    """
-    from slipstick.report.statements import statements_page
-
-    return write_text(statements_page(folders, before), out)
 
 
 for _each in (list_, show, new, check, schema, trend, glossary, counts, limits, status):

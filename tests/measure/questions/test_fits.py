@@ -16,11 +16,11 @@ from slipstick.results.study import Results
 from slipstick.schema.inputs import build, resolve
 from slipstick.schema.kinds.study import BarsSpec
 from slipstick.study.check import check_file
-from slipstick.study.questions.compare import CompareResult
 from slipstick.study.run import prepare, run
 from slipstick_measure.questions.fits import FitsResult
 from slipstick_measure.questions.measured import MeasuredResult
 from slipstick_measure.report.fits import needed
+from slipstick_papers.compare import CompareResult
 from tests.questions import result_of
 
 MODEL = """activity: 1

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import click
+
+from slipstick.cli.console import folders_argument, out_option, write_text
 from slipstick.errors import InputError
 from slipstick.report.formatting import NOTHING, counted, escape, markdown_table, prose
 
@@ -61,6 +64,25 @@ class _Report(NamedTuple):
     title: str
     rows: Sequence[StatementRow]
     statements: Sequence[RangedRow]
+
+
+@click.command()
+@folders_argument
+@click.option(
+    "--before",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Earlier verdicts to show beside those of today, a CSV file.",
+)
+@out_option
+def statements(folders: Sequence[Path], before: Path | None, out: Path | None) -> int:
+    """Lay out the statements of sources that the reports in FOLDERS checked as one page, with those
+    counted that always, sometimes and never hold over what the sources do not print.
+
+    \b
+    Examples:
+      slipstick statements reports/*/ --before reports/papers-before.csv --out reports/papers.md
+    """
+    return write_text(statements_page(folders, before), out)
 
 
 def statements_page(folders: Sequence[Path], before: Path | None = None) -> str:

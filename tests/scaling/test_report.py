@@ -17,8 +17,7 @@ from slipstick.results.question import question_document
 from slipstick.results.study import tidy_columns
 from slipstick.results.sweep import Axis, Provenance, Sweep
 from slipstick.results.words import Words
-from slipstick.schema.kinds.study import BandsSpec
-from slipstick.study.questions.scale import (
+from slipstick_scaling.question import (
     BestProcessors,
     IsoefficiencyFormula,
     OverheadTerm,
@@ -28,6 +27,7 @@ from slipstick.study.questions.scale import (
     bands_of,
     work_of,
 )
+from slipstick_scaling.specs import BandsSpec
 from tests.report.made_up import SMALL_RESULTS
 
 COUNT = np.array([2.0, 4.0, 8.0])

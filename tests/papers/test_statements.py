@@ -11,7 +11,7 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
-from slipstick.study.questions.statements import StatementsResult
+from slipstick_papers.statements import StatementsResult
 from tests.questions import result_of, whole_report
 from tests.study.small_program import found, in_folder
 

@@ -31,10 +31,10 @@ from slipstick.report.look import axis_title, logarithmic, sheet, stroke, titled
 from slipstick.results.question import QuestionResult
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
-from slipstick.schema.kinds.study import ComparisonPictureSpec, RowSpec, TableSpec
 from slipstick.study.cases import StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
 from slipstick.units import scale
+from slipstick_papers.specs import ComparisonPictureSpec, RowSpec, TableSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

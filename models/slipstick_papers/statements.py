@@ -13,14 +13,15 @@ from slipstick.answer import Answer
 from slipstick.errors import Problem, did_you_mean
 from slipstick.expression.nodes import COUNT, Dimension
 from slipstick.report.formatting import NO_ENDS, counted, escape, percent, quantity
-from slipstick.report.statements import STATEMENTS, StatementRow, summary, verdicts_of
 from slipstick.results.question import QuestionResult, ResultColumn, ResultTable
 from slipstick.results.sweep import Provenance
 from slipstick.results.words import Words
 from slipstick.schema.kinds.quantity import Given
-from slipstick.schema.kinds.study import StatementSpec, columns_in
+from slipstick.schema.kinds.study import columns_in
 from slipstick.study.cases import Place, StudyContext
 from slipstick.study.questions import BaseAnswers, Question, ValueNames
+from slipstick_papers.page import STATEMENTS, StatementRow, summary, verdicts_of
+from slipstick_papers.specs import StatementSpec
 
 
 class ComparedNumber(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 from slipstick.cli.main import main
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
-from slipstick.study.questions.unpublished import UnpublishedResult
+from slipstick_papers.unpublished import UnpublishedResult
 from tests.questions import result_of
 from tests.study.small_program import found, in_folder
 

@@ -10,7 +10,11 @@ from slipstick.law import LAWS
 from slipstick.law.scalability import LATENCY_SCALABILITY, TIME_BOUND_LATENCY_SCALABILITY
 from slipstick.method.answers import CompiledModel
 from slipstick.method.methods import form_of
-from slipstick.method.scaling import (
+from slipstick.model.activity import delay, hold
+from slipstick.model.system import closed_model
+from slipstick.sim.settings import Simulation
+from slipstick.vocabulary import CLOSED_FORM
+from slipstick_scaling.isoefficiency import (
     EFFICIENCY_CONSERVED,
     FIXED_SIZE,
     MEMORY_BOUND,
@@ -23,11 +27,7 @@ from slipstick.method.scaling import (
     run_of,
     scalability,
 )
-from slipstick.model.activity import delay, hold
-from slipstick.model.system import closed_model
-from slipstick.sim.settings import Simulation
-from slipstick.vocabulary import CLOSED_FORM
-from tests.method.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N
+from tests.scaling.test_overhead import ADDING, GRID, ITEMS, START, STEP, N
 
 FEW = np.array([2.0, 4.0, 16.0, 64.0])
 NUMBER = "population.processors"

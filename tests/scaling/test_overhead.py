@@ -10,9 +10,9 @@ from slipstick.errors import ModelError
 from slipstick.expression.nodes import TIME, Parameter, ceil, ceil_log, log2, maximum, sqrt
 from slipstick.law import LAWS
 from slipstick.method.closed_form import ClosedForm
-from slipstick.method.scaling import isoefficiency, run_of
 from slipstick.model.activity import delay, fork, hold
 from slipstick.model.system import Model, closed_model, open_model, phased_model
+from slipstick_scaling.isoefficiency import isoefficiency, run_of
 
 ITEMS, ROUNDS = Parameter("items", value=4096.0), Parameter("rounds", value=2.0)
 N = Parameter("population.processors", value=16.0)

@@ -12,7 +12,7 @@ import sympy
 
 from slipstick.errors import ModelError
 from slipstick.law.scalability import EFFICIENCY_FROM_LATENCY, ISOEFFICIENCY_WORK
-from slipstick.method.scaling import Isoefficiency, Run, isoefficiency
+from slipstick_scaling.isoefficiency import Isoefficiency, Run, isoefficiency
 
 n, N = sympy.symbols("n N", positive=True)
 START, WORD, STEP = sympy.symbols("t_s t_w t_c", positive=True)

@@ -16,8 +16,8 @@ from slipstick.errors import SpecError
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.library import Library
 from slipstick.study.check import check_file
-from slipstick.study.questions.scale import ScaleResult, Scaling
 from slipstick.study.run import prepare, run
+from slipstick_scaling.question import ScaleResult, Scaling
 from tests.questions import result_of, whole_report
 from tests.specs import activity, settings
 

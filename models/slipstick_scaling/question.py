@@ -18,18 +18,6 @@ from slipstick.late import Array, NDArray, np
 from slipstick.law import Law
 from slipstick.method.closed_form import ClosedForm, CompiledLaw
 from slipstick.method.ladder import LadderForm
-from slipstick.method.scaling import (
-    EFFICIENCY_CONSERVED,
-    FIXED_SIZE,
-    MEMORY_BOUND,
-    TIME_BOUND,
-    Run,
-    Runs,
-    factors,
-    isoefficiency,
-    run_of,
-    scalability,
-)
 from slipstick.model.system import Model
 from slipstick.report.formatting import (
     NOTHING,
@@ -55,7 +43,6 @@ from slipstick.report.look import (
     stroke,
     titled,
 )
-from slipstick.report.statements import StatementRow, summary
 from slipstick.results.question import (
     MOST_SAID,
     Decision,
@@ -67,12 +54,25 @@ from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
 from slipstick.results.words import Words
 from slipstick.schema.inputs import BuiltModel
 from slipstick.schema.kinds.quantity import Formula, read_formula
-from slipstick.schema.kinds.study import BandsSpec, GrowthPictureSpec, ScaleSpec
 from slipstick.schema.text import canonical
 from slipstick.study.cases import StudyContext
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
 from slipstick.study.sweep import SweepPlan, checked_sweep, planned
+from slipstick_papers.page import StatementRow, summary
+from slipstick_scaling.isoefficiency import (
+    EFFICIENCY_CONSERVED,
+    FIXED_SIZE,
+    MEMORY_BOUND,
+    TIME_BOUND,
+    Run,
+    Runs,
+    factors,
+    isoefficiency,
+    run_of,
+    scalability,
+)
+from slipstick_scaling.specs import BandsSpec, GrowthPictureSpec, ScaleSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -348,7 +348,7 @@ class _ScaledCase:
 
     @cached_property
     def runs(self) -> Runs:
-        """What the method makes of the model; see `slipstick.method.scaling.Runs`."""
+        """What the method makes of the model; see `slipstick_scaling.isoefficiency.Runs`."""
         forms = [(group.form, self.count[group.rows]) for group in self.plan().groups]
         return Runs(forms, self.axis.path, self.sizes, self.spec.against)
 

@@ -9,8 +9,8 @@ import pytest
 from slipstick.errors import SpecError
 from slipstick.report.formatting import question_section
 from slipstick.results.study import Results
-from slipstick.study.questions.compare import CompareResult, TableCell, points_of
 from slipstick.study.run import prepare, run
+from slipstick_papers.compare import CompareResult, TableCell, points_of
 from tests.questions import result_of
 from tests.specs import activity, refused, study
 
