@@ -186,6 +186,6 @@ def test_the_model_of_a_study_has_the_keys_of_other_packages_that_the_study_uses
     assert study_model(asks).model_fields.keys() == own_keys | {"measured"}
     assert {*QUESTIONS.places} == {
         *("measured", "traces", "fits", "validation"),
-        *("compare", "scale", "statements", "unpublished"),
+        *("compare", "project", "sample", "scale", "statements", "unpublished"),
     }
     assert study_model().model_fields.keys() == own_keys | QUESTIONS.places.keys()

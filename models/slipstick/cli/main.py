@@ -44,7 +44,6 @@ from slipstick.cli.console import (
     with_options,
     write_text,
 )
-from slipstick.cli.trend import trend
 from slipstick.errors import (
     InputError,
     ModelError,
@@ -742,7 +741,7 @@ def gallery(folders: Sequence[Path], out: Path | None) -> int:
     return write_text(page_of(folders), out)
 
 
-for _each in (list_, show, new, check, schema, trend, glossary, counts, limits, status):
+for _each in (list_, show, new, check, schema, glossary, counts, limits, status):
     cli.add_command(_each)
 cli.commands = cast("dict[str, click.Command]", Registry("slipstick.commands", cli.commands))
 

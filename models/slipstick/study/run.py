@@ -31,10 +31,8 @@ from slipstick.schema.inputs import REFERENCES, Settings, given_values
 from slipstick.schema.kinds.quantity import validate
 from slipstick.schema.kinds.study import (
     BarsSpec,
-    HistogramSpec,
     LinesSpec,
     MapSpec,
-    ProjectionPictureSpec,
     StudySpec,
     TimelineSpec,
     columns_in,
@@ -327,53 +325,27 @@ def _check_values(
             check(("answer", index), name, everything)
     for index, picture in enumerate(study.spec.pictures):
         place: Place = ("pictures", index)
-        match picture:
-            case LinesSpec():
-                for number, name in enumerate(picture.y):
-                    check(
-                        (*place, "y", number),
-                        name,
-                        of_sweeps[picture.sweep],
-                        f"no point of {picture.sweep} has",
-                    )
-            case MapSpec():
-                check(
-                    (*place, "value"),
-                    picture.value,
-                    of_sweeps[picture.sweep],
-                    f"no point of {picture.sweep} has",
-                )
-            case BarsSpec() if not isinstance(picture.stack, str):
-                drawn_cases = [named[case] for case in picture.cases]
-                for label, names in picture.stack.items():
-                    for number, name in enumerate(names):
-                        check(
-                            (*place, "stack", label, number),
-                            name,
-                            drawn_cases,
-                            "no case of this picture has",
-                        )
-            case TimelineSpec():
-                try:
-                    need_model(cases[picture.case].built.sample.model, "a timeline")
-                except ModelError as error:
-                    problems.append(study.problem((*place, "case"), str(error)))
-            case ProjectionPictureSpec(y=names) | HistogramSpec(value=names):
-                asked_names = dict.fromkeys(
-                    questions[picture.question].values or study.spec.answer, ""
-                )
-                places = (
-                    {("value",): names}
-                    if isinstance(names, str)
-                    else {("y", n): y for n, y in enumerate(names)}
-                )
-                for where, name in places.items():
-                    check(
-                        (*place, *where),
-                        name,
-                        [asked_names],
-                        f"{picture.question} does not ask for",
-                    )
+        if isinstance(picture, TimelineSpec):
+            try:
+                need_model(cases[picture.case].built.sample.model, "a timeline")
+            except ModelError as error:
+                problems.append(study.problem((*place, "case"), str(error)))
+            continue
+        drawn_names: Sequence[ValueNames]
+        if isinstance(picture, BarsSpec):
+            drawn_names = [named[case] for case in picture.cases]
+            lacking = "no case of this picture has"
+        elif isinstance(picture, LinesSpec | MapSpec):
+            drawn_names = of_sweeps[picture.sweep]
+            lacking = f"no point of {picture.sweep} has"
+        else:
+            values = questions[picture.question].values or study.spec.answer
+            drawn_names = [dict.fromkeys(values, "")]
+            lacking = f"{picture.question} does not ask for"
+        for inside, name in columns_in(picture):
+            # A stack of labels, component or technology, is no value.
+            if inside != ("stack",):
+                check((*place, *inside), name, drawn_names, lacking)
     for key, question in questions.items():
         problems += _misnamed_columns(key, question, study, cases, named)
     if problems:

@@ -29,19 +29,22 @@ from slipstick.results.question import Decision, QuestionResult, ResultColumn, R
 from slipstick.results.sweep import Axis, Provenance, Sweep, split_name
 from slipstick.results.words import Words, spelt
 from slipstick.schema.inputs import Settings, resolve
-from slipstick.schema.kinds.study import (
-    YEAR,
-    ProjectionPictureSpec,
-    ProjectSpec,
-    RatesPictureSpec,
-    SharesPictureSpec,
-    WatchSpec,
-)
+from slipstick.schema.kinds.study import YEAR
 from slipstick.schema.text import Mark, Scalar, Table, at
 from slipstick.study.cases import Place, StudyContext, axis_nodes, numbers_of
 from slipstick.study.evaluator import Evaluator, evaluator
 from slipstick.study.questions import Question
-from slipstick.study.questions.ahead import (
+from slipstick.study.questions.trends import (
+    Condition,
+    TrendedCase,
+    condition_of,
+    told_year,
+    trend_called,
+    trended_case,
+    year,
+    year_of,
+)
+from slipstick_trends.ahead import (
     CLASS,
     Arrival,
     ClassShare,
@@ -58,16 +61,13 @@ from slipstick.study.questions.ahead import (
     shares,
     work_of,
 )
-from slipstick.study.questions.ahead_pictures import rates_figure, shares_figure, values_figure
-from slipstick.study.questions.trends import (
-    Condition,
-    TrendedCase,
-    condition_of,
-    told_year,
-    trend_called,
-    trended_case,
-    year,
-    year_of,
+from slipstick_trends.pictures import rates_figure, shares_figure, values_figure
+from slipstick_trends.specs import (
+    ProjectionPictureSpec,
+    ProjectSpec,
+    RatesPictureSpec,
+    SharesPictureSpec,
+    WatchSpec,
 )
 
 if TYPE_CHECKING:

@@ -15,15 +15,16 @@ from slipstick.errors import SpecError, UnknownNameError
 from slipstick.model.trend import PROCESSORS
 from slipstick.report.formatting import question_section
 from slipstick.results.study import tidy_columns
-from slipstick.schema.kinds.study import HistogramSpec, ProjectionPictureSpec, StudySpec
+from slipstick.schema.kinds.study import StudySpec
 from slipstick.schema.library import Library, shipped
 from slipstick.schema.text import Mark, Table
 from slipstick.study.cases import StudyContext
 from slipstick.study.check import check_file
-from slipstick.study.questions.project import Projection, ProjectResult
-from slipstick.study.questions.sample import SampleResult
 from slipstick.study.questions.trends import trend_called
 from slipstick.study.run import prepare, run
+from slipstick_trends.project import Projection, ProjectResult
+from slipstick_trends.sample import SampleResult
+from slipstick_trends.specs import HistogramSpec, ProjectionPictureSpec
 from tests.questions import reported, result_of
 from tests.study.small_program import TREND, alone, found, in_folder
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from slipstick.errors import SpecError
 from slipstick.study.check import check_file
-from slipstick.study.questions.sample import SampleResult, SampleStudy
+from slipstick_trends.sample import SampleResult, SampleStudy
 from tests.questions import reported, result_of
 from tests.study.small_program import alone, found, in_folder
 

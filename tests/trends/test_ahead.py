@@ -14,13 +14,13 @@ from slipstick.errors import ModelError, SpecError, UnknownNameError
 from slipstick.report.formatting import question_section
 from slipstick.schema.inputs import solve_settings
 from slipstick.schema.kinds.quantity import validate
-from slipstick.schema.kinds.study import RatesPictureSpec, SharesPictureSpec
 from slipstick.schema.kinds.trend import TrendSpec, trend_of
 from slipstick.schema.library import Library
 from slipstick.schema.text import read_value
 from slipstick.study.check import check_file
-from slipstick.study.questions.project import Projection, ProjectResult
 from slipstick.study.questions.trends import year
+from slipstick_trends.project import Projection, ProjectResult
+from slipstick_trends.specs import RatesPictureSpec, SharesPictureSpec
 from tests.questions import result_of
 from tests.study.small_program import found, in_folder
 

@@ -9,7 +9,7 @@ import pytest
 
 from slipstick.cli.main import main
 from slipstick.model.series import STARTS, WIDEST, RateModel, back_test, chosen
-from slipstick.report.trends import HORIZONS, back_test_text
+from slipstick_trends.fit_tables import HORIZONS, back_test_text
 from tests.model.test_series import shipped_series
 
 ROWS = "".join(f"{2000 + 2 * n},{1.3 ** (2 * n):.4g},GB/s,device {n}\n" for n in range(9))

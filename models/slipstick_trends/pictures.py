@@ -11,20 +11,16 @@ from slipstick.model.series import NORMAL_90
 from slipstick.model.trend import SeriesRate
 from slipstick.report.look import STROKES, axis_title, logarithmic, sheet, titled
 from slipstick.schema.kinds.study import YEAR
-from slipstick.study.questions.ahead import MEANINGS
 from slipstick.units import choose
+from slipstick_trends.ahead import MEANINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from slipstick.model.series import FittedSeries
-    from slipstick.schema.kinds.study import (
-        ProjectionPictureSpec,
-        RatesPictureSpec,
-        SharesPictureSpec,
-    )
-    from slipstick.study.questions.project import ProjectedCase, Projection
+    from slipstick_trends.project import ProjectedCase, Projection
+    from slipstick_trends.specs import ProjectionPictureSpec, RatesPictureSpec, SharesPictureSpec
 
 _SMALLEST = 0.02  # a class that never takes more of the time is not drawn
 

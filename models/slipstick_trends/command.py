@@ -33,7 +33,7 @@ def fit(file: str, as_json: bool) -> int:
       slipstick trend fit measured
       slipstick trend fit my-points.csv
     """
-    from slipstick.report.trends import fit_document, fit_text
+    from slipstick_trends.fit_tables import fit_document, fit_text
 
     series = _series(file)
     if as_json:
@@ -58,7 +58,7 @@ def backtest(file: str, choose: bool, markdown: bool, out: Path | None, as_json:
       slipstick trend backtest
       slipstick trend backtest --choose --markdown
     """
-    from slipstick.report.trends import back_test_document, back_test_text
+    from slipstick_trends.fit_tables import back_test_document, back_test_text
 
     series = _series(file)
     if as_json:
