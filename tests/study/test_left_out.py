@@ -85,3 +85,31 @@ def test_a_report_and_its_table_repeat_it(
     column = head.split(",").index("left_out")
     assert [row.split(",")[column] for row in rows] == ["shares"] * 4
     assert {row.split(",")[head.split(",").index("exact")] for row in rows} == {"no"}
+
+
+MACHINE = """machine: 1
+extends: linux-cluster
+left_out: {small-operations: operations of all sizes run at the rate of the largest}
+"""
+OF_THE_MACHINE = {"small-operations": "operations of all sizes run at the rate of the largest"}
+ON_A_MACHINE = {
+    "activity.yaml": "activity: 1\nmachine: m.yaml\npopulation: {processors: 4}\ncycle: [{delay: 1 s}]\n",
+    "network.yaml": NETWORK.replace("left_out", "machine: m.yaml\nleft_out"),
+}
+
+
+@pytest.mark.parametrize("name", ON_A_MACHINE)
+def test_what_an_import_of_the_machine_left_out_is_repeated(name: str, tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(MACHINE)
+    (tmp_path / name).write_text(ON_A_MACHINE[name])
+    answer = solve(str(tmp_path / name))
+    assert not answer.exact
+    assert dict(answer.left_out) == OF_THE_MACHINE | (LOSSES if "network" in name else {})
+    other = solve(str(tmp_path / name), machine="linux-cluster")
+    assert dict(other.left_out) == (LOSSES if "network" in name else {})
+
+
+def test_a_program_on_such_a_machine_repeats_it(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(MACHINE)
+    answer = solve("dvsm/page-fault", machine=str(tmp_path / "m.yaml"))
+    assert (answer.exact, dict(answer.left_out)) == (False, OF_THE_MACHINE)

@@ -13,6 +13,7 @@ programs build from these (`slipstick_workloads.shared_memory`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from slipstick.expression.nodes import Expr
@@ -135,6 +136,7 @@ class Machine(NamedTuple):
     latency : of one access to memory, if that is told [s]
     domain : processors that share a memory, if they do; they fill one after the other
     call : system call of a send or a receive, if that is told [s]
+    left_out : losses of the import that the machine is from, by name, and what each changes
     """
 
     name: str
@@ -150,6 +152,7 @@ class Machine(NamedTuple):
     latency: Expr | None = None
     domain: MemoryDomain | None = None
     call: Expr | None = None
+    left_out: Mapping[str, str] = MappingProxyType({})
 
 
 class CacheLevel(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -116,7 +116,13 @@ class Program:
         ------
         ModelError : an input is unknown, or its value is not allowed
         """
-        return self.build(machine, self.inputs_on(machine, **given))
+        return self._built(machine, self.inputs_on(machine, **given))
+
+    def _built(self, machine: Machine | SharedMemory, inputs: InputValues) -> Model:
+        """Build the model, which carries what an import of the machine left out."""
+        model = self.build(machine, inputs)
+        losses = machine.left_out if isinstance(machine, Machine) else {}
+        return replace(model, left_out={**losses, **model.left_out}) if losses else model
 
     def builders(
         self, machine: Machine | SharedMemory, **given: InputValue | float
@@ -125,7 +131,7 @@ class Program:
         large; see `on`.
         """
         inputs = self.inputs_on(machine, **given)
-        return partial(self.build, machine, inputs), self.sample and partial(
+        return partial(self._built, machine, inputs), self.sample and partial(
             self.sample, machine, inputs
         )
 

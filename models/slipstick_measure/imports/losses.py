@@ -77,6 +77,27 @@ LOSSES: Mapping[str, Mapping[str, Loss]] = {
         ),
         "branches": Loss(EQUAL, "names of numbers are taken as assigned"),
     },
+    "kerncraft": {
+        "write-rates": Loss(ANSWER, "memory is written at the rate at which it is read"),
+        "caches": Loss(EQUAL, "caches, ports and compilers; steps say what goes to memory"),
+    },
+    "simgrid": {
+        "backbone": Loss(ANSWER, "the backbone carries the messages of all hosts at once"),
+        "limiter": Loss(ANSWER, "a host sends and receives at the full rate of its link at once"),
+        "network-factors": Loss(ANSWER, "the platform's factors of latencies and rates are 1"),
+        "disks": Loss(EQUAL, "disks and properties of hosts; no step of a model uses them"),
+    },
+    "calculon": {
+        "small-operations": Loss(ANSWER, "operations of all sizes run at the rate of the largest"),
+        "latency-once": Loss(
+            ANSWER, "each message of an operation has the latency that the operation has once"
+        ),
+        "communication-share": Loss(ANSWER, "communication takes nothing of the processors"),
+        "middle-networks": Loss(
+            ANSWER, "nodes are joined by the last network, without those between it and the first"
+        ),
+        "second-memory": Loss(EQUAL, "memory that operations reach through the first alone"),
+    },
 }
 """By format and name."""
 

@@ -19,10 +19,13 @@ from slipstick.errors import SpecError, UnitError, short
 from slipstick.units import parse
 from slipstick_measure.imports.elements import XmlElement, parsed
 from slipstick_measure.imports.imported import ImportedSpec, quantity
-from slipstick_measure.readers.reading import Reading, parse_json
+from slipstick_measure.imports.losses import Ledger
+from slipstick_measure.readers.reading import JsonNumber, Reading, parse_json
 
 _KERNEL = "load"
 """The benchmark that the bandwidth is taken of: reads alone."""
+_SAME_RATE = 0.05
+"""Relative difference of rates of memory that is no loss: runs of one benchmark differ by it."""
 
 
 def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
@@ -68,8 +71,25 @@ def kerncraft_spec(reading: Reading, base: str | None) -> ImportedSpec:
         },
     }
     _hold_rates(spec, rates, domain)
-    spec.say("left out: caches, ports, compilers, and benchmarks other than reads of memory")
-    return spec
+    ledger = Ledger("kerncraft", reading)
+    if slower := _slower_writes(document, domain, shared):
+        ledger.declare("write-rates", 1, slower)
+    ledger.declare("caches", 1)
+    return ledger.close(spec)
+
+
+def _slower_writes(document: dict[str, Any], domain: int, shared: float) -> str:
+    """Return the slowest benchmark of memory beside reads, with its rate, if it is slower."""
+    results = document["benchmarks"]["measurements"]["MEM"][1]["results"]
+    rates = {
+        str(name): _quantity(rows[domain - 1])
+        for name, rows in results.items()
+        if isinstance(rows, list) and len(rows) >= domain
+    }
+    name = min(rates, key=lambda name: rates[name] or shared)
+    if not 0 < rates[name] < (1 - _SAME_RATE) * shared:
+        return ""
+    return f"{short(name)} {rates[name] / 1e9:.4g} GB/s, {_KERNEL} {shared / 1e9:.4g} GB/s"
 
 
 def _hold_rates(spec: ImportedSpec, rates: Sequence[float], domain: int) -> None:
@@ -190,23 +210,42 @@ def calculon_spec(reading: Reading, base: str | None) -> ImportedSpec:
             "network": _calculon_network(reading, networks[0]),
             "collectives": "levels",
         }
-    middle = ["the networks between the first and the last"] if len(networks) > 2 else []
-    spec.say(
-        "left out: "
-        + ", ".join(
-            (
-                "efficiencies of smaller operations",
-                "rates of other formats and of vectors",
-                "the second memory",
-                "what networks take of the processors",
-                *middle,
-            )
-        )
-    )
-    spec.say(
-        "a network's latency is one for an operation in Calculon; here it is one for a message"
-    )
-    return spec
+    return _calculon_losses(reading, document, networks).close(spec)
+
+
+def _calculon_losses(reading: Reading, document: dict[str, Any], networks: list[Any]) -> Ledger:
+    """Declare what of a system changes an answer and a machine does not say."""
+    ledger = Ledger("calculon", reading)
+    used = {"matrix.float16": document["matrix"]["float16"], "mem1": document["mem1"]}
+    for place, part in used.items():
+        key = _efficiency_key(part)
+        if key is not None and len({str(row[1]) for row in part[key]}) > 1:
+            ledger.declare("small-operations", _line_of(part[key]), f"{place}.{key}")
+    ends = networks if len(networks) == 1 else [networks[0], networks[-1]]
+    for network in ends:
+        ledger.declare("latency-once", _line_of(network["latency"]), "networks.latency")
+        usage = str(network.get("processor_usage", 0))
+        if (share := reading.number(_line_of(network), "processor_usage", usage)) is None:
+            raise SpecError(reading.problems)
+        if share > 0:
+            ledger.declare("communication-share", _line_of(network), "networks.processor_usage")
+    if len(networks) > 2:
+        ledger.declare("middle-networks", _line_of(networks[1]), "networks")
+    if "mem2" in document:
+        ledger.declare("second-memory", 1)
+    return ledger
+
+
+def _line_of(tree: Any) -> int:
+    """Return the line of the first number in a part of a document; 1 where it has none."""
+    if isinstance(tree, JsonNumber):
+        return tree.line
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return next((line for part in parts if (line := _line_of(part)) > 1), 1)
+
+
+def _efficiency_key(document: dict[str, Any]) -> str | None:
+    return next((key for key in document if key.endswith("_efficiency")), None)
 
 
 def _calculon_network(reading: Reading, document: Any) -> dict[str, Any]:
@@ -257,7 +296,7 @@ def _value(reading: Reading, document: Any, key: str) -> float:
 
 def _efficiency(reading: Reading, document: dict[str, Any]) -> float:
     """Return the efficiency of the largest operations; 1 where none stands."""
-    key = next((key for key in document if key.endswith("_efficiency")), None)
+    key = _efficiency_key(document)
     if key is None:
         return 1.0
     rows = document[key]
@@ -305,7 +344,8 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     """
     _need_no_base(reading, base)
     reading.text = _DOCTYPE.sub(_blanked, reading.text)
-    clusters = list(parsed(reading).every("cluster"))
+    root = parsed(reading)
+    clusters = list(root.every("cluster"))
     if len(clusters) != 1:
         line = clusters[1].line if clusters else 1
         why = (
@@ -341,10 +381,29 @@ def simgrid_spec(reading: Reading, base: str | None) -> ImportedSpec:
     }
     if cores > 1:
         _add_node(spec, reading, cluster, cores)
-    if cluster.get("bb_bw"):
-        spec.say("left out: what the backbone can carry, bb_bw; the links of the hosts limit")
-    spec.say("left out: the factors by which SimGrid's models change latencies and rates")
-    return spec
+    spec.say(
+        "the latencies and rates are the platform's; SimGrid's models multiply them by factors"
+    )
+    return _simgrid_losses(reading, root, cluster, hosts).close(spec)
+
+
+def _simgrid_losses(reading: Reading, root: XmlElement, cluster: XmlElement, hosts: int) -> Ledger:
+    """Declare what of a platform changes an answer and a machine does not say."""
+    ledger = Ledger("simgrid", reading)
+    if cluster.get("bb_bw") and cluster.get("bb_sharing_policy").upper() != "FATPIPE":
+        carried, offered = (_simgrid(reading, cluster, key, _RATE) for key in ("bb_bw", "bw"))
+        if carried < hosts * offered:
+            ledger.declare(
+                "backbone",
+                cluster.line,
+                f"{carried / 1e9:.4g} GB/s for {hosts} hosts of {offered / 1e9:.4g} GB/s",
+            )
+    if cluster.get("limiter_link"):
+        ledger.declare("limiter", cluster.line, f"limiter_link {cluster.get('limiter_link')[:40]}")
+    for setting in root.every("prop"):
+        if setting.get("id").endswith("-factor"):
+            ledger.declare("network-factors", setting.line, setting.get("id")[:60])
+    return ledger
 
 
 def _refuse_topology(reading: Reading, cluster: XmlElement) -> None:

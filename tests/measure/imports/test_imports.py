@@ -41,9 +41,17 @@ ASKED: dict[str, tuple[Path, str, dict[str, object]]] = {
     "model.jsimg": (FILES / "model.jsimg", "queueing-network", {}),
     "model.jmva": (FILES / "model.jmva", "queueing-network", {}),
     "model.lqnx": (FILES / "model.lqnx", "activity", {}),
-    "filled-in.yml": (MACHINES / "filled-in.yml", "machine", {"base": "nodes-2024"}),
+    "filled-in.yml": (
+        MACHINES / "filled-in.yml",
+        "machine",
+        {"base": "nodes-2024", "hints": Hints(leave_out=("write-rates",))},
+    ),
     "flat-cluster.xml": (MACHINES / "flat-cluster.xml", "machine", {}),
-    "system.json": (MACHINES / "system.json", "machine", {}),
+    "system.json": (
+        MACHINES / "system.json",
+        "machine",
+        {"hints": Hints(leave_out=("small-operations", "latency-once", "communication-share"))},
+    ),
     "model-pdq.c": (FILES / "model-pdq.c", "queueing-network", {}),
 }
 """Every sample, the kind of its spec, and what has to be told."""

@@ -1356,7 +1356,7 @@ class ActivityReader:
                 population,
                 self._resources,
                 tuple(self._spec.useful),
-                left_out=self._spec.left_out,
+                left_out=self._spec.losses,
                 estimates=tuple(self.estimates),
                 requires=requires,
                 notes=tuple(notes),

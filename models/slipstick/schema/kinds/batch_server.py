@@ -171,7 +171,7 @@ class BatchServerSpec(ModelFileSpec):
                 reserved=self.admission == "reserve",
                 batching_delay=batching_delay,
                 interval=interval,
-                left_out=self.left_out,
+                left_out=self.losses,
             )
         except ModelFaultsError as error:
             for fault in error.faults:

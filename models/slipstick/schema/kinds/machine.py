@@ -8,7 +8,7 @@ from pydantic import Field
 from slipstick.expression.nodes import BYTES, TIME, TIME_PER_BYTE, Dimension, Parameter
 from slipstick.law.collectives import ALGORITHMS
 from slipstick.model import machine as hardware
-from slipstick.schema.kinds.constraints import Name, broken_rule, one_of
+from slipstick.schema.kinds.constraints import Name, Note, broken_rule, one_of
 from slipstick.schema.kinds.quantity import (
     ONE,
     ByteRate,
@@ -316,6 +316,14 @@ class MachineSpec(Described):
         None, description="software of a distributed virtual shared memory, for programs on one"
     )
 
+    left_out: dict[Name, Note] = Field(
+        {},
+        description=(
+            "what an import left out or changed, by name, and what that changes; every answer of a"
+            " model on the machine repeats it, and none is exact"
+        ),
+    )
+
     def build(self, name: str, at: Mapping[str, Parameter], prefix: str) -> hardware.Machine:
         """Build the machine of a checked file.
 
@@ -356,4 +364,5 @@ class MachineSpec(Described):
             latency=at.get(f"{prefix}.memory.latency"),
             domain=domain,
             call=at.get(f"{prefix}.system.call"),
+            left_out=self.left_out,
         )

@@ -541,6 +541,11 @@ class ModelFileSpec(Described):
         ),
     )
 
+    @property
+    def losses(self) -> dict[str, str]:
+        """What imports left out of the machine and of the model."""
+        return {**getattr(self.machine, "left_out", {}), **self.left_out}
+
 
 Technology = Literal[
     "application",

@@ -271,9 +271,7 @@ class QueueingNetworkSpec(ModelFileSpec):
         )
         built = None
         try:
-            built = networks.QueueingNetwork(
-                name, classes, stations, chains, routing, self.left_out
-            )
+            built = networks.QueueingNetwork(name, classes, stations, chains, routing, self.losses)
         except ModelFaultsError as error:
             for fault in error.faults:
                 values.refuse(fault.path, fault.message, fault.key)
